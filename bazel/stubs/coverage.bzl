@@ -1,0 +1,1 @@
+"""Nothing to define: the repository holds one stand-in binary."""

@@ -1,0 +1,57 @@
+#ifndef MUSTER_CALL_OPTIONS_H_
+#define MUSTER_CALL_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace muster {
+
+// Ends waiting calls from another thread. One object may serve many calls, one after another or at
+// once; once cancelled it stays so, and calls that are given it end at once. Thread-safe. Must
+// outlive the calls it is given to.
+class Cancellation {
+ public:
+  Cancellation() = default;
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
+
+  // Ends every call that was given this object with CANCELLED. Does not block.
+  void Cancel();
+
+  bool cancelled() const;
+
+  // For implementers of waiting calls: `wake` runs at Cancel(), in the cancelling thread, or at
+  // once if that has happened. It must not block, and must not call this object. Returns a number
+  // for Remove().
+  int64_t Add(std::function<void()> wake);
+
+  // After this returns the callback is not running and never will.
+  void Remove(int64_t number);
+
+ private:
+  mutable absl::Mutex mutex_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<int64_t, std::function<void()>> wakes_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Taken by every call that can wait.
+struct CallOptions {
+  // How long the call may wait before it ends with DEADLINE_EXCEEDED, naming what it waited for.
+  // Unset: JobOptions::timeout. absl::InfiniteDuration() is refused: nothing waits without a
+  // deadline.
+  std::optional<absl::Duration> timeout;
+
+  // Ends the call with CANCELLED when cancelled. Not owned.
+  Cancellation* cancellation = nullptr;
+};
+
+}  // namespace muster
+
+#endif  // MUSTER_CALL_OPTIONS_H_

@@ -1,0 +1,124 @@
+#ifndef MUSTER_CODEC_H_
+#define MUSTER_CODEC_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// Turns values into the bytes that a collective carries, and back. Specialized here for
+// std::string, arithmetic types, enums, trivially copyable structs without pointers in them (the
+// compiler cannot check that part), and std::vector of any of these, nested too; for protobuf
+// messages in muster/protobuf.h. A program may specialize it for its own types:
+//
+//   template <> struct muster::Codec<Thing> {
+//     static std::string TypeName();                      // must agree between the ranks
+//     static void Append(const Thing&, std::string* out);
+//     static absl::StatusOr<Thing> Read(absl::string_view* in);  // consumes what it reads
+//   };
+//
+// Values travel in the memory layout of little-endian machines: all ranks of a job run one program.
+template <class T, class Enable = void>
+struct Codec {
+  static_assert(sizeof(T) == 0, "no muster::Codec for this type; see muster/codec.h");
+};
+
+namespace internal {
+absl::Status TruncatedValue(absl::string_view type, size_t want, size_t have);
+void AppendLength(size_t length, std::string* out);
+absl::StatusOr<size_t> ReadLength(absl::string_view* in, absl::string_view type);
+std::string ArithmeticTypeName(bool is_float, bool is_signed, size_t size);
+}  // namespace internal
+
+template <>
+struct Codec<std::string> {
+  static std::string TypeName() { return "string"; }
+  static void Append(const std::string& value, std::string* out) {
+    internal::AppendLength(value.size(), out);
+    out->append(value);
+  }
+  static absl::StatusOr<std::string> Read(absl::string_view* in) {
+    absl::StatusOr<size_t> length = internal::ReadLength(in, "string");
+    if (!length.ok()) return length.status();
+    std::string value(in->substr(0, *length));
+    in->remove_prefix(*length);
+    return value;
+  }
+};
+
+template <class T>
+struct Codec<T, std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>> {
+  static std::string TypeName() {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return internal::ArithmeticTypeName(std::is_floating_point_v<T>, std::is_signed_v<T>,
+                                          sizeof(T));
+    } else {
+      return absl::StrCat("struct of ", sizeof(T), " bytes");
+    }
+  }
+  static void Append(const T& value, std::string* out) {
+    out->append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
+  static absl::StatusOr<T> Read(absl::string_view* in) {
+    if (in->size() < sizeof(T)) return internal::TruncatedValue(TypeName(), sizeof(T), in->size());
+    T value;
+    std::memcpy(&value, in->data(), sizeof(T));
+    in->remove_prefix(sizeof(T));
+    return value;
+  }
+};
+
+template <class T>
+struct Codec<std::vector<T>> {
+  static std::string TypeName() { return absl::StrCat("vector<", Codec<T>::TypeName(), ">"); }
+  static void Append(const std::vector<T>& values, std::string* out) {
+    internal::AppendLength(values.size(), out);
+    for (const T& value : values) Codec<T>::Append(value, out);
+  }
+  static absl::StatusOr<std::vector<T>> Read(absl::string_view* in) {
+    // Every element takes at least a byte, so a length that the input cannot hold is caught here.
+    absl::StatusOr<size_t> length = internal::ReadLength(in, TypeName());
+    if (!length.ok()) return length.status();
+    std::vector<T> values;
+    values.reserve(*length);
+    for (size_t i = 0; i < *length; ++i) {
+      absl::StatusOr<T> value = Codec<T>::Read(in);
+      if (!value.ok()) return value.status();
+      values.push_back(*std::move(value));
+    }
+    return values;
+  }
+};
+
+// The bytes of `value`.
+template <class T>
+std::string Encode(const T& value) {
+  std::string bytes;
+  Codec<T>::Append(value, &bytes);
+  return bytes;
+}
+
+// The value that `bytes` hold. INVALID_ARGUMENT if they are too few or too many for a T.
+template <class T>
+absl::StatusOr<T> Decode(absl::string_view bytes) {
+  absl::string_view rest = bytes;
+  absl::StatusOr<T> value = Codec<T>::Read(&rest);
+  if (value.ok() && !rest.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", Codec<T>::TypeName(), " ends ",
+                                                   rest.size(), " bytes before its message does"));
+  }
+  return value;
+}
+
+}  // namespace muster
+
+#endif  // MUSTER_CODEC_H_

@@ -1,0 +1,214 @@
+#ifndef MUSTER_COMMUNICATOR_H_
+#define MUSTER_COMMUNICATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "muster/call_options.h"
+#include "muster/group.h"
+#include "muster/job.h"
+
+namespace muster {
+
+enum class ReduceOp {
+  kSum,
+  kProduct,
+  kMin,
+  kMax,
+  // The sum divided by the number of ranks; for integers rounded toward zero.
+  kAverage,
+};
+
+enum class DataType { kFloat32, kFloat64, kInt32, kInt64, kUint8 };
+
+struct CommunicatorOptions {
+  // "gloo", or another backend that the program links. Empty: MUSTER_BACKEND, else the best one
+  // that is linked and usable here.
+  std::string backend;
+
+  // The address that this process offers its peers: an IP address, or the name of a network
+  // interface. Empty: MUSTER_INTERFACE, else the address from which it reaches the coordinator;
+  // loopback addresses are right only as long as all ranks share a node, which Create() checks.
+  std::string interface;
+
+  // Default time-out of every operation, Create() included. Unset: the job's.
+  std::optional<absl::Duration> timeout;
+};
+
+namespace internal {
+class Backend;
+}  // namespace internal
+
+// Moves tensors between the ranks of a group, peer to peer; nothing passes through the coordinator.
+//
+// A collective blocks until this rank's part is done. All ranks call the same operations in the
+// same order with the same sizes. One call at a time; not thread-safe, except that calls can be
+// cancelled. Errors:
+//   ABORTED              a member of the job was lost: its rank, node, pid and why. Final.
+//   DEADLINE_EXCEEDED, CANCELLED
+//                        peers may have seen a part of the data, so the communicator is finished:
+//                        this and later calls return the error. Create a new one.
+//   INVALID_ARGUMENT     sizes, root or peer do not fit; nothing was sent.
+//   UNAVAILABLE          a connection to a peer broke although its process is not known to be lost.
+//
+// T is one of float, double, int32_t, int64_t, uint8_t. Counts are in elements.
+class Communicator {
+ public:
+  // A collective of `group` (or of all ranks of `job`): every rank must call it. The job must
+  // outlive the communicator. NOT_FOUND lists the linked backends if the one asked for is not among
+  // them.
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(
+      const Group& group, const CommunicatorOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(
+      const Job& job, const CommunicatorOptions& options = {}) {
+    return Create(job.world(), options);
+  }
+
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const;
+  int size() const;
+  // "gloo", "nccl", or "serial" in a group of one.
+  const std::string& backend() const { return backend_name_; }
+
+  // data = op over all ranks' data, on every rank. In place.
+  template <class T>
+  absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
+                         const CallOptions& options = {});
+
+  // out = op over all ranks' in, on every rank. Same sizes; `in` and `out` are the same or
+  // disjoint.
+  template <class T>
+  absl::Status AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
+                         const CallOptions& options = {});
+
+  // data = the root's data, on every rank.
+  template <class T>
+  absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {});
+
+  // At the root, out = op over all ranks' in; elsewhere `out` is not touched and may be empty.
+  template <class T>
+  absl::Status Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
+                      int root = 0, const CallOptions& options = {});
+
+  // out = all ranks' in, one after another in rank order. out.size() == size() * in.size().
+  template <class T>
+  absl::Status AllGather(absl::Span<const T> in, absl::Span<T> out,
+                         const CallOptions& options = {});
+
+  // out = this rank's part of op over all ranks' in. in.size() == size() * out.size().
+  template <class T>
+  absl::Status ReduceScatter(absl::Span<const T> in, absl::Span<T> out,
+                             ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+
+  // Send and Recv pair up in order between two ranks. Send may return before the peer has received.
+  template <class T>
+  absl::Status Send(absl::Span<const T> data, int peer, const CallOptions& options = {});
+  template <class T>
+  absl::Status Recv(absl::Span<T> data, int peer, const CallOptions& options = {});
+
+  // Waits for all ranks, without the coordinator.
+  absl::Status Barrier(const CallOptions& options = {});
+
+  // Not for programs.
+  Communicator(const Group& group, const CommunicatorOptions& options, std::string backend_name,
+               std::unique_ptr<internal::Backend> backend);
+
+ private:
+  absl::Status RawAllReduce(const void* in, size_t in_count, void* out, size_t out_count,
+                            DataType type, ReduceOp op, const CallOptions& options);
+  absl::Status RawBroadcast(void* data, size_t count, DataType type, int root,
+                            const CallOptions& options);
+  absl::Status RawReduce(const void* in, size_t in_count, void* out, size_t out_count,
+                         DataType type, ReduceOp op, int root, const CallOptions& options);
+  absl::Status RawAllGather(const void* in, size_t in_count, void* out, size_t out_count,
+                            DataType type, const CallOptions& options);
+  absl::Status RawReduceScatter(const void* in, size_t in_count, void* out, size_t out_count,
+                                DataType type, ReduceOp op, const CallOptions& options);
+  absl::Status RawSend(const void* data, size_t count, DataType type, int peer,
+                       const CallOptions& options);
+  absl::Status RawRecv(void* data, size_t count, DataType type, int peer,
+                       const CallOptions& options);
+
+  Group group_;
+  CommunicatorOptions options_;
+  std::string backend_name_;
+  std::unique_ptr<internal::Backend> backend_;
+  Subscription failure_;
+};
+
+// The DataType of a T.
+template <class T>
+constexpr DataType DataTypeOf();
+template <>
+constexpr DataType DataTypeOf<float>() {
+  return DataType::kFloat32;
+}
+template <>
+constexpr DataType DataTypeOf<double>() {
+  return DataType::kFloat64;
+}
+template <>
+constexpr DataType DataTypeOf<int32_t>() {
+  return DataType::kInt32;
+}
+template <>
+constexpr DataType DataTypeOf<int64_t>() {
+  return DataType::kInt64;
+}
+template <>
+constexpr DataType DataTypeOf<uint8_t>() {
+  return DataType::kUint8;
+}
+
+template <class T>
+absl::Status Communicator::AllReduce(absl::Span<T> data, ReduceOp op, const CallOptions& options) {
+  return RawAllReduce(data.data(), data.size(), data.data(), data.size(), DataTypeOf<T>(), op,
+                      options);
+}
+template <class T>
+absl::Status Communicator::AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op,
+                                     const CallOptions& options) {
+  return RawAllReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, options);
+}
+template <class T>
+absl::Status Communicator::Broadcast(absl::Span<T> data, int root, const CallOptions& options) {
+  return RawBroadcast(data.data(), data.size(), DataTypeOf<T>(), root, options);
+}
+template <class T>
+absl::Status Communicator::Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op, int root,
+                                  const CallOptions& options) {
+  return RawReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, root,
+                   options);
+}
+template <class T>
+absl::Status Communicator::AllGather(absl::Span<const T> in, absl::Span<T> out,
+                                     const CallOptions& options) {
+  return RawAllGather(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
+}
+template <class T>
+absl::Status Communicator::ReduceScatter(absl::Span<const T> in, absl::Span<T> out, ReduceOp op,
+                                         const CallOptions& options) {
+  return RawReduceScatter(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op,
+                          options);
+}
+template <class T>
+absl::Status Communicator::Send(absl::Span<const T> data, int peer, const CallOptions& options) {
+  return RawSend(data.data(), data.size(), DataTypeOf<T>(), peer, options);
+}
+template <class T>
+absl::Status Communicator::Recv(absl::Span<T> data, int peer, const CallOptions& options) {
+  return RawRecv(data.data(), data.size(), DataTypeOf<T>(), peer, options);
+}
+
+}  // namespace muster
+
+#endif  // MUSTER_COMMUNICATOR_H_

@@ -1,0 +1,176 @@
+#ifndef MUSTER_GROUP_H_
+#define MUSTER_GROUP_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "muster/call_options.h"
+#include "muster/codec.h"
+
+namespace muster {
+
+// One process of the job, as every process sees it.
+struct Member {
+  int rank = 0;
+  int local_rank = 0;  // index among the processes of its node
+  int node_rank = 0;   // index of its node
+  std::string node_id;
+  std::string hostname;
+  int64_t pid = 0;
+};
+
+namespace internal {
+class ControlPlane;
+struct GroupState;
+}  // namespace internal
+
+// Ends a subscription when destroyed: after that the callback is not running and never will.
+class Subscription {
+ public:
+  Subscription() = default;
+  explicit Subscription(std::function<void()> end) : end_(std::move(end)) {}
+  Subscription(Subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  Subscription& operator=(Subscription&& other) noexcept {
+    if (this != &other) {
+      Reset();
+      end_ = std::exchange(other.end_, nullptr);
+    }
+    return *this;
+  }
+  ~Subscription() { Reset(); }
+  void Reset() {
+    if (std::function<void()> end = std::exchange(end_, nullptr)) end();
+  }
+
+ private:
+  std::function<void()> end_;
+};
+
+// An ordered list of ranks that do collectives together: the whole job (Job::world()) or a part of
+// it (Job::NewGroup()). Small objects only: they travel through the coordinator. Tensors go through
+// a Communicator.
+//
+// A handle, cheap to copy; a copy shares the group's sequence of collectives. Must not outlive its
+// Job.
+//
+// Every collective blocks until all ranks of the group have called it, in the same order, with the
+// same kind, root, label and type. One call at a time per group: a second one from another thread
+// is refused with FAILED_PRECONDITION. Thread-safe otherwise. All of them return
+//   DEADLINE_EXCEEDED    naming every missing rank; the call may be repeated with the same content
+//   (and
+//                        nothing else may be called on this group before it);
+//   CANCELLED            through CallOptions::cancellation; as above;
+//   FAILED_PRECONDITION  the ranks called different things, naming both sides, and the group is
+//   finished;
+//                        or a rank that is needed has left; or this process has;
+//   ABORTED              a member of the job was lost: its rank, node, pid and why;
+//   INVALID_ARGUMENT     an argument is malformed; nothing was sent;
+//   RESOURCE_EXHAUSTED   the payload is over the coordinator's limit, naming its flag; nothing was
+//   sent; UNAVAILABLE          the coordinator could not be reached for
+//   JobOptions::coordinator_timeout.
+class Group {
+ public:
+  // The caller's index in ranks(), and their number.
+  int rank() const;
+  int size() const;
+
+  // The world's ranks in the group's order.
+  const std::vector<int>& ranks() const;
+
+  // Empty for the world.
+  const std::string& name() const;
+
+  // Waits for all. The label says what the program is doing ("epoch 3"), must agree between the
+  // ranks and stands in every error and status page.
+  absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {}) const;
+
+  // Returns the root's value on every rank; the others' `value` is not looked at. `root` is an
+  // index into the group. T: see muster/codec.h.
+  template <class T>
+  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {}) const;
+
+  // Returns every rank's value, in the group's order, at the root, and an empty vector elsewhere.
+  template <class T>
+  absl::StatusOr<std::vector<T>> Gather(const T& value, int root = 0,
+                                        const CallOptions& options = {}) const;
+
+  // Returns every rank's value, in the group's order, on every rank.
+  template <class T>
+  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {}) const;
+
+  // The same on raw bytes. `type_name` must agree between the ranks.
+  absl::StatusOr<std::string> BroadcastBytes(absl::string_view bytes, int root,
+                                             absl::string_view type_name = "bytes",
+                                             const CallOptions& options = {}) const;
+  absl::StatusOr<std::vector<std::string>> GatherBytes(absl::string_view bytes, int root,
+                                                       absl::string_view type_name = "bytes",
+                                                       const CallOptions& options = {}) const;
+  absl::StatusOr<std::vector<std::string>> AllGatherBytes(absl::string_view bytes,
+                                                          absl::string_view type_name = "bytes",
+                                                          const CallOptions& options = {}) const;
+
+  // For data planes, which live on a group: the member at an index of this group, the job's health
+  // and the job's default time-out. See the functions of the same names in Job.
+  const Member& member(int index) const;
+  absl::Status health() const;
+  absl::Status AwaitFailure(absl::Duration timeout) const;
+  [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
+  absl::Duration default_timeout() const;
+  // The local address ("192.0.2.7", "fd00::7") from which this process reaches the coordinator;
+  // empty in serial mode.
+  std::string local_address() const;
+
+  // Not for programs.
+  explicit Group(std::shared_ptr<internal::GroupState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<internal::GroupState> state_;
+};
+
+namespace internal {
+
+template <class T>
+absl::StatusOr<std::vector<T>> DecodeAll(const absl::StatusOr<std::vector<std::string>>& payloads) {
+  if (!payloads.ok()) return payloads.status();
+  std::vector<T> values;
+  values.reserve(payloads->size());
+  for (const std::string& payload : *payloads) {
+    absl::StatusOr<T> value = Decode<T>(payload);
+    if (!value.ok()) return value.status();
+    values.push_back(*std::move(value));
+  }
+  return values;
+}
+
+}  // namespace internal
+
+template <class T>
+absl::StatusOr<T> Group::Broadcast(const T& value, int root, const CallOptions& options) const {
+  const std::string bytes = rank() == root ? Encode(value) : std::string();
+  absl::StatusOr<std::string> payload = BroadcastBytes(bytes, root, Codec<T>::TypeName(), options);
+  if (!payload.ok()) return payload.status();
+  return Decode<T>(*payload);
+}
+
+template <class T>
+absl::StatusOr<std::vector<T>> Group::Gather(const T& value, int root,
+                                             const CallOptions& options) const {
+  return internal::DecodeAll<T>(GatherBytes(Encode(value), root, Codec<T>::TypeName(), options));
+}
+
+template <class T>
+absl::StatusOr<std::vector<T>> Group::AllGather(const T& value, const CallOptions& options) const {
+  return internal::DecodeAll<T>(AllGatherBytes(Encode(value), Codec<T>::TypeName(), options));
+}
+
+}  // namespace muster
+
+#endif  // MUSTER_GROUP_H_

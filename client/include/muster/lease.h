@@ -1,0 +1,66 @@
+#ifndef MUSTER_LEASE_H_
+#define MUSTER_LEASE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+namespace internal {
+class ControlPlane;
+}  // namespace internal
+
+enum class LeaseScope {
+  kNode,  // once on each node
+  kJob,   // once in the job
+};
+
+// The answer to Job::AcquireLease(): either the caller holds the lease and must do the work, or
+// another process has done it and here is its outcome.
+//
+// A held lease ends by Complete() or Fail(), or when its holder is lost; never by how long the work
+// takes. Destroying a held lease gives it up, and the next waiter gets it. Move-only; must not
+// outlive its Job; not thread-safe.
+class Lease {
+ public:
+  Lease(Lease&&) noexcept;
+  Lease& operator=(Lease&&) noexcept;
+  ~Lease();
+
+  // Whether the caller must do the work.
+  bool held() const;
+
+  // The fencing token: grows with every grant of the job. Write it beside what the work produces,
+  // and refuse to replace something with a higher token: then a holder that was taken for dead can
+  // do no harm.
+  uint64_t token() const;
+
+  // The outcome of the work of another process: its bytes, or the error it failed with.
+  // FAILED_PRECONDITION if held().
+  const absl::StatusOr<std::string>& result() const;
+
+  // Publishes the outcome of the work to everybody who waits or asks later. Does not wait for them.
+  // FAILED_PRECONDITION if the lease is not held, or is no longer the caller's: then another
+  // process has done or is doing the work, and what this one produced under its token must not be
+  // used.
+  absl::Status Complete(absl::string_view result);
+  absl::Status Fail(const absl::Status& error);
+
+  // Not for programs.
+  struct State;
+  explicit Lease(std::unique_ptr<State> state);
+
+ private:
+  absl::Status Publish(absl::StatusOr<std::string> outcome);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster
+
+#endif  // MUSTER_LEASE_H_

@@ -1,0 +1,65 @@
+#ifndef MUSTER_CLIENT_SRC_BACKEND_H_
+#define MUSTER_CLIENT_SRC_BACKEND_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "muster/communicator.h"
+
+namespace muster::internal {
+
+// A data plane. Communicator has checked the arguments, serializes the calls and keeps the first
+// error that ends it; a backend moves data. Every operation blocks; `options.timeout` is always
+// set. Errors are those that communicator.h documents. No exception leaves a backend.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual absl::Status AllReduce(const void* in, void* out, size_t count, DataType type,
+                                 ReduceOp op, const CallOptions& options) = 0;
+  virtual absl::Status Broadcast(void* data, size_t count, DataType type, int root,
+                                 const CallOptions& options) = 0;
+  virtual absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                              int root, const CallOptions& options) = 0;
+  // `count` is that of one rank.
+  virtual absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
+                                 const CallOptions& options) = 0;
+  // `count` is that of one rank.
+  virtual absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type,
+                                     ReduceOp op, const CallOptions& options) = 0;
+  virtual absl::Status Send(const void* data, size_t count, DataType type, int peer,
+                            const CallOptions& options) = 0;
+  virtual absl::Status Recv(void* data, size_t count, DataType type, int peer,
+                            const CallOptions& options) = 0;
+  virtual absl::Status Barrier(const CallOptions& options) = 0;
+
+  // Ends the call in progress and all later ones with `why`. From any thread; does not block.
+  virtual void Abort(const absl::Status& why) = 0;
+};
+
+struct BackendKind {
+  std::string name;
+  // The usable one with the highest priority is the default.
+  int priority = 0;
+  // OK, or why this backend cannot be used by this process ("no GPU is visible").
+  absl::Status (*usable)() = nullptr;
+  // A collective of the group. `options.timeout` is always set.
+  absl::StatusOr<std::unique_ptr<Backend>> (*create)(const Group& group,
+                                                     const CommunicatorOptions& options) = nullptr;
+};
+
+// Called by a static initializer of each backend's library (alwayslink = True): linking is
+// choosing. Returns true.
+bool RegisterBackend(BackendKind kind);
+
+// Every registered kind, highest priority first.
+std::vector<BackendKind> RegisteredBackends();
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_BACKEND_H_

@@ -1,0 +1,84 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "muster/call_options.h"
+#include "muster/group.h"
+#include "muster/lease.h"
+
+namespace muster::internal {
+
+enum class CollectiveKind { kBarrier, kBroadcast, kGather, kAllGather };
+
+// One collective as its caller describes it. What travels is fixed by the first send.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::kBarrier;
+  int root = 0;  // index into the group; 0 where the kind has none
+  std::string label;
+  std::string type_name;
+  std::string payload;  // empty where the caller contributes nothing
+};
+
+// What AcquireLease ended with.
+struct LeaseOutcome {
+  bool held = false;
+  uint64_t token = 0;
+  absl::StatusOr<std::string> result;  // where not held
+};
+
+// The job as its public classes see it; they check arguments, this talks to the coordinator (or, in
+// serial mode, to nobody). Thread-safe. Errors are those that group.h and job.h document.
+class ControlPlane {
+ public:
+  virtual ~ControlPlane() = default;
+
+  virtual const std::string& job_id() const = 0;
+  virtual bool is_distributed() const = 0;
+  virtual const std::vector<Member>& members() const = 0;
+  virtual int rank() const = 0;
+  virtual absl::Duration default_timeout() const = 0;
+  virtual std::string local_address() const = 0;
+  // 0: no limit.
+  virtual size_t max_payload_bytes() const = 0;
+
+  // Runs one collective of the group with this name and these world ranks (both empty: the world).
+  // Returns one payload for kBroadcast, one per rank for kAllGather and for the root of kGather,
+  // else none.
+  virtual absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
+                                                                 const std::vector<int>& ranks,
+                                                                 CollectiveCall call,
+                                                                 const CallOptions& options) = 0;
+
+  virtual absl::StatusOr<LeaseOutcome> AcquireLease(const std::string& name, LeaseScope scope,
+                                                    const CallOptions& options) = 0;
+  virtual absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,
+                                     const absl::StatusOr<std::string>& outcome) = 0;
+  // Gives a held lease up. Does not block.
+  virtual void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) = 0;
+
+  virtual absl::Status Leave(const CallOptions& options) = 0;
+
+  virtual absl::Status health() const = 0;
+  virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;
+  virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
+};
+
+// What a Group handle points to.
+struct GroupState {
+  ControlPlane* control = nullptr;
+  std::string name;
+  std::vector<int> ranks;  // of the world too
+  int rank = 0;            // the caller's index in `ranks`
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_H_

@@ -1,0 +1,71 @@
+#ifndef MUSTER_SERVER_CORE_COORDINATOR_H_
+#define MUSTER_SERVER_CORE_COORDINATOR_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "server/core/options.h"
+#include "server/core/types.h"
+
+namespace muster::core {
+
+// Every decision of one job's coordinator, as a state machine without I/O: a request and the time
+// go in, effects come out. Each call that takes a WaiterId is answered by exactly one Reply (for
+// Attach: one StreamEnd, after its events), in this step or a later one, unless Cancel
+// (StreamClosed) takes the id back first. Requests that are malformed or do not fit the state are
+// answered at once and change nothing.
+//
+// Not thread-safe: the caller serializes the steps. `now` must not go back.
+class Coordinator {
+ public:
+  // `options` must be valid.
+  explicit Coordinator(Options options);
+  ~Coordinator();
+
+  Effects Attach(Time now, WaiterId stream, const AttachRequest& request);
+  // The stream has ended from the other side. Unknown ids are ignored.
+  Effects StreamClosed(Time now, WaiterId stream);
+
+  Effects Join(Time now, WaiterId waiter, const JoinRequest& request);
+  Effects Collective(Time now, WaiterId waiter, const CollectiveRequest& request);
+  Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);
+  Effects CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request);
+  Effects AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request);
+  Effects Leave(Time now, WaiterId waiter, const LeaveRequest& request);
+  Effects ReportExit(Time now, WaiterId waiter, const ExitReport& report);
+
+  // The caller of a parked call has gone away: withdraws it without a reply. Unknown ids are
+  // ignored.
+  Effects Cancel(Time now, WaiterId waiter);
+
+  // Does what is due: call at NextDeadline(), or at any time.
+  Effects Tick(Time now);
+  // When Tick() has something to do next; InfiniteFuture if nothing is due.
+  Time NextDeadline() const;
+
+  // The daemon is about to stop: ends every parked call and stream, and from now on every new one,
+  // with UNAVAILABLE and this reason.
+  Effects Drain(Time now, std::string reason);
+
+  // Whose NOT_FOUND is answered if `job_id` is neither empty nor this job's.
+  absl::Status CheckJob(absl::string_view job_id) const;
+  JobStatus GetStatus(Time now) const;
+
+  // How the job ended: OK if every member has left, an error that names the loss if it failed;
+  // nullopt while it goes on.
+  std::optional<absl::Status> Outcome() const;
+  // No Attach stream is open.
+  bool Quiet() const;
+
+  const Options& options() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_COORDINATOR_H_

@@ -1,0 +1,52 @@
+#ifndef MUSTER_SERVER_CORE_OPTIONS_H_
+#define MUSTER_SERVER_CORE_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::core {
+
+// The wire protocol this core speaks; an Attach of another version is refused.
+inline constexpr uint32_t kProtocolVersion = 1;
+
+// Bounds on what peers can make the daemon hold. Past one: RESOURCE_EXHAUSTED, naming it and its
+// flag.
+struct Limits {
+  uint64_t max_payload_bytes = 64ull
+                               << 20;    // --max-payload-bytes: one contribution or lease result
+  uint64_t max_held_bytes = 4ull << 30;  // --max-held-bytes: all payloads and results together
+  uint32_t max_members = 16384;   // --max-members: attached at once; also the largest world size
+  uint32_t max_waiters = 65536;   // --max-waiters: parked calls
+  uint32_t max_groups = 4096;     // --max-groups: groups of one epoch
+  uint32_t max_leases = 65536;    // --max-leases: names of leased work
+  uint32_t max_name_bytes = 256;  // --max-name-bytes: names, labels, type names
+};
+
+struct Options {
+  std::string job_id = "default";
+  uint32_t world_size = 0;  // 0: as the first member says
+  absl::Duration member_grace = absl::Seconds(2);
+  absl::Duration default_wait_timeout = absl::Minutes(30);
+  Limits limits;
+  std::string daemon_version;
+  // Random, new at each start of a daemon.
+  uint64_t instance = 1;
+  // Random numbers for epoch nonces.
+  std::function<uint64_t()> random;
+
+  // INVALID_ARGUMENT names the first field that is out of range.
+  absl::Status Validate() const;
+};
+
+// OK if `name` has 1 to max_bytes bytes of UTF-8-safe printable text (no control characters).
+// INVALID_ARGUMENT says what is wrong with it and names `what` ("job id", "label").
+absl::Status ValidateName(absl::string_view what, absl::string_view name, uint32_t max_bytes);
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_OPTIONS_H_
