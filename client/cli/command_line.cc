@@ -14,8 +14,7 @@ namespace {
 
 constexpr int kExitBadArguments = 2;
 
-constexpr char kRunDetails[] = R"(
-Examples:
+constexpr char kRunDetails[] = R"(Examples:
   muster run --nproc-per-node 4 -- ./train --epochs 3
   muster run --nnodes 2 --node-rank 0 --coordinator head:7370 --nproc-per-node 8 -- ./train
 
@@ -36,8 +35,8 @@ Exit status: 0 if all ranks ended with 0, else the status of the first that fail
 signal's number for a signal); 1 if the coordinator failed; 2 for bad arguments; 126 and 127 if the
 program cannot be executed or found.)";
 
-constexpr char kStatusDetails[] = R"(
-Exit status: 0; 1 if the coordinator cannot be reached; 2 for bad arguments.)";
+constexpr char kStatusDetails[] =
+    R"(Exit status: 0; 1 if the coordinator cannot be reached; 2 for bad arguments.)";
 
 // CLI11 derives a usage line that knows nothing of "--".
 class HelpFormatter : public CLI::Formatter {
@@ -140,29 +139,32 @@ Command ParseCommandLine(int argc, char** argv) {
   CLI::App app("Launches the processes of a distributed job and shows its state.", "muster");
   app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
   app.formatter(std::make_shared<HelpFormatter>("muster run|status [flags]"));
-  app.footer("\n'muster run --help' and 'muster status --help' say more.");
+  app.footer("'muster run --help' and 'muster status --help' say more.");
   app.require_subcommand(0, 1);
   AddRun(&app, &run);
   AddStatus(&app, &status);
-  const std::string command = all.empty() || all[0][0] == '-' ? "" : " " + all[0];
+  const auto refuse = [&app](const std::string& text) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    return Exit{Refuse(text, chosen.empty() ? "" : " " + chosen[0]->get_name())};
+  };
   try {
     app.parse(Reversed({all.begin(), dashes}));
   } catch (const CLI::Success& help) {
     return Exit{app.exit(help)};
   } catch (const CLI::ExtrasError& error) {
     const char* hint = app.got_subcommand("run") ? "; the program comes after --" : "";
-    return Exit{Refuse(std::string(error.what()) + hint, command)};
+    return refuse(std::string(error.what()) + hint);
   } catch (const CLI::ParseError& error) {
-    return Exit{Refuse(error.what(), command)};
+    return refuse(error.what());
   }
   if (app.got_subcommand("run")) {
     if (dashes != all.end()) run.program.assign(dashes + 1, all.end());
     return run;
   }
   if (!app.got_subcommand("status")) {
-    return Exit{Refuse("a command is missing; expected run or status", "")};
+    return refuse("a command is missing; expected run or status");
   }
-  if (dashes != all.end()) return Exit{Refuse("muster status starts no program", command)};
+  if (dashes != all.end()) return refuse("muster status starts no program");
   return status;
 }
 

@@ -188,15 +188,14 @@ absl::StatusOr<pid_t> Supervisor::SpawnRank(int local_rank, const Rank& rank) {
   if (!out.ok()) return out.status();
   const absl::StatusOr<int> err =
       output_.OpenPipe(rank.name, Output::Stream::kStderr, prefix, logs_[local_rank]);
-  absl::StatusOr<pid_t> pid = err.status();
-  if (err.ok()) {
-    pid = Spawn(
-        {program_, plan_.program,
-         RankEnvironment(plan_, coordinator_, local_rank, rank.incarnation, CurrentEnvironment()),
-         *out, *err});
-    close(*err);
-  }
+  if (!err.ok()) close(*out);
+  if (!err.ok()) return err.status();
+  const absl::StatusOr<pid_t> pid = Spawn(
+      {program_, plan_.program,
+       RankEnvironment(plan_, coordinator_, local_rank, rank.incarnation, CurrentEnvironment()),
+       *out, *err});
   close(*out);
+  close(*err);
   return pid;
 }
 
