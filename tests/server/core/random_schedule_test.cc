@@ -3,7 +3,7 @@
 // Each seed makes a job of 2 to 4 processes that all run one random program of collectives and
 // leases. A schedule then interleaves their calls with time-outs, cancels, connections that break
 // and heal, late and repeated messages, deaths and leaving. After every step:
-//   1. no collective completes before every rank of its group has called it;
+//   1. no collective completes without every rank of its group parked in it; withdrawn arrivals do not count;
 //   2. all ranks get the same result of a collective, and it is made of what was sent;
 //   3. no call is answered twice or after it was cancelled (Harness), and none is forgotten;
 //   4. a lease has at most one holder, and its result is the one that was published;
@@ -154,7 +154,7 @@ class Schedule {
     Say(absl::StrCat("rank ", rank, " sends op ", request.sequence, " of '", request.group, "'"));
     const WaiterId id = h_.NextId();
     calls_[id] = {rank, request};
-    called_[{request.group, request.sequence}].insert(rank);
+    arrived_[{request.group, request.sequence}][id] = rank;
     states_[rank].sent.push_back(request);
     h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
     Absorb();
@@ -174,7 +174,7 @@ class Schedule {
     const CollectiveRequest late = state.sent[Pick(state.sent.size())];
     const WaiterId id = h_.NextId();
     Say(absl::StrCat("late: op ", late.sequence, " of '", late.group, "' of rank ", rank));
-    stray_.insert(id);
+    arrived_[{late.group, late.sequence}][id] = rank;
     h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, late));
     Absorb();
   }
@@ -185,6 +185,7 @@ class Schedule {
     std::advance(it, Pick(calls_.size()));
     Say(absl::StrCat("cancel of call ", it->first));
     const WaiterId id = it->first;
+    arrived_[{it->second.request.group, it->second.request.sequence}].erase(id);
     calls_.erase(it);
     h_.Cancel(id);
     Absorb();
@@ -226,7 +227,7 @@ class Schedule {
     Say(absl::StrCat("rank ", rank, " leaves"));
     state.leaving = true;
     state.held = 0;
-    leaves_.insert(h_.Leave(processes_[rank], absl::Seconds(1 + Pick(60))));
+    h_.Leave(processes_[rank], absl::Seconds(1 + Pick(60)));
     Absorb();
   }
 
@@ -279,6 +280,12 @@ class Schedule {
 
   // Looks at the answers that have come.
   void Absorb() {
+    for (auto& [key, arrivals] : arrived_) {
+      for (auto it = arrivals.begin(); it != arrivals.end();) {
+        const bool failed = !h_.Parked(it->first) && !h_.StatusOf(it->first).ok();
+        it = failed ? arrivals.erase(it) : std::next(it);
+      }
+    }
     for (auto it = calls_.begin(); it != calls_.end();) {
       if (h_.Parked(it->first)) {
         ++it;
@@ -307,10 +314,10 @@ class Schedule {
     Process& p = processes_[call.rank];
     const std::vector<uint32_t> ranks = Ranks(request.group);
     const auto key = std::make_pair(request.group, request.sequence);
-    for (uint32_t rank : ranks) {
-      EXPECT_EQ(called_[key].count(rank), 1u) << "op " << request.sequence << " of '"
-                                              << request.group << "' completed without " << rank;
-    }
+    std::set<uint32_t> present;
+    for (const auto& [waiter, rank] : arrived_[key]) present.insert(rank);
+    EXPECT_EQ(present, std::set<uint32_t>(ranks.begin(), ranks.end()))
+        << "op " << request.sequence << " of '" << request.group << "' completed without all";
     EXPECT_EQ(p.next[request.group], request.sequence) << "rank " << call.rank;
     p.next[request.group] = request.sequence + 1;
     EXPECT_EQ(h_.PayloadsOf(id), Expected(call.rank, request)) << "rank " << call.rank;
@@ -364,8 +371,8 @@ class Schedule {
 
   std::map<WaiterId, Call> calls_;
   std::map<WaiterId, Acquire> acquires_;
-  std::set<WaiterId> stray_, leaves_;
-  std::map<std::pair<std::string, uint64_t>, std::set<uint32_t>> called_;
+  // By group and sequence number: who has arrived, through which calls that have not failed.
+  std::map<std::pair<std::string, uint64_t>, std::map<WaiterId, uint32_t>> arrived_;
   uint64_t requests_ = 0;
   int lease_ = 0;
   std::map<int, std::string> published_;
