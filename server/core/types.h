@@ -62,6 +62,7 @@ struct AttachRequest {
   uint32_t protocol_version = 0;
   std::string sdk_version;
   std::optional<EpochId> epoch;
+  uint64_t attempt = 0;
 };
 
 struct CallContext {
