@@ -19,7 +19,9 @@ constexpr char kRunDetails[] = R"(Examples:
   muster run --nnodes 2 --node-rank 0 --coordinator head:7370 --nproc-per-node 8 -- ./train
 
 With one node and no --coordinator it starts a coordinator of its own (musterd) on the loopback
-interface. The world size is nnodes times nproc-per-node; a process's rank is
+interface; its limits and log level can be set by the variables that 'musterd --help' names.
+
+The world size is nnodes times nproc-per-node; a process's rank is
 node-rank * nproc-per-node + its local rank. Standard input of all ranks is /dev/null.
 
 Each rank finds in its environment MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_WORLD_SIZE, MUSTER_RANK,

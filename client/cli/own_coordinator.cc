@@ -6,9 +6,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/environment.h"
@@ -28,13 +30,16 @@ absl::StatusOr<std::string> MakePrivateDirectory() {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a directory like ", path));
 }
 
-// The launcher's flags say everything: a variable meant for another musterd must not change this
-// one.
-std::vector<std::string> EnvironmentWithoutMuster() {
+// musterd's flags have environment variables of the same names, so that a user can tune this one
+// too; those given here as flags win over them.
+std::vector<std::string> Environment() {
   std::vector<std::string> result;
   for (const std::string& variable : CurrentEnvironment()) {
-    if (variable.rfind("MUSTER_", 0) != 0) result.push_back(variable);
+    // It serves until it is told to stop, so that an end of its own is always a failure.
+    if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
   }
+  // The ranks' output is what the user has come for.
+  if (GetEnv("MUSTER_LOG_LEVEL").empty()) result.push_back("MUSTER_LOG_LEVEL=warning");
   return result;
 }
 
@@ -49,13 +54,12 @@ absl::StatusOr<std::unique_ptr<OwnCoordinator>> OwnCoordinator::Start(const std:
   const absl::StatusOr<int> pipe =
       output->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
   if (!pipe.ok()) return pipe.status();
-  // It serves until it is told to stop, so that an end of its own is always a failure.
   const absl::StatusOr<pid_t> pid =
       Spawn({musterd,
-             {musterd, "--listen", absl::StrCat(kLoopback, ":0"), "--port-file",
-              coordinator->port_file(), "--job", plan.job, "--world-size",
-              absl::StrCat(plan.world_size()), "--log-level", "warning"},
-             EnvironmentWithoutMuster(),
+             {musterd, absl::StrCat("--listen=", kLoopback, ":0"),
+              absl::StrCat("--port-file=", coordinator->port_file()),
+              absl::StrCat("--job=", plan.job), absl::StrCat("--world-size=", plan.world_size())},
+             Environment(),
              *pipe,
              *pipe});
   close(*pipe);
@@ -86,8 +90,8 @@ void OwnCoordinator::Stop(absl::Duration patience) {
 
 void OwnCoordinator::RemoveDirectory() {
   if (directory_.empty()) return;
-  unlink(port_file().c_str());
-  rmdir(directory_.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
   directory_.clear();
 }
 
