@@ -64,8 +64,7 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
       ->capture_default_str();
   app.add_option("--data", flags->data,
                  "CSV file, or .csv.gz: 64 pixels from 0 to 16 and a label from 0 to 9 a line. "
-                 "Every node needs it")
-      ->capture_default_str();
+                 "Every node needs it (default: the digits that come with the program)");
   app.add_option("--backend", flags->backend,
                  "Data plane: gloo, nccl (default: the best one that is linked and usable)");
   app.add_option("--json", flags->json, "Rank 0 writes the curve to this file");
