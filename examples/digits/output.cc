@@ -17,6 +17,13 @@ namespace {
 // Flushes: progress that waits in a buffer is none.
 void Print(const std::string& line) { std::cout << line << std::endl; }
 
+// How far the ranks' own losses lie apart; nothing where there is one.
+std::string RankSpread(const std::vector<double>& losses) {
+  if (losses.size() < 2) return "";
+  const auto [lowest, highest] = std::minmax_element(losses.begin(), losses.end());
+  return absl::StrFormat(" (by rank %.4f to %.4f)", *lowest, *highest);
+}
+
 absl::Status WriteFile(const std::string& path, const std::string& contents) {
   std::ofstream file(path, std::ios::binary);
   file << contents;
@@ -40,11 +47,9 @@ void PrintSetup(const muster::Job& job, const muster::Communicator& communicator
 }
 
 void PrintEpoch(const EpochReport& report) {
-  const auto [lowest, highest] =
-      std::minmax_element(report.rank_loss.begin(), report.rank_loss.end());
-  Print(absl::StrFormat(
-      "epoch %3d  loss %.6f (by rank %.4f to %.4f)  held-out accuracy %.4f  %.0f images/s",
-      report.epoch, report.loss, *lowest, *highest, report.accuracy, report.images_per_second));
+  Print(absl::StrFormat("epoch %3d  loss %.6f%s  held-out accuracy %.4f  %.0f images/s",
+                        report.epoch, report.loss, RankSpread(report.rank_loss), report.accuracy,
+                        report.images_per_second));
 }
 
 void PrintResult(const EpochReport& last) {

@@ -71,7 +71,7 @@ TEST(Digits, LearnsWithOtherSeedsToo) {
 }
 
 TEST(Digits, ShowsProgressAndEndsWithTheResultInTwelveDigits) {
-  const Run run = RunAlone({"--epochs", "3"});
+  const Ended run = RunAlone({"--epochs", "3"});
   EXPECT_EQ(run.exit, kSuccess) << run.output;
   EXPECT_THAT(
       LinesWith("images/s", run.output),
@@ -96,8 +96,8 @@ TEST(Digits, TheSeedDeterminesTheCurve) {
 }
 
 TEST(Digits, TakesPlainCsvToo) {
-  const Run packed = RunAlone({"--epochs", "1"});
-  const Run plain = RunAlone({"--epochs", "1", "--data", UnpackedData()});
+  const Ended packed = RunAlone({"--epochs", "1"});
+  const Ended plain = RunAlone({"--epochs", "1", "--data", UnpackedData()});
   EXPECT_EQ(LinesWith("final", plain.output), LinesWith("final", packed.output));
 }
 
@@ -116,7 +116,7 @@ TEST(Digits, TakesABatchOfOneAndOneLargerThanTheDataSet) {
 
 TEST(Digits, ReportsAMalformedLineOnce) {
   const std::string data = TempFile("bad.csv", Line(1, 1) + Line(2, 2) + Line(3, 33) + Line(4, 4));
-  const Run run = RunAlone({"--data", data});
+  const Ended run = RunAlone({"--data", data});
   EXPECT_EQ(run.exit, kFailure);
   EXPECT_EQ(run.output, absl::StrCat("digits: ", data,
                                      ":3: the label is '33', expected an integer from 0 to 9\n"));
@@ -124,7 +124,7 @@ TEST(Digits, ReportsAMalformedLineOnce) {
 
 TEST(Digits, SaysThatADataFileIsMissing) {
   for (const std::string name : {"/nonexistent.csv", "/nonexistent.csv.gz"}) {
-    const Run run = RunAlone({"--data", name});
+    const Ended run = RunAlone({"--data", name});
     EXPECT_EQ(run.exit, kFailure);
     EXPECT_EQ(run.output,
               absl::StrCat("digits: cannot open ", name, ": No such file or directory\n"));
@@ -133,7 +133,7 @@ TEST(Digits, SaysThatADataFileIsMissing) {
 
 TEST(Digits, SaysWhereItCannotWrite) {
   for (const std::string flag : {"--json", "--save"}) {
-    const Run run = RunAlone({"--epochs", "1", flag, "/nonexistent/file"});
+    const Ended run = RunAlone({"--epochs", "1", flag, "/nonexistent/file"});
     EXPECT_EQ(run.exit, kFailure);
     EXPECT_THAT(run.output, HasSubstr("digits: cannot write /nonexistent/file: No such file"));
     EXPECT_TRUE(LinesWith("final loss", run.output).empty());
@@ -142,21 +142,29 @@ TEST(Digits, SaysWhereItCannotWrite) {
 
 TEST(Digits, RefusesBadFlagsByName) {
   const std::vector<std::vector<std::string>> bad = {
-      {"--epochs", "0"}, {"--epochs", "ten"}, {"--epochs", "99999999999999999999"},
-      {"--batch", "-4"}, {"--batch", "2.5"},  {"--lr", "0"},
-      {"--lr", "nan"},   {"--lr", "1e9"},     {"--seed", "-1"},
-      {"--seed", "x"},   {"--data"},          {"--unknown"},
+      {"--epochs", "0"},
+      {"--epochs", "ten"},
+      {"--epochs", "99999999999999999999"},
+      {"--batch", "-4"},
+      {"--batch", "2.5"},
+      {"--lr", "0"},
+      {"--lr", "nan"},
+      {"--lr", "1e9"},
+      {"--seed", "-1"},
+      {"--seed", "99999999999999999999"},
+      {"--data"},
+      {"--unknown"},
       {"--epochs", ""},
   };
   for (const std::vector<std::string>& flags : bad) {
-    const Run run = RunAlone(flags);
+    const Ended run = RunAlone(flags);
     EXPECT_EQ(run.exit, kUsageError) << flags[0] << "\n" << run.output;
     EXPECT_THAT(run.output, HasSubstr(flags[0]));
   }
 }
 
 TEST(Digits, HelpNamesEveryFlag) {
-  const Run run = RunAlone({"--help"});
+  const Ended run = RunAlone({"--help"});
   EXPECT_EQ(run.exit, kSuccess);
   for (const char* flag :
        {"--epochs", "--seed", "--batch", "--lr", "--data", "--backend", "--json", "--save"}) {

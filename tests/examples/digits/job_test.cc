@@ -74,7 +74,7 @@ TEST(DigitsJob, TwoNodesUnpackTheDataEachAndGiveTheSameCurve) {
   const std::string json = TempFile("curve.json", "");
   const auto ranks = StartTwoNodesOfTwo(*daemon, {"--data", DataPath(), "--epochs", "2"});
   for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(), (Exit{false, 0})) << rank->Output();
-  const Run alone = RunAlone({"--epochs", "2"});
+  const Ended alone = RunAlone({"--epochs", "2"});
   // Eight digits: the order of the sum's terms shows in the last ones.
   const std::string expected = LinesWith("final loss=", alone.output).at(0).substr(0, 20);
   EXPECT_THAT(ranks[0]->Output(), HasSubstr(expected));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
@@ -18,7 +19,7 @@ using ::muster::testing::Process;
 constexpr double kTolerance = 1e-4;
 constexpr absl::Duration kLongest = absl::Minutes(3);
 
-Run RunCommand(const std::vector<std::string>& command) {
+Ended RunCommand(const std::vector<std::string>& command) {
   const std::unique_ptr<Process> process = Process::Start(command);
   const Exit exit = process->Wait(kLongest);
   return {exit, process->Output()};
@@ -53,16 +54,18 @@ std::string ProgramPath() { return muster::testing::Runfile("examples/digits/dig
 
 std::string DataPath() { return muster::testing::Runfile("examples/digits/data/digits.csv.gz"); }
 
-Run RunAlone(const std::vector<std::string>& flags) {
-  std::vector<std::string> command = {ProgramPath(), "--data", DataPath()};
+Ended RunAlone(const std::vector<std::string>& flags) {
+  std::vector<std::string> command = {ProgramPath()};
   command.insert(command.end(), flags.begin(), flags.end());
+  if (!absl::c_linear_search(flags, "--data"))
+    command.insert(command.end(), {"--data", DataPath()});
   return RunCommand(command);
 }
 
 Curve RunForCurve(std::vector<std::string> command) {
   const std::string json = TempFile("curve.json", "");
   command.insert(command.end(), {"--data", DataPath(), "--json", json});
-  const Run run = RunCommand(command);
+  const Ended run = RunCommand(command);
   EXPECT_EQ(run.exit, (Exit{false, 0})) << run.output;
   Curve curve;
   ReadFinalLine(run.output, &curve);

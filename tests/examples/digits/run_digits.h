@@ -22,13 +22,13 @@ struct Curve {
 };
 
 // How a run ended, and what it has written to standard output and error.
-struct Run {
+struct Ended {
   muster::testing::Exit exit;
   std::string output;
 };
 
 // Runs the program alone, on the shipped data unless `flags` say otherwise.
-Run RunAlone(const std::vector<std::string>& flags);
+Ended RunAlone(const std::vector<std::string>& flags);
 
 // Runs `command` (the program, or a launcher and the program), which must succeed, with --json
 // added, and returns the curve.
