@@ -17,12 +17,13 @@ namespace muster::internal {
 // listeners when the job does.
 class SessionKeeper {
  public:
-  // The arguments must outlive this object, and its callbacks: destroy the transport before
-  // `shared` and after this object.
+  // `options` and `shared` must outlive this object, and this object the transport's callbacks:
+  // destroy the transport between Join() and this object.
   SessionKeeper(const ConnectionOptions* options, Transport* transport, SharedSession* shared,
                 std::shared_ptr<FailureListeners> listeners);
-  // Closes the stream; `shared->stopping` must be set.
-  ~SessionKeeper();
+
+  // Closes the stream and ends the thread; `shared->stopping` must be set.
+  void Join() { thread_.join(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -48,6 +49,7 @@ class SessionKeeper {
   // Waits until `ready`, the time, or the end of this object; tells the listeners in between.
   template <class Ready>
   void WaitUntil(Lock* lock, std::optional<SteadyTime> until, Ready ready);
+  void TellListeners(Lock* lock);
 
   const ConnectionOptions* const options_;
   Transport* const transport_;
