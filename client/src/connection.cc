@@ -49,6 +49,7 @@ struct Connection::Waiter {
   const Patience& patience;
   const SteadyTime start = SteadyClock::now();
   bool cancelled = false;  // under the mutex
+  bool ignores_failure = false;
   // Since when every send was answered at once with UNAVAILABLE.
   std::optional<SteadyTime> unavailable_since;
   Backoff backoff;
@@ -58,10 +59,11 @@ struct Connection::Waiter {
 struct Connection::Attempt {
   Stamp stamp;
   SteadyTime start;
+  bool last = false;
   std::shared_ptr<InFlight> in_flight;
   // Under the mutex.
   bool replied = false;
-  bool counts = false;  // the reply came in the session that the call was sent in
+  bool counts = false;  // by default, if it came in the session that the call was sent in
   absl::Status status;
   Response response;
 };
@@ -146,7 +148,7 @@ absl::Status Connection::AwaitSession(const Waiter& waiter) {
 absl::StatusOr<std::optional<Response>> Connection::SendOnce(Request* request, Waiter* waiter) {
   const std::shared_ptr<Attempt> attempt = Send(request, *waiter);
   if (attempt == nullptr) return std::nullopt;  // the session ended meanwhile
-  const absl::Status waited = AwaitReply(attempt.get(), *waiter);
+  const absl::Status waited = AwaitReply(attempt.get(), waiter);
   if (!waited.ok()) return waited;
   Lock lock(shared_.mutex);
   if (!attempt->counts) return std::nullopt;
@@ -165,6 +167,7 @@ absl::StatusOr<std::optional<Response>> Connection::SendOnce(Request* request, W
 std::shared_ptr<Connection::Attempt> Connection::Send(Request* request, const Waiter& waiter) {
   auto attempt = std::make_shared<Attempt>();
   attempt->start = SteadyClock::now();
+  attempt->last = waiter.patience.last;
   {
     Lock lock(shared_.mutex);
     if (!shared_.state.session()) return nullptr;
@@ -185,19 +188,24 @@ std::shared_ptr<Connection::Attempt> Connection::Send(Request* request, const Wa
 void Connection::OnReply(Attempt* attempt, const absl::Status& status, Response response) {
   Lock lock(shared_.mutex);
   attempt->replied = true;
-  attempt->counts = shared_.state.IsCurrent(attempt->stamp);
+  attempt->counts = shared_.state.IsCurrent(attempt->stamp) ||
+                    (attempt->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   attempt->status = status;
   attempt->response = std::move(response);
   if (attempt->counts && absl::IsAborted(status) && !shared_.left) shared_.state.Break(status);
   shared_.changed.notify_all();
 }
 
-absl::Status Connection::AwaitReply(Attempt* attempt, const Waiter& waiter) {
+absl::Status Connection::AwaitReply(Attempt* attempt, Waiter* waiter) {
   Lock lock(shared_.mutex);
+  waiter->ignores_failure = attempt->last;
   const absl::Status status = Await(
-      &lock, waiter, After(waiter.patience.deadline, options_.slack),
-      [&] { return attempt->replied || !shared_.state.IsCurrent(attempt->stamp); },
-      [&] { return Unreachable(waiter); });
+      &lock, *waiter, After(waiter->patience.deadline, options_.slack),
+      [&] {
+        return attempt->replied || (!attempt->last && !shared_.state.IsCurrent(attempt->stamp));
+      },
+      [&] { return Unreachable(*waiter); });
+  waiter->ignores_failure = false;
   const bool pending = !attempt->replied;
   lock.unlock();
   // So that the coordinator withdraws it.
@@ -233,7 +241,7 @@ absl::Status Connection::Interruption(const Waiter& waiter) const {
   if (shared_.stopping) {
     return absl::CancelledError(absl::StrCat(patience.what, ": the Job was destroyed"));
   }
-  if (!shared_.state.health().ok()) return shared_.state.health();
+  if (!waiter.ignores_failure && !shared_.state.health().ok()) return shared_.state.health();
   if (waiter.cancelled) {
     return absl::CancelledError(
         absl::StrCat(patience.what, ": ", Describe(options_, shared_), " was cancelled"));

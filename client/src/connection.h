@@ -31,6 +31,8 @@ struct Patience {
   absl::Duration timeout;
   SteadyTime deadline;
   Cancellation* cancellation;
+  // The member's last call: its reply counts whatever becomes of the session and the job meanwhile.
+  bool last = false;
 };
 
 // One member's line to its coordinator. Calls wait here for their replies; those that a broken
@@ -84,7 +86,7 @@ class Connection {
   // One send and its reply; nullopt where the reply cannot come or does not count.
   absl::StatusOr<std::optional<Response>> SendOnce(Request* request, Waiter* waiter);
   std::shared_ptr<Attempt> Send(Request* request, const Waiter& waiter);
-  absl::Status AwaitReply(Attempt* attempt, const Waiter& waiter);
+  absl::Status AwaitReply(Attempt* attempt, Waiter* waiter);
   void OnReply(Attempt* attempt, const absl::Status& status, Response response);
   absl::Status AwaitSession(const Waiter& waiter);
   absl::Status PauseBeforeRetry(Waiter* waiter);

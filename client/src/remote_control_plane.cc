@@ -170,7 +170,8 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
 }
 
 absl::Status RemoteControlPlane::SendLeave(const CallOptions& options) {
-  const Patience patience = PatienceOf(absl::StrCat("leaving job '", options_.job, "'"), options);
+  Patience patience = PatienceOf(absl::StrCat("leaving job '", options_.job, "'"), options);
+  patience.last = true;
   // Leases that were given up must not be held until this process is taken for lost.
   background_.Flush(patience.deadline);
   int sends = 0;

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Public headers include only the standard library, Abseil and each other: a program that uses the
+# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those.
+set -u
+failed=0
+checked=0
+for header in client/include/muster/*.h; do
+  allowed='<[a-z_]+>|"absl/[^"]+"|"muster/[^"]+"'
+  case "$header" in
+    */protobuf.h) allowed="$allowed|\"google/protobuf/[^\"]+\"" ;;
+  esac
+  foreign=$(grep -E '^[[:space:]]*#[[:space:]]*include' "$header" | grep -vE "include ($allowed)\$")
+  if [ -n "$foreign" ]; then
+    echo "$header includes what its users may not have:"
+    echo "$foreign"
+    failed=1
+  fi
+  checked=$((checked + 1))
+done
+if [ "$checked" -lt 10 ]; then
+  echo "only $checked public headers found in $(pwd)/client/include/muster"
+  failed=1
+fi
+exit "$failed"
