@@ -1,6 +1,8 @@
 // What a barrier costs through the real service, against its floor: a bare gRPC service that parks
 // unary calls until all have come. Both run in this process, in turns, so that what the machine
 // does meanwhile hits both; the ratio is the figure to look at.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -129,8 +132,21 @@ class Floor final : public Side {
   std::vector<std::unique_ptr<Stub>> stubs_;
 };
 
-// Microseconds per barrier, over `barriers` of them.
-double Measure(Side& side, int members, int barriers) {
+// Microseconds per barrier: what a caller waits, and what it costs client and server together in
+// processor time. On a machine that is busy with other things the second is the steadier one.
+struct Cost {
+  double wall = 0;
+  double cpu = 0;
+};
+
+double CpuMicros() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  const auto micros = [](const timeval& t) { return t.tv_sec * 1e6 + t.tv_usec; };
+  return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+Cost Measure(Side& side, int members, int barriers) {
   absl::BlockingCounter ready(members);
   absl::Notification go;
   std::vector<std::thread> threads;
@@ -142,17 +158,34 @@ double Measure(Side& side, int members, int barriers) {
     });
   }
   ready.Wait();
+  const double cpu_start = CpuMicros();
   const auto start = std::chrono::steady_clock::now();
   go.Notify();
   for (std::thread& thread : threads) thread.join();
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
-  return elapsed.count() / barriers;
+  return {elapsed.count() / barriers, (CpuMicros() - cpu_start) / barriers};
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+// Quartiles of what the rounds gave.
+struct Spread {
+  explicit Spread(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    low = values[values.size() / 4];
+    median = values[values.size() / 2];
+    high = values[values.size() * 3 / 4];
+  }
+  double low, median, high;
+};
+
+void PrintRow(int members, const char* what, const std::vector<double>& ours,
+              const std::vector<double>& floor) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / floor[i]);
+  const Spread ratio(std::move(ratios));
+  std::printf("%7d  %-4s %12.0f %12.0f %8.2f   %.2f to %.2f\n", members, what, Spread(ours).median,
+              Spread(floor).median, ratio.median, ratio.low, ratio.high);
+  std::fflush(stdout);
 }
 
 void Compare(int members, int rounds, int calls, bool own_channels) {
@@ -161,16 +194,17 @@ void Compare(int members, int rounds, int calls, bool own_channels) {
   const int barriers = std::max(1, calls / members);
   Measure(ours, members, barriers);  // connects and warms up
   Measure(floor, members, barriers);
-  std::vector<double> our_times, floor_times, ratios;
+  std::vector<double> our_wall, our_cpu, floor_wall, floor_cpu;
   for (int round = 0; round < rounds; ++round) {
-    our_times.push_back(Measure(ours, members, barriers));
-    floor_times.push_back(Measure(floor, members, barriers));
-    ratios.push_back(our_times.back() / floor_times.back());
+    const Cost our = Measure(ours, members, barriers);
+    const Cost bare = Measure(floor, members, barriers);
+    our_wall.push_back(our.wall);
+    our_cpu.push_back(our.cpu);
+    floor_wall.push_back(bare.wall);
+    floor_cpu.push_back(bare.cpu);
   }
-  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  std::printf("%8d %14.0f %15.0f %8.2f   %.2f to %.2f\n", members, Median(our_times),
-              Median(floor_times), Median(ratios), *least, *most);
-  std::fflush(stdout);
+  PrintRow(members, "wall", our_wall, floor_wall);
+  PrintRow(members, "cpu", our_cpu, floor_cpu);
 }
 
 }  // namespace
@@ -178,8 +212,8 @@ void Compare(int members, int rounds, int calls, bool own_channels) {
 
 int main(int argc, char** argv) {
   std::vector<int> members = {2, 8, 32, 128};
-  int rounds = 9;
-  int calls = 8000;
+  int rounds = 21;
+  int calls = 4000;
   bool own_channels = false;
   CLI::App app("Barriers through musterd's service, against a bare parked gRPC call.", "barrier");
   app.add_option("--members", members, "Numbers of members to measure")
@@ -193,12 +227,11 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--own-channels", own_channels, "One connection for each member, not one for all");
   CLI11_PARSE(app, argc, argv);
-  spdlog::set_level(spdlog::level::warn);
-  std::printf("%s; median of %d rounds\n",
+  spdlog::set_level(spdlog::level::off);
+  std::printf("%s; us per barrier, medians of %d rounds\n",
               own_channels ? "one connection per member" : "one connection for all members",
               rounds);
-  std::printf("%8s %14s %15s %8s   %s\n", "members", "ours us/barr.", "floor us/barr.", "ratio",
-              "ratio of rounds");
+  std::printf("members  time         ours        floor    ratio   its quartiles\n");
   for (const int count : members) {
     muster::testing::Compare(count, rounds, calls, own_channels);
   }

@@ -59,7 +59,7 @@ TEST(FlagsTest, BadValuesAreNamedWithWhatWasExpected) {
       {"--max-payload-bytes=64MB", {"--max-payload-bytes", "\"64MB\"", "MiB"}},
       {"--max-payload-bytes=17179869184GiB", {"--max-payload-bytes"}},
       {"--max-waiters=0", {"--max-waiters must be at least 1"}},
-      {"--job=", {"--job is empty"}},
+      {"--job=", {"--job", "missing"}},
       {"--job=a\nb", {"--job", "control character"}},
       {"--listen=7370", {"\"7370\"", "HOST:PORT", "[::1]:7370"}},
       {"--listen=127.0.0.1:99999", {"\"127.0.0.1:99999\"", "HOST:PORT"}},
