@@ -76,10 +76,9 @@ TEST(EndToEndTest, TwoNodesOfTwoMakeOneJob) {
   auto daemon = TestDaemon::Start({"--world-size", "4", "--exit-when-done"});
   std::vector<std::unique_ptr<Process>> nodes;
   for (int node = 0; node < 2; ++node) {
-    nodes.push_back(
-        Process::Start(Launch(2, "all",
-                              {"--coordinator", daemon->address(), "--nnodes", "2", "--node-rank",
-                               absl::StrCat(node), "--node-id", absl::StrCat("node", node)})));
+    nodes.push_back(Process::Start(LaunchNode(*daemon, 2, "all",
+                                              {"--nnodes", "2", "--node-rank", absl::StrCat(node),
+                                               "--node-id", absl::StrCat("node", node)})));
   }
   for (auto& node : nodes) EXPECT_EQ(node->Wait(), (Exit{false, 0})) << node->Output();
   EXPECT_EQ(daemon->process().Wait(), (Exit{false, 0})) << daemon->process().Output();
