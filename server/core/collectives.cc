@@ -1,0 +1,182 @@
+// Barrier, Broadcast, Gather and AllGather: what the epoch adds to its groups.
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+// Missing ranks that a message describes one by one; the list of all is in ranges.
+constexpr size_t kMaxDescribed = 4;
+
+absl::Status CheckOptionalName(absl::string_view what, const std::string& name, uint32_t max) {
+  return name.empty() ? absl::OkStatus() : ValidateName(what, name, max);
+}
+
+bool RootOnly(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast; }
+
+}  // namespace
+
+absl::Status Coordinator::Impl::CheckGroup(const CollectiveRequest& request,
+                                           uint32_t caller_rank) const {
+  const uint32_t size = WorldSize();
+  if (request.group.empty() != request.ranks.empty()) {
+    return absl::InvalidArgumentError(
+        "a group has a name and ranks; the world has neither of them");
+  }
+  if (request.group.empty()) return absl::OkStatus();
+  const uint32_t max = options_.limits.max_name_bytes;
+  if (absl::Status s = ValidateName("group name", request.group, max); !s.ok()) return s;
+  const std::string words = absl::StrCat("group '", request.group, "'");
+  std::set<uint32_t> seen;
+  for (uint32_t rank : request.ranks) {
+    if (rank >= size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(words, " names rank ", rank, "; the job's ranks are 0-", size - 1));
+    }
+    if (!seen.insert(rank).second) {
+      return absl::InvalidArgumentError(absl::StrCat(words, " names rank ", rank, " twice"));
+    }
+  }
+  if (seen.count(caller_rank) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", caller_rank, " is not in ", words, " (",
+                   Ranks(std::vector<uint32_t>(seen.begin(), seen.end())), ") and cannot call it"));
+}
+
+absl::Status Coordinator::Impl::CheckCollective(const CollectiveRequest& request) const {
+  const Limits& limits = options_.limits;
+  if (absl::Status s = CheckOptionalName("label", request.label, limits.max_name_bytes); !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = CheckOptionalName("type name", request.type_name, limits.max_name_bytes);
+      !s.ok()) {
+    return s;
+  }
+  const size_t size = request.group.empty() ? WorldSize() : request.ranks.size();
+  if (request.root >= size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "root ", request.root, " is out of range: ", GroupWords(request.group, request.ranks),
+        " has ", size, " members"));
+  }
+  if (request.payload->size() > limits.max_payload_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "payload has ", request.payload->size(), " bytes; the limit is ", limits.max_payload_bytes,
+        " (musterd --max-payload-bytes raises it; tensors belong on a Communicator)"));
+  }
+  return CanPark();
+}
+
+absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const CollectiveRequest& request) {
+  auto& groups = epoch_->groups;
+  const auto it = groups.find({request.group, request.ranks});
+  if (it != groups.end()) return it->second.get();
+  for (auto same = groups.lower_bound({request.group, {}});
+       same != groups.end() && same->first.first == request.group; ++same) {
+    if (!same->second->Shares(request.ranks)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "two groups are called '", request.group, "' and share ranks: ", same->second->words(),
+        " and ", GroupWords(request.group, request.ranks),
+        "; groups of one name must be the same list or share no rank"));
+  }
+  if (groups.size() >= options_.limits.max_groups) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the epoch has ", groups.size(), " groups, the limit (musterd --max-groups raises it)"));
+  }
+  std::vector<uint32_t> ranks = request.ranks;
+  for (uint32_t rank = 0; request.group.empty() && rank < WorldSize(); ++rank) {
+    ranks.push_back(rank);
+  }
+  auto group = std::make_unique<CollectiveGroup>(request.group, std::move(ranks), &budget_);
+  return groups.emplace(std::pair(request.group, request.ranks), std::move(group))
+      .first->second.get();
+}
+
+absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& group,
+                                                     const std::string& op) const {
+  std::vector<uint32_t> leaving;
+  for (uint32_t rank : group.ranks()) {
+    if (epoch_->members[rank]->leaving) leaving.push_back(rank);
+  }
+  if (leaving.empty()) return absl::OkStatus();
+  std::sort(leaving.begin(), leaving.end());
+  return absl::FailedPreconditionError(
+      absl::StrCat(op, " cannot complete: ", Ranks(leaving), " of ", group.words(),
+                   leaving.size() == 1 ? " has" : " have", " called Leave"));
+}
+
+absl::Status Coordinator::Impl::Collective(WaiterId id, const CollectiveRequest& request) {
+  absl::StatusOr<Member*> caller = Caller(request.call);
+  if (!caller.ok()) return caller.status();
+  Member* member = *caller;
+  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = CheckGroup(request, *member->rank); !s.ok()) return s;
+  if (absl::Status s = CheckCollective(request); !s.ok()) return s;
+  absl::StatusOr<CollectiveGroup*> found = FindGroup(request);
+  if (!found.ok()) return found.status();
+  CollectiveGroup* group = *found;
+  const uint32_t index = *group->IndexOf(*member->rank);
+  if (RootOnly(request.kind) && index != request.root && !request.payload->empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", *member->rank,
+                                                   " sends a payload to a Broadcast with root ",
+                                                   request.root, "; only the root does"));
+  }
+  const std::string op =
+      absl::StrCat(Operation(request.kind, request.root, request.label, request.type_name), " op ",
+                   request.sequence, " of ", group->words());
+  if (request.sequence >= group->sequence()) {
+    if (absl::Status s = CheckNobodyIsLeaving(*group, op); !s.ok()) return s;
+  }
+  member->last_collective = op;
+  Park(id, {member, Waiter::Call::kCollective, {}, {}, group, {}}, request.call);
+  Apply(group, group->Arrive(now_, index, id, request));
+  return absl::OkStatus();
+}
+
+void Coordinator::Impl::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {
+  bool mismatch = false;
+  for (CollectiveGroup::Finished& done : step) {
+    mismatch |= !group->finished_text().empty();
+    Finish(done.waiter, done.status, std::move(done.answer));
+  }
+  if (mismatch) Log(Severity::kError, group->finished_text());
+}
+
+// The leaver will not come: whoever waits for it must not wait any longer.
+void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
+  for (const auto& [key, group] : epoch_->groups) {
+    if (!group->pending() || !group->IndexOf(*leaver->rank)) continue;
+    const std::string op =
+        absl::StrCat(group->PendingOperation(), " op ", group->sequence(), " of ", group->words());
+    Apply(group.get(), group->FailParked(CheckNobodyIsLeaving(*group, op)));
+  }
+}
+
+std::string Coordinator::Impl::DescribeMissing(const CollectiveGroup& group) const {
+  const std::vector<uint32_t> missing = group.Missing();
+  std::string text =
+      absl::StrCat("missing ", missing.size(), " of ", group.ranks().size(), ": ", Ranks(missing));
+  for (size_t i = 0; i < missing.size() && i < kMaxDescribed; ++i) {
+    const Member& member = *epoch_->members[missing[i]];
+    absl::StrAppend(&text, "; ", member.who(), member.attached() ? "" : ", detached", ", ",
+                    member.last_collective.empty()
+                        ? "no collective so far"
+                        : absl::StrCat("last call ", member.last_collective),
+                    ", last heard ", HowLong(now_ - member.last_call), " ago");
+  }
+  return text;
+}
+
+absl::Status Coordinator::Impl::CollectiveTimeout(const Waiter& waiter) const {
+  const CollectiveGroup& group = *waiter.group;
+  const uint32_t index = *group.IndexOf(*waiter.member->rank);
+  return absl::DeadlineExceededError(absl::StrCat(
+      group.OperationOf(index), " waited ", HowLong(waiter.timeout), "; ", DescribeMissing(group)));
+}
+
+}  // namespace muster::core

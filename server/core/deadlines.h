@@ -1,0 +1,49 @@
+#ifndef MUSTER_SERVER_CORE_DEADLINES_H_
+#define MUSTER_SERVER_CORE_DEADLINES_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "server/core/types.h"
+
+namespace muster::core {
+
+// When something is due for a key; at most one time per key.
+template <class Key>
+class Deadlines {
+ public:
+  void Set(const Key& key, Time when) {
+    Clear(key);
+    times_[key] = when;
+    order_.emplace(when, key);
+  }
+
+  void Clear(const Key& key) {
+    auto it = times_.find(key);
+    if (it == times_.end()) return;
+    order_.erase({it->second, key});
+    times_.erase(it);
+  }
+
+  bool Has(const Key& key) const { return times_.count(key) > 0; }
+
+  Time Next() const { return order_.empty() ? absl::InfiniteFuture() : order_.begin()->first; }
+
+  // Removes and returns a key that is due.
+  std::optional<Key> Pop(Time now) {
+    if (Next() > now) return std::nullopt;
+    const Key key = order_.begin()->second;
+    Clear(key);
+    return key;
+  }
+
+ private:
+  std::map<Key, Time> times_;
+  std::set<std::pair<Time, Key>> order_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_DEADLINES_H_

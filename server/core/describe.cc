@@ -1,0 +1,92 @@
+#include "server/core/describe.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace muster::core {
+namespace {
+
+absl::string_view KindName(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBarrier:
+      return "Barrier";
+    case CollectiveKind::kBroadcast:
+      return "Broadcast";
+    case CollectiveKind::kGather:
+      return "Gather";
+    case CollectiveKind::kAllGather:
+      return "AllGather";
+  }
+  return "?";
+}
+
+bool HasRoot(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kGather;
+}
+
+}  // namespace
+
+std::string RankRanges(const std::vector<uint32_t>& ranks, size_t max_ranges) {
+  std::vector<std::string> ranges;
+  for (size_t first = 0; first < ranks.size();) {
+    if (ranges.size() == max_ranges) {
+      ranges.push_back("...");
+      break;
+    }
+    size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    ranges.push_back(last == first ? absl::StrCat(ranks[first])
+                                   : absl::StrCat(ranks[first], "-", ranks[last]));
+    first = last + 1;
+  }
+  return absl::StrJoin(ranges, ",");
+}
+
+std::string Ranks(const std::vector<uint32_t>& ranks) {
+  return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankRanges(ranks));
+}
+
+std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member) {
+  return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (node '", member.node_id,
+                      "', host ", member.hostname.empty() ? "unknown" : member.hostname, ", pid ",
+                      member.pid, ")");
+}
+
+std::string HowLong(absl::Duration duration) {
+  if (duration < absl::Minutes(2)) {
+    return absl::StrFormat("%.3gs", absl::ToDoubleSeconds(duration));
+  }
+  return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
+}
+
+std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
+                      absl::string_view type_name) {
+  std::vector<std::string> parts;
+  if (!label.empty()) parts.push_back(absl::StrCat("'", label, "'"));
+  if (HasRoot(kind)) parts.push_back(absl::StrCat("root ", root));
+  if (!type_name.empty()) parts.push_back(std::string(type_name));
+  return absl::StrCat(KindName(kind), "(", absl::StrJoin(parts, ", "), ")");
+}
+
+std::string GroupWords(absl::string_view name, const std::vector<uint32_t>& ranks) {
+  if (name.empty()) return "the world";
+  return absl::StrCat("group '", name, "' (", Ranks(ranks), ")");
+}
+
+std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id) {
+  return absl::StrCat(
+      "lease '", name, "' of ",
+      scope == LeaseScope::kNode ? absl::StrCat("node '", node_id, "'") : "the job");
+}
+
+std::string ExitWords(bool signaled, int code) {
+  if (!signaled) return absl::StrCat("exited with status ", code);
+  const char* name = sigabbrev_np(code);
+  return absl::StrCat("killed by signal ", code,
+                      name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
+}
+
+}  // namespace muster::core

@@ -1,0 +1,43 @@
+#ifndef MUSTER_SERVER_CORE_DESCRIBE_H_
+#define MUSTER_SERVER_CORE_DESCRIBE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/core/types.h"
+
+// The words for what the core decides. Errors, log lines and the status page all use these.
+namespace muster::core {
+
+// Sorted ranks as ranges: "3,8-15". At most `max_ranges` of them, then ",...": messages are
+// bounded.
+std::string RankRanges(const std::vector<uint32_t>& ranks, size_t max_ranges = 32);
+
+// "rank 3", "ranks 3,8-15".
+std::string Ranks(const std::vector<uint32_t>& ranks);
+
+// "rank 3 (node 'n1', host h, pid 4711)"; "process (node ...)" without a rank.
+std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member);
+
+// "12.3s": three significant digits are enough for people.
+std::string HowLong(absl::Duration duration);
+
+// "Barrier('epoch 1')", "Broadcast(root 0, int64)".
+std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
+                      absl::string_view type_name);
+
+// "the world", "group 'tp' (ranks 0,2)".
+std::string GroupWords(absl::string_view name, const std::vector<uint32_t>& ranks);
+
+// "lease 'unpack' of node 'n1'", "lease 'index' of the job".
+std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id);
+
+// "exited with status 3", "killed by signal 9 (Killed)".
+std::string ExitWords(bool signaled, int code);
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_DESCRIBE_H_

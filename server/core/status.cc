@@ -1,0 +1,122 @@
+// The status page: what the coordinator knows, in the words of its errors.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+MemberState StateOf(const Member& member) {
+  if (member.lost) return MemberState::kLost;
+  if (member.left) return MemberState::kLeft;
+  if (!member.attached()) return MemberState::kDetached;
+  if (member.leaving) return MemberState::kLeaving;
+  if (member.rank) return MemberState::kRunning;
+  return member.wish ? MemberState::kJoining : MemberState::kAttached;
+}
+
+absl::string_view CallName(Waiter::Call call) {
+  switch (call) {
+    case Waiter::Call::kJoin:
+      return "Join";
+    case Waiter::Call::kCollective:
+      return "a collective";
+    case Waiter::Call::kLease:
+      return "AcquireLease";
+    case Waiter::Call::kLeave:
+      return "Leave";
+  }
+  return "";
+}
+
+std::string WaitWords(const Waiter& waiter) {
+  if (waiter.call == Waiter::Call::kCollective) {
+    return waiter.group->OperationOf(*waiter.group->IndexOf(*waiter.member->rank));
+  }
+  if (waiter.call == Waiter::Call::kLease) {
+    return LeaseWords(waiter.lease.name, waiter.lease.scope, waiter.lease.node_id);
+  }
+  return std::string(CallName(waiter.call));
+}
+
+std::vector<const Member*> InOrder(
+    const Epoch* epoch, const absl::flat_hash_map<Incarnation, std::unique_ptr<Member>>& members) {
+  std::vector<const Member*> order;
+  if (epoch != nullptr) order.assign(epoch->members.begin(), epoch->members.end());
+  std::map<uint64_t, const Member*> others;
+  for (const auto& [incarnation, member] : members) {
+    if (!member->rank) others[member->arrival] = member.get();
+  }
+  for (const auto& [arrival, member] : others) order.push_back(member);
+  return order;
+}
+
+}  // namespace
+
+JobStatus Coordinator::Impl::GetStatus(Time now) const {
+  JobStatus status;
+  status.state = state_;
+  status.reason =
+      state_ == JobState::kForming
+          ? absl::StrCat(candidates_.size(), " of ",
+                         WorldSize() == 0 ? "?" : absl::StrCat(WorldSize()), " members have joined")
+          : reason_;
+  status.world_size = WorldSize();
+  if (epoch_) status.epoch = epoch_->id;
+  for (const Member* member : InOrder(epoch_.get(), members_)) {
+    MemberStatus entry{member->identity,
+                       member->rank,
+                       0,
+                       0,
+                       StateOf(*member),
+                       member->last_collective,
+                       "",
+                       {},
+                       now - member->last_call};
+    if (member->rank) {
+      const RosterEntry& place = (*epoch_->roster)[*member->rank];
+      entry.local_rank = place.local_rank;
+      entry.node_rank = place.node_rank;
+    }
+    if (!member->parked.empty()) {
+      const Waiter& waiter = waiters_.at(*member->parked.begin());
+      entry.waiting_in = WaitWords(waiter);
+      entry.waiting_for = now - waiter.since;
+    }
+    status.members.push_back(std::move(entry));
+  }
+  if (epoch_) {
+    for (const auto& [key, group] : epoch_->groups) {
+      if (!group->pending()) continue;
+      status.pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
+                                group->Arrived(), group->Missing(), now - group->first_arrival()});
+    }
+  }
+  for (const auto& [key, lease] : leases_.all()) {
+    LeaseStatus entry{key.name,
+                      key.scope,
+                      key.node_id,
+                      {},
+                      {},
+                      0,
+                      lease.result.has_value(),
+                      static_cast<uint32_t>(lease.queue.size()),
+                      {}};
+    if (lease.result) entry.token = lease.result->token;
+    if (lease.holder) {
+      const Member& holder = *members_.at(lease.holder->request.member);
+      entry.holder = holder.identity;
+      entry.holder_rank = holder.rank;
+      entry.token = lease.holder->token;
+      entry.held_for = now - lease.holder->since;
+    }
+    status.leases.push_back(std::move(entry));
+  }
+  status.recent_failures.assign(failures_.begin(), failures_.end());
+  return status;
+}
+
+}  // namespace muster::core

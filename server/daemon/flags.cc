@@ -1,0 +1,181 @@
+#include "server/daemon/flags.h"
+
+#include <iostream>
+#include <memory>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "server/core/options.h"
+#include "server/daemon/flag_values.h"
+#include "server/service/version.h"
+
+namespace muster::daemon {
+namespace {
+
+constexpr int kBadUsage = 2;
+
+constexpr char kDescription[] =
+    "musterd coordinates one distributed job: it gives each process its rank, holds barriers, "
+    "carries\n"
+    "small objects and leases once-per-node work. Start one for each job.\n";
+
+constexpr char kFooter[] = R"(
+Every flag can also be given as the environment variable shown beside it; the flag wins.
+Durations are written 500ms, 2s, 1m30s; sizes 1048576, 64MiB, 4GiB.
+
+Examples:
+  musterd                                    one job on this machine, on port 7370
+  musterd --listen 127.0.0.1:0 --port-file port --world-size 4 --exit-when-done
+                                             on a free port, for 4 processes, until they have left
+  musterd --job train-42 --listen 0.0.0.0:7370 --insecure
+                                             for other machines, on a network that is trusted
+
+Exit status: 0 after a drain, or (--exit-when-done) when every member has left; 1 when it cannot
+serve, or (--exit-when-done) when the job has failed; 2 for bad usage.)";
+
+std::string Environment(absl::string_view flag) {
+  const std::string upper = absl::AsciiStrToUpper(flag);
+  return absl::StrCat("MUSTER_", absl::StrReplaceAll(upper, {{"-", "_"}}));
+}
+
+// Declares flags on a CLI::App, each with its environment variable and its default.
+class Declarer {
+ public:
+  explicit Declarer(CLI::App* app) : app_(app) {}
+
+  void Group(const std::string& name) { group_ = name; }
+
+  template <typename T>
+  void Value(const std::string& flag, const std::string& type, T* field, const std::string& help) {
+    const std::string label = absl::StrCat("--", flag, " (", Environment(flag), ")");
+    const auto parse = [field, label](const std::string& text) {
+      if (const absl::Status s = Parse(text, field); !s.ok()) {
+        throw CLI::ValidationError(label, std::string(s.message()));
+      }
+    };
+    CLI::Option* option = app_->add_option_function<std::string>("--" + flag, parse, help);
+    option->type_name(type)->envname(Environment(flag))->group(group_);
+    option->default_str(Format(*field));
+  }
+
+  void Switch(const std::string& flag, bool* field, const std::string& help) {
+    app_->add_flag("--" + flag, *field, help)->envname(Environment(flag))->group(group_);
+  }
+
+ private:
+  CLI::App* const app_;
+  std::string group_;
+};
+
+void DeclareJob(Declarer& app, Flags* flags) {
+  core::Options& core = flags->server.core;
+  app.Group("Job");
+  app.Value("job", "ID", &core.job_id, "Name of the job; members of another job are refused");
+  app.Value("world-size", "N", &core.world_size, "Number of members; 0: as the first member says");
+  app.Value("default-wait-timeout", "DURATION", &core.default_wait_timeout,
+            "How long a call waits whose caller does not say");
+  app.Switch("exit-when-done", &flags->exit_when_done,
+             "End when every member has left or the job has failed");
+}
+
+void DeclareNetwork(Declarer& app, Flags* flags) {
+  app.Group("Network");
+  app.Value("listen", "HOST:PORT", &flags->server.listen_address,
+            "Address to serve; port 0 picks a free one, [::1]:7370 is IPv6");
+  app.Value("port-file", "FILE", &flags->port_file,
+            "Write the port number to this file once it is open; removed at exit");
+  app.Switch("insecure", &flags->server.insecure,
+             "Allow an address that other machines can reach;\nanybody there can join the job and "
+             "stop it");
+}
+
+void DeclareLiveness(Declarer& app, Flags* flags) {
+  app.Group("Liveness");
+  app.Value("member-grace", "DURATION", &flags->server.core.member_grace,
+            "How long a member may be cut off before it counts as lost");
+  app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
+            "How often a silent member is pinged");
+  app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,
+            "How long its answer may take before it counts as cut off");
+  app.Value("drain-time", "DURATION", &flags->drain_time,
+            "How long answers may take to be delivered at SIGTERM,\nand how long "
+            "--exit-when-done waits for members to disconnect");
+}
+
+void DeclareLimits(Declarer& app, Flags* flags) {
+  core::Limits& limits = flags->server.core.limits;
+  app.Group("Limits");
+  app.Value("max-payload-bytes", "SIZE", &limits.max_payload_bytes,
+            "One member's contribution to a collective, or one lease result");
+  app.Value("max-held-bytes", "SIZE", &limits.max_held_bytes, "All payloads and results together");
+  app.Value("max-members", "N", &limits.max_members, "Members; also the largest world size");
+  app.Value("max-waiters", "N", &limits.max_waiters, "Waiting calls");
+  app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch");
+  app.Value("max-leases", "N", &limits.max_leases, "Names of leased work");
+  app.Value("max-name-bytes", "N", &limits.max_name_bytes, "Length of a name or label");
+}
+
+void DeclareLogging(Declarer& app, Flags* flags) {
+  app.Group("Logging");
+  app.Value("log-level", "LEVEL", &flags->log.level, "debug, info, warning, error or off");
+  app.Value("log-format", "FORMAT", &flags->log.format, "text or json, one line each, on stderr");
+}
+
+// Puts the default and the variable below each flag's description, where they leave it readable.
+class Formatter final : public CLI::Formatter {
+ public:
+  Formatter() { column_width(34); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    if (option->get_envname().empty()) return option->get_description();
+    const std::string value = option->get_default_str();
+    return absl::StrCat(option->get_description(), "\n[",
+                        value.empty() ? "" : absl::StrCat("default ", value, ", "),
+                        option->get_envname(), "]");
+  }
+};
+
+void Declare(CLI::App* app, Flags* flags) {
+  Declarer declarer(app);
+  DeclareJob(declarer, flags);
+  DeclareNetwork(declarer, flags);
+  DeclareLiveness(declarer, flags);
+  DeclareLimits(declarer, flags);
+  DeclareLogging(declarer, flags);
+  app->formatter(std::make_shared<Formatter>());
+  app->set_version_flag("--version", absl::StrCat("musterd ", service::kDaemonVersion,
+                                                  " (protocol ", core::kProtocolVersion, ")"));
+  app->footer(kFooter);
+}
+
+int Explain(absl::string_view problem) {
+  std::cerr << "musterd: " << problem << "\nRun 'musterd --help' for the flags.\n";
+  return kBadUsage;
+}
+
+}  // namespace
+
+std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
+  CLI::App app(kDescription, "musterd");
+  Declare(&app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ConversionError& e) {
+    return Explain(absl::StrCat(e.what(), "; expected true or false"));  // only switches convert
+  } catch (const CLI::ParseError& e) {
+    const bool asked = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    return asked ? app.exit(e) : Explain(e.what());
+  }
+  if (const absl::Status s = Validate(flags->log); !s.ok()) return Explain(s.message());
+  return std::nullopt;
+}
+
+}  // namespace muster::daemon

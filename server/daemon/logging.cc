@@ -1,0 +1,71 @@
+#include "server/daemon/logging.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpc/support/log.h"
+#include "nlohmann/json.hpp"
+#include "spdlog/pattern_formatter.h"
+#include "spdlog/sinks/stdout_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace muster::daemon {
+namespace {
+
+// The message as a JSON string.
+class JsonText final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string text(message.payload.data(), message.payload.size());
+    const std::string quoted =
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out.append(quoted.data(), quoted.data() + quoted.size());
+  }
+
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonText>();
+  }
+};
+
+std::unique_ptr<spdlog::formatter> Formatter(const std::string& format) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<JsonText>('*');
+  formatter->set_pattern(format == "json"
+                             ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%*})"
+                             : "%Y-%m-%dT%H:%M:%S.%eZ %-7l %v");
+  return formatter;
+}
+
+void LogFromGrpc(gpr_log_func_args* message) { spdlog::debug("gRPC: {}", message->message); }
+
+}  // namespace
+
+absl::Status Validate(const LogOptions& options) {
+  const bool known_level = options.level == "debug" || options.level == "info" ||
+                           options.level == "warning" || options.level == "error" ||
+                           options.level == "off";
+  if (!known_level) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--log-level (MUSTER_LOG_LEVEL): \"", options.level,
+                     "\" is not a level; expected debug, info, warning, error or off"));
+  }
+  if (options.format != "text" && options.format != "json") {
+    return absl::InvalidArgumentError(absl::StrCat("--log-format (MUSTER_LOG_FORMAT): \"",
+                                                   options.format,
+                                                   "\" is not a format; expected text or json"));
+  }
+  return absl::OkStatus();
+}
+
+void SetUpLogging(const LogOptions& options) {
+  auto logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_formatter(Formatter(options.format));
+  logger->set_level(spdlog::level::from_str(options.level));
+  spdlog::set_default_logger(std::move(logger));
+  gpr_set_log_function(LogFromGrpc);
+}
+
+}  // namespace muster::daemon

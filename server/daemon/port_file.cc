@@ -1,0 +1,42 @@
+#include "server/daemon/port_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::daemon {
+namespace {
+
+absl::Status CannotWrite(const std::string& path) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--port-file: cannot write ", path, ": ", strerror(errno)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PortFile>> PortFile::Write(const std::string& path, int port) {
+  const std::string temporary = absl::StrCat(path, ".", getpid());
+  std::ofstream file(temporary);
+  file << port << "\n";
+  file.close();
+  if (!file) return CannotWrite(path);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const absl::Status status = CannotWrite(path);
+    unlink(temporary.c_str());
+    return status;
+  }
+  return std::unique_ptr<PortFile>(new PortFile(path));
+}
+
+PortFile::PortFile(std::string path) : path_(std::move(path)) {}
+
+PortFile::~PortFile() { unlink(path_.c_str()); }
+
+}  // namespace muster::daemon

@@ -1,0 +1,51 @@
+#include "server/daemon/signals.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace muster::daemon {
+namespace {
+
+// sigtimedwait needs a bound; who waits longer asks again.
+constexpr absl::Duration kLongest = absl::Hours(1);
+
+sigset_t Set(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void BlockSignals() {
+  const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Wakeup AwaitSignal(absl::Duration timeout) {
+  const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
+  const timespec limit = absl::ToTimespec(std::clamp(timeout, absl::ZeroDuration(), kLongest));
+  switch (sigtimedwait(&set, nullptr, &limit)) {
+    case SIGTERM:
+    case SIGINT:
+      return Wakeup::kTerminate;
+    case SIGUSR1:
+      return Wakeup::kNotified;
+    default:
+      return Wakeup::kTimeout;
+  }
+}
+
+void Notify() { kill(getpid(), SIGUSR1); }
+
+void UnblockTermination() {
+  const sigset_t set = Set({SIGTERM, SIGINT});
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace muster::daemon

@@ -1,0 +1,116 @@
+// musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/daemon/flags.h"
+#include "server/daemon/logging.h"
+#include "server/daemon/port_file.h"
+#include "server/daemon/signals.h"
+#include "server/service/server.h"
+#include "server/service/version.h"
+#include "spdlog/spdlog.h"
+
+namespace muster::daemon {
+namespace {
+
+constexpr int kOk = 0;
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+// Why the daemon stops, for its members, and what it exits with.
+struct Stop {
+  std::string reason;
+  int exit_status = kOk;
+};
+
+// Each member is a connection, and the usual soft limit is 1024.
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "musterd: " << status.message() << "\n";
+  return status.code() == absl::StatusCode::kInvalidArgument ? kBadUsage : kFailed;
+}
+
+void LogStart(const service::Server& server, const core::Options& options) {
+  const std::string size =
+      options.world_size == 0 ? "as the first member says" : absl::StrCat(options.world_size);
+  spdlog::info("job '{}': serving at {}, world size {}, musterd {}", options.job_id,
+               server.address(), size, service::kDaemonVersion);
+}
+
+Stop Done(const absl::Status& outcome) {
+  if (outcome.ok()) {
+    spdlog::info("done: every member has left");
+    return {"the job is done: every member has left", kOk};
+  }
+  const std::string reason = absl::StrCat("the job has failed: ", outcome.message());
+  spdlog::error(reason);
+  return {reason, kFailed};
+}
+
+// Blocks until a signal or the job's end says that the daemon must stop.
+Stop AwaitStop(const service::Server& server, const Flags& flags) {
+  absl::Time give_up = absl::InfiniteFuture();
+  while (true) {
+    const std::optional<absl::Status> outcome = server.Outcome();
+    if (flags.exit_when_done && outcome.has_value()) {
+      give_up = std::min(give_up, absl::Now() + flags.drain_time);
+      if (server.Quiet() || absl::Now() >= give_up) return Done(*outcome);
+    }
+    if (AwaitSignal(give_up - absl::Now()) == Wakeup::kTerminate) {
+      spdlog::info("draining: told to stop by a signal");
+      return {"the coordinator was told to stop by a signal"};
+    }
+  }
+}
+
+int Serve(Flags flags) {
+  if (flags.exit_when_done) flags.server.on_outcome = Notify;
+  const absl::StatusOr<std::unique_ptr<service::Server>> server =
+      service::Server::Start(flags.server);
+  if (!server.ok()) return Fail(server.status());
+  std::unique_ptr<PortFile> port_file;
+  if (!flags.port_file.empty()) {
+    absl::StatusOr<std::unique_ptr<PortFile>> written =
+        PortFile::Write(flags.port_file, (*server)->port());
+    if (!written.ok()) return Fail(written.status());
+    port_file = *std::move(written);
+  }
+  LogStart(**server, flags.server.core);
+  const Stop stop = AwaitStop(**server, flags);
+  port_file.reset();
+  UnblockTermination();  // a second signal does not wait for the drain
+  (*server)->Shutdown(stop.reason, flags.drain_time);
+  spdlog::info("stopped");
+  return stop.exit_status;
+}
+
+}  // namespace
+}  // namespace muster::daemon
+
+int main(int argc, char** argv) {
+  muster::daemon::BlockSignals();
+  muster::daemon::Flags flags;
+  if (const std::optional<int> status = muster::daemon::ParseFlags(argc, argv, &flags)) {
+    return *status;
+  }
+  muster::daemon::SetUpLogging(flags.log);
+  muster::daemon::RaiseFileLimit();
+  return muster::daemon::Serve(std::move(flags));
+}

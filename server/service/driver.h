@@ -1,0 +1,131 @@
+#ifndef MUSTER_SERVER_SERVICE_DRIVER_H_
+#define MUSTER_SERVER_SERVICE_DRIVER_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/coordinator.h"
+#include "server/service/clock.h"
+#include "server/service/log_queue.h"
+
+namespace muster::service {
+
+// A parked call, as the driver sees it.
+class Call {
+ public:
+  virtual ~Call() = default;
+  // Ends the call; called exactly once, without locks held. The object may be gone at return.
+  virtual void End(const absl::Status& status, const core::Answer& answer) = 0;
+};
+
+using StreamItem = std::variant<core::Attached, core::EpochBroken, absl::Status>;
+
+// An Attach stream, as the driver sees it.
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  // Queues an event, or the status that ends the stream and after which nothing comes. Called under
+  // the driver's lock, so that the order is that of the core's steps: must only queue.
+  virtual void Push(core::Time now, StreamItem item) = 0;
+  // Starts to send what is queued. Called without locks held.
+  virtual void Flush() = 0;
+};
+
+// Runs one coordinator core: serializes its steps, gives it the time, and carries its effects to
+// the calls and streams. The entry of a call or stream in the driver's maps is the right to end it:
+// whoever erases it, under the lock, ends it. Thread-safe; no method blocks unless it says so, and
+// calls, streams, log and callback are reached without the lock held.
+class Driver {
+ public:
+  // `on_outcome` is called (from any thread) after each step that leaves the job's outcome known.
+  Driver(core::Options options, std::shared_ptr<spdlog::logger> logger,
+         std::function<void()> on_outcome);
+  // Every call and stream must have ended.
+  ~Driver();
+
+  // Names a new call or stream. It must be given back with Exit when nothing refers to it any more.
+  core::WaiterId Enter();
+  void Exit();
+  // Blocks until all that entered have left, or until the deadline.
+  void AwaitAllGone(std::chrono::steady_clock::time_point deadline);
+
+  // Runs a step that parks or ends `call`.
+  using Step = absl::FunctionRef<core::Effects(core::Coordinator&, core::Time)>;
+  void Run(core::WaiterId id, Call* call, Step step);
+  // The peer has given up the call: withdraws it and ends it with CANCELLED, unless it has ended.
+  void Cancel(core::WaiterId id);
+
+  void Attach(core::WaiterId id, std::shared_ptr<EventStream> stream,
+              const core::AttachRequest& request);
+  // The peer has gone: ends the stream, unless it has ended.
+  void CloseStream(core::WaiterId id);
+
+  // See Coordinator::Drain.
+  void Drain(const std::string& reason);
+
+  struct Snapshot {
+    core::JobStatus job;
+    core::Time now;
+    absl::Duration uptime;
+  };
+  // NOT_FOUND if `job_id` is neither empty nor this job's.
+  absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id) const;
+  std::optional<absl::Status> Outcome() const;
+  bool Quiet() const;
+
+  const core::Options& options() const { return core_.options(); }
+
+ private:
+  // What one step asks to be done without the lock.
+  struct Deliveries {
+    std::vector<std::pair<Call*, core::Reply>> replies;
+    std::vector<std::shared_ptr<EventStream>> streams;
+    bool outcome_known = false;
+  };
+
+  void RunStep(absl::FunctionRef<core::Effects(core::Time)> step);
+  Deliveries Claim(core::Effects effects, core::Time now);
+  void ClaimReplies(std::vector<core::Reply> replies, Deliveries* out);
+  void ClaimStreams(core::Effects* effects, core::Time now, Deliveries* out);
+  void Deliver(const Deliveries& deliveries);
+
+  void RunTimer();
+  void WaitUntil(std::unique_lock<std::mutex>& lock, core::Time due);
+  void WakeTimerIfEarlier();
+
+  const Clock clock_;
+  const std::function<void()> on_outcome_;
+  LogQueue log_;
+  std::atomic<core::WaiterId> next_id_{1};
+
+  mutable std::mutex mutex_;  // guards all below
+  core::Coordinator core_;    // but for options(), which never change
+  absl::flat_hash_map<core::WaiterId, Call*> calls_;
+  absl::flat_hash_map<core::WaiterId, std::shared_ptr<EventStream>> streams_;
+  core::Time armed_ = absl::InfiniteFuture();  // when the timer thread wakes
+  bool stopping_ = false;
+  std::condition_variable timer_wakes_;
+
+  std::mutex entered_mutex_;  // guards the two below
+  int64_t entered_ = 0;
+  std::condition_variable all_gone_;
+
+  std::thread timer_;  // last: it uses all the others
+};
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_DRIVER_H_

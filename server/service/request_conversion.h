@@ -1,0 +1,27 @@
+#ifndef MUSTER_SERVER_SERVICE_REQUEST_CONVERSION_H_
+#define MUSTER_SERVER_SERVICE_REQUEST_CONVERSION_H_
+
+#include "absl/status/statusor.h"
+#include "muster/v1/coordinator.pb.h"
+#include "server/core/types.h"
+
+// From the wire to the core. INVALID_ARGUMENT names the first field that has no meaning in itself:
+// a message that is missing, an enum or oneof that is not set, a duration out of range. What
+// depends on the daemon's options or state is the core's to judge.
+namespace muster::service {
+
+absl::StatusOr<core::AttachRequest> FromProto(const v1::AttachRequest& in);
+absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BroadcastRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(const v1::GatherRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(const v1::AllGatherRequest& in);
+absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in);
+absl::StatusOr<core::CompleteLeaseRequest> FromProto(const v1::CompleteLeaseRequest& in);
+absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);
+absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in);
+absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in);
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_REQUEST_CONVERSION_H_

@@ -1,0 +1,145 @@
+#include "server/service/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/server_builder.h"
+#include "server/service/version.h"
+#include "spdlog/spdlog.h"
+
+namespace muster::service {
+namespace {
+
+// A client may ping this often, with or without calls. It must stay below the shortest keepalive
+// time that clients use, or gRPC closes their connections with "too_many_pings".
+constexpr absl::Duration kMinClientPingInterval = absl::Milliseconds(100);
+// How long connections without calls of ours get to see the shutdown.
+constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
+
+uint64_t RandomNumber() { return absl::Uniform<uint64_t>(absl::BitGen()); }
+
+ServerOptions Completed(ServerOptions options) {
+  options.core.daemon_version = kDaemonVersion;
+  options.core.instance = RandomNumber();
+  options.core.random = RandomNumber;
+  if (options.logger == nullptr) options.logger = spdlog::default_logger();
+  return options;
+}
+
+absl::Status CheckKeepalive(absl::string_view what, absl::Duration value) {
+  if (value >= absl::Milliseconds(10) && value <= absl::Hours(24)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " is ", absl::FormatDuration(value), "; expected 10ms to 24h"));
+}
+
+absl::Status CheckReachability(const ListenAddress& address, bool insecure) {
+  if (insecure || IsLoopback(address)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "refusing to listen on ", ToString(address),
+      ": other machines could reach it, and callers are not authenticated yet; credentials come in "
+      "a later release. Today: listen on a loopback address (127.0.0.1, [::1] or localhost), or, "
+      "on "
+      "a network where every peer is trusted, add --insecure"));
+}
+
+absl::Status Validate(const ServerOptions& options, const ListenAddress& address) {
+  if (absl::Status s = options.core.Validate(); !s.ok()) return s;
+  if (absl::Status s = CheckKeepalive("keepalive time", options.keepalive_time); !s.ok()) return s;
+  if (absl::Status s = CheckKeepalive("keepalive timeout", options.keepalive_timeout); !s.ok()) {
+    return s;
+  }
+  return CheckReachability(address, options.insecure);
+}
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+// Twice the largest payload, so that one which is slightly too large gets the core's answer, which
+// names the limit and its flag, and not gRPC's.
+int ReceiveLimit(uint64_t max_payload_bytes) {
+  constexpr uint64_t kMost = std::numeric_limits<int>::max();
+  constexpr uint64_t kRest = 1 << 20;
+  if (max_payload_bytes > (kMost - kRest) / 2) return static_cast<int>(kMost);
+  return static_cast<int>(2 * max_payload_bytes + kRest);
+}
+
+void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                              Milliseconds(options.keepalive_timeout));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Members are silent for hours while they compute: pings go on without data in between.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              Milliseconds(kMinClientPingInterval));
+}
+
+void EnableHealthAndReflection() {
+  static const bool once = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
+  return absl::ToChronoTime(absl::Now() + duration);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  options = Completed(std::move(options));
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(options.listen_address);
+  if (!address.ok()) return address.status();
+  if (absl::Status s = Validate(options, *address); !s.ok()) return s;
+  std::unique_ptr<Server> server(new Server(options, *std::move(address)));
+  if (absl::Status s = server->Listen(options); !s.ok()) return s;
+  return server;
+}
+
+Server::Server(ServerOptions options, ListenAddress address)
+    : address_(std::move(address)),
+      driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome)),
+      service_(&driver_) {}
+
+Server::~Server() { Shutdown("the coordinator has stopped", absl::ZeroDuration()); }
+
+absl::Status Server::Listen(const ServerOptions& options) {
+  EnableHealthAndReflection();
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address(), grpc::InsecureServerCredentials(), &address_.port);
+  // Without this a second daemon would share the port, and take half of the members.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  SetKeepalive(options, &builder);
+  builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits.max_payload_bytes));
+  builder.SetMaxSendMessageSize(-1);
+  builder.RegisterService(&service_);
+  const ListenAddress asked = address_;
+  grpc_ = builder.BuildAndStart();
+  if (grpc_ == nullptr) return ExplainListenFailure(asked);
+  grpc_->GetHealthCheckService()->SetServingStatus(v1::CoordinatorService::service_full_name(),
+                                                   true);
+  return absl::OkStatus();
+}
+
+void Server::Shutdown(const std::string& reason, absl::Duration limit) {
+  if (grpc_ == nullptr) return;
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
+  grpc_->GetHealthCheckService()->SetServingStatus(false);
+  driver_.Drain(reason);
+  driver_.AwaitAllGone(deadline);
+  const absl::Duration left = absl::FromChrono(deadline - std::chrono::steady_clock::now());
+  grpc_->Shutdown(FromNow(std::clamp(left, absl::ZeroDuration(), kGoodbye)));
+  grpc_.reset();
+}
+
+}  // namespace muster::service

@@ -1,0 +1,76 @@
+#ifndef MUSTER_SERVER_SERVICE_SERVER_H_
+#define MUSTER_SERVER_SERVICE_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/server.h"
+#include "server/core/options.h"
+#include "server/service/coordinator_service.h"
+#include "server/service/driver.h"
+#include "server/service/listen_address.h"
+#include "spdlog/logger.h"
+
+namespace muster::service {
+
+struct ServerOptions {
+  // `instance`, `random` and `daemon_version` are filled in by Start.
+  core::Options core;
+  // HOST:PORT; port 0 picks a free one.
+  std::string listen_address = "127.0.0.1:7370";
+  // Allows addresses that other machines can reach, although callers are not authenticated.
+  bool insecure = false;
+  // How often a silent peer is pinged, and how long its answer may take before its connection, and
+  // with it its Attach stream, is closed: how the death of a host or a stopped process is noticed.
+  absl::Duration keepalive_time = absl::Seconds(10);
+  absl::Duration keepalive_timeout = absl::Seconds(5);
+  // Null: spdlog's default logger.
+  std::shared_ptr<spdlog::logger> logger;
+  // Called, from any thread, after each step that leaves the job's outcome known; may be empty.
+  std::function<void()> on_outcome;
+};
+
+// The coordinator of one job behind a gRPC port, with grpc.health.v1 and server reflection beside
+// it. Thread-safe.
+class Server {
+ public:
+  // Listens at return. INVALID_ARGUMENT: an option is out of range, or the address is malformed,
+  // not of this machine, or not a loopback address without `insecure`. UNAVAILABLE: the port is in
+  // use.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
+
+  // Shuts down, without time for calls under way.
+  ~Server();
+
+  // What clients on this machine connect to: the listen address with its actual port.
+  std::string address() const { return ToString(address_); }
+  int port() const { return address_.port; }
+
+  // How the job ended, see core::Coordinator.
+  std::optional<absl::Status> Outcome() const { return driver_.Outcome(); }
+  // No member is attached.
+  bool Quiet() const { return driver_.Quiet(); }
+
+  // Health turns NOT_SERVING, every parked call and stream ends with UNAVAILABLE and this reason,
+  // and the port is closed. Blocks until the answers are delivered, at most `limit`. Later calls of
+  // it do nothing.
+  void Shutdown(const std::string& reason, absl::Duration limit);
+
+ private:
+  Server(ServerOptions options, ListenAddress address);
+  absl::Status Listen(const ServerOptions& options);
+
+  ListenAddress address_;
+  Driver driver_;
+  CoordinatorService service_;
+  std::unique_ptr<grpc::Server> grpc_;  // null once shut down
+};
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_SERVER_H_

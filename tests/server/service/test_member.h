@@ -1,0 +1,108 @@
+#ifndef MUSTER_TESTS_SERVER_SERVICE_TEST_MEMBER_H_
+#define MUSTER_TESTS_SERVER_SERVICE_TEST_MEMBER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster::testing {
+
+using Stub = v1::CoordinatorService::Stub;
+
+// The reverse of the service's conversion.
+absl::Status FromGrpc(const grpc::Status& status);
+
+// A channel of its own, not shared with others of this process.
+std::shared_ptr<grpc::Channel> Connect(const std::string& address);
+
+// A daemon's status, for waiting until the state that a test needs is reached.
+absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job = "");
+// Polls until `reached` holds; a test failure shows the last status at the time-out.
+void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusResponse&)>& reached);
+
+// One member of a job as the wire sees it: blocking calls over a generated stub, and nothing of the
+// SDK. Each call gets a gRPC deadline, so that a wrong daemon fails a test and does not hang it.
+class TestMember {
+ public:
+  struct Options {
+    std::string job = "default";
+    std::string node = "node-a";
+    int64_t start_time_micros = 1;
+    absl::Duration wait_timeout = absl::Seconds(60);
+  };
+
+  explicit TestMember(const std::string& address) : TestMember(address, Options()) {}
+  TestMember(const std::string& address, Options options);
+  ~TestMember();
+
+  v1::AttachRequest AttachRequest() const;
+  // Opens the stream and reads the first event.
+  absl::Status Attach() { return Attach(AttachRequest()); }
+  absl::Status Attach(const v1::AttachRequest& request);
+  // Blocks for the stream's next event; the stream's status if it ends instead.
+  absl::StatusOr<v1::AttachResponse> NextEvent();
+  // Ends the stream from this side, as a process does that dies.
+  void Disconnect();
+
+  absl::StatusOr<v1::JoinResponse> Join(uint32_t world_size);
+  absl::Status Barrier(const std::string& label = "");
+  absl::StatusOr<std::string> Broadcast(uint32_t root, const std::string& payload);
+  absl::StatusOr<v1::GatherResponse> Gather(uint32_t root, const std::string& payload);
+  absl::StatusOr<v1::AllGatherResponse> AllGather(const std::string& payload);
+  absl::StatusOr<v1::AcquireLeaseResponse> AcquireLease(const std::string& name,
+                                                        uint64_t request_id);
+  absl::Status CompleteLease(const std::string& name, uint64_t token, const std::string& value);
+  absl::Status AbandonLease(const std::string& name, uint64_t request_id);
+  absl::Status Leave();
+
+  // Requests of this member that are whole, for tests that send them spoilt or by themselves.
+  v1::CallContext CallContext();
+  v1::CollectiveContext CollectiveContext();
+
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request) {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    return response;
+  }
+
+  Stub* stub() { return stub_.get(); }
+  const v1::MemberIdentity& identity() const { return identity_; }
+  const v1::Attached& attached() const { return attached_; }
+  uint32_t rank() const { return joined_.rank(); }
+  const v1::EpochId& epoch() const { return joined_.epoch(); }
+  void set_wait_timeout(absl::Duration timeout) { options_.wait_timeout = timeout; }
+
+ private:
+  void SetDeadline(grpc::ClientContext* context) const;
+  // A collective that completed takes its sequence number.
+  template <typename Response>
+  absl::StatusOr<Response> Completed(absl::StatusOr<Response> result);
+
+  Options options_;
+  v1::MemberIdentity identity_;
+  std::unique_ptr<Stub> stub_;
+  std::unique_ptr<grpc::ClientContext> stream_context_;
+  std::unique_ptr<grpc::ClientReader<v1::AttachResponse>> stream_;
+  v1::Attached attached_;
+  v1::JoinResponse joined_;
+  uint64_t attempts_ = 0;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_SERVER_SERVICE_TEST_MEMBER_H_

@@ -1,0 +1,42 @@
+#ifndef MUSTER_TESTS_UTIL_DAEMON_H_
+#define MUSTER_TESTS_UTIL_DAEMON_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/util/process.h"
+
+namespace muster::testing {
+
+// A real musterd process that listens on a free port of 127.0.0.1. Killed when the object goes.
+class TestDaemon {
+ public:
+  // Listens at return. A test failure shows the daemon's output, and null is returned, if it ended
+  // instead. `flags` are
+  // those of musterd but for --listen and --port-file.
+  static std::unique_ptr<TestDaemon> Start(const std::vector<std::string>& flags = {},
+                                           const std::map<std::string, std::string>& env = {});
+
+  // For MUSTER_COORDINATOR: "127.0.0.1:41234".
+  std::string address() const;
+  int port() const { return port_; }
+  const std::string& port_file() const { return port_file_; }
+  Process& process() { return *process_; }
+
+ private:
+  TestDaemon(std::unique_ptr<Process> process, std::string port_file);
+  bool AwaitPort();
+
+  std::unique_ptr<Process> process_;
+  const std::string port_file_;
+  int port_ = 0;
+};
+
+// Path of the musterd binary.
+std::string MusterdPath();
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_UTIL_DAEMON_H_
