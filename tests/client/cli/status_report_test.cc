@@ -30,14 +30,16 @@ constexpr char kRunning[] = R"pb(
     rank: 0
     state: MEMBER_STATE_RUNNING
     last_collective: "Barrier('epoch 1') #12 of the world"
-    waiting_in: "Barrier"
+    waiting_in: "Barrier('epoch 1') #12 of the world"
     waiting_for { seconds: 12 nanos: 340000000 }
     since_last_call { seconds: 12 }
   }
   members {
     member { node_id: "n1" hostname: "beta" pid: 8 }
     rank: 1
-    state: MEMBER_STATE_DETACHED
+    state: MEMBER_STATE_LEAVING
+    waiting_in: "Leave"
+    waiting_for { seconds: 1 }
     since_last_call { nanos: 40000000 }
   })pb";
 
@@ -46,12 +48,12 @@ TEST(StatusReportTest, AlignsTheMembers) {
       StatusReport(Status(kRunning)),
       "job digits: running (2 of 2 have joined), epoch 17, world size 2; musterd 0.1.0, up 1m15s\n"
       "\n"
-      "RANK  NODE  HOST   PID  STATE     LAST COLLECTIVE                      WAITING IN         "
-      "LAST CALL\n"
-      "0     n0    alpha  71   running   Barrier('epoch 1') #12 of the world  Barrier for 12.3s  "
-      "12.0s ago\n"
-      "1     n1    beta   8    detached  -                                    -                  "
-      "40ms ago\n");
+      "RANK  NODE  HOST   PID  STATE    LAST COLLECTIVE                      WAITING         LAST "
+      "CALL\n"
+      "0     n0    alpha  71   running  Barrier('epoch 1') #12 of the world  12.3s           12.0s "
+      "ago\n"
+      "1     n1    beta   8    leaving  -                                    Leave for 1.0s  40ms "
+      "ago\n");
 }
 
 TEST(StatusReportTest, AJobThatForms) {
@@ -136,7 +138,7 @@ TEST(StatusJsonTest, HasTheFieldsUnderTheirProtoNames) {
   ASSERT_TRUE(json.ok()) << json.status();
   EXPECT_THAT(*json, HasSubstr("\"job_id\": \"digits\""));
   EXPECT_THAT(*json, HasSubstr("\"world_size\": 2"));
-  EXPECT_THAT(*json, HasSubstr("\"state\": \"MEMBER_STATE_DETACHED\""));
+  EXPECT_THAT(*json, HasSubstr("\"state\": \"MEMBER_STATE_LEAVING\""));
 }
 
 TEST(BriefDurationTest, TwoUnitsAtMost) {
