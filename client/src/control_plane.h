@@ -1,6 +1,8 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_H_
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +42,9 @@ class ControlPlane {
  public:
   virtual ~ControlPlane() = default;
 
+  // OK in the process that joined; FAILED_PRECONDITION in a fork of it, where no call works.
+  absl::Status CheckProcess() const;
+
   virtual const std::string& job_id() const = 0;
   virtual bool is_distributed() const = 0;
   virtual const std::vector<Member>& members() const = 0;
@@ -48,8 +53,10 @@ class ControlPlane {
   virtual std::string local_address() const = 0;
   // 0: no limit.
   virtual size_t max_payload_bytes() const = 0;
+  virtual size_t max_name_bytes() const = 0;
 
   // Runs one collective of the group with this name and these world ranks (both empty: the world).
+  // `options.timeout` of this and the other calls is always set.
   // Returns one payload for kBroadcast, one per rank for kAllGather and for the root of kGather,
   // else none.
   virtual absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
@@ -69,7 +76,16 @@ class ControlPlane {
   virtual absl::Status health() const = 0;
   virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;
   virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
+
+ private:
+  const pid_t process_ = getpid();
 };
+
+// What Lease::result() says while the lease is held.
+absl::Status HeldResult(const std::string& lease);
+
+// What every call says after Leave().
+absl::Status LeftError(const std::string& job_id, int rank);
 
 // What a Group handle points to.
 struct GroupState {

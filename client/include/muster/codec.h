@@ -55,14 +55,23 @@ struct Codec<std::string> {
   }
 };
 
+namespace internal {
+// Whether the bytes of a T are its value. Pointers, views of strings and arrays (which no function
+// can return) are not; a pointer inside a struct cannot be seen from here.
 template <class T>
-struct Codec<T, std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>> {
+inline constexpr bool kIsPlainData =
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
+    !std::is_array_v<T> && !std::is_convertible_v<const T&, absl::string_view>;
+}  // namespace internal
+
+template <class T>
+struct Codec<T, std::enable_if_t<internal::kIsPlainData<T>>> {
   static std::string TypeName() {
     if constexpr (std::is_arithmetic_v<T>) {
       return internal::ArithmeticTypeName(std::is_floating_point_v<T>, std::is_signed_v<T>,
                                           sizeof(T));
     } else {
-      return absl::StrCat("struct of ", sizeof(T), " bytes");
+      return absl::StrCat(std::is_enum_v<T> ? "enum" : "struct", " of ", sizeof(T), " bytes");
     }
   }
   static void Append(const T& value, std::string* out) {

@@ -6,9 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
@@ -16,12 +19,14 @@
 
 namespace muster {
 
+// Integers wrap around, as unsigned arithmetic of their width does.
 enum class ReduceOp {
   kSum,
   kProduct,
   kMin,
   kMax,
-  // The sum divided by the number of ranks; for integers rounded toward zero.
+  // The sum (wrapped, for integers) divided by the number of ranks, and rounded toward zero for
+  // integers.
   kAverage,
 };
 
@@ -39,6 +44,9 @@ struct CommunicatorOptions {
 
   // Default time-out of every operation, Create() included. Unset: the job's.
   std::optional<absl::Duration> timeout;
+
+  // Ends Create() with CANCELLED when cancelled. Not owned.
+  Cancellation* cancellation = nullptr;
 };
 
 namespace internal {
@@ -48,21 +56,28 @@ class Backend;
 // Moves tensors between the ranks of a group, peer to peer; nothing passes through the coordinator.
 //
 // A collective blocks until this rank's part is done. All ranks call the same operations in the
-// same order with the same sizes. One call at a time; not thread-safe, except that calls can be
-// cancelled. Errors:
-//   ABORTED              a member of the job was lost: its rank, node, pid and why. Final.
-//   DEADLINE_EXCEEDED, CANCELLED
-//                        peers may have seen a part of the data, so the communicator is finished:
-//                        this and later calls return the error. Create a new one.
+// same order with the same sizes; where they do not, the calls end at their time-out. The same
+// layout (number of ranks, sizes) gives the same bits on every run. One call at a time: a second
+// one from another thread is refused with FAILED_PRECONDITION. Errors:
 //   INVALID_ARGUMENT     sizes, root or peer do not fit; nothing was sent.
-//   UNAVAILABLE          a connection to a peer broke although its process is not known to be lost.
+//   ABORTED              a member of the job was lost: its rank, node, pid and why.
+//   DEADLINE_EXCEEDED    names the operation and, where known, the ranks that were waited for.
+//   CANCELLED            through CallOptions::cancellation.
+//   UNAVAILABLE          the connection to a peer broke although its process is not known to be
+//                        lost; names the peer, and why it ended its communicator, if it said so.
+// After any of the last four peers may have seen a part of the data, so the communicator is
+// finished: later calls return the same error again. Create a new one, unless the job is broken.
 //
 // T is one of float, double, int32_t, int64_t, uint8_t. Counts are in elements.
 class Communicator {
  public:
-  // A collective of `group` (or of all ranks of `job`): every rank must call it. The job must
-  // outlive the communicator. NOT_FOUND lists the linked backends if the one asked for is not among
-  // them.
+  // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
+  // rank is connected to all others. The job must outlive the communicator. Errors: those of Group,
+  // and
+  //   NOT_FOUND            the backend asked for is not linked (lists those that are), or there is
+  //                        no such network interface or address (lists those that are there);
+  //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each
+  //                        other, or one of them failed before the connections were made.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       const Group& group, const CommunicatorOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
@@ -94,22 +109,26 @@ class Communicator {
   template <class T>
   absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {});
 
-  // At the root, out = op over all ranks' in; elsewhere `out` is not touched and may be empty.
+  // At the root, out = op over all ranks' in; elsewhere `out` is not touched and may be empty. `in`
+  // and `out` are the same or disjoint.
   template <class T>
   absl::Status Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                       int root = 0, const CallOptions& options = {});
 
-  // out = all ranks' in, one after another in rank order. out.size() == size() * in.size().
+  // out = all ranks' in, one after another in rank order. out.size() == size() * in.size(). `in`
+  // is this rank's place in `out`, or disjoint from it.
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<T> out,
                          const CallOptions& options = {});
 
-  // out = this rank's part of op over all ranks' in. in.size() == size() * out.size().
+  // out = this rank's part of op over all ranks' in. in.size() == size() * out.size(). `out` is
+  // this rank's part of `in`, or disjoint from it.
   template <class T>
   absl::Status ReduceScatter(absl::Span<const T> in, absl::Span<T> out,
                              ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
 
-  // Send and Recv pair up in order between two ranks. Send may return before the peer has received.
+  // Send and Recv pair up in order between two ranks. Send may return before the peer has received,
+  // and may block until it receives: two ranks that both begin with Send can wait for each other.
   template <class T>
   absl::Status Send(absl::Span<const T> data, int peer, const CallOptions& options = {});
   template <class T>
@@ -123,6 +142,13 @@ class Communicator {
                std::unique_ptr<internal::Backend> backend);
 
  private:
+  // Runs one operation of the backend: one at a time, and none after the error that ended it.
+  absl::Status Run(absl::string_view operation, const CallOptions& options,
+                   absl::FunctionRef<absl::Status(const CallOptions&)> call);
+  absl::Status Enter(absl::string_view operation);
+  absl::Status Leave(absl::Status result);
+  void Fail(const absl::Status& why);
+
   absl::Status RawAllReduce(const void* in, size_t in_count, void* out, size_t out_count,
                             DataType type, ReduceOp op, const CallOptions& options);
   absl::Status RawBroadcast(void* data, size_t count, DataType type, int root,
@@ -142,7 +168,10 @@ class Communicator {
   CommunicatorOptions options_;
   std::string backend_name_;
   std::unique_ptr<internal::Backend> backend_;
-  Subscription failure_;
+  absl::Mutex mutex_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator
+  Subscription failure_;                      // last: its callback uses the others
 };
 
 // The DataType of a T.

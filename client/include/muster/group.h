@@ -64,18 +64,19 @@ class Subscription {
 // Every collective blocks until all ranks of the group have called it, in the same order, with the
 // same kind, root, label and type. One call at a time per group: a second one from another thread
 // is refused with FAILED_PRECONDITION. Thread-safe otherwise. All of them return
-//   DEADLINE_EXCEEDED    naming every missing rank; the call may be repeated with the same content
-//   (and
-//                        nothing else may be called on this group before it);
+//   DEADLINE_EXCEEDED    naming every missing rank, or the coordinator where that could not be
+//                        reached. Call again with the same content: until that has ended otherwise,
+//                        anything else on this group is refused;
 //   CANCELLED            through CallOptions::cancellation; as above;
 //   FAILED_PRECONDITION  the ranks called different things, naming both sides, and the group is
-//   finished;
-//                        or a rank that is needed has left; or this process has;
-//   ABORTED              a member of the job was lost: its rank, node, pid and why;
+//                        finished; or a rank that is needed is leaving; or this process has left;
+//                        or it is a fork of the process that joined;
+//   ABORTED              a member of the job was lost: its rank, node, pid and why. Final;
 //   INVALID_ARGUMENT     an argument is malformed; nothing was sent;
 //   RESOURCE_EXHAUSTED   the payload is over the coordinator's limit, naming its flag; nothing was
-//   sent; UNAVAILABLE          the coordinator could not be reached for
-//   JobOptions::coordinator_timeout.
+//                        sent;
+//   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout;
+//                        the call may be repeated with the same content.
 class Group {
  public:
   // The caller's index in ranks(), and their number.

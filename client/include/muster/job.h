@@ -2,15 +2,19 @@
 #define MUSTER_JOB_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "muster/call_options.h"
 #include "muster/codec.h"
 #include "muster/group.h"
@@ -22,8 +26,8 @@ namespace muster {
 // A process's membership in its job: rank, collectives of small objects, leases. Thread-safe.
 //
 //   absl::StatusOr<std::unique_ptr<muster::Job>> job =
-//   muster::Job::Join(muster::JobOptions::FromEnvironment()); if (!job.ok()) return
-//   Fail(job.status());
+//       muster::Job::Join(muster::JobOptions::FromEnvironment());
+//   if (!job.ok()) return Fail(job.status());
 //   ...
 //   absl::Status left = (*job)->Leave();
 //
@@ -53,8 +57,9 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   // Says that this process needs nothing more, and blocks until every member is leaving or lost: so
-  // nobody takes away what another still needs. Collectives and leases after it are refused.
-  // Idempotent. DEADLINE_EXCEEDED names who is not leaving; this process then counts as lost.
+  // nobody takes away what another still needs. Collectives and leases after it are refused with
+  // FAILED_PRECONDITION. Idempotent. OK also when a member was lost: a leaving process needs
+  // nothing of it. DEADLINE_EXCEEDED names who is not leaving; this process then counts as lost.
   absl::Status Leave(const CallOptions& options = {});
 
   int rank() const { return self().rank; }
@@ -121,7 +126,7 @@ class Job {
     return RunOnce(name, LeaseScope::kJob, std::forward<F>(work), options);
   }
   // Runs `work` on rank 0 and returns its value, or its error, on every rank. A collective of the
-  // world.
+  // world. A value over the coordinator's limit is RESOURCE_EXHAUSTED on every rank.
   template <class F>
   auto RunOnMain(F&& work, const CallOptions& options = {});
 
@@ -143,8 +148,14 @@ class Job {
   template <class F>
   auto RunOnce(absl::string_view name, LeaseScope scope, F&& work, const CallOptions& options);
 
+  // Gives rank 0's `outcome` to every rank.
+  absl::StatusOr<std::string> ShareFromMain(const absl::StatusOr<std::string>& outcome,
+                                            const CallOptions& options);
+
   std::unique_ptr<internal::ControlPlane> control_;
   Group world_;
+  absl::Mutex mutex_;
+  std::map<std::string, Group> groups_ ABSL_GUARDED_BY(mutex_);
 };
 
 namespace internal {
@@ -201,11 +212,6 @@ Return DecodeOutcome(const absl::StatusOr<std::string>& outcome) {
   }
 }
 
-// An outcome (bytes or error) as bytes, for the broadcast of RunOnMain.
-std::string PackOutcome(const absl::StatusOr<std::string>& outcome);
-// The error of unpacking itself stands in for the outcome's.
-absl::StatusOr<std::string> UnpackOutcome(absl::string_view bytes);
-
 }  // namespace internal
 
 template <class F>
@@ -216,8 +222,7 @@ auto Job::RunOnce(absl::string_view name, LeaseScope scope, F&& work, const Call
   if (!lease->held()) return internal::DecodeOutcome<Return>(lease->result());
   Return value = internal::RunWork(std::forward<F>(work));
   const absl::StatusOr<std::string> outcome = internal::EncodeOutcome(value);
-  const absl::Status published =
-      outcome.ok() ? lease->Complete(*outcome) : lease->Fail(outcome.status());
+  const absl::Status published = lease->Publish(outcome);
   if (!published.ok()) return Return(published);
   return value;
 }
@@ -225,14 +230,9 @@ auto Job::RunOnce(absl::string_view name, LeaseScope scope, F&& work, const Call
 template <class F>
 auto Job::RunOnMain(F&& work, const CallOptions& options) {
   using Return = internal::WorkReturn<F>;
-  std::string packed;
-  if (is_main()) {
-    packed =
-        internal::PackOutcome(internal::EncodeOutcome(internal::RunWork(std::forward<F>(work))));
-  }
-  const absl::StatusOr<std::string> bytes = world_.BroadcastBytes(packed, 0, "RunOnMain", options);
-  if (!bytes.ok()) return Return(bytes.status());
-  return internal::DecodeOutcome<Return>(internal::UnpackOutcome(*bytes));
+  absl::StatusOr<std::string> outcome = std::string();
+  if (is_main()) outcome = internal::EncodeOutcome(internal::RunWork(std::forward<F>(work)));
+  return internal::DecodeOutcome<Return>(ShareFromMain(outcome, options));
 }
 
 }  // namespace muster

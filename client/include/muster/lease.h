@@ -48,15 +48,24 @@ class Lease {
   // FAILED_PRECONDITION if the lease is not held, or is no longer the caller's: then another
   // process has done or is doing the work, and what this one produced under its token must not be
   // used.
+  //   RESOURCE_EXHAUSTED  the result is over the coordinator's limit, naming its flag: nothing was
+  //                       sent and the lease is still held; Fail() tells the others.
+  //   UNAVAILABLE         the coordinator could not be reached for JobOptions::coordinator_timeout.
+  //   ABORTED             a member of the job was lost.
   absl::Status Complete(absl::string_view result);
+  // `error` must not be OK.
   absl::Status Fail(const absl::Status& error);
+
+  // Complete() or Fail(); a result that is refused for its size becomes the error of the work, so
+  // that nobody repeats work that cannot be published.
+  absl::Status Publish(const absl::StatusOr<std::string>& outcome);
 
   // Not for programs.
   struct State;
   explicit Lease(std::unique_ptr<State> state);
 
  private:
-  absl::Status Publish(absl::StatusOr<std::string> outcome);
+  absl::Status Send(const absl::StatusOr<std::string>& outcome);
 
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,23 @@
+#ifndef MUSTER_CLIENT_CLI_COMMAND_LINE_H_
+#define MUSTER_CLIENT_CLI_COMMAND_LINE_H_
+
+#include <variant>
+
+#include "client/cli/launch_plan.h"
+#include "client/cli/status_command.h"
+
+namespace muster::cli {
+
+// The command line ends here: help was printed, or it was wrong, which was said on standard error.
+struct Exit {
+  int status = 0;
+};
+
+using Command = std::variant<RunFlags, StatusFlags, Exit>;
+
+// Parses main()'s arguments. Values are taken as they are: whoever uses them checks them.
+Command ParseCommandLine(int argc, char** argv);
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_COMMAND_LINE_H_

@@ -1,0 +1,64 @@
+#include "client/cli/coordinator_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/time/clock.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::v1::CoordinatorService;
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a coordinator is never behind one
+  arguments.SetMaxReceiveMessageSize(-1);           // thousands of members fill more than 4 MiB
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+void SetTimeout(grpc::ClientContext* context, absl::Duration timeout) {
+  context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+}  // namespace
+
+struct CoordinatorClient::Stub {
+  std::unique_ptr<CoordinatorService::Stub> rpcs;
+};
+
+CoordinatorClient::CoordinatorClient(const std::string& address)
+    : stub_(new Stub{CoordinatorService::NewStub(Connect(address))}) {}
+
+CoordinatorClient::~CoordinatorClient() = default;
+
+absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl::Duration timeout) {
+  grpc::ClientContext context;
+  SetTimeout(&context, timeout);
+  muster::v1::GetStatusResponse response;
+  const grpc::Status status = stub_->rpcs->GetStatus(&context, {}, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response;
+}
+
+absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& incarnation,
+                                           const ProcessEnd& end, absl::Duration timeout) {
+  grpc::ClientContext context;
+  SetTimeout(&context, timeout);
+  muster::v1::ReportExitRequest request;
+  request.set_job_id(job);
+  request.set_incarnation(incarnation);
+  if (end.signaled) {
+    request.set_signal(end.code);
+  } else {
+    request.set_exit_code(end.code);
+  }
+  muster::v1::ReportExitResponse response;
+  return FromGrpc(stub_->rpcs->ReportExit(&context, request, &response));
+}
+
+}  // namespace muster::cli

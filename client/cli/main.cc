@@ -1,0 +1,44 @@
+// The muster command: see ParseCommandLine() for what it takes.
+
+#include <sys/random.h>
+
+#include <iostream>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/command_line.h"
+#include "client/cli/launch_plan.h"
+#include "client/cli/launcher.h"
+#include "client/cli/status_command.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kExitBadArguments = 2;
+
+std::string GenerateJobId() {
+  std::string bytes(4, '\0');
+  [[maybe_unused]] const ssize_t size = getrandom(bytes.data(), bytes.size(), 0);
+  return absl::StrCat("run-", absl::BytesToHexString(bytes));
+}
+
+int RunRunCommand(const RunFlags& flags, int argc, char** argv) {
+  const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId());
+  if (plan.ok()) return Launch(*plan, argc, argv);
+  std::cerr << absl::StrCat("muster: ", plan.status().message(), "\nTry 'muster run --help'.\n");
+  return kExitBadArguments;
+}
+
+int Main(int argc, char** argv) {
+  const Command command = ParseCommandLine(argc, argv);
+  if (const auto* exit = std::get_if<Exit>(&command)) return exit->status;
+  if (const auto* status = std::get_if<StatusFlags>(&command)) return RunStatusCommand(*status);
+  return RunRunCommand(std::get<RunFlags>(command), argc, argv);
+}
+
+}  // namespace
+}  // namespace muster::cli
+
+int main(int argc, char** argv) { return muster::cli::Main(argc, argv); }

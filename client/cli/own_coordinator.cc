@@ -1,0 +1,98 @@
+#include "client/cli/own_coordinator.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/environment.h"
+#include "client/cli/find_program.h"
+#include "client/cli/spawn.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1";
+constexpr absl::Duration kPoll = absl::Milliseconds(2);
+
+absl::StatusOr<std::string> MakePrivateDirectory() {
+  const std::string base = GetEnv("TMPDIR");
+  std::string path = absl::StrCat(base.empty() ? "/tmp" : base, "/muster-run-XXXXXX");
+  if (mkdtemp(path.data()) != nullptr) return path;
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a directory like ", path));
+}
+
+// musterd's flags have environment variables of the same names, so that a user can tune this one
+// too; those given here as flags win over them.
+std::vector<std::string> Environment() {
+  std::vector<std::string> result;
+  for (const std::string& variable : CurrentEnvironment()) {
+    // It serves until it is told to stop, so that an end of its own is always a failure.
+    if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
+  }
+  // The ranks' output is what the user has come for.
+  if (GetEnv("MUSTER_LOG_LEVEL").empty()) result.push_back("MUSTER_LOG_LEVEL=warning");
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OwnCoordinator>> OwnCoordinator::Start(const std::string& musterd,
+                                                                      const LaunchPlan& plan,
+                                                                      Output* output) {
+  absl::StatusOr<std::string> directory = MakePrivateDirectory();
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<OwnCoordinator> coordinator(new OwnCoordinator(*std::move(directory)));
+  const absl::StatusOr<int> pipe =
+      output->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
+  if (!pipe.ok()) return pipe.status();
+  const absl::StatusOr<pid_t> pid =
+      Spawn({musterd,
+             {musterd, absl::StrCat("--listen=", kLoopback, ":0"),
+              absl::StrCat("--port-file=", coordinator->port_file()),
+              absl::StrCat("--job=", plan.job), absl::StrCat("--world-size=", plan.world_size())},
+             Environment(),
+             *pipe,
+             *pipe});
+  close(*pipe);
+  if (!pid.ok()) return pid.status();
+  coordinator->pid_ = *pid;
+  return coordinator;
+}
+
+OwnCoordinator::~OwnCoordinator() { RemoveDirectory(); }
+
+std::optional<HostPort> OwnCoordinator::Address() {
+  std::ifstream file(port_file());
+  int port = 0;
+  // The character after the number says that all of it has been written.
+  if (!(file >> port) || file.get() != '\n') return std::nullopt;
+  RemoveDirectory();
+  return HostPort{kLoopback, port};
+}
+
+void OwnCoordinator::Stop(absl::Duration patience) {
+  const absl::Time deadline = absl::Now() + patience;
+  kill(pid_, SIGTERM);
+  while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (absl::Now() > deadline) kill(pid_, SIGKILL);
+    absl::SleepFor(kPoll);
+  }
+}
+
+void OwnCoordinator::RemoveDirectory() {
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+  directory_.clear();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,49 @@
+#ifndef MUSTER_CLIENT_CLI_OWN_COORDINATOR_H_
+#define MUSTER_CLIENT_CLI_OWN_COORDINATOR_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cli/host_port.h"
+#include "client/cli/launch_plan.h"
+#include "client/cli/output.h"
+#include "client/cli/process_end.h"
+
+namespace muster::cli {
+
+// The musterd that a standalone run starts for itself on a free port of the loopback interface.
+class OwnCoordinator {
+ public:
+  // Starts the binary at `musterd`. Does not wait until it listens: poll Address(). Its output goes
+  // to standard error with "[musterd] " before each line.
+  static absl::StatusOr<std::unique_ptr<OwnCoordinator>> Start(const std::string& musterd,
+                                                               const LaunchPlan& plan,
+                                                               Output* output);
+  ~OwnCoordinator();
+
+  pid_t pid() const { return pid_; }
+
+  // Where it listens, once it does.
+  std::optional<HostPort> Address();
+
+  // Ends it: SIGTERM, and SIGKILL if it takes longer than `patience`. Must not come after it has
+  // been reaped elsewhere.
+  void Stop(absl::Duration patience);
+
+ private:
+  explicit OwnCoordinator(std::string directory) : directory_(std::move(directory)) {}
+  std::string port_file() const { return directory_ + "/port"; }
+  void RemoveDirectory();
+
+  std::string directory_;  // private; empty once it has been removed
+  pid_t pid_ = -1;
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_OWN_COORDINATOR_H_

@@ -1,0 +1,92 @@
+#include "client/cli/run_outcome.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/rank_ranges.h"
+
+namespace muster::cli {
+namespace {
+
+// "; rank 0 exited with status 1; ranks 1,3 exited with status 2": ranks that ended alike together,
+// in the order in which the first of each did.
+std::string Grouped(const std::vector<RankEnd>& ends) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const RankEnd& end : ends) {
+    const std::string how = Describe(end.end);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&how](const auto& candidate) { return candidate.first == how; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {how, {}});
+    group->second.push_back(end.rank);
+  }
+  std::string text;
+  for (const auto& [how, ranks] : groups) {
+    absl::StrAppend(&text, "; then ", NamedRanks(ranks), " ", how);
+  }
+  return text;
+}
+
+}  // namespace
+
+void RunOutcome::Interrupted(int signal) {
+  if (!interrupted_) interrupted_ = signal;
+}
+
+int RunOutcome::ExitStatus() const {
+  if (const RankEnd* first = FirstFailure()) return ShellStatus(first->end);
+  const RankEnd* unclean = FirstUnclean();
+  if (unclean == nullptr) return 0;
+  return coordinator_ ? 1 : ShellStatus(unclean->end);
+}
+
+std::string RunOutcome::Summary() const {
+  if (FirstUnclean() == nullptr) return "";
+  return absl::StrCat("job ", job_, " ", Headline(), OtherFailures(), EndedByUs());
+}
+
+std::string RunOutcome::Sentence(const RankEnd& end) const {
+  return absl::StrCat("rank ", end.rank, " (pid ", end.pid, ", node ", node_, ") ",
+                      Describe(end.end));
+}
+
+const RankEnd* RunOutcome::FirstFailure() const {
+  for (const RankEnd& end : ends_) {
+    if (!end.end.clean() && !end.after_our_signal) return &end;
+  }
+  return nullptr;
+}
+
+const RankEnd* RunOutcome::FirstUnclean() const {
+  for (const RankEnd& end : ends_) {
+    if (!end.end.clean()) return &end;
+  }
+  return nullptr;
+}
+
+std::string RunOutcome::Headline() const {
+  if (const RankEnd* first = FirstFailure()) return absl::StrCat("failed: ", Sentence(*first));
+  if (coordinator_) return absl::StrCat("failed: its coordinator ", Describe(*coordinator_));
+  if (interrupted_) return absl::StrCat("was ended by ", SignalName(*interrupted_));
+  return absl::StrCat("failed: ", Sentence(*FirstUnclean()));
+}
+
+std::string RunOutcome::OtherFailures() const {
+  const RankEnd* first = FirstFailure();
+  std::vector<RankEnd> others;
+  for (const RankEnd& end : ends_) {
+    if (!end.end.clean() && !end.after_our_signal && &end != first) others.push_back(end);
+  }
+  return Grouped(others);
+}
+
+std::string RunOutcome::EndedByUs() const {
+  std::vector<int> ranks;
+  for (const RankEnd& end : ends_) {
+    if (end.after_our_signal) ranks.push_back(end.rank);
+  }
+  if (ranks.empty()) return "";
+  return absl::StrCat("; ended by the launcher: ", NamedRanks(ranks));
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,61 @@
+#ifndef MUSTER_CLIENT_CLI_RUN_OUTCOME_H_
+#define MUSTER_CLIENT_CLI_RUN_OUTCOME_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/process_end.h"
+
+namespace muster::cli {
+
+// How one rank of this launcher ended.
+struct RankEnd {
+  int rank = 0;
+  pid_t pid = 0;
+  ProcessEnd end;
+  bool after_our_signal = false;  // the launcher had signalled it before
+};
+
+// Collects how the ranks ended, in the order in which they did, and says what became of the run.
+class RunOutcome {
+ public:
+  // `node` is how messages call this node.
+  RunOutcome(std::string job, std::string node) : job_(std::move(job)), node_(std::move(node)) {}
+
+  void Add(const RankEnd& end) { ends_.push_back(end); }
+  // The user's signal that ended the run.
+  void Interrupted(int signal);
+  // The launcher's own coordinator has ended before the ranks.
+  void CoordinatorLost(const ProcessEnd& end) { coordinator_ = end; }
+
+  // The launcher's exit status: 0 if every rank ended well, else that of the first rank that failed
+  // by itself; 1 if it was the coordinator that failed; else that of the first rank that did not
+  // end well under the launcher's signals.
+  int ExitStatus() const;
+
+  // One line about what went wrong; empty if nothing did.
+  std::string Summary() const;
+
+  // "rank 2 (pid 71, node n0) was killed by signal 9 (SIGKILL)".
+  std::string Sentence(const RankEnd& end) const;
+
+ private:
+  const RankEnd* FirstFailure() const;
+  const RankEnd* FirstUnclean() const;
+  std::string Headline() const;
+  std::string OtherFailures() const;
+  std::string EndedByUs() const;
+
+  std::string job_;
+  std::string node_;
+  std::vector<RankEnd> ends_;
+  std::optional<int> interrupted_;
+  std::optional<ProcessEnd> coordinator_;
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_RUN_OUTCOME_H_

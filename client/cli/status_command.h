@@ -1,0 +1,25 @@
+#ifndef MUSTER_CLIENT_CLI_STATUS_COMMAND_H_
+#define MUSTER_CLIENT_CLI_STATUS_COMMAND_H_
+
+#include <optional>
+#include <string>
+
+namespace muster::cli {
+
+// The flags of `muster status` as they were typed.
+struct StatusFlags {
+  std::string coordinator;  // empty: not given, in no way
+  bool json = false;
+  std::optional<std::string> watch;  // interval; empty: the default one
+};
+
+inline constexpr char kDefaultWatchInterval[] = "2s";
+
+// `muster status`: prints the job's status once or, watching, until it is interrupted or the
+// coordinator has gone. Returns the exit status: 0; 1 if the coordinator cannot be reached; 2 for a
+// malformed flag.
+int RunStatusCommand(const StatusFlags& flags);
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_STATUS_COMMAND_H_

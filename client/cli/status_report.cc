@@ -1,0 +1,156 @@
+#include "client/cli/status_report.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/rank_ranges.h"
+#include "client/cli/text_table.h"
+#include "client/cli/utf8.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::v1::GetStatusResponse;
+
+constexpr char kNone[] = "-";
+
+absl::Duration FromProto(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? kNone : text; }
+
+// "running" for MEMBER_STATE_RUNNING; the number for a value that this program does not know yet.
+std::string Lowercase(const std::string& name, const std::string& prefix, int value) {
+  if (name.size() <= prefix.size()) return absl::StrCat("state ", value);
+  return absl::AsciiStrToLower(name.substr(prefix.size()));
+}
+
+std::string StateOf(const GetStatusResponse& status) {
+  return Lowercase(muster::v1::JobState_Name(status.state()), "JOB_STATE_", status.state());
+}
+
+std::string StateOf(const muster::v1::MemberStatus& member) {
+  return Lowercase(muster::v1::MemberState_Name(member.state()), "MEMBER_STATE_", member.state());
+}
+
+std::string ScopeOf(const muster::v1::LeaseStatus& lease) {
+  return Lowercase(muster::v1::LeaseScope_Name(lease.scope()), "LEASE_SCOPE_", lease.scope());
+}
+
+std::string JobLine(const GetStatusResponse& status) {
+  std::string line = absl::StrCat("job ", status.job_id(), ": ", StateOf(status));
+  if (!status.reason().empty()) absl::StrAppend(&line, " (", status.reason(), ")");
+  if (status.has_epoch()) absl::StrAppend(&line, ", epoch ", status.epoch().number());
+  absl::StrAppend(&line, ", world size ",
+                  status.world_size() == 0 ? "not known yet" : absl::StrCat(status.world_size()));
+  absl::StrAppend(&line, "; musterd ", status.daemon_version(), ", up ",
+                  BriefDuration(FromProto(status.uptime())));
+  return Printable(line) + "\n";
+}
+
+// How long the member has waited; in what, where that is not what the column before says.
+std::string Waiting(const muster::v1::MemberStatus& member) {
+  if (member.waiting_in().empty()) return kNone;
+  const std::string duration = BriefDuration(FromProto(member.waiting_for()));
+  if (member.waiting_in() == member.last_collective()) return duration;
+  return absl::StrCat(member.waiting_in(), " for ", duration);
+}
+
+std::string Members(const GetStatusResponse& status) {
+  TextTable table(
+      {"RANK", "NODE", "HOST", "PID", "STATE", "LAST COLLECTIVE", "WAITING", "LAST CALL"});
+  for (const muster::v1::MemberStatus& member : status.members()) {
+    table.AddRow({member.has_rank() ? absl::StrCat(member.rank()) : kNone,
+                  member.member().node_id(), member.member().hostname(),
+                  absl::StrCat(member.member().pid()), StateOf(member),
+                  OrNone(member.last_collective()), Waiting(member),
+                  absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")});
+  }
+  return table.empty() ? "no members yet\n" : table.ToString();
+}
+
+std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
+  return OrNone(RankRanges(std::vector<int>(ranks.begin(), ranks.end())));
+}
+
+std::string PendingCollectives(const GetStatusResponse& status) {
+  TextTable table({"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "SINCE"});
+  for (const muster::v1::PendingCollective& pending : status.pending_collectives()) {
+    table.AddRow({pending.group().empty() ? "world" : pending.group(),
+                  absl::StrCat("#", pending.sequence()), pending.operation(),
+                  Ranks(pending.arrived_ranks()), Ranks(pending.missing_ranks()),
+                  BriefDuration(FromProto(pending.age()))});
+  }
+  return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString());
+}
+
+std::string HolderOf(const muster::v1::LeaseStatus& lease) {
+  if (!lease.has_holder()) return kNone;
+  const std::string pid = absl::StrCat("pid ", lease.holder().pid());
+  return lease.has_holder_rank() ? absl::StrCat("rank ", lease.holder_rank(), " (", pid, ")") : pid;
+}
+
+std::string StateOf(const muster::v1::LeaseStatus& lease) {
+  if (lease.completed()) return "completed";
+  if (!lease.has_holder()) return "free";
+  return absl::StrCat("held for ", BriefDuration(FromProto(lease.held_for())));
+}
+
+std::string Leases(const GetStatusResponse& status) {
+  TextTable table({"LEASE", "SCOPE", "NODE", "HOLDER", "TOKEN", "STATE", "WAITERS"});
+  for (const muster::v1::LeaseStatus& lease : status.leases()) {
+    table.AddRow({lease.name(), ScopeOf(lease), OrNone(lease.node_id()), HolderOf(lease),
+                  absl::StrCat(lease.token()), StateOf(lease), absl::StrCat(lease.waiters())});
+  }
+  return table.empty() ? "" : absl::StrCat("\nleases\n", table.ToString());
+}
+
+std::string RecentFailures(const GetStatusResponse& status) {
+  TextTable table({"RANK", "NODE", "PID", "CAUSE", "WHEN"});
+  for (const muster::v1::Failure& failure : status.recent_failures()) {
+    table.AddRow({failure.has_rank() ? absl::StrCat(failure.rank()) : kNone,
+                  failure.member().node_id(), absl::StrCat(failure.member().pid()), failure.cause(),
+                  absl::StrCat(BriefDuration(FromProto(failure.age())), " ago")});
+  }
+  return table.empty() ? "" : absl::StrCat("\nrecent failures\n", table.ToString());
+}
+
+}  // namespace
+
+std::string StatusReport(const GetStatusResponse& status) {
+  return absl::StrCat(JobLine(status), "\n", Members(status), PendingCollectives(status),
+                      Leases(status), RecentFailures(status));
+}
+
+absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto printed = google::protobuf::util::MessageToJsonString(status, &json, options);
+  if (printed.ok()) return json;
+  return absl::InternalError(
+      absl::StrCat("cannot print the status as JSON: ", std::string(printed.message())));
+}
+
+std::string BriefDuration(absl::Duration duration) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  const double seconds = absl::ToDoubleSeconds(duration);
+  if (duration < absl::Seconds(1)) return absl::StrCat(absl::ToInt64Milliseconds(duration), "ms");
+  if (duration < absl::Minutes(1)) return absl::StrFormat("%.1fs", seconds);
+  const int64_t minutes = absl::ToInt64Minutes(duration);
+  if (duration < absl::Hours(1)) {
+    return absl::StrCat(minutes, "m", absl::ToInt64Seconds(duration) % 60, "s");
+  }
+  if (duration < kDay) return absl::StrCat(minutes / 60, "h", minutes % 60, "m");
+  return absl::StrCat(duration / kDay, "d", absl::ToInt64Hours(duration) % 24, "h");
+}
+
+}  // namespace muster::cli

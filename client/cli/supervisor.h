@@ -1,0 +1,110 @@
+#ifndef MUSTER_CLIENT_CLI_SUPERVISOR_H_
+#define MUSTER_CLIENT_CLI_SUPERVISOR_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/cli/event_loop.h"
+#include "client/cli/exit_reporter.h"
+#include "client/cli/launch_plan.h"
+#include "client/cli/output.h"
+#include "client/cli/own_coordinator.h"
+#include "client/cli/run_outcome.h"
+
+namespace muster::cli {
+
+// Starts a node's ranks (and, standalone, a coordinator), carries their output and signals, and
+// leaves no process behind. Runs in a process of its own (launcher.h), which must be a subreaper
+// and have no other children.
+class Supervisor {
+ public:
+  // `program` is the file that the ranks execute; `musterd` is not used where the plan names a
+  // coordinator. Each byte that comes from `control_fd` is a signal for the ranks; its end means
+  // that the launcher has died, and then this process ends, with all its descendants.
+  Supervisor(LaunchPlan plan, std::string program, std::string musterd, int control_fd);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Blocks until every rank has ended and all output is written; no descendant is left then.
+  // Returns the exit status of `muster run`.
+  int Run();
+
+ private:
+  // What is done to the ranks; each phase but the first and the last ends at a deadline, with the
+  // next.
+  enum class Phase {
+    kRunning,
+    kFailed,      // a rank has failed; the others may say why they cannot go on
+    kSignalled,   // the ranks have got a signal that should end them
+    kKilled,      // SIGKILL
+    kStillThere,  // and that was said
+  };
+
+  struct Rank {
+    int rank = 0;
+    std::string name;         // owner of its output
+    std::string incarnation;  // 16 bytes
+    pid_t pid = -1;
+    int pidfd = -1;
+    bool ended = false;
+  };
+
+  // Starting. Errors end the run; the text is for the user.
+  absl::Status OpenLogs();
+  absl::Status StartCoordinator();
+  absl::Status AwaitCoordinator();
+  absl::Status StartRanks();
+  absl::Status StartRank(int local_rank);
+  absl::StatusOr<pid_t> SpawnRank(int local_rank, const Rank& rank);
+
+  // One wait for events, and what has to follow at a deadline.
+  void Step();
+  void SetDeadline(absl::Duration from_now);
+  void Escalate();
+
+  // Events.
+  void OnControl();
+  void OnUserSignal(int signal);
+  void OnRepeatedSignal(int signal);
+  void OnChildren();
+  void OnEnd(pid_t pid, int wait_status);
+  void OnRankEnd(Rank* rank, const ProcessEnd& end);
+  void OnCoordinatorEnd(const ProcessEnd& end);
+
+  void BeginFailure(const std::string& what);
+  void SignalRanks(int signal);
+  void WatchEnd(Rank* rank);
+  std::vector<int> LivingRanks() const;
+  int Finish(int status);
+
+  const LaunchPlan plan_;
+  const std::string program_;
+  const std::string musterd_;
+  const int control_fd_;
+  const std::string node_;  // for messages
+
+  EventLoop loop_;
+  Output output_;
+  int child_signal_fd_ = -1;
+  std::unique_ptr<OwnCoordinator> own_coordinator_;
+  std::optional<ProcessEnd> own_coordinator_end_;
+  HostPort coordinator_;
+  std::unique_ptr<ExitReporter> reporter_;
+  std::vector<std::optional<int>> logs_;  // by local rank
+  std::vector<Rank> ranks_;               // by local rank
+  RunOutcome outcome_;
+
+  Phase phase_ = Phase::kRunning;
+  absl::Time deadline_ = absl::InfiniteFuture();
+  int user_signals_ = 0;            // how many have come
+  std::optional<int> user_signal_;  // the first
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_SUPERVISOR_H_

@@ -1,0 +1,31 @@
+#ifndef MUSTER_CLIENT_CLI_TEXT_TABLE_H_
+#define MUSTER_CLIENT_CLI_TEXT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+namespace muster::cli {
+
+// Rows of text in left-aligned columns, as wide on a terminal as their widest cell and two spaces
+// apart. Control characters in cells are shown as '?'.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header) { AddRow(std::move(header)); }
+
+  // Rows may have different numbers of cells.
+  void AddRow(std::vector<std::string> cells);
+
+  bool empty() const { return rows_.size() == 1; }
+
+  // The header and the rows, a line each; without spaces at the ends of lines.
+  std::string ToString() const;
+
+ private:
+  std::vector<int> Widths() const;
+
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_TEXT_TABLE_H_

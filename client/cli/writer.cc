@@ -1,0 +1,121 @@
+#include "client/cli/writer.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::cli {
+namespace {
+
+struct Item {
+  int sink;
+  std::string bytes;
+};
+
+struct Sink {
+  int fd;
+  std::string name;
+  bool broken = false;
+};
+
+// 0, or the errno of the write that failed.
+int WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    bytes.remove_prefix(size);
+  }
+  return 0;
+}
+
+void SayBroken(const Sink& sink, int error) {
+  WriteAll(STDERR_FILENO, absl::StrCat("muster: cannot write to ", sink.name, ": ", strerror(error),
+                                       "; what is meant for it is dropped\n"));
+}
+
+}  // namespace
+
+struct Writer::State {
+  State() : wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~State() { close(wake_fd); }
+
+  const int wake_fd;
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below under the mutex. A sink's contents are the thread's alone once it is added.
+  std::deque<Sink> sinks;
+  std::deque<Item> queue;
+  size_t pending = 0;
+  bool stopped = false;
+};
+
+Writer::Writer() : state_(std::make_shared<State>()) {
+  std::thread([state = state_] { Run(state); }).detach();
+}
+
+Writer::~Writer() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->stopped = true;
+  state_->changed.notify_one();
+}
+
+int Writer::AddSink(int fd, const std::string& name) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->sinks.push_back({fd, name});
+  return static_cast<int>(state_->sinks.size()) - 1;
+}
+
+void Writer::Write(int sink, std::string bytes) {
+  if (bytes.empty()) return;
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->pending += bytes.size();
+  state_->queue.push_back({sink, std::move(bytes)});
+  state_->changed.notify_one();
+}
+
+size_t Writer::pending() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->pending;
+}
+
+int Writer::wake_fd() const { return state_->wake_fd; }
+
+void Writer::ClearWake() {
+  eventfd_t count;
+  eventfd_read(state_->wake_fd, &count);
+}
+
+void Writer::Run(const std::shared_ptr<State>& state) {
+  std::unique_lock<std::mutex> lock(state->mutex);
+  while (true) {
+    state->changed.wait(lock, [&] { return state->stopped || !state->queue.empty(); });
+    if (state->stopped) return;
+    const Item item = std::move(state->queue.front());
+    state->queue.pop_front();
+    Sink& sink = state->sinks[item.sink];  // a deque keeps its elements in place
+    lock.unlock();
+    const int error = sink.broken ? 0 : WriteAll(sink.fd, item.bytes);
+    if (error != 0) {
+      sink.broken = true;
+      SayBroken(sink, error);
+    }
+    lock.lock();
+    const size_t before = state->pending;
+    state->pending -= item.bytes.size();
+    const bool fell_low = before > kLowWater && state->pending <= kLowWater;
+    if (fell_low || state->pending == 0) eventfd_write(state->wake_fd, 1);
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,46 @@
+#ifndef MUSTER_CLIENT_CLI_WRITER_H_
+#define MUSTER_CLIENT_CLI_WRITER_H_
+
+#include <memory>
+#include <string>
+
+namespace muster::cli {
+
+// Writes to file descriptors on a thread of its own, in the order of the calls: a reader that is
+// slow, or has stopped, must not keep the launcher from seeing signals and ranks that end.
+// What cannot be written (the reader has gone, the disk is full) is dropped, and said once on
+// standard error. Its calls may come from one thread at a time.
+class Writer {
+ public:
+  Writer();
+  // Does not wait: call it when pending() is 0, or to give up what is left.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // `name` is for messages: "standard output", a path. `fd` must stay open. Returns the sink's
+  // number.
+  int AddSink(int fd, const std::string& name);
+
+  // Never blocks. Everything of one call is written before anything of a later one.
+  void Write(int sink, std::string bytes);
+
+  // Bytes that are still to be written.
+  size_t pending() const;
+
+  // An eventfd that becomes readable when pending() falls to kLowWater or to 0.
+  int wake_fd() const;
+  void ClearWake();
+  static constexpr size_t kLowWater = 4 << 20;
+
+ private:
+  struct State;
+  static void Run(const std::shared_ptr<State>& state);
+
+  // Shared with the thread, which may be stuck in a write when this object goes.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_WRITER_H_

@@ -1,0 +1,132 @@
+#include "client/gloo/collectives.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "client/gloo/reduce_scatter.h"
+#include "client/gloo/reduction.h"
+#include "client/gloo/slots.h"
+#include "client/src/data_type.h"
+#include "gloo/allgather.h"
+#include "gloo/allreduce.h"
+#include "gloo/barrier.h"
+#include "gloo/broadcast.h"
+#include "gloo/reduce.h"
+#include "gloo/types.h"
+
+namespace muster::internal {
+namespace {
+
+// Gloo takes element sizes from types, and reads nothing else from them. `set` is called with a
+// value of an unsigned type of the element's size.
+template <class F>
+void WithElementOf(DataType type, F&& set) {
+  switch (SizeOf(type)) {
+    case sizeof(uint8_t):
+      return set(uint8_t());
+    case sizeof(uint32_t):
+      return set(uint32_t());
+    case sizeof(uint64_t):
+      return set(uint64_t());
+  }
+}
+
+template <class Options>
+void SetInput(const void* in, size_t count, DataType type, Options* options) {
+  WithElementOf(type, [&](auto element) {
+    using T = decltype(element);
+    options->setInput(static_cast<T*>(const_cast<void*>(in)), count);  // Gloo only reads it
+  });
+}
+
+template <class Options>
+void SetOutput(void* out, size_t count, DataType type, Options* options) {
+  WithElementOf(type, [&](auto element) {
+    using T = decltype(element);
+    options->setOutput(static_cast<T*>(out), count);
+  });
+}
+
+std::unique_ptr<gloo::transport::UnboundBuffer> MessageBuffer(const GlooContext& context,
+                                                              const Operation& operation,
+                                                              void* data) {
+  return context->createUnboundBuffer(data, operation.count * SizeOf(operation.type));
+}
+
+uint64_t MessageSlot(const Operation& operation) {
+  return gloo::Slot::build(kSendRecvSlotPrefix, operation.Tag());
+}
+
+}  // namespace
+
+void GlooAllReduce(const GlooContext& context, const Operation& operation, const void* in,
+                   void* out) {
+  gloo::AllreduceOptions options(context);
+  if (in != out) SetInput(in, operation.count, operation.type, &options);
+  SetOutput(out, operation.count, operation.type, &options);
+  options.setReduceFunction(ReduceFunctionFor(operation.type, operation.op));
+  options.setTag(operation.Tag());
+  gloo::allreduce(options);
+  FinishAverage(out, operation.count, operation.type, operation.op, context->size);
+}
+
+void GlooBroadcast(const GlooContext& context, const Operation& operation, void* data) {
+  gloo::BroadcastOptions options(context);
+  SetOutput(data, operation.count, operation.type, &options);
+  options.setRoot(operation.peer);
+  options.setTag(operation.Tag());
+  gloo::broadcast(options);
+}
+
+void GlooReduce(const GlooContext& context, const Operation& operation, const void* in, void* out) {
+  // Every rank reduces a part of the elements, and needs room for all of them.
+  const bool root = context->rank == operation.peer;
+  std::vector<char> scratch(root ? 0 : operation.count * SizeOf(operation.type));
+  void* const to = root ? out : scratch.data();
+  gloo::ReduceOptions options(context);
+  if (in != to) SetInput(in, operation.count, operation.type, &options);
+  SetOutput(to, operation.count, operation.type, &options);
+  options.setReduceFunction(ReduceFunctionFor(operation.type, operation.op));
+  options.setRoot(operation.peer);
+  options.setTag(operation.Tag());
+  gloo::reduce(options);
+  if (root) FinishAverage(out, operation.count, operation.type, operation.op, context->size);
+}
+
+void GlooAllGather(const GlooContext& context, const Operation& operation, const void* in,
+                   void* out) {
+  gloo::AllgatherOptions options(context);
+  const size_t part = operation.count * SizeOf(operation.type);
+  const bool in_place = in == static_cast<char*>(out) + part * context->rank;
+  if (!in_place) SetInput(in, operation.count, operation.type, &options);
+  SetOutput(out, operation.count * context->size, operation.type, &options);
+  options.setTag(operation.Tag());
+  gloo::allgather(options);
+}
+
+void GlooReduceScatter(const GlooContext& context, const Operation& operation, const void* in,
+                       void* out) {
+  RingReduceScatter(context, in, out, operation.count, SizeOf(operation.type),
+                    ReduceFunctionFor(operation.type, operation.op), operation.Tag());
+  FinishAverage(out, operation.count, operation.type, operation.op, context->size);
+}
+
+void GlooSend(const GlooContext& context, const Operation& operation, const void* data) {
+  const auto buffer = MessageBuffer(context, operation, const_cast<void*>(data));
+  buffer->send(operation.peer, MessageSlot(operation));
+  buffer->waitSend();
+}
+
+void GlooRecv(const GlooContext& context, const Operation& operation, void* data) {
+  const auto buffer = MessageBuffer(context, operation, data);
+  buffer->recv(operation.peer, MessageSlot(operation));
+  buffer->waitRecv();
+}
+
+void GlooBarrier(const GlooContext& context, const Operation& operation) {
+  gloo::BarrierOptions options(context);
+  options.setTag(operation.Tag());
+  gloo::barrier(options);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,275 @@
+#include "client/gloo/gloo_backend.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/gloo/exception.h"
+#include "client/gloo/sigpipe_guard.h"
+#include "client/gloo/transport.h"
+#include "client/src/cancel_watch.h"
+#include "client/src/peer_names.h"
+#include "client/src/rendezvous.h"
+
+namespace muster::internal {
+namespace {
+
+constexpr char kName[] = "gloo";
+
+absl::Status AlwaysUsable() { return absl::OkStatus(); }
+
+const bool registered =
+    RegisterBackend({kName, /*priority=*/0, &AlwaysUsable, &GlooBackend::Create});
+
+absl::Status Cancelled() { return absl::CancelledError(""); }
+
+// Opens the mesh's listening ends at the address that options and environment ask for.
+absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_view wanted,
+                                             Interruptor* interruptor) {
+  const absl::StatusOr<std::vector<NetworkAddress>> addresses = LocalNetworkAddresses();
+  if (!addresses.ok()) return addresses.status();
+  const absl::StatusOr<NetworkAddress> address =
+      ChooseNetworkAddress(*addresses, wanted, group.local_address());
+  if (!address.ok()) return address.status();
+  return Mesh::Listen(group, *address, interruptor);
+}
+
+absl::StatusOr<std::vector<GlooCard>> Exchange(const Group& group,
+                                               const absl::StatusOr<std::unique_ptr<Mesh>>& mesh,
+                                               const CallOptions& options) {
+  const absl::StatusOr<std::string> own =
+      mesh.ok() ? absl::StatusOr<std::string>(EncodeGlooCard((*mesh)->card())) : mesh.status();
+  const absl::StatusOr<std::vector<std::string>> encoded =
+      ExchangeCards(group, kName, own, options);
+  if (!encoded.ok()) return encoded.status();
+  std::vector<GlooCard> cards;
+  for (const std::string& bytes : *encoded) {
+    absl::StatusOr<GlooCard> card = DecodeGlooCard(bytes);
+    if (!card.ok()) return card.status();
+    cards.push_back(*std::move(card));
+  }
+  if (absl::Status status = CheckGlooCards(group, cards); !status.ok()) return status;
+  return cards;
+}
+
+}  // namespace
+
+GlooBackend::GlooBackend(const Group& group)
+    : group_(group), sent_(group.size()), received_(group.size()) {}
+
+absl::StatusOr<std::unique_ptr<Backend>> GlooBackend::Create(const Group& group,
+                                                             const CommunicatorOptions& options) {
+  const SigpipeGuard guard;  // threads of Gloo and ours inherit it
+  std::unique_ptr<GlooBackend> backend(new GlooBackend(group));
+  if (absl::Status status = backend->Assemble(options); !status.ok()) return status;
+  return backend;
+}
+
+GlooBackend::~GlooBackend() {
+  const LastWords words{group_.rank(), false, "it destroyed its communicator"};
+  Close(&words);
+}
+
+void GlooBackend::Abort(const absl::Status& why) { interruptor_.Raise(why); }
+
+absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interruptor_);
+  const absl::StatusOr<std::vector<GlooCard>> cards =
+      Exchange(group_, mesh, CallOptions{options.timeout, options.cancellation});
+  if (!cards.ok()) return cards.status();
+  mesh_ = *std::move(mesh);
+  const absl::Duration left =
+      *options.timeout - absl::FromChrono(std::chrono::steady_clock::now() - start);
+  absl::Status status = Connect(*cards, left, options.cancellation);
+  if (!status.ok()) mesh_.reset();
+  return status;
+}
+
+absl::Status GlooBackend::Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
+                                  Cancellation* cancellation) {
+  const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
+  const CancelWatch watch(cancellation, [this] { interruptor_.Raise(Cancelled()); });
+  interruptor_.Arm(timeout);
+  absl::Status status = mesh_->Connect(cards);
+  interruptor_.Disarm();
+  if (status.ok()) status = interruptor_.status();
+  if (status.ok()) interruptor_.SetPatrol([this] { Patrol(); });
+  return status;
+}
+
+// Gloo does not tell an operation in the middle of a message that its connection broke.
+void GlooBackend::Patrol() {
+  if (!mesh_->farewell().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
+}
+
+Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType type) {
+  Operation operation;
+  operation.kind = kind;
+  operation.count = count;
+  operation.type = type;
+  operation.number = ++collectives_;
+  return operation;
+}
+
+absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
+                              absl::FunctionRef<void(const GlooContext&)> call) {
+  if (mesh_ == nullptr) return interruptor_.status();
+  if (operation.count == 0 && operation.kind != OperationKind::kBarrier) return absl::OkStatus();
+  const SigpipeGuard guard;
+  const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
+  interruptor_.Arm(*options.timeout);
+  Failure failure;
+  try {
+    // What has been cancelled before it began sends nothing.
+    if (!interruptor_.raised()) call(mesh_->context());
+  } catch (const Interrupted& interrupted) {
+    failure.awaited = interrupted.awaited();
+  } catch (const std::exception& error) {
+    failure.reason = ReasonOf(error);
+  }
+  interruptor_.Disarm();
+  if (failure.reason.empty() && !interruptor_.raised()) return absl::OkStatus();
+  return End(operation, *options.timeout, failure);
+}
+
+absl::Status GlooBackend::End(const Operation& operation, absl::Duration timeout,
+                              const Failure& failure) {
+  LastWords words{group_.rank(), true, ""};
+  absl::Status status = ExplainInterruption(operation, timeout, failure);
+  if (status.ok()) status = ExplainBreak(operation, failure.reason, &words);
+  if (words.reason.empty()) words.reason = status.ToString();
+  // Where a member was lost the job tells the peers, and says it better.
+  Close(absl::IsAborted(status) ? nullptr : &words);
+  interruptor_.Raise(status);
+  return status;
+}
+
+// OK if it was a broken connection that ended the operation.
+absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::Duration timeout,
+                                              const Failure& failure) const {
+  const absl::Status why = interruptor_.status();
+  const std::string awaited =
+      failure.awaited.empty()
+          ? ""
+          : absl::StrCat(" while waiting for ", DescribePeers(group_, failure.awaited));
+  switch (why.code()) {
+    case absl::StatusCode::kUnavailable:
+      return absl::OkStatus();
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(absl::StrCat(
+          operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
+          "; all ranks must make the same calls in the same order with the same sizes"));
+    case absl::StatusCode::kCancelled:
+      return absl::CancelledError(absl::StrCat(operation.Describe(), " was cancelled", awaited));
+    default:
+      return why;
+  }
+}
+
+absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::string& reason,
+                                       LastWords* words) {
+  const int culprit = AwaitCulprit();
+  if (culprit < 0) {
+    return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
+  }
+  if (const std::optional<LastWords> said = mesh_->farewell().WordsOf(culprit)) {
+    *words = *said;
+    words->failed = true;
+    return absl::UnavailableError(absl::StrCat(operation.Describe(), ": ",
+                                               DescribePeer(group_, said->rank),
+                                               " is no longer there: ", said->reason));
+  }
+  return ExplainBrokenConnection(group_, culprit, operation.Describe(),
+                                 reason.empty() ? "it ended in the middle of a message" : reason);
+}
+
+// The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one
+// after another, so it may take a moment until all can be seen. A peer that ended in the normal
+// course is blamed only if there is nobody else.
+int GlooBackend::AwaitCulprit() {
+  constexpr int kPolls = 100;
+  constexpr std::chrono::milliseconds kPoll(1);
+  Farewell& farewell = mesh_->farewell();
+  for (int poll = 0; poll < kPolls; ++poll) {
+    const std::vector<int> failed = farewell.FailedPeers();
+    if (!failed.empty()) return failed.front();
+    std::this_thread::sleep_for(kPoll);
+  }
+  const std::vector<int> broken = farewell.BrokenPeers();
+  return broken.empty() ? -1 : broken.front();
+}
+
+void GlooBackend::Close(const LastWords* words) {
+  if (mesh_ == nullptr) return;
+  const SigpipeGuard guard;
+  interruptor_.SetPatrol(nullptr);
+  if (words != nullptr) mesh_->farewell().Say(*words);
+  mesh_.reset();
+}
+
+absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, DataType type,
+                                    ReduceOp op, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kAllReduce, count, type);
+  operation.op = op;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooAllReduce(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::Broadcast(void* data, size_t count, DataType type, int root,
+                                    const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kBroadcast, count, type);
+  operation.peer = root;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooBroadcast(context, operation, data); });
+}
+
+absl::Status GlooBackend::Reduce(const void* in, void* out, size_t count, DataType type,
+                                 ReduceOp op, int root, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kReduce, count, type);
+  operation.op = op;
+  operation.peer = root;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooReduce(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::AllGather(const void* in, void* out, size_t count, DataType type,
+                                    const CallOptions& options) {
+  const Operation operation = NextCollective(OperationKind::kAllGather, count, type);
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooAllGather(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count, DataType type,
+                                        ReduceOp op, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kReduceScatter, count, type);
+  operation.op = op;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooReduceScatter(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::Send(const void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Operation operation{OperationKind::kSend, count, type};
+  operation.peer = peer;
+  operation.number = ++sent_[peer];
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooSend(context, operation, data); });
+}
+
+absl::Status GlooBackend::Recv(void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Operation operation{OperationKind::kRecv, count, type};
+  operation.peer = peer;
+  operation.number = ++received_[peer];
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooRecv(context, operation, data); });
+}
+
+absl::Status GlooBackend::Barrier(const CallOptions& options) {
+  const Operation operation = NextCollective(OperationKind::kBarrier, 0, DataType::kUint8);
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooBarrier(context, operation); });
+}
+
+}  // namespace muster::internal

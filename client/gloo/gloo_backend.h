@@ -1,0 +1,80 @@
+#ifndef MUSTER_CLIENT_GLOO_GLOO_BACKEND_H_
+#define MUSTER_CLIENT_GLOO_GLOO_BACKEND_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "client/gloo/card.h"
+#include "client/gloo/collectives.h"
+#include "client/gloo/farewell.h"
+#include "client/gloo/interruptor.h"
+#include "client/gloo/mesh.h"
+#include "client/gloo/operation.h"
+#include "client/src/backend.h"
+
+namespace muster::internal {
+
+// Gloo's collectives on CPU memory. Linking //client/gloo registers it as "gloo".
+class GlooBackend final : public Backend {
+ public:
+  static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
+                                                         const CommunicatorOptions& options);
+  ~GlooBackend() override;
+
+  absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                         const CallOptions& options) override;
+  absl::Status Broadcast(void* data, size_t count, DataType type, int root,
+                         const CallOptions& options) override;
+  absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, int root,
+                      const CallOptions& options) override;
+  absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
+                         const CallOptions& options) override;
+  absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                             const CallOptions& options) override;
+  absl::Status Send(const void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override;
+  absl::Status Recv(void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override;
+  absl::Status Barrier(const CallOptions& options) override;
+  void Abort(const absl::Status& why) override;
+
+ private:
+  explicit GlooBackend(const Group& group);
+
+  absl::Status Assemble(const CommunicatorOptions& options);
+  absl::Status Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
+                       Cancellation* cancellation);
+  void Patrol();
+
+  Operation NextCollective(OperationKind kind, size_t count, DataType type);
+  // Runs `call`, which uses Gloo. An operation on no elements, which Gloo refuses, is only counted.
+  absl::Status Run(const Operation& operation, const CallOptions& options,
+                   absl::FunctionRef<void(const GlooContext&)> call);
+
+  // What ended an operation that did not complete.
+  struct Failure {
+    std::string reason;        // Gloo's; empty where the interruptor ended it
+    std::vector<int> awaited;  // ranks that it was waiting for, where known
+  };
+  // The operation's error. Tells the peers, and closes the connections.
+  absl::Status End(const Operation& operation, absl::Duration timeout, const Failure& failure);
+  absl::Status ExplainInterruption(const Operation& operation, absl::Duration timeout,
+                                   const Failure& failure) const;
+  absl::Status ExplainBreak(const Operation& operation, const std::string& reason,
+                            LastWords* words);
+  int AwaitCulprit();
+  void Close(const LastWords* words);
+
+  const Group group_;
+  Interruptor interruptor_;
+  std::unique_ptr<Mesh> mesh_;  // null once the communicator has ended
+  uint64_t collectives_ = 0;
+  std::vector<uint64_t> sent_;      // messages, by peer
+  std::vector<uint64_t> received_;  // likewise
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_GLOO_BACKEND_H_

@@ -1,0 +1,43 @@
+#ifndef MUSTER_CLIENT_GLOO_OPERATION_H_
+#define MUSTER_CLIENT_GLOO_OPERATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "muster/communicator.h"
+
+namespace muster::internal {
+
+enum class OperationKind {
+  kAllReduce,
+  kBroadcast,
+  kReduce,
+  kAllGather,
+  kReduceScatter,
+  kSend,
+  kRecv,
+  kBarrier,
+};
+
+// One call on a communicator, for its messages' tag and for errors.
+struct Operation {
+  OperationKind kind = OperationKind::kBarrier;
+  size_t count = 0;  // elements; of one rank, where ranks contribute parts
+  DataType type = DataType::kUint8;
+  ReduceOp op = ReduceOp::kSum;  // of reductions
+  int peer = 0;                  // the root, or the other end
+  uint64_t number = 0;           // of this rank's collectives, or messages with the peer, from 1
+
+  // "AllReduce of 10 float32 (sum), collective 3", "Send of 4 int32 to rank 2, message 1".
+  std::string Describe() const;
+
+  // A hash of all that ranks must agree on. Messages of ranks that disagree have different tags, so
+  // that they wait for each other instead of being written into buffers of the wrong size, for
+  // which Gloo ends the process. The same in every process.
+  uint32_t Tag() const;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_OPERATION_H_

@@ -1,0 +1,115 @@
+#include "client/gloo/reduction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace muster::internal {
+namespace {
+
+// Integers are added and multiplied as unsigned ones, which wrap: signed overflow is undefined.
+template <class T, bool = std::is_integral_v<T>>
+struct WrappingType {
+  using Type = std::make_unsigned_t<T>;
+};
+template <class T>
+struct WrappingType<T, false> {
+  using Type = T;
+};
+template <class T>
+using Wrapping = typename WrappingType<T>::Type;
+
+template <class T>
+struct Sum {
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  }
+};
+template <class T>
+struct Product {
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  }
+};
+template <class T>
+struct Min {
+  static T Apply(T a, T b) { return std::min(a, b); }
+};
+template <class T>
+struct Max {
+  static T Apply(T a, T b) { return std::max(a, b); }
+};
+
+template <class T, class Op>
+void Reduce(void* out, const void* a, const void* b, size_t count) {
+  T* const to = static_cast<T*>(out);
+  const T* const left = static_cast<const T*>(a);
+  const T* const right = static_cast<const T*>(b);
+  for (size_t i = 0; i < count; ++i) to[i] = Op::Apply(left[i], right[i]);
+}
+
+template <class T>
+ReduceFunction ForType(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kAverage:
+      return &Reduce<T, Sum<T>>;
+    case ReduceOp::kProduct:
+      return &Reduce<T, Product<T>>;
+    case ReduceOp::kMin:
+      return &Reduce<T, Min<T>>;
+    case ReduceOp::kMax:
+      return &Reduce<T, Max<T>>;
+  }
+  return nullptr;
+}
+
+template <class T>
+void Divide(void* data, size_t count, int divisor) {
+  T* const values = static_cast<T*>(data);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
+}
+
+// Their own, because more ranks than a uint8 holds are possible.
+template <>
+void Divide<uint8_t>(void* data, size_t count, int divisor) {
+  uint8_t* const values = static_cast<uint8_t*>(data);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint8_t>(values[i] / divisor);
+}
+
+}  // namespace
+
+ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op) {
+  switch (type) {
+    case DataType::kFloat32:
+      return ForType<float>(op);
+    case DataType::kFloat64:
+      return ForType<double>(op);
+    case DataType::kInt32:
+      return ForType<int32_t>(op);
+    case DataType::kInt64:
+      return ForType<int64_t>(op);
+    case DataType::kUint8:
+      return ForType<uint8_t>(op);
+  }
+  return nullptr;
+}
+
+void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks) {
+  if (op != ReduceOp::kAverage) return;
+  switch (type) {
+    case DataType::kFloat32:
+      return Divide<float>(data, count, ranks);
+    case DataType::kFloat64:
+      return Divide<double>(data, count, ranks);
+    case DataType::kInt32:
+      return Divide<int32_t>(data, count, ranks);
+    case DataType::kInt64:
+      return Divide<int64_t>(data, count, ranks);
+    case DataType::kUint8:
+      return Divide<uint8_t>(data, count, ranks);
+  }
+}
+
+}  // namespace muster::internal

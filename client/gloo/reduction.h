@@ -1,0 +1,21 @@
+#ifndef MUSTER_CLIENT_GLOO_REDUCTION_H_
+#define MUSTER_CLIENT_GLOO_REDUCTION_H_
+
+#include <cstddef>
+
+#include "muster/communicator.h"
+
+namespace muster::internal {
+
+// out[i] = a[i] op b[i]. `out` may be `a`, `b`, or disjoint from them.
+using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t count);
+
+// kAverage reduces as kSum; FinishAverage() does the rest.
+ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
+
+// Where `op` is kAverage, divides sums over `ranks` ranks, in place.
+void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_REDUCTION_H_

@@ -1,0 +1,44 @@
+#ifndef MUSTER_CLIENT_GLOO_SIGPIPE_GUARD_H_
+#define MUSTER_CLIENT_GLOO_SIGPIPE_GUARD_H_
+
+#include <signal.h>
+
+namespace muster::internal {
+
+// Gloo writes to sockets in a way that raises SIGPIPE when the peer is gone. While this object
+// lives, the signal does not reach the calling thread, nor threads that it starts; one that came
+// meanwhile is forgotten at the end. The program's own handling of SIGPIPE is left alone.
+class SigpipeGuard {
+ public:
+  SigpipeGuard() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &Sigpipe(), &before_);
+  }
+  ~SigpipeGuard() {
+    const timespec at_once{0, 0};
+    if (!was_pending_) sigtimedwait(&Sigpipe(), nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  SigpipeGuard(const SigpipeGuard&) = delete;
+  SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+
+ private:
+  static const sigset_t& Sigpipe() {
+    static const sigset_t set = [] {
+      sigset_t only;
+      sigemptyset(&only);
+      sigaddset(&only, SIGPIPE);
+      return only;
+    }();
+    return set;
+  }
+
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_SIGPIPE_GUARD_H_

@@ -1,0 +1,68 @@
+#include "client/src/argument_check.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/data_type.h"
+
+namespace muster::internal {
+
+template <class... Pieces>
+absl::Status ArgumentCheck::Refuse(const Pieces&... pieces) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(operation_, " on rank ", rank_, " of ", size_, ": ", pieces...));
+}
+
+absl::Status ArgumentCheck::SameSize(size_t in_count, size_t out_count) const {
+  if (in_count == out_count) return absl::OkStatus();
+  return Refuse("in has ", in_count, " elements and out has ", out_count,
+                ", expected the same number");
+}
+
+absl::Status ArgumentCheck::Parts(absl::string_view whole_name, size_t whole,
+                                  absl::string_view part_name, size_t part) const {
+  if (whole % size_ == 0 && whole / size_ == part) return absl::OkStatus();
+  return Refuse(whole_name, " has ", whole, " elements and ", part_name, " has ", part,
+                ", expected ", whole_name, " to have ", size_, " times as many as ", part_name);
+}
+
+absl::Status ArgumentCheck::Root(int root) const {
+  if (root >= 0 && root < size_) return absl::OkStatus();
+  return Refuse("root is ", root, ", expected a rank from 0 to ", size_ - 1);
+}
+
+absl::Status ArgumentCheck::Peer(int peer) const {
+  if (peer < 0 || peer >= size_) {
+    return Refuse("peer is ", peer, ", expected a rank from 0 to ", size_ - 1);
+  }
+  if (peer == rank_) return Refuse("peer is this rank itself, expected another one");
+  return absl::OkStatus();
+}
+
+absl::Status ArgumentCheck::Op(ReduceOp op) const {
+  if (!NameOf(op).empty()) return absl::OkStatus();
+  return Refuse("op is ", static_cast<int>(op), ", expected one of ReduceOp's values");
+}
+
+absl::Status ArgumentCheck::Timeout(const std::optional<absl::Duration>& timeout) const {
+  if (!timeout || (*timeout >= absl::ZeroDuration() && *timeout < absl::InfiniteDuration())) {
+    return absl::OkStatus();
+  }
+  return Refuse("timeout is ", absl::FormatDuration(*timeout),
+                ", expected one that is not negative and not infinite");
+}
+
+absl::Status ArgumentCheck::Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
+                                    size_t offset) const {
+  const char* a_begin = static_cast<const char*>(a);
+  const char* b_begin = static_cast<const char*>(b);
+  const std::less_equal<const char*> not_after;
+  const bool disjoint = a_bytes == 0 || b_bytes == 0 || not_after(a_begin + a_bytes, b_begin) ||
+                        not_after(b_begin + b_bytes, a_begin);
+  if (disjoint || b_begin == a_begin + offset) return absl::OkStatus();
+  return Refuse(
+      "in and out overlap in part; expected them to be disjoint, or the one to be this "
+      "rank's place in the other");
+}
+
+}  // namespace muster::internal

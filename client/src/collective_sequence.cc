@@ -1,0 +1,82 @@
+#include "client/src/collective_sequence.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::internal {
+namespace {
+
+// "Barrier('epoch 1')", "Gather(root 2, type int32)".
+std::string DescribeCall(const CollectiveCall& call) {
+  switch (call.kind) {
+    case CollectiveKind::kBarrier:
+      return call.label.empty() ? "Barrier()" : absl::StrCat("Barrier('", call.label, "')");
+    case CollectiveKind::kBroadcast:
+      return absl::StrCat("Broadcast(root ", call.root, ", type ", call.type_name, ")");
+    case CollectiveKind::kGather:
+      return absl::StrCat("Gather(root ", call.root, ", type ", call.type_name, ")");
+    case CollectiveKind::kAllGather:
+      return absl::StrCat("AllGather(type ", call.type_name, ")");
+  }
+  return "an unknown collective";
+}
+
+bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
+  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name;
+}
+
+// Whether the coordinator has refused an arrival without recording it.
+bool NothingRecorded(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+absl::Status CollectiveSequence::Begin(CollectiveCall call) {
+  if (!finished_.ok()) return finished_;
+  if (in_progress_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(), " is in progress in another thread, and ", DescribeCall(call),
+                     " was called; a group does one collective at a time"));
+  }
+  if (sends_ > 0) {
+    if (absl::Status same = CheckSame(call); !same.ok()) return same;
+  }
+  call_ = std::move(call);
+  in_progress_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
+  if (!SameOperation(call, call_)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Describe(), " was sent and has not completed, and ", DescribeCall(call),
+        " was called; repeat the first one until it completes, others may count on it"));
+  }
+  if (call.payload == call_.payload) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      Describe(), " was sent and has not completed, and is repeated with another payload (",
+      call.payload.size(), " bytes now, ", call_.payload.size(),
+      " bytes before); repeat it with the same one, others may have got it"));
+}
+
+void CollectiveSequence::End(const absl::Status& status, int sends) {
+  in_progress_ = false;
+  sends_ += sends;
+  if (status.ok()) {
+    retained_ = std::move(call_);
+    ++number_;
+    sends_ = 0;
+  } else if (absl::IsFailedPrecondition(status)) {
+    finished_ = status;
+  } else if (NothingRecorded(status) && sends_ == 1) {
+    sends_ = 0;
+  }
+}
+
+std::string CollectiveSequence::Describe() const {
+  return absl::StrCat(DescribeCall(call_), " #", number_, " of ", group_);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,229 @@
+#include "muster/communicator.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/argument_check.h"
+#include "client/src/backend.h"
+#include "client/src/backend_registry.h"
+#include "client/src/data_type.h"
+#include "client/src/rendezvous.h"
+#include "client/src/serial_backend.h"
+#include "muster/log.h"
+
+namespace muster {
+namespace {
+
+using internal::ArgumentCheck;
+using internal::Backend;
+using internal::BackendChoice;
+using internal::SizeOf;
+
+constexpr absl::string_view kSerial = "serial";
+
+// The first of them that is an error.
+absl::Status FirstError(std::initializer_list<absl::Status> statuses) {
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void LogChoice(const Group& group, absl::string_view backend, absl::string_view reason) {
+  Log(LogLevel::kInfo, absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(),
+                                    ": backend ", backend, ": ", reason));
+}
+
+// A named backend that is not linked is an error in a group of one too, so that a program does not
+// find out only when it grows.
+absl::StatusOr<std::unique_ptr<Backend>> CreateSerial(const Group& group,
+                                                      const absl::StatusOr<BackendChoice>& choice,
+                                                      bool named) {
+  if (named && !choice.ok()) return choice.status();
+  LogChoice(group, kSerial, "the group has one rank");
+  return internal::MakeSerialBackend();
+}
+
+// Tells the other ranks why this one cannot take part.
+absl::Status Decline(const Group& group, const absl::Status& why, const CallOptions& options) {
+  return internal::ExchangeCards(group, "", why, options).status();
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> CreateLinked(const Group& group,
+                                                      const absl::StatusOr<BackendChoice>& choice,
+                                                      const CommunicatorOptions& options) {
+  if (!choice.ok()) {
+    return Decline(group, choice.status(), CallOptions{options.timeout, options.cancellation});
+  }
+  LogChoice(group, choice->kind.name, choice->reason);
+  return choice->kind.create(group, options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
+    const Group& group, const CommunicatorOptions& options) {
+  const ArgumentCheck check("Communicator::Create", group.rank(), group.size());
+  if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
+  CommunicatorOptions resolved = options;
+  if (!resolved.timeout) resolved.timeout = group.default_timeout();
+
+  const absl::StatusOr<BackendChoice> choice =
+      internal::ChooseBackend(internal::RegisteredBackends(), options.backend);
+  const bool serial = group.size() == 1;
+  absl::StatusOr<std::unique_ptr<Backend>> backend =
+      serial ? CreateSerial(group, choice, internal::IsBackendNamed(options.backend))
+             : CreateLinked(group, choice, resolved);
+  if (!backend.ok()) return backend.status();
+  return std::make_unique<Communicator>(
+      group, resolved, serial ? std::string(kSerial) : choice->kind.name, *std::move(backend));
+}
+
+Communicator::Communicator(const Group& group, const CommunicatorOptions& options,
+                           std::string backend_name, std::unique_ptr<internal::Backend> backend)
+    : group_(group),
+      options_(options),
+      backend_name_(std::move(backend_name)),
+      backend_(std::move(backend)),
+      failure_(group_.OnFailure([this](const absl::Status& why) { Fail(why); })) {}
+
+Communicator::~Communicator() = default;
+
+int Communicator::rank() const { return group_.rank(); }
+int Communicator::size() const { return group_.size(); }
+
+void Communicator::Fail(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (end_.ok()) end_ = why;
+  }
+  backend_->Abort(why);
+}
+
+absl::Status Communicator::Enter(absl::string_view operation) {
+  absl::MutexLock lock(&mutex_);
+  if (!end_.ok()) return end_;
+  if (busy_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(operation, " on rank ", rank(), " of ", size(),
+                     ": another call on this communicator is in progress; make one call at a "
+                     "time, or create a communicator for each thread"));
+  }
+  busy_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Communicator::Leave(absl::Status result) {
+  absl::MutexLock lock(&mutex_);
+  busy_ = false;
+  if (result.ok()) return result;
+  if (end_.ok()) end_ = std::move(result);
+  return end_;
+}
+
+absl::Status Communicator::Run(absl::string_view operation, const CallOptions& options,
+                               absl::FunctionRef<absl::Status(const CallOptions&)> call) {
+  const ArgumentCheck check(operation, rank(), size());
+  if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
+  if (absl::Status status = Enter(operation); !status.ok()) return status;
+  CallOptions resolved = options;
+  if (!resolved.timeout) resolved.timeout = options_.timeout;
+  return Leave(call(resolved));
+}
+
+absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* out,
+                                        size_t out_count, DataType type, ReduceOp op,
+                                        const CallOptions& options) {
+  const ArgumentCheck check("AllReduce", rank(), size());
+  const size_t bytes = in_count * SizeOf(type);
+  if (absl::Status status = FirstError({check.SameSize(in_count, out_count), check.Op(op),
+                                        check.Overlap(in, bytes, out, bytes, 0)});
+      !status.ok()) {
+    return status;
+  }
+  return Run("AllReduce", options, [&](const CallOptions& resolved) {
+    return backend_->AllReduce(in, out, in_count, type, op, resolved);
+  });
+}
+
+absl::Status Communicator::RawBroadcast(void* data, size_t count, DataType type, int root,
+                                        const CallOptions& options) {
+  const ArgumentCheck check("Broadcast", rank(), size());
+  if (absl::Status status = check.Root(root); !status.ok()) return status;
+  return Run("Broadcast", options, [&](const CallOptions& resolved) {
+    return backend_->Broadcast(data, count, type, root, resolved);
+  });
+}
+
+absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out, size_t out_count,
+                                     DataType type, ReduceOp op, int root,
+                                     const CallOptions& options) {
+  const ArgumentCheck check("Reduce", rank(), size());
+  const size_t bytes = in_count * SizeOf(type);
+  absl::Status status = FirstError({check.Root(root), check.Op(op)});
+  if (status.ok() && rank() == root) {
+    status =
+        FirstError({check.SameSize(in_count, out_count), check.Overlap(in, bytes, out, bytes, 0)});
+  }
+  if (!status.ok()) return status;
+  return Run("Reduce", options, [&](const CallOptions& resolved) {
+    return backend_->Reduce(in, out, in_count, type, op, root, resolved);
+  });
+}
+
+absl::Status Communicator::RawAllGather(const void* in, size_t in_count, void* out,
+                                        size_t out_count, DataType type,
+                                        const CallOptions& options) {
+  const ArgumentCheck check("AllGather", rank(), size());
+  const size_t part = in_count * SizeOf(type);
+  if (absl::Status status =
+          FirstError({check.Parts("out", out_count, "in", in_count),
+                      check.Overlap(out, part * size(), in, part, part * rank())});
+      !status.ok()) {
+    return status;
+  }
+  return Run("AllGather", options, [&](const CallOptions& resolved) {
+    return backend_->AllGather(in, out, in_count, type, resolved);
+  });
+}
+
+absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, void* out,
+                                            size_t out_count, DataType type, ReduceOp op,
+                                            const CallOptions& options) {
+  const ArgumentCheck check("ReduceScatter", rank(), size());
+  const size_t part = out_count * SizeOf(type);
+  if (absl::Status status =
+          FirstError({check.Parts("in", in_count, "out", out_count), check.Op(op),
+                      check.Overlap(in, part * size(), out, part, part * rank())});
+      !status.ok()) {
+    return status;
+  }
+  return Run("ReduceScatter", options, [&](const CallOptions& resolved) {
+    return backend_->ReduceScatter(in, out, out_count, type, op, resolved);
+  });
+}
+
+absl::Status Communicator::RawSend(const void* data, size_t count, DataType type, int peer,
+                                   const CallOptions& options) {
+  const ArgumentCheck check("Send", rank(), size());
+  if (absl::Status status = check.Peer(peer); !status.ok()) return status;
+  return Run("Send", options, [&](const CallOptions& resolved) {
+    return backend_->Send(data, count, type, peer, resolved);
+  });
+}
+
+absl::Status Communicator::RawRecv(void* data, size_t count, DataType type, int peer,
+                                   const CallOptions& options) {
+  const ArgumentCheck check("Recv", rank(), size());
+  if (absl::Status status = check.Peer(peer); !status.ok()) return status;
+  return Run("Recv", options, [&](const CallOptions& resolved) {
+    return backend_->Recv(data, count, type, peer, resolved);
+  });
+}
+
+absl::Status Communicator::Barrier(const CallOptions& options) {
+  return Run("Barrier", options,
+             [&](const CallOptions& resolved) { return backend_->Barrier(resolved); });
+}
+
+}  // namespace muster

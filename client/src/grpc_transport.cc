@@ -1,0 +1,245 @@
+#include "client/src/grpc_transport.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster::internal {
+namespace {
+
+using Async = v1::CoordinatorService::StubInterface::async_interface;
+using GrpcDone = std::function<void(grpc::Status)>;
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+// What has begun and has not ended.
+class InFlightSet {
+ public:
+  void Add(std::shared_ptr<InFlight> call) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    calls_.insert(std::move(call));
+  }
+
+  // The last thing that a callback does.
+  void Remove(const std::shared_ptr<InFlight>& call) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    calls_.erase(call);
+    if (calls_.empty()) empty_.notify_all();
+  }
+
+  void CancelAllAndWait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::vector<std::shared_ptr<InFlight>> calls(calls_.begin(), calls_.end());
+    lock.unlock();
+    for (const auto& call : calls) call->Cancel();
+    lock.lock();
+    empty_.wait(lock, [this] { return calls_.empty(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable empty_;
+  std::set<std::shared_ptr<InFlight>> calls_;
+};
+
+template <class Req, class Resp>
+struct UnaryCall : InFlight {
+  void Cancel() override { context.TryCancel(); }
+
+  grpc::ClientContext context;
+  Req request;
+  Resp response;
+};
+
+// Lives until OnDone(), whoever else lets go of it.
+class AttachStream final : public InFlight,
+                           public grpc::ClientReadReactor<v1::AttachResponse>,
+                           public std::enable_shared_from_this<AttachStream> {
+ public:
+  // `on_peer` gets gRPC's name of the peer before each response.
+  AttachStream(const v1::AttachRequest& request, Transport::StreamHandler handler,
+               std::function<void(const std::string&)> on_peer, InFlightSet* in_flight)
+      : request_(request),
+        handler_(std::move(handler)),
+        on_peer_(std::move(on_peer)),
+        in_flight_(in_flight) {}
+
+  void Start(Async* stub) {
+    stub->Attach(&context_, &request_, this);
+    StartRead(&response_);
+    StartCall();
+  }
+
+  void Cancel() override { context_.TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    on_peer_(context_.peer());
+    handler_.on_response(response_);
+    StartRead(&response_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    const std::shared_ptr<InFlight> self = shared_from_this();
+    handler_.on_end(FromGrpc(status));
+    in_flight_->Remove(self);
+  }
+
+ private:
+  grpc::ClientContext context_;
+  const v1::AttachRequest request_;
+  v1::AttachResponse response_;
+  const Transport::StreamHandler handler_;
+  const std::function<void(const std::string&)> on_peer_;
+  InFlightSet* const in_flight_;
+};
+
+// "ipv6:%5B::1%5D:7370" -> "::1". Empty for what is not TCP.
+std::string PeerIp(const std::string& uri) {
+  const std::string text = absl::StrReplaceAll(uri, {{"%5B", "["}, {"%5D", "]"}});
+  const size_t scheme = text.find(':');
+  if (!absl::StartsWith(text, "ipv") || scheme == std::string::npos) return "";
+  const absl::StatusOr<Address> address = ParseAddress(absl::string_view(text).substr(scheme + 1));
+  return address.ok() ? address->host : "";
+}
+
+std::string Target(const Address& address) {
+  const absl::string_view scheme = address.is_ipv4()   ? "ipv4:"
+                                   : address.is_ipv6() ? "ipv6:"
+                                                       : "dns:///";
+  return absl::StrCat(scheme, address.ToString());
+}
+
+grpc::ChannelArguments ChannelOptions() {
+  constexpr int kLargestBackoffMs = 1000;
+  constexpr int kKeepaliveMs = 10000;
+  constexpr int kKeepaliveTimeoutMs = 5000;
+  grpc::ChannelArguments args;
+  // A connection of its own: another member of this process must not keep this one alive.
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetMaxReceiveMessageSize(-1);
+  args.SetMaxSendMessageSize(-1);
+  // Also while no call is in flight: a coordinator whose host has died must be noticed.
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // The coordinator gives a member that attaches again within seconds its place back.
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kLargestBackoffMs);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLargestBackoffMs);
+  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kLargestBackoffMs);
+  return args;
+}
+
+class GrpcTransport final : public Transport {
+ public:
+  explicit GrpcTransport(const Address& address)
+      : channel_(grpc::CreateCustomChannel(Target(address), grpc::InsecureChannelCredentials(),
+                                           ChannelOptions())),
+        stub_(v1::CoordinatorService::NewStub(channel_)) {}
+
+  ~GrpcTransport() override { in_flight_.CancelAllAndWait(); }
+
+  std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
+                                 Done done) override;
+
+  std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
+                                   StreamHandler handler) override {
+    auto stream = std::make_shared<AttachStream>(
+        request, std::move(handler), [this](const std::string& peer) { SetPeer(peer); },
+        &in_flight_);
+    in_flight_.Add(stream);
+    stream->Start(stub_->async());
+    return stream;
+  }
+
+  bool connected() const override { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
+
+  std::string peer() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return PeerIp(peer_);
+  }
+
+ private:
+  template <class Req, class Resp>
+  std::shared_ptr<InFlight> Begin(const Req& request, absl::Duration timeout, Done done,
+                                  void (Async::*method)(grpc::ClientContext*, const Req*, Resp*,
+                                                        GrpcDone)) {
+    auto call = std::make_shared<UnaryCall<Req, Resp>>();
+    call->request = request;
+    call->context.set_deadline(std::chrono::system_clock::now() +
+                               absl::ToChronoMicroseconds(timeout));
+    in_flight_.Add(call);
+    (stub_->async()->*method)(&call->context, &call->request, &call->response,
+                              [this, call, done = std::move(done)](const grpc::Status& status) {
+                                done(FromGrpc(status), std::move(call->response));
+                                in_flight_.Remove(call);
+                              });
+    return call;
+  }
+
+  void SetPeer(const std::string& peer) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    peer_ = peer;
+  }
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::CoordinatorService::Stub> stub_;
+  mutable std::mutex mutex_;
+  std::string peer_;
+  InFlightSet in_flight_;
+};
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+std::shared_ptr<InFlight> GrpcTransport::Call(const Request& request, absl::Duration timeout,
+                                              Done done) {
+  return std::visit(
+      Overloaded{
+          [&](const v1::JoinRequest& r) { return Begin(r, timeout, done, &Async::Join); },
+          [&](const v1::BarrierRequest& r) { return Begin(r, timeout, done, &Async::Barrier); },
+          [&](const v1::BroadcastRequest& r) { return Begin(r, timeout, done, &Async::Broadcast); },
+          [&](const v1::GatherRequest& r) { return Begin(r, timeout, done, &Async::Gather); },
+          [&](const v1::AllGatherRequest& r) { return Begin(r, timeout, done, &Async::AllGather); },
+          [&](const v1::AcquireLeaseRequest& r) {
+            return Begin(r, timeout, done, &Async::AcquireLease);
+          },
+          [&](const v1::CompleteLeaseRequest& r) {
+            return Begin(r, timeout, done, &Async::CompleteLease);
+          },
+          [&](const v1::AbandonLeaseRequest& r) {
+            return Begin(r, timeout, done, &Async::AbandonLease);
+          },
+          [&](const v1::LeaveRequest& r) { return Begin(r, timeout, done, &Async::Leave); },
+      },
+      request);
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> MakeGrpcTransport(const Address& address) {
+  return std::make_unique<GrpcTransport>(address);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,175 @@
+#include "muster/job.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/src/checks.h"
+#include "client/src/control_plane.h"
+#include "client/src/door.h"
+#include "client/src/lease_state.h"
+#include "client/src/outcome.h"
+#include "client/src/remote_join.h"
+#include "client/src/serial_control_plane.h"
+
+namespace muster {
+namespace {
+
+Group MakeGroup(internal::ControlPlane* control, std::string name, std::vector<int> ranks) {
+  auto state = std::make_shared<internal::GroupState>();
+  const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
+  state->control = control;
+  state->name = std::move(name);
+  state->rank = static_cast<int>(own - ranks.begin());
+  state->ranks = std::move(ranks);
+  return Group(std::move(state));
+}
+
+Group MakeWorld(internal::ControlPlane* control) {
+  std::vector<int> ranks;
+  for (const Member& member : control->members()) ranks.push_back(member.rank);
+  return MakeGroup(control, "", std::move(ranks));
+}
+
+absl::Status BadRanks(absl::string_view name, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("group '", name, "' ", why));
+}
+
+absl::Status CheckRanks(absl::string_view name, const std::vector<int>& ranks, int world_size,
+                        int own) {
+  if (ranks.empty()) return BadRanks(name, "has no ranks; expected at least the caller's own");
+  std::set<int> seen;
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= world_size) {
+      return BadRanks(name,
+                      absl::StrCat("names rank ", rank, ", which is out of range: the job has ",
+                                   world_size, " ranks, 0 to ", world_size - 1));
+    }
+    if (!seen.insert(rank).second)
+      return BadRanks(name, absl::StrCat("names rank ", rank, " twice"));
+  }
+  if (seen.count(own) != 0) return absl::OkStatus();
+  return BadRanks(name, absl::StrCat("(ranks ", absl::StrJoin(ranks, ","), ") is without rank ",
+                                     own, ", which asks for it; only its members create a group"));
+}
+
+absl::Status RefuseSerial(const JobOptions& options) {
+  if (options.world_size.value_or(1) == 1 && options.rank.value_or(0) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job '", options.job, "': rank ", options.rank.value_or(0), " of ",
+      options.world_size ? absl::StrCat(*options.world_size) : "?",
+      " was asked for, but no coordinator is named, and without one each process would run alone; "
+      "set JobOptions::coordinator (MUSTER_COORDINATOR)"));
+}
+
+absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Connect(const JobOptions& options,
+                                                                Cancellation* cancellation) {
+  if (!options.coordinator.empty()) return internal::JoinRemote(options, cancellation);
+  if (absl::Status status = RefuseSerial(options); !status.ok()) return status;
+  return std::make_unique<internal::SerialControlPlane>(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> options,
+                                               Cancellation* cancellation) {
+  if (!options.ok()) return options.status();
+  if (absl::Status status = options->Validate(); !status.ok()) return status;
+  auto control = Connect(*options, cancellation);
+  if (!control.ok()) return control.status();
+  return std::make_unique<Job>(*std::move(control));
+}
+
+Job::Job(std::unique_ptr<internal::ControlPlane> control)
+    : control_(std::move(control)), world_(MakeWorld(control_.get())) {}
+
+Job::~Job() {
+  // In a fork there are no threads to join, and the connection is the parent's.
+  if (!control_->CheckProcess().ok()) static_cast<void>(control_.release());
+}
+
+absl::Status Job::Leave(const CallOptions& options) {
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*control_, options);
+  if (!admitted.ok()) return admitted.status();
+  return control_->Leave(*admitted);
+}
+
+int Job::local_world_size() const {
+  return static_cast<int>(
+      std::count_if(members().begin(), members().end(),
+                    [this](const Member& member) { return member.node_rank == node_rank(); }));
+}
+
+int Job::num_nodes() const {
+  int last = 0;
+  for (const Member& member : members()) last = std::max(last, member.node_rank);
+  return last + 1;
+}
+
+bool Job::is_distributed() const { return control_->is_distributed(); }
+const std::string& Job::id() const { return control_->job_id(); }
+const std::vector<Member>& Job::members() const { return control_->members(); }
+const Member& Job::self() const { return control_->members()[control_->rank()]; }
+
+absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<int>& ranks) {
+  if (absl::Status status = control_->CheckProcess(); !status.ok()) return status;
+  absl::Status status = internal::CheckName("group name", name, control_->max_name_bytes());
+  status.Update(CheckRanks(name, ranks, world_size(), rank()));
+  if (!status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  const auto known = groups_.find(std::string(name));
+  if (known == groups_.end()) {
+    return groups_.emplace(name, MakeGroup(control_.get(), std::string(name), ranks)).first->second;
+  }
+  if (known->second.ranks() == ranks) return known->second;
+  return BadRanks(name,
+                  absl::StrCat("exists with ranks ", absl::StrJoin(known->second.ranks(), ","),
+                               "; ranks ", absl::StrJoin(ranks, ","),
+                               " overlap with it: groups of one name must be the same list or "
+                               "share no rank"));
+}
+
+absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope,
+                                        const CallOptions& options) {
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*control_, options);
+  if (!admitted.ok()) return admitted.status();
+  absl::Status named = internal::CheckName("lease name", name, control_->max_name_bytes());
+  if (!named.ok()) return named;
+  auto outcome = control_->AcquireLease(std::string(name), scope, *admitted);
+  if (!outcome.ok()) return outcome.status();
+  auto state = std::make_unique<Lease::State>();
+  state->control = control_.get();
+  state->name = std::string(name);
+  state->scope = scope;
+  state->open = outcome->held;
+  state->outcome = *std::move(outcome);
+  return Lease(std::move(state));
+}
+
+absl::StatusOr<std::string> Job::ShareFromMain(const absl::StatusOr<std::string>& outcome,
+                                               const CallOptions& options) {
+  std::string packed;
+  if (is_main()) {
+    packed = internal::PackOutcome(outcome);
+    // The others must not wait for a value that cannot be sent.
+    const absl::Status fits =
+        internal::CheckPayload(*control_, "value of RunOnMain", packed.size());
+    if (!fits.ok()) packed = internal::PackOutcome(fits);
+  }
+  const absl::StatusOr<std::string> bytes = world_.BroadcastBytes(packed, 0, "RunOnMain", options);
+  if (!bytes.ok()) return bytes.status();
+  return internal::UnpackOutcome(*bytes);
+}
+
+absl::Status Job::health() const { return control_->health(); }
+
+absl::Status Job::AwaitFailure(absl::Duration timeout) const {
+  return control_->AwaitFailure(timeout);
+}
+
+Subscription Job::OnFailure(std::function<void(const absl::Status&)> callback) const {
+  return control_->OnFailure(std::move(callback));
+}
+
+}  // namespace muster

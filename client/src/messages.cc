@@ -1,0 +1,154 @@
+#include "client/src/messages.h"
+
+#include <utility>
+
+#include "client/src/checks.h"
+
+namespace muster::internal {
+namespace {
+
+// An error's text says what went wrong; more than this is a log.
+constexpr size_t kMaxErrorBytes = 16 << 10;
+
+void SetEpoch(const EpochId& epoch, v1::EpochId* out) {
+  out->set_number(epoch.number);
+  out->set_nonce(epoch.nonce);
+}
+
+v1::LeaseScope ScopeOf(LeaseScope scope) {
+  return scope == LeaseScope::kNode ? v1::LEASE_SCOPE_NODE : v1::LEASE_SCOPE_JOB;
+}
+
+std::vector<std::string> Strings(google::protobuf::RepeatedPtrField<std::string>* payloads) {
+  return std::vector<std::string>(std::make_move_iterator(payloads->begin()),
+                                  std::make_move_iterator(payloads->end()));
+}
+
+}  // namespace
+
+Request MakeJoin(const JobOptions& options) {
+  v1::JoinRequest request;
+  request.set_world_size(options.world_size.value_or(0));
+  if (options.rank) request.set_rank(*options.rank);
+  if (options.local_rank) request.set_local_rank(*options.local_rank);
+  if (options.node_rank) request.set_node_rank(*options.node_rank);
+  request.set_topology(options.topology);
+  return request;
+}
+
+Request MakeCollective(const EpochId& epoch, const std::string& group,
+                       const std::vector<int>& ranks, uint64_t sequence,
+                       const CollectiveCall& call) {
+  v1::CollectiveContext context;
+  SetEpoch(epoch, context.mutable_epoch());
+  context.mutable_group()->set_name(group);
+  for (const int rank : ranks) context.mutable_group()->add_ranks(rank);
+  context.set_sequence(sequence);
+  context.set_label(call.label);
+  context.set_type_name(call.type_name);
+  switch (call.kind) {
+    case CollectiveKind::kBroadcast: {
+      v1::BroadcastRequest request;
+      *request.mutable_context() = std::move(context);
+      request.set_root(call.root);
+      request.set_payload(call.payload);
+      return request;
+    }
+    case CollectiveKind::kGather: {
+      v1::GatherRequest request;
+      *request.mutable_context() = std::move(context);
+      request.set_root(call.root);
+      request.set_payload(call.payload);
+      return request;
+    }
+    case CollectiveKind::kAllGather: {
+      v1::AllGatherRequest request;
+      *request.mutable_context() = std::move(context);
+      request.set_payload(call.payload);
+      return request;
+    }
+    case CollectiveKind::kBarrier:
+      break;
+  }
+  v1::BarrierRequest request;
+  *request.mutable_context() = std::move(context);
+  return request;
+}
+
+Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
+                    uint64_t request_id) {
+  v1::AcquireLeaseRequest request;
+  SetEpoch(epoch, request.mutable_epoch());
+  request.set_name(name);
+  request.set_scope(ScopeOf(scope));
+  request.set_request_id(request_id);
+  return request;
+}
+
+Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
+                     const absl::StatusOr<std::string>& outcome) {
+  v1::CompleteLeaseRequest request;
+  request.set_name(name);
+  request.set_scope(ScopeOf(scope));
+  request.mutable_result()->set_token(token);
+  if (outcome.ok()) {
+    request.mutable_result()->set_value(*outcome);
+  } else {
+    v1::WorkError* error = request.mutable_result()->mutable_error();
+    error->set_code(static_cast<uint32_t>(outcome.status().code()));
+    error->set_message(Printable(outcome.status().message().substr(0, kMaxErrorBytes)));
+  }
+  return request;
+}
+
+Request MakeAbandon(const std::string& name, LeaseScope scope, uint64_t request_id) {
+  v1::AbandonLeaseRequest request;
+  request.set_name(name);
+  request.set_scope(ScopeOf(scope));
+  request.set_request_id(request_id);
+  return request;
+}
+
+Request MakeLeave(const EpochId& epoch) {
+  v1::LeaveRequest request;
+  SetEpoch(epoch, request.mutable_epoch());
+  return request;
+}
+
+EpochId EpochOf(const v1::EpochId& epoch) { return {epoch.number(), epoch.nonce()}; }
+
+std::vector<Member> MembersOf(const v1::JoinResponse& place) {
+  std::vector<Member> members;
+  for (const v1::RosterEntry& entry : place.roster()) {
+    Member& member = members.emplace_back();
+    member.rank = static_cast<int>(members.size()) - 1;
+    member.local_rank = static_cast<int>(entry.local_rank());
+    member.node_rank = static_cast<int>(entry.node_rank());
+    member.node_id = entry.member().node_id();
+    member.hostname = entry.member().hostname();
+    member.pid = entry.member().pid();
+  }
+  return members;
+}
+
+std::vector<std::string> PayloadsOf(Response response) {
+  if (auto* broadcast = std::get_if<v1::BroadcastResponse>(&response)) {
+    return {std::move(*broadcast->mutable_payload())};
+  }
+  if (auto* gather = std::get_if<v1::GatherResponse>(&response)) {
+    return Strings(gather->mutable_payloads());
+  }
+  if (auto* all_gather = std::get_if<v1::AllGatherResponse>(&response)) {
+    return Strings(all_gather->mutable_payloads());
+  }
+  return {};
+}
+
+absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result) {
+  if (!result.has_error()) return result.value();
+  const auto code = static_cast<absl::StatusCode>(result.error().code());
+  if (code == absl::StatusCode::kOk) return absl::UnknownError(result.error().message());
+  return absl::Status(code, result.error().message());
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,36 @@
+#ifndef MUSTER_CLIENT_SRC_MESSAGES_H_
+#define MUSTER_CLIENT_SRC_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/src/control_plane.h"
+#include "client/src/session_state.h"
+#include "client/src/transport.h"
+#include "muster/job_options.h"
+
+// The SDK's words as messages of the protocol, and back. CallContext is left to Connection.
+namespace muster::internal {
+
+Request MakeJoin(const JobOptions& options);
+Request MakeCollective(const EpochId& epoch, const std::string& group,
+                       const std::vector<int>& ranks, uint64_t sequence,
+                       const CollectiveCall& call);
+Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
+                    uint64_t request);
+Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
+                     const absl::StatusOr<std::string>& outcome);
+Request MakeAbandon(const std::string& name, LeaseScope scope, uint64_t request);
+Request MakeLeave(const EpochId& epoch);
+
+EpochId EpochOf(const v1::EpochId& epoch);
+std::vector<Member> MembersOf(const v1::JoinResponse& place);
+// As ControlPlane::RunCollective() returns them.
+std::vector<std::string> PayloadsOf(Response response);
+absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_MESSAGES_H_

@@ -1,0 +1,58 @@
+#include "client/src/peer_names.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+
+namespace muster::internal {
+namespace {
+
+// How long a broken connection waits for the job to say who was lost: the daemon's default
+// --member-grace (2 s) in which a detached member may come back, and what a loaded machine adds.
+constexpr absl::Duration kFailureWait = absl::Seconds(5);
+
+// Names past this many are given as numbers only.
+constexpr size_t kDescribed = 3;
+
+}  // namespace
+
+std::string DescribePeer(const Group& group, int index) {
+  const Member& member = group.member(index);
+  const std::string in_job =
+      member.rank == index ? "" : absl::StrCat("rank ", member.rank, " of the job, ");
+  return absl::StrCat("rank ", index, " (", in_job, "node ", member.node_id, ", pid ", member.pid,
+                      ")");
+}
+
+std::string DescribePeers(const Group& group, const std::vector<int>& indices) {
+  const size_t described = std::min(indices.size(), kDescribed);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < described; ++i) names.push_back(DescribePeer(group, indices[i]));
+  if (described < indices.size()) {
+    names.push_back(RankList({indices.begin() + described, indices.end()}));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+std::string RankList(const std::vector<int>& indices) {
+  std::vector<std::string> ranges;
+  for (size_t first = 0, next; first < indices.size(); first = next) {
+    for (next = first + 1; next < indices.size() && indices[next] == indices[next - 1] + 1;) ++next;
+    ranges.push_back(next - first == 1 ? absl::StrCat(indices[first])
+                                       : absl::StrCat(indices[first], "-", indices[next - 1]));
+  }
+  return absl::StrCat(indices.size() == 1 ? "rank " : "ranks ", absl::StrJoin(ranges, ","));
+}
+
+absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
+                                     absl::string_view why) {
+  const absl::Status lost = group.AwaitFailure(kFailureWait);
+  if (!lost.ok()) return lost;
+  return absl::UnavailableError(absl::StrCat(operation, ": the connection to ",
+                                             DescribePeer(group, peer), " broke: ", why,
+                                             "; the process is not known to be lost"));
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,62 @@
+#ifndef MUSTER_CLIENT_SRC_TRANSPORT_H_
+#define MUSTER_CLIENT_SRC_TRANSPORT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "muster/v1/coordinator.pb.h"
+
+namespace muster::internal {
+
+// The unary calls of an attached member. A response stands at the place of its request.
+using Request = std::variant<v1::JoinRequest, v1::BarrierRequest, v1::BroadcastRequest,
+                             v1::GatherRequest, v1::AllGatherRequest, v1::AcquireLeaseRequest,
+                             v1::CompleteLeaseRequest, v1::AbandonLeaseRequest, v1::LeaveRequest>;
+using Response =
+    std::variant<v1::JoinResponse, v1::BarrierResponse, v1::BroadcastResponse, v1::GatherResponse,
+                 v1::AllGatherResponse, v1::AcquireLeaseResponse, v1::CompleteLeaseResponse,
+                 v1::AbandonLeaseResponse, v1::LeaveResponse>;
+
+// A call or stream that has begun.
+class InFlight {
+ public:
+  virtual ~InFlight() = default;
+  // Ends it soon, with CANCELLED; no effect on what has ended. Does not block.
+  virtual void Cancel() = 0;
+};
+
+// The way to a coordinator. Thread-safe. Callbacks run on the transport's threads, or on the thread
+// that makes a call of the transport: make none under a lock that callbacks take.
+class Transport {
+ public:
+  // Ends what is in flight, and returns when every callback has.
+  virtual ~Transport() = default;
+
+  // Ends with exactly one `done`; the response counts where the status is OK. UNAVAILABLE, at once,
+  // where there is no connection.
+  using Done = std::function<void(const absl::Status& status, Response response)>;
+  virtual std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
+                                         Done done) = 0;
+
+  // Any number of `on_response`, then exactly one `on_end`.
+  struct StreamHandler {
+    std::function<void(const v1::AttachResponse&)> on_response;
+    std::function<void(const absl::Status&)> on_end;
+  };
+  virtual std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
+                                           StreamHandler handler) = 0;
+
+  // Whether there is a connection now.
+  virtual bool connected() const = 0;
+
+  // The IP address of the coordinator that answered the latest Attach; empty before.
+  virtual std::string peer() const = 0;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_TRANSPORT_H_

@@ -1,0 +1,94 @@
+#include "examples/digits/trainer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/types/span.h"
+#include "examples/digits/batches.h"
+
+namespace digits {
+
+absl::Status Trainer::Train(const OnEpoch& on_epoch) {
+  // Rank 0 draws the initial weights, everybody gets them.
+  const Parameters initial = job_.is_main() ? InitialParameters(options_.seed) : Parameters();
+  absl::StatusOr<Parameters> broadcast = job_.Broadcast(initial);
+  if (!broadcast.ok()) return broadcast.status();
+  parameters_ = *std::move(broadcast);
+
+  for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
+    // All start the epoch together. Whoever is late is named, with the label, by the others' error
+    // and by `muster status`.
+    const absl::Status together = job_.Barrier(absl::StrCat("epoch ", epoch));
+    if (!together.ok()) return together;
+    const absl::Time start = absl::Now();
+    const absl::Status trained = RunEpoch(epoch);
+    if (!trained.ok()) return trained;
+    const absl::Duration elapsed = absl::Now() - start;
+
+    const absl::StatusOr<std::vector<Score>> scores = job_.Gather(Evaluate());
+    if (!scores.ok()) return scores.status();
+    if (!job_.is_main()) continue;
+    EpochReport report = Summarize(*scores);
+    report.epoch = epoch;
+    report.images_per_second = data_.training.size() / absl::ToDoubleSeconds(elapsed);
+    on_epoch(report);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::RunEpoch(int epoch) {
+  const std::vector<int> order =
+      EpochOrder(static_cast<int>(data_.training.size()), options_.seed, epoch);
+  for (absl::Span<const int> batch : Batches(order, options_.batch)) {
+    const absl::Status stepped = Step(batch);
+    if (!stepped.ok()) return stepped;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Step(absl::Span<const int> batch) {
+  Parameters gradient(kParameters);
+  for (int i : Share(batch, job_.rank(), job_.world_size())) {
+    AddGradient(parameters_, data_.training[i], &gradient);
+  }
+  // A sum divided by the global count, not an average of averages: shares differ in size.
+  const absl::Status reduced =
+      communicator_.AllReduce(absl::MakeSpan(gradient), muster::ReduceOp::kSum);
+  if (!reduced.ok()) return reduced;
+  const double step = options_.learning_rate / batch.size();
+  for (int i = 0; i < kParameters; ++i) parameters_[i] -= step * gradient[i];
+  return absl::OkStatus();
+}
+
+Trainer::Score Trainer::Evaluate() const {
+  Score score;
+  for (const Image& image :
+       Share(absl::MakeConstSpan(data_.training), job_.rank(), job_.world_size())) {
+    score.loss += Loss(parameters_, image);
+    ++score.training;
+  }
+  for (const Image& image :
+       Share(absl::MakeConstSpan(data_.held_out), job_.rank(), job_.world_size())) {
+    if (Predict(parameters_, image) == image.label) ++score.correct;
+    ++score.held_out;
+  }
+  return score;
+}
+
+EpochReport Trainer::Summarize(const std::vector<Score>& scores) {
+  EpochReport report;
+  Score total;
+  for (const Score& score : scores) {
+    total.loss += score.loss;
+    total.training += score.training;
+    total.correct += score.correct;
+    total.held_out += score.held_out;
+    if (score.training > 0) report.rank_loss.push_back(score.loss / score.training);
+  }
+  report.loss = total.loss / total.training;
+  report.accuracy = static_cast<double>(total.correct) / total.held_out;
+  return report;
+}
+
+}  // namespace digits

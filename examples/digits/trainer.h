@@ -1,0 +1,74 @@
+#ifndef MUSTER_EXAMPLES_DIGITS_TRAINER_H_
+#define MUSTER_EXAMPLES_DIGITS_TRAINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "examples/digits/dataset.h"
+#include "examples/digits/model.h"
+#include "muster/communicator.h"
+#include "muster/job.h"
+
+namespace digits {
+
+struct TrainingOptions {
+  int epochs = 30;
+  uint64_t seed = 1;  // of the initial weights and of the order of the images
+  int batch = 64;     // images of one step, all ranks together
+  double learning_rate = 0.5;
+};
+
+// What rank 0 knows after an epoch.
+struct EpochReport {
+  int epoch = 0;                  // from 1
+  double loss = 0;                // mean over the whole training set
+  double accuracy = 0;            // on the held-out images
+  double images_per_second = 0;   // of training, all ranks together
+  std::vector<double> rank_loss;  // mean over each rank's share, for the ranks that have one
+};
+
+// Trains one model on all ranks of a job: each rank computes the gradient of its share of every
+// batch, and all apply the sum. So the result is that of a single process, up to rounding. The
+// arguments must outlive the trainer.
+class Trainer {
+ public:
+  // Is called on rank 0 after each epoch.
+  using OnEpoch = std::function<void(const EpochReport&)>;
+
+  Trainer(muster::Job& job, muster::Communicator& communicator, const Dataset& data,
+          const TrainingOptions& options)
+      : job_(job), communicator_(communicator), data_(data), options_(options) {}
+
+  // A collective of the world. Errors are those of Job and Communicator.
+  absl::Status Train(const OnEpoch& on_epoch);
+
+  // The same on every rank.
+  const Parameters& parameters() const { return parameters_; }
+
+ private:
+  // One rank's share of the evaluation.
+  struct Score {
+    double loss = 0;  // sum over `training` images
+    int64_t training = 0;
+    int64_t correct = 0;  // of `held_out` images
+    int64_t held_out = 0;
+  };
+
+  absl::Status RunEpoch(int epoch);
+  absl::Status Step(absl::Span<const int> batch);
+  Score Evaluate() const;
+  static EpochReport Summarize(const std::vector<Score>& scores);
+
+  muster::Job& job_;
+  muster::Communicator& communicator_;
+  const Dataset& data_;
+  const TrainingOptions& options_;
+  Parameters parameters_;
+};
+
+}  // namespace digits
+
+#endif  // MUSTER_EXAMPLES_DIGITS_TRAINER_H_

@@ -1,0 +1,104 @@
+// The muster command's help texts and refusals.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/cli/muster_command.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string OutputOf(const std::vector<std::string>& arguments, int status,
+                     const std::map<std::string, std::string>& env = {}) {
+  MusterCommand muster(arguments, env);
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, status})) << muster.process().Output();
+  return muster.process().Output();
+}
+
+TEST(HelpTest, NamesTheCommands) {
+  EXPECT_THAT(OutputOf({"--help"}, 0), AllOf(HasSubstr("run "), HasSubstr("status ")));
+  EXPECT_THAT(OutputOf({"--version"}, 0), StartsWith("muster 0."));
+}
+
+TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
+  const std::string help = OutputOf({"run", "--help"}, 0);
+  for (const char* word :
+       {"muster run [flags] -- program", "--nproc-per-node", "--nnodes", "--node-rank", "--node-id",
+        "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--failure-wait",
+        "--grace", "--musterd", "MUSTER_INCARNATION", "MASTER_PORT", "GROUP_RANK", "127"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+}
+
+TEST(HelpTest, OfStatusNamesEveryFlag) {
+  const std::string help = OutputOf({"status", "--help"}, 0);
+  for (const char* word : {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+}
+
+struct Refusal {
+  std::vector<std::string> arguments;
+  std::string complaint;
+};
+
+class RefusalTest : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
+  const std::string output = OutputOf(GetParam().arguments, 2);
+  EXPECT_THAT(output, StartsWith("muster: "));
+  EXPECT_THAT(output, HasSubstr(GetParam().complaint));
+  EXPECT_THAT(output, HasSubstr("--help'"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusalTest,
+    ::testing::Values(
+        Refusal{{}, "a command is missing; expected run or status"}, Refusal{{"start"}, "start"},
+        Refusal{{"run"}, "the program is missing"},
+        Refusal{{"run", "--"}, "the program is missing"},
+        Refusal{{"run", "./train"}, "./train; the program comes after --"},
+        Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},
+        Refusal{{"run", "--nproc-per-node", "--", "true"}, "--nproc-per-node"},
+        Refusal{{"run", "--nproc-per-node", "0", "--", "true"}, "--nproc-per-node is '0'"},
+        Refusal{{"run", "--nproc-per-node", "-4", "--", "true"}, "--nproc-per-node is '-4'"},
+        Refusal{{"run", "--nproc-per-node=x", "--", "true"}, "--nproc-per-node is 'x'"},
+        Refusal{{"run", "--nnodes=2", "--node-rank=0", "--", "true"}, "no --coordinator is given"},
+        Refusal{{"run", "--nnodes=2", "--node-rank=2", "--coordinator=h:1", "--", "true"},
+                "--node-rank is '2'; expected a whole number from 0 to 1"},
+        Refusal{{"run", "--coordinator", "", "--", "true"}, "--coordinator: '' is no address"},
+        Refusal{{"run", "--coordinator", "h", "--", "true"}, "--coordinator: 'h' is no address"},
+        Refusal{{"run", "--node-id", "", "--", "true"}, "--node-id is ''"},
+        Refusal{{"run", "--job", "a\tb", "--", "true"}, "--job is 'a?b'"},
+        Refusal{{"status", "--frobnicate"}, "--frobnicate"},
+        Refusal{{"status", "--", "true"}, "muster status starts no program"}));
+
+TEST(StatusRefusalTest, NoCoordinator) {
+  EXPECT_THAT(OutputOf({"status"}, 2),
+              HasSubstr("give --coordinator host:port or set MUSTER_COORDINATOR"));
+}
+
+TEST(StatusRefusalTest, MalformedCoordinator) {
+  EXPECT_THAT(OutputOf({"status", "--coordinator", "head"}, 2),
+              HasSubstr("--coordinator: 'head' is no address"));
+  EXPECT_THAT(OutputOf({"status"}, 2, {{"MUSTER_COORDINATOR", "head:x"}}),
+              HasSubstr("'head:x' is no address"));
+}
+
+TEST(StatusRefusalTest, MalformedInterval) {
+  EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--watch=often"}, 2),
+              HasSubstr("--watch is 'often'; expected a duration"));
+}
+
+TEST(StatusRefusalTest, CoordinatorOutOfReach) {
+  EXPECT_THAT(OutputOf({"status", "--coordinator", "127.0.0.1:9"}, 1),
+              AllOf(StartsWith("muster: no status from the coordinator at 127.0.0.1:9: "),
+                    HasSubstr("check that musterd runs there")));
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Stands in for musterd where a test wants one that fails in a certain way, which FAKE_MUSTERD names.
+# FAKE_MUSTERD_DIR, where set, gets its pid and its arguments.
+for argument; do
+  case $argument in --port-file=*) port_file=${argument#--port-file=} ;; esac
+done
+if [ -n "$FAKE_MUSTERD_DIR" ]; then
+  printf '%s\n' "$@" >"$FAKE_MUSTERD_DIR/arguments"
+  echo $$ >"$FAKE_MUSTERD_DIR/pid"
+fi
+case $FAKE_MUSTERD in
+  fails)
+    echo "cannot listen" >&2
+    exit 3
+    ;;
+  never-listens) ;;
+  *)
+    # Nobody listens on the discard port: whoever calls is refused at once.
+    echo 9 >"$port_file.new" && mv "$port_file.new" "$port_file"
+    ;;
+esac
+exec sleep 1000

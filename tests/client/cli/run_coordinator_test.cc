@@ -1,0 +1,96 @@
+// `muster run` and the coordinator that it starts, where that one does not do as it should.
+
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/cli/muster_command.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using muster::testing::MakeTempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+TEST(RunCoordinatorTest, IsToldTheJob) {
+  const std::string directory = MakeTempDir();
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run --nproc-per-node=3 --job=--j -- true",
+       directory},
+      {{"FAKE_MUSTERD_DIR", directory}});
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 0}));
+  EXPECT_THAT(SortedLines(ReadFile(directory + "/arguments")),
+              ElementsAre("--job=--j", "--listen=127.0.0.1:0",
+                          StartsWith(absl::StrCat("--port-file=", directory, "/muster-run-")),
+                          "--world-size=3"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith("muster-run-")));
+  }
+}
+
+TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
+  MusterCommand muster(RunShell({}, "echo a rank"), {{"FAKE_MUSTERD", "fails"}});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("[musterd] cannot listen\n"));
+  EXPECT_THAT(muster.process().Output(),
+              HasSubstr("exited with status 3 before it listened; no rank was started"));
+  EXPECT_THAT(muster.process().Output(), Not(HasSubstr("a rank\n")));
+}
+
+TEST(RunCoordinatorTest, ThatDiesEndsTheRun) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(
+      RunShell({"--nproc-per-node=2", "--failure-wait=0s"}, "echo ready; exec sleep 1001"),
+      {{"FAKE_MUSTERD_DIR", directory}});
+  ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
+  pid_t pid = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(directory + "/pid"), &pid));
+  kill(pid, SIGKILL);
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(muster.process().Output(),
+              HasSubstr(absl::StrCat("muster: the coordinator (musterd, pid ", pid,
+                                     ") was killed by signal 9 (SIGKILL); ending ranks 0-1")));
+  EXPECT_THAT(muster.process().Output(),
+              HasSubstr("failed: its coordinator was killed by signal 9 (SIGKILL)"));
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(RunCoordinatorTest, CanBeInterruptedWhileItStarts) {
+  MusterCommand muster(RunShell({}, "echo a rank"), {{"FAKE_MUSTERD", "never-listens"}});
+  ASSERT_TRUE(muster.WaitForProcesses("sleep 1000", 1));
+  muster.process().Signal(SIGTERM);
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGTERM}));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("got SIGTERM before any rank was started"));
+  EXPECT_THAT(muster.Processes(), IsEmpty());
+}
+
+TEST(RunCoordinatorTest, ThatIsNoProgramIsAnError) {
+  MusterCommand muster({"run", "--musterd", "/no/such/musterd", "--", "true"});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(muster.process().Output(),
+              HasSubstr("cannot start the coordinator /no/such/musterd: No such file"));
+}
+
+TEST(RunCoordinatorTest, IsNotStartedWhereOneIsNamed) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(
+      RunShell({"--coordinator=[::1]:9"}, "echo $MUSTER_COORDINATOR $MUSTER_JOB $MASTER_ADDR"),
+      {{"FAKE_MUSTERD_DIR", directory}});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
+  EXPECT_EQ(muster.process().Output(), "[0] [::1]:9 default ::1\n");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,100 @@
+// `muster run`: no process is left behind, however it ends.
+
+#include <signal.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/cli/muster_command.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Two ranks that defy every signal that can be defied, each with a child in its own process group,
+// one in a session of its own, and one whose parents have all gone.
+class RunOrphansTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(muster_.WaitForProcesses("sleep 1001", 2));
+    ASSERT_TRUE(muster_.WaitForProcesses("sleep 1002", 2));
+    ASSERT_TRUE(muster_.WaitForProcesses("sleep 1003", 2));
+    ASSERT_TRUE(muster_.WaitForProcesses("sleep 1000", 1)) << "the stand-in for musterd";
+  }
+
+  pid_t Supervisor() const {
+    const std::vector<pid_t> found = muster_.ProcessesRunning("rank-supervisor");
+    EXPECT_THAT(found, SizeIs(1));
+    return found.empty() ? 0 : found[0];
+  }
+
+  MusterCommand muster_{RunShell({"--nproc-per-node=2"},
+                                 "trap '' INT TERM HUP QUIT; sleep 1001 & setsid sleep 1002 & "
+                                 "(setsid sh -c '(sleep 1003 &)' &) ; wait")};
+};
+
+TEST_F(RunOrphansTest, LauncherKilled) {
+  muster_.process().Signal(SIGKILL);
+  EXPECT_EQ(muster_.process().Wait(), (Exit{true, SIGKILL}));
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, LaunchersProcessGroupKilled) {
+  ASSERT_EQ(kill(-muster_.process().pid(), SIGKILL), 0);
+  muster_.process().Wait();
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, SupervisorKilled) {
+  const pid_t supervisor = Supervisor();
+  ASSERT_GT(supervisor, 0);
+  kill(supervisor, SIGKILL);
+  EXPECT_EQ(muster_.process().Wait(), (Exit{false, 128 + SIGKILL}));
+  EXPECT_THAT(muster_.process().Output(),
+              HasSubstr("was killed by signal 9 (SIGKILL); the ranks were killed"));
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, EverythingThatPkillMusterWouldMatchKilled) {
+  // pkill matches names as /proc/PID/comm shows them, anywhere in the name.
+  for (pid_t pid : muster_.Processes()) {
+    const std::string name = ReadFile("/proc/" + std::to_string(pid) + "/comm");
+    if (name.find("muster") != std::string::npos) kill(pid, SIGKILL);
+  }
+  EXPECT_EQ(muster_.process().Wait(), (Exit{true, SIGKILL}));
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, LauncherStoppedAndKilled) {
+  muster_.process().Signal(SIGSTOP);
+  muster_.process().Signal(SIGKILL);
+  muster_.process().Wait();
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, SupervisorStoppedAndLauncherKilled) {
+  kill(Supervisor(), SIGSTOP);
+  muster_.process().Signal(SIGKILL);
+  muster_.process().Wait();
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST_F(RunOrphansTest, TwoSignals) {
+  muster_.process().Signal(SIGINT);
+  muster_.process().Signal(SIGTERM);
+  EXPECT_EQ(muster_.process().Wait(), (Exit{false, 128 + SIGKILL}));
+  EXPECT_TRUE(muster_.WaitForNone());
+}
+
+TEST(RunOrphansDuringStartTest, LauncherKilledWhileTheCoordinatorStarts) {
+  MusterCommand muster(RunShell({}, "sleep 1001"), {{"FAKE_MUSTERD", "never-listens"}});
+  ASSERT_TRUE(muster.WaitForProcesses("sleep 1000", 1));
+  muster.process().Signal(SIGKILL);
+  muster.process().Wait();
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+}  // namespace
+}  // namespace muster::cli

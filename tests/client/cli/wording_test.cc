@@ -1,0 +1,95 @@
+// How the command line words ranks, ends of processes and outcomes of runs.
+
+#include <signal.h>
+
+#include "client/cli/process_end.h"
+#include "client/cli/rank_ranges.h"
+#include "client/cli/run_outcome.h"
+#include "gtest/gtest.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr bool kByItself = false;
+constexpr bool kAfterOurSignal = true;
+
+TEST(RankRangesTest, JoinsNeighbours) {
+  EXPECT_EQ(RankRanges({}), "");
+  EXPECT_EQ(RankRanges({3}), "3");
+  EXPECT_EQ(RankRanges({5, 0, 2, 1}), "0-2,5");
+  EXPECT_EQ(RankRanges({7, 7, 8}), "7-8");
+  EXPECT_EQ(NamedRanks({4}), "rank 4");
+  EXPECT_EQ(NamedRanks({0, 2}), "ranks 0,2");
+}
+
+TEST(ProcessEndTest, SaysHow) {
+  EXPECT_EQ(Describe({false, 3}), "exited with status 3");
+  EXPECT_EQ(Describe({true, SIGKILL}), "was killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(ShellStatus({false, 3}), 3);
+  EXPECT_EQ(ShellStatus({true, SIGSEGV}), 139);
+  EXPECT_TRUE((ProcessEnd{false, 0}).clean());
+  EXPECT_FALSE((ProcessEnd{false, 1}).clean());
+  EXPECT_FALSE((ProcessEnd{true, SIGTERM}).clean());
+}
+
+RunOutcome Outcome() { return RunOutcome("digits", "n0"); }
+
+TEST(RunOutcomeTest, NothingToSayOfSuccess) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+  EXPECT_EQ(outcome.Summary(), "");
+}
+
+TEST(RunOutcomeTest, TheFirstFailureCounts) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  outcome.Add({2, 12, {true, SIGKILL}, kByItself});
+  outcome.Add({1, 11, {false, 1}, kByItself});
+  outcome.Add({5, 15, {false, 7}, kByItself});
+  outcome.Add({3, 13, {false, 1}, kByItself});
+  outcome.Add({4, 14, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 137);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 2 (pid 12, node n0) was killed by signal 9 (SIGKILL); then "
+            "ranks 1,3 exited with status 1; then rank 5 exited with status 7; ended by the "
+            "launcher: rank 4");
+}
+
+TEST(RunOutcomeTest, AnInterruptIsNoRanksFault) {
+  RunOutcome outcome = Outcome();
+  outcome.Interrupted(SIGINT);
+  outcome.Interrupted(SIGTERM);
+  outcome.Add({1, 11, {true, SIGINT}, kAfterOurSignal});
+  outcome.Add({0, 10, {true, SIGKILL}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 130);
+  EXPECT_EQ(outcome.Summary(), "job digits was ended by SIGINT; ended by the launcher: ranks 0-1");
+}
+
+TEST(RunOutcomeTest, RanksThatEndWellOnASignalMakeASuccess) {
+  RunOutcome outcome = Outcome();
+  outcome.Interrupted(SIGTERM);
+  outcome.Add({0, 10, {false, 0}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+  EXPECT_EQ(outcome.Summary(), "");
+}
+
+TEST(RunOutcomeTest, ALostCoordinatorIsTheFailure) {
+  RunOutcome outcome = Outcome();
+  outcome.CoordinatorLost({true, SIGSEGV});
+  outcome.Add({0, 10, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: its coordinator was killed by signal 11 (SIGSEGV); ended by the "
+            "launcher: rank 0");
+}
+
+TEST(RunOutcomeTest, ALostCoordinatorThatNoRankNeededIsNone) {
+  RunOutcome outcome = Outcome();
+  outcome.CoordinatorLost({false, 1});
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+}
+
+}  // namespace
+}  // namespace muster::cli

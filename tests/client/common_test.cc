@@ -1,0 +1,152 @@
+// The small helpers below the control planes, and the log.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "client/src/address.h"
+#include "client/src/checks.h"
+#include "client/src/identity.h"
+#include "client/src/outcome.h"
+#include "muster/call_options.h"
+#include "muster/log.h"
+
+namespace muster::internal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+TEST(AddressTest, TakesNamesAndLiterals) {
+  EXPECT_EQ(ParseAddress("head-0.svc:7370")->host, "head-0.svc");
+  EXPECT_EQ(ParseAddress("127.0.0.1:1")->port, 1);
+  EXPECT_TRUE(ParseAddress("127.0.0.1:1")->is_ipv4());
+  EXPECT_EQ(ParseAddress("[fd00::7]:7370")->host, "fd00::7");
+  EXPECT_TRUE(ParseAddress("[fd00::7]:7370")->is_ipv6());
+  EXPECT_EQ(ParseAddress("[fd00::7]:7370")->ToString(), "[fd00::7]:7370");
+}
+
+TEST(AddressTest, RefusesTheRest) {
+  for (const char* text : {"", "host", ":7370", "host:", "host:0", "host:65536", "host:x",
+                           "::1:7370", "[host]:1", "[::1:1", "http://host:1", "a b:1"}) {
+    EXPECT_EQ(ParseAddress(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(AddressTest, LoopbackIsReachedFromLoopback) {
+  EXPECT_EQ(LocalAddressTowards("127.0.0.1"), "127.0.0.1");
+  EXPECT_EQ(LocalAddressTowards("no address"), "");
+}
+
+TEST(ChecksTest, NamesAreBoundedPrintableUtf8) {
+  EXPECT_TRUE(CheckName("label", "epoch 3 – Größe 日本 😀", 256).ok());
+  EXPECT_THAT(std::string(CheckName("label", "", 256).message()), HasSubstr("the label is empty"));
+  EXPECT_THAT(std::string(CheckName("label", std::string(257, 'a'), 256).message()),
+              HasSubstr("257 bytes; at most 256"));
+  EXPECT_THAT(std::string(CheckName("label", "a\x01", 256).message()),
+              HasSubstr("control character at position 1"));
+  for (const char* bad : {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                          "\xe2\x82", "\xff"}) {
+    EXPECT_THAT(std::string(CheckText("label", bad, 256).message()), HasSubstr("not UTF-8"));
+  }
+}
+
+TEST(ChecksTest, PrintableReplacesWhatIsRefused) {
+  EXPECT_EQ(Printable("disk\tfull \xff\n"), "disk?full ??");
+  EXPECT_TRUE(CheckText("text", Printable("\xe2\x82"), 10).ok());
+}
+
+TEST(ChecksTest, TimeoutsAreFiniteAndNotNegative) {
+  EXPECT_TRUE(CheckTimeout("timeout", absl::ZeroDuration()).ok());
+  EXPECT_FALSE(CheckTimeout("timeout", -absl::Seconds(1)).ok());
+  EXPECT_FALSE(CheckTimeout("timeout", absl::InfiniteDuration()).ok());
+}
+
+TEST(OutcomeTest, CarriesValuesAndErrors) {
+  EXPECT_EQ(*UnpackOutcome(PackOutcome(std::string("value"))), "value");
+  EXPECT_EQ(UnpackOutcome(PackOutcome(absl::DataLossError("disk"))).status(),
+            absl::DataLossError("disk"));
+  EXPECT_EQ(UnpackOutcome("").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(UnpackOutcome("\x7f").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(IdentityTest, FirstJobOfAProcessHasTheGivenIncarnation) {
+  JobOptions options;
+  options.incarnation = "00112233445566778899aabbccddeeff";
+  const Identity first = NextIdentity(options);
+  const Identity second = NextIdentity(options);
+  EXPECT_EQ(first.incarnation, absl::string_view("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb"
+                                                 "\xcc\xdd\xee\xff",
+                                                 16));
+  EXPECT_EQ(second.incarnation.size(), 16);
+  EXPECT_NE(second.incarnation, first.incarnation);
+  EXPECT_LT(first.start_time_micros, second.start_time_micros);
+  EXPECT_EQ(first.pid, getpid());
+}
+
+TEST(IdentityTest, NodeIsMoreThanItsName) {
+  EXPECT_THAT(DefaultNodeId(), HasSubstr(Hostname() + "/"));
+  EXPECT_GT(DefaultNodeId().size(), Hostname().size() + 30);
+  JobOptions options;
+  options.node_id = "mine";
+  EXPECT_EQ(NextIdentity(options).node_id, "mine");
+}
+
+TEST(CancellationTest, WakesThoseWhoAreAdded) {
+  Cancellation cancellation;
+  int first = 0, second = 0, late = 0;
+  const int64_t number = cancellation.Add([&] { ++first; });
+  cancellation.Add([&] { ++second; });
+  cancellation.Remove(number);
+  EXPECT_FALSE(cancellation.cancelled());
+  cancellation.Cancel();
+  cancellation.Cancel();
+  cancellation.Add([&] { ++late; });
+  EXPECT_TRUE(cancellation.cancelled());
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+  EXPECT_EQ(late, 1);
+}
+
+TEST(CancellationTest, RemoveWaitsForACallbackThatRuns) {
+  Cancellation cancellation;
+  absl::Notification running, proceed;
+  bool done = false;
+  const int64_t number = cancellation.Add([&] {
+    running.Notify();
+    proceed.WaitForNotification();
+    done = true;
+  });
+  std::thread canceller([&] { cancellation.Cancel(); });
+  running.WaitForNotification();
+  std::thread releaser([&] { proceed.Notify(); });
+  cancellation.Remove(number);
+  EXPECT_TRUE(done);
+  canceller.join();
+  releaser.join();
+}
+
+TEST(LogTest, SinkGetsEveryLine) {
+  std::vector<std::pair<LogLevel, std::string>> lines;
+  SetLogSink([&](LogLevel level, absl::string_view line) { lines.emplace_back(level, line); });
+  Log(LogLevel::kDebug, "detail");
+  Log(LogLevel::kError, "trouble");
+  SetLogSink(nullptr);
+  ::testing::internal::CaptureStderr();
+  Log(LogLevel::kError, "after the sink");
+  Log(LogLevel::kInfo, "below the default level");
+  const std::string output = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(lines,
+              ElementsAre(Pair(LogLevel::kDebug, "detail"), Pair(LogLevel::kError, "trouble")));
+  EXPECT_THAT(output, HasSubstr("muster error: after the sink\n"));
+  EXPECT_THAT(output, ::testing::Not(HasSubstr("below the default level")));
+}
+
+}  // namespace
+}  // namespace muster::internal

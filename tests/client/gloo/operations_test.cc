@@ -1,0 +1,285 @@
+// Every operation, element type, reduction and size against a plain computation of the same.
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/communicator.h"
+#include "tests/util/fake_job.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::FakeJob;
+
+constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax,
+                             ReduceOp::kAverage};
+constexpr int kRankCounts[] = {1, 2, 3, 4, 5, 8};
+// Fewer elements than ranks, odd, and more than one of Gloo's segments (1 MiB).
+constexpr size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1001};
+
+// Small values, so that sums and products of floats are exact in any order; those of uint8 wrap.
+template <class T>
+T ValueOf(int rank, size_t i) {
+  if constexpr (std::is_same_v<T, uint8_t>) return static_cast<T>(200 + 31 * rank + 7 * i);
+  const int value = static_cast<int>((rank * 5 + i * 3) % 7) - 3;
+  return static_cast<T>(value);
+}
+
+template <class T>
+std::vector<T> ValuesOf(int rank, size_t count) {
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = ValueOf<T>(rank, i);
+  return values;
+}
+
+template <class T>
+T Combine(T a, T b, ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kAverage:
+      return static_cast<T>(a + b);
+    case ReduceOp::kProduct:
+      return static_cast<T>(a * b);
+    case ReduceOp::kMin:
+      return b < a ? b : a;
+    case ReduceOp::kMax:
+      return a < b ? b : a;
+  }
+  return a;
+}
+
+// Element `i` of the reduction of all ranks' values.
+template <class T>
+T Reduced(int ranks, size_t i, ReduceOp op) {
+  T value = ValueOf<T>(0, i);
+  for (int rank = 1; rank < ranks; ++rank) value = Combine(value, ValueOf<T>(rank, i), op);
+  return op == ReduceOp::kAverage ? static_cast<T>(value / static_cast<T>(ranks)) : value;
+}
+
+template <class T>
+std::vector<T> AllReduced(int ranks, size_t count, ReduceOp op) {
+  std::vector<T> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = Reduced<T>(ranks, i, op);
+  return values;
+}
+
+template <class T>
+absl::Span<const T> Const(const std::vector<T>& values) {
+  return values;
+}
+
+class OperationsTest : public ::testing::TestWithParam<int> {
+ protected:
+  // Runs `body` on every rank with a communicator of all.
+  void WithCommunicators(const std::function<void(Communicator&)>& body) {
+    FakeJob job(GetParam());
+    job.Run([&](int rank, const Group& world) {
+      absl::StatusOr<std::unique_ptr<Communicator>> communicator = Communicator::Create(world);
+      ASSERT_TRUE(communicator.ok()) << communicator.status();
+      EXPECT_EQ((*communicator)->backend(), GetParam() == 1 ? "serial" : "gloo");
+      body(**communicator);
+    });
+  }
+
+  template <class T>
+  static void CheckReductions(Communicator& comm, size_t count, ReduceOp op) {
+    const std::vector<T> own = ValuesOf<T>(comm.rank(), count);
+    const std::vector<T> expected = AllReduced<T>(comm.size(), count, op);
+
+    std::vector<T> data = own;
+    EXPECT_TRUE(comm.AllReduce(absl::MakeSpan(data), op).ok());
+    EXPECT_EQ(data, expected);
+
+    std::vector<T> out(count);
+    EXPECT_TRUE(comm.AllReduce(Const(own), absl::MakeSpan(out), op).ok());
+    EXPECT_EQ(out, expected);
+
+    const int root = static_cast<int>(count) % comm.size();
+    std::vector<T> at_root(comm.rank() == root ? count : 0);
+    EXPECT_TRUE(comm.Reduce(Const(own), absl::MakeSpan(at_root), op, root).ok());
+    if (comm.rank() == root) {
+      EXPECT_EQ(at_root, expected);
+    }
+
+    const std::vector<T> parts = ValuesOf<T>(comm.rank(), count * comm.size());
+    const std::vector<T> all = AllReduced<T>(comm.size(), count * comm.size(), op);
+    std::vector<T> part(count);
+    EXPECT_TRUE(comm.ReduceScatter(Const(parts), absl::MakeSpan(part), op).ok());
+    EXPECT_EQ(part, std::vector<T>(all.begin() + count * comm.rank(),
+                                   all.begin() + count * (comm.rank() + 1)));
+  }
+
+  template <class T>
+  static void CheckMoves(Communicator& comm, size_t count) {
+    const std::vector<T> own = ValuesOf<T>(comm.rank(), count);
+    const int root = static_cast<int>(count) % comm.size();
+    std::vector<T> data = own;
+    EXPECT_TRUE(comm.Broadcast(absl::MakeSpan(data), root).ok());
+    EXPECT_EQ(data, ValuesOf<T>(root, count));
+
+    std::vector<T> gathered(count * comm.size());
+    EXPECT_TRUE(comm.AllGather(Const(own), absl::MakeSpan(gathered)).ok());
+    std::vector<T> expected;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const std::vector<T> theirs = ValuesOf<T>(rank, count);
+      expected.insert(expected.end(), theirs.begin(), theirs.end());
+    }
+    EXPECT_EQ(gathered, expected);
+  }
+
+  // Values go around the ring; even ranks send first.
+  template <class T>
+  static void CheckMessages(Communicator& comm, size_t count) {
+    if (comm.size() == 1) return;
+    const int right = (comm.rank() + 1) % comm.size();
+    const int left = (comm.rank() + comm.size() - 1) % comm.size();
+    const std::vector<T> own = ValuesOf<T>(comm.rank(), count);
+    std::vector<T> got(count);
+    const bool sends_first = comm.rank() % 2 == 0;
+    if (sends_first) {
+      EXPECT_TRUE(comm.Send(Const(own), right).ok());
+    }
+    EXPECT_TRUE(comm.Recv(absl::MakeSpan(got), left).ok());
+    if (!sends_first) {
+      EXPECT_TRUE(comm.Send(Const(own), right).ok());
+    }
+    EXPECT_EQ(got, ValuesOf<T>(left, count));
+  }
+
+  template <class T>
+  void CheckType() {
+    WithCommunicators([](Communicator& comm) {
+      for (size_t count : kCounts) {
+        for (ReduceOp op : kOps) CheckReductions<T>(comm, count, op);
+        CheckMoves<T>(comm, count);
+        CheckMessages<T>(comm, count);
+        EXPECT_TRUE(comm.Barrier().ok());
+      }
+    });
+  }
+};
+
+TEST_P(OperationsTest, Float) { CheckType<float>(); }
+TEST_P(OperationsTest, Double) { CheckType<double>(); }
+TEST_P(OperationsTest, Int32) { CheckType<int32_t>(); }
+TEST_P(OperationsTest, Int64) { CheckType<int64_t>(); }
+TEST_P(OperationsTest, Uint8) { CheckType<uint8_t>(); }
+
+TEST_P(OperationsTest, ManyElements) {
+  WithCommunicators([](Communicator& comm) {
+    const size_t count = 3 * (1 << 20) / sizeof(int32_t) + 17;
+    CheckReductions<int32_t>(comm, count, ReduceOp::kSum);
+    CheckMoves<int32_t>(comm, count);
+    CheckMessages<int32_t>(comm, count);
+  });
+}
+
+TEST_P(OperationsTest, InPlace) {
+  WithCommunicators([](Communicator& comm) {
+    const size_t count = 1001;
+    std::vector<int64_t> gathered(count * comm.size());
+    const absl::Span<int64_t> place = absl::MakeSpan(gathered).subspan(count * comm.rank(), count);
+    const std::vector<int64_t> own = ValuesOf<int64_t>(comm.rank(), count);
+    std::copy(own.begin(), own.end(), place.begin());
+    EXPECT_TRUE(comm.AllGather(absl::Span<const int64_t>(place), absl::MakeSpan(gathered)).ok());
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      EXPECT_EQ(gathered[count * rank + 5], ValueOf<int64_t>(rank, 5));
+    }
+
+    std::vector<int64_t> parts = ValuesOf<int64_t>(comm.rank(), count * comm.size());
+    const absl::Span<int64_t> part = absl::MakeSpan(parts).subspan(count * comm.rank(), count);
+    EXPECT_TRUE(comm.ReduceScatter(Const(parts), part).ok());
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(part[i], Reduced<int64_t>(comm.size(), count * comm.rank() + i, ReduceOp::kSum));
+    }
+
+    std::vector<int64_t> data = own;
+    EXPECT_TRUE(comm.Reduce(Const(data), absl::MakeSpan(data), ReduceOp::kMax, 0).ok());
+    if (comm.rank() == 0) {
+      EXPECT_EQ(data, AllReduced<int64_t>(comm.size(), count, ReduceOp::kMax));
+    }
+  });
+}
+
+// Sums of floats depend on the order of the terms; the order must not depend on timing.
+TEST_P(OperationsTest, SameBitsOnEveryRunAndRank) {
+  const size_t count = 4099;
+  std::vector<std::vector<float>> results;
+  std::mutex mutex;
+  for (int run = 0; run < 3; ++run) {
+    WithCommunicators([&](Communicator& comm) {
+      std::vector<float> data(count);
+      for (size_t i = 0; i < count; ++i) data[i] = 1.0f / static_cast<float>(3 + i + comm.rank());
+      ASSERT_TRUE(comm.AllReduce(absl::MakeSpan(data)).ok());
+      std::lock_guard<std::mutex> lock(mutex);
+      results.push_back(data);
+    });
+  }
+  ASSERT_EQ(results.size(), 3u * GetParam());
+  for (const std::vector<float>& result : results) {
+    EXPECT_EQ(std::memcmp(result.data(), results[0].data(), count * sizeof(float)), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, OperationsTest, ::testing::ValuesIn(kRankCounts),
+                         ::testing::PrintToStringParamName());
+
+TEST(IntegerReductionTest, SumsWrapAndAveragesAreRoundedTowardZero) {
+  FakeJob job(2);
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    std::vector<int32_t> wide = {std::numeric_limits<int32_t>::max(), -3};
+    std::vector<int32_t> average = {rank == 0 ? -3 : 0, rank == 0 ? 3 : 0};
+    std::vector<uint8_t> narrow = {200};
+    EXPECT_TRUE((*comm)->AllReduce(absl::MakeSpan(wide)).ok());
+    EXPECT_TRUE((*comm)->AllReduce(absl::MakeSpan(average), ReduceOp::kAverage).ok());
+    EXPECT_TRUE((*comm)->AllReduce(absl::MakeSpan(narrow)).ok());
+    EXPECT_THAT(wide, ::testing::ElementsAre(-2, -6));
+    EXPECT_THAT(average, ::testing::ElementsAre(-1, 1));
+    EXPECT_THAT(narrow, ::testing::ElementsAre(144));
+  });
+}
+
+TEST(MessagesTest, ArriveInOrderAndBetweenTheRightRanks) {
+  FakeJob job(3);
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    constexpr int kMessages = 20;
+    for (int i = 0; rank == 0 && i < kMessages; ++i) {
+      const std::vector<int32_t> to_1 = {i}, to_2 = {100 + i, i};
+      ASSERT_TRUE((*comm)->Send(Const(to_1), 1).ok());
+      ASSERT_TRUE((*comm)->Send(Const(to_2), 2).ok());
+    }
+    for (int i = 0; rank != 0 && i < kMessages; ++i) {
+      std::vector<int32_t> got(rank);
+      ASSERT_TRUE((*comm)->Recv(absl::MakeSpan(got), 0).ok());
+      EXPECT_EQ(got[0], rank == 1 ? i : 100 + i);
+    }
+  });
+}
+
+TEST(GroupsTest, OfSomeRanksInAnyOrder) {
+  FakeJob job(4);
+  job.Run([&](int rank, const Group&) {
+    const std::vector<int> ranks = rank % 2 == 0 ? std::vector<int>{2, 0} : std::vector<int>{3, 1};
+    const Group group = job.group(rank, rank % 2 == 0 ? "even" : "odd", ranks);
+    auto comm = Communicator::Create(group);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    std::vector<int32_t> sum = {rank};
+    ASSERT_TRUE((*comm)->AllReduce(absl::MakeSpan(sum)).ok());
+    EXPECT_EQ(sum[0], rank % 2 == 0 ? 2 : 4);
+    std::vector<int32_t> first = {rank};
+    ASSERT_TRUE((*comm)->Broadcast(absl::MakeSpan(first), 0).ok());
+    EXPECT_EQ(first[0], ranks[0]);
+  });
+}
+
+}  // namespace
+}  // namespace muster

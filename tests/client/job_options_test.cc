@@ -1,0 +1,162 @@
+#include "muster/job_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "muster/job.h"
+
+namespace muster {
+namespace {
+
+using ::testing::HasSubstr;
+
+class JobOptionsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Clear(); }
+  void TearDown() override { Clear(); }
+
+  static void Clear() {
+    for (const char* name :
+         {"MUSTER_COORDINATOR", "MUSTER_JOB", "MUSTER_WORLD_SIZE", "MUSTER_RANK",
+          "MUSTER_LOCAL_RANK", "MUSTER_NODE_RANK", "MUSTER_NODE_ID", "MUSTER_TOPOLOGY",
+          "MUSTER_INCARNATION", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE"}) {
+      unsetenv(name);
+    }
+  }
+
+  static absl::StatusOr<JobOptions> From(const std::map<std::string, std::string>& variables) {
+    Clear();
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    return JobOptions::FromEnvironment();
+  }
+
+  static void ExpectMalformed(const std::string& variable, const std::string& value,
+                              const std::string& expected) {
+    SCOPED_TRACE(variable + "=" + value);
+    std::map<std::string, std::string> variables = {{"MUSTER_COORDINATOR", "localhost:7370"}};
+    variables[variable] = value;
+    const absl::Status status = From(variables).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(variable));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(value.empty() ? "empty" : value));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(expected));
+  }
+};
+
+TEST_F(JobOptionsTest, NothingSetIsSerialMode) {
+  const auto options = From({});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->coordinator, "");
+  EXPECT_EQ(options->job, "default");
+  EXPECT_EQ(options->timeout, absl::Minutes(30));
+  EXPECT_EQ(options->coordinator_timeout, absl::Minutes(10));
+}
+
+TEST_F(JobOptionsTest, ReadsEveryVariable) {
+  const auto options = From({{"MUSTER_COORDINATOR", "[::1]:7370"},
+                             {"MUSTER_JOB", "run-7"},
+                             {"MUSTER_WORLD_SIZE", "8"},
+                             {"MUSTER_RANK", "3"},
+                             {"MUSTER_LOCAL_RANK", "1"},
+                             {"MUSTER_NODE_RANK", "2"},
+                             {"MUSTER_NODE_ID", "node-a"},
+                             {"MUSTER_TOPOLOGY", "zone/rack"},
+                             {"MUSTER_INCARNATION", "00112233445566778899aabbccddeeff"},
+                             {"MUSTER_TIMEOUT", "90s"},
+                             {"MUSTER_COORDINATOR_TIMEOUT", "2m"}});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->coordinator, "[::1]:7370");
+  EXPECT_EQ(options->job, "run-7");
+  EXPECT_EQ(options->world_size, 8);
+  EXPECT_EQ(options->rank, 3);
+  EXPECT_EQ(options->local_rank, 1);
+  EXPECT_EQ(options->node_rank, 2);
+  EXPECT_EQ(options->node_id, "node-a");
+  EXPECT_EQ(options->topology, "zone/rack");
+  EXPECT_EQ(options->incarnation, "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(options->timeout, absl::Seconds(90));
+  EXPECT_EQ(options->coordinator_timeout, absl::Minutes(2));
+}
+
+TEST_F(JobOptionsTest, MalformedVariablesAreNamed) {
+  ExpectMalformed("MUSTER_COORDINATOR", "", "host:port");
+  ExpectMalformed("MUSTER_COORDINATOR", "localhost", "host:port");
+  ExpectMalformed("MUSTER_COORDINATOR", "localhost:99999", "65535");
+  ExpectMalformed("MUSTER_COORDINATOR", "::1:7370", "[ipv6]:port");
+  ExpectMalformed("MUSTER_JOB", "", "job");
+  ExpectMalformed("MUSTER_WORLD_SIZE", "0", "at least 1");
+  ExpectMalformed("MUSTER_WORLD_SIZE", "4x", "number of processes");
+  ExpectMalformed("MUSTER_WORLD_SIZE", " 4", "number of processes");
+  ExpectMalformed("MUSTER_WORLD_SIZE", "99999999999", "number of processes");
+  ExpectMalformed("MUSTER_RANK", "-1", "at least 0");
+  ExpectMalformed("MUSTER_RANK", "", "rank");
+  ExpectMalformed("MUSTER_LOCAL_RANK", "one", "rank");
+  ExpectMalformed("MUSTER_NODE_RANK", "1.5", "rank");
+  ExpectMalformed("MUSTER_NODE_ID", "", "node");
+  ExpectMalformed("MUSTER_TOPOLOGY", "", "zone");
+  ExpectMalformed("MUSTER_INCARNATION", "xyz", "32 hexadecimal digits");
+  ExpectMalformed("MUSTER_TIMEOUT", "30", "duration");
+  ExpectMalformed("MUSTER_TIMEOUT", "-3s", "positive");
+  ExpectMalformed("MUSTER_TIMEOUT", "inf", "finite");
+  ExpectMalformed("MUSTER_COORDINATOR_TIMEOUT", "0", "positive");
+}
+
+TEST_F(JobOptionsTest, ControlCharactersAreNamed) {
+  const absl::Status status =
+      From({{"MUSTER_COORDINATOR", "h:1"}, {"MUSTER_NODE_ID", "a\nb"}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_NODE_ID"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("control character at position 1"));
+}
+
+TEST_F(JobOptionsTest, RankOutsideTheWorldIsRefused) {
+  const absl::Status status =
+      From({{"MUSTER_COORDINATOR", "h:1"}, {"MUSTER_RANK", "4"}, {"MUSTER_WORLD_SIZE", "4"}})
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_RANK) is 4"));
+}
+
+TEST_F(JobOptionsTest, SeveralProcessesWithoutACoordinatorAreRefused) {
+  for (const char* variable : {"MUSTER_WORLD_SIZE", "WORLD_SIZE"}) {
+    const absl::Status status = From({{variable, "2"}}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(variable) + " says"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_COORDINATOR"));
+  }
+  EXPECT_TRUE(From({{"WORLD_SIZE", "1"}}).ok());
+  EXPECT_TRUE(From({{"WORLD_SIZE", "2"}, {"MUSTER_COORDINATOR", "localhost:7370"}}).ok());
+}
+
+TEST_F(JobOptionsTest, JoinRefusesSerialModeForOneOfSeveral) {
+  JobOptions options;
+  options.world_size = 2;
+  EXPECT_EQ(Job::Join(options).status().code(), absl::StatusCode::kFailedPrecondition);
+  options = {};
+  options.rank = 1;
+  EXPECT_EQ(Job::Join(options).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(JobOptionsTest, JoinPassesOnTheErrorOfItsOptions) {
+  setenv("MUSTER_RANK", "first", 1);
+  EXPECT_THAT(std::string(Job::Join(JobOptions::FromEnvironment()).status().message()),
+              HasSubstr("MUSTER_RANK is 'first'"));
+}
+
+TEST_F(JobOptionsTest, ValidateNamesTheField) {
+  JobOptions options;
+  options.timeout = absl::InfiniteDuration();
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("JobOptions::timeout"));
+  options = {};
+  options.rank = -2;
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("JobOptions::rank"));
+  options = {};
+  options.job = "";
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("JobOptions::job"));
+}
+
+}  // namespace
+}  // namespace muster

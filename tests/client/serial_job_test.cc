@@ -1,0 +1,181 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "muster/job.h"
+
+namespace muster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Job> JoinSerial() {
+  absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(JobOptions());
+  EXPECT_TRUE(job.ok()) << job.status();
+  return *std::move(job);
+}
+
+template <class T>
+std::string Message(const absl::StatusOr<T>& value) {
+  return std::string(value.status().message());
+}
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(SerialJobTest, IsAWorldOfOne) {
+  const auto job = JoinSerial();
+  EXPECT_EQ(job->rank(), 0);
+  EXPECT_EQ(job->world_size(), 1);
+  EXPECT_EQ(job->local_rank(), 0);
+  EXPECT_EQ(job->local_world_size(), 1);
+  EXPECT_EQ(job->node_rank(), 0);
+  EXPECT_EQ(job->num_nodes(), 1);
+  EXPECT_TRUE(job->is_main());
+  EXPECT_FALSE(job->is_distributed());
+  EXPECT_EQ(job->id(), "default");
+  EXPECT_EQ(job->self().pid, getpid());
+  EXPECT_EQ(job->world().local_address(), "");
+}
+
+TEST(SerialJobTest, CollectivesReturnTheCallersValue) {
+  const auto job = JoinSerial();
+  EXPECT_TRUE(job->Barrier("start").ok());
+  EXPECT_EQ(*job->Broadcast(std::string("weights")), "weights");
+  EXPECT_THAT(*job->Gather(7), ElementsAre(7));
+  EXPECT_THAT(*job->AllGather(std::vector<float>{1, 2}), ElementsAre(ElementsAre(1, 2)));
+}
+
+TEST(SerialJobTest, GroupsAndTheirArguments) {
+  const auto job = JoinSerial();
+  absl::StatusOr<Group> group = job->NewGroup("mine", {0});
+  ASSERT_TRUE(group.ok()) << group.status();
+  EXPECT_EQ(group->name(), "mine");
+  EXPECT_EQ(group->size(), 1);
+  EXPECT_TRUE(group->Barrier().ok());
+  EXPECT_TRUE(job->NewGroup("mine", {0}).ok());
+  EXPECT_THAT(Message(job->NewGroup("", {0})), HasSubstr("group name is empty"));
+  EXPECT_THAT(Message(job->NewGroup("g", {})), HasSubstr("has no ranks"));
+  EXPECT_THAT(Message(job->NewGroup("g", {0, 0})), HasSubstr("rank 0 twice"));
+  EXPECT_THAT(Message(job->NewGroup("g", {0, 1})), HasSubstr("rank 1, which is out of range"));
+  EXPECT_THAT(Message(job->NewGroup("g", {-1})), HasSubstr("rank -1"));
+  EXPECT_THAT(Message(job->NewGroup("a\nb", {0})), HasSubstr("control character"));
+  EXPECT_THAT(Message(job->NewGroup(std::string(300, 'g'), {0})), HasSubstr("at most 256"));
+}
+
+TEST(SerialJobTest, ArgumentsAreChecked) {
+  const auto job = JoinSerial();
+  EXPECT_THAT(Message(job->Broadcast(1, 1)), HasSubstr("root 1 is out of range"));
+  EXPECT_THAT(Message(job->Gather(1, -1)), HasSubstr("root -1 is out of range"));
+  EXPECT_THAT(Message(job->Barrier("two\nlines")), HasSubstr("control character"));
+  EXPECT_THAT(Message(job->Barrier("", {absl::InfiniteDuration()})), HasSubstr("deadline"));
+  EXPECT_THAT(Message(job->Barrier("", {-absl::Seconds(1)})), HasSubstr("-1s"));
+  EXPECT_THAT(Message(job->AcquireLease("", LeaseScope::kJob)), HasSubstr("lease name is empty"));
+}
+
+TEST(SerialJobTest, CancelledCallsDoNotBegin) {
+  const auto job = JoinSerial();
+  Cancellation cancellation;
+  cancellation.Cancel();
+  EXPECT_EQ(job->Barrier("", {std::nullopt, &cancellation}).code(), absl::StatusCode::kCancelled);
+}
+
+TEST(SerialJobTest, WorkRunsOnceAndItsOutcomeIsKept) {
+  const auto job = JoinSerial();
+  int runs = 0;
+  const auto work = [&] { return ++runs; };
+  EXPECT_EQ(*job->RunOncePerNode("unpack", work), 1);
+  EXPECT_EQ(*job->RunOncePerNode("unpack", work), 1);
+  EXPECT_EQ(*job->RunOncePerJob("unpack", work), 2);
+  EXPECT_EQ(*job->RunOnMain(work), 3);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST(SerialJobTest, WorkMayReturnAnything) {
+  const auto job = JoinSerial();
+  EXPECT_TRUE(job->RunOncePerNode("nothing", [] {}).ok());
+  EXPECT_TRUE(job->RunOncePerNode("status", [] { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(*job->RunOnMain([]() -> absl::StatusOr<std::string> { return "path"; }), "path");
+  const auto fail = []() -> absl::StatusOr<int> { return absl::DataLossError("disk full"); };
+  EXPECT_EQ(job->RunOncePerNode("fail", fail).status(), absl::DataLossError("disk full"));
+  EXPECT_EQ(job->RunOncePerNode("fail", [] { return absl::StatusOr<int>(5); }).status(),
+            absl::DataLossError("disk full"));
+  EXPECT_EQ(job->RunOnMain(fail).status(), absl::DataLossError("disk full"));
+}
+
+TEST(SerialJobTest, LeaseExcludesOtherThreads) {
+  const auto job = JoinSerial();
+  absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kJob);
+  ASSERT_TRUE(lease.ok() && lease->held());
+  EXPECT_EQ(lease->result().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(job->AcquireLease("work", LeaseScope::kJob, {absl::ZeroDuration()}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  std::thread waiter([&] {
+    absl::StatusOr<Lease> other = job->AcquireLease("work", LeaseScope::kJob);
+    ASSERT_TRUE(other.ok());
+    EXPECT_FALSE(other->held());
+    EXPECT_EQ(*other->result(), "done");
+    EXPECT_EQ(other->Complete("again").code(), absl::StatusCode::kFailedPrecondition);
+  });
+  EXPECT_EQ(lease->Fail(absl::OkStatus()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(lease->Complete("done").ok());
+  EXPECT_EQ(lease->Complete("twice").code(), absl::StatusCode::kFailedPrecondition);
+  waiter.join();
+}
+
+TEST(SerialJobTest, LeaseThatIsGivenUpIsGrantedAgainWithAHigherToken) {
+  const auto job = JoinSerial();
+  uint64_t token = 0;
+  {
+    absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kNode);
+    ASSERT_TRUE(lease.ok() && lease->held());
+    token = lease->token();
+    Lease moved = *std::move(lease);
+    EXPECT_TRUE(moved.held());
+  }
+  absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kNode);
+  ASSERT_TRUE(lease.ok() && lease->held());
+  EXPECT_GT(lease->token(), token);
+}
+
+TEST(SerialJobTest, CallsAfterLeavingAreRefused) {
+  const auto job = JoinSerial();
+  EXPECT_TRUE(job->Leave().ok());
+  EXPECT_TRUE(job->Leave().ok());
+  EXPECT_EQ(job->Barrier().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(job->Broadcast(1)), HasSubstr("has left job 'default'"));
+  EXPECT_THAT(Message(job->AcquireLease("x", LeaseScope::kJob)), HasSubstr("has left"));
+}
+
+TEST(SerialJobTest, NobodyElseCanBeLost) {
+  const auto job = JoinSerial();
+  bool called = false;
+  const Subscription subscription = job->OnFailure([&](const absl::Status&) { called = true; });
+  EXPECT_TRUE(job->health().ok());
+  EXPECT_TRUE(job->AwaitFailure(absl::Milliseconds(1)).ok());
+  EXPECT_FALSE(called);
+}
+
+TEST(SerialJobTest, CallsInAForkAreRefused) {
+  auto job = JoinSerial();
+  absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kNode);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const absl::Status status = job->Barrier();
+    const bool named = absl::IsFailedPrecondition(status) && job->Leave() == status &&
+                       job->NewGroup("g", {0}).status() == status &&
+                       lease->Complete("x") == status &&
+                       Message(status).find("is a fork of process") != std::string::npos;
+    job.reset();
+    _exit(named ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace muster

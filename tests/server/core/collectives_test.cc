@@ -1,0 +1,239 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
+
+TEST(CollectivesTest, ABarrierReturnsWhenAllRanksHaveArrived) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  const WaiterId b0 = h.Barrier(p[0]), b2 = h.Barrier(p[2]);
+  EXPECT_TRUE(h.Parked(b0) && h.Parked(b2));
+  const WaiterId b1 = h.Barrier(p[1]);
+  for (WaiterId id : {b0, b1, b2}) EXPECT_TRUE(h.StatusOf(id).ok());
+}
+
+TEST(CollectivesTest, ARankThatArrivesTwiceCountsOnce) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier);
+  const WaiterId first = h.Send(request);
+  request.call.attempt += 100;
+  const WaiterId second = h.Send(request);
+  EXPECT_EQ(h.StatusOf(first).code(), absl::StatusCode::kCancelled);
+  const WaiterId b1 = h.Barrier(p[1]);
+  EXPECT_TRUE(h.Parked(second) && h.Parked(b1)) << "rank 2 has not arrived";
+}
+
+TEST(CollectivesTest, PayloadsGoWhereTheKindSays) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest b0 = h.Request(p[0], CollectiveKind::kBroadcast);
+  CollectiveRequest b1 = h.Request(p[1], CollectiveKind::kBroadcast, "weights");
+  b0.root = b1.root = 1;
+  const WaiterId w0 = h.Send(b0), w1 = h.Send(b1);
+  EXPECT_THAT(h.PayloadsOf(w0), ElementsAre("weights"));
+  EXPECT_THAT(h.PayloadsOf(w1), ElementsAre("weights"));
+
+  const WaiterId g0 = h.Send(h.Request(p[0], CollectiveKind::kGather, "a"));
+  const WaiterId g1 = h.Send(h.Request(p[1], CollectiveKind::kGather, "b"));
+  EXPECT_THAT(h.PayloadsOf(g0), ElementsAre("a", "b"));
+  EXPECT_THAT(h.PayloadsOf(g1), IsEmpty());
+
+  const WaiterId a1 = h.Send(h.Request(p[1], CollectiveKind::kAllGather, "y"));
+  const WaiterId a0 = h.Send(h.Request(p[0], CollectiveKind::kAllGather, ""));
+  EXPECT_THAT(h.PayloadsOf(a0), ElementsAre("", "y"));
+  EXPECT_THAT(h.PayloadsOf(a1), ElementsAre("", "y"));
+}
+
+TEST(CollectivesTest, ARetryAfterCompletionGetsTheSameAnswer) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kAllGather, "x");
+  h.Send(request);
+  h.Send(h.Request(p[1], CollectiveKind::kAllGather, "y"));
+  request.call.attempt += 100;
+  EXPECT_THAT(h.PayloadsOf(h.Send(request)), ElementsAre("x", "y"));
+  const WaiterId next = h.Barrier(p[1]);
+  request.call.attempt += 100;
+  EXPECT_THAT(h.PayloadsOf(h.Send(request)), ElementsAre("x", "y"));
+  EXPECT_TRUE(h.Parked(next));
+}
+
+TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  h.Barrier(p[2], "before");
+  h.Barrier(p[0], "before");
+  const WaiterId b = h.Barrier(p[1], "before", absl::Seconds(3));
+  // Rank 3 is missing alone; then the withdrawn rank 1 is missing too.
+  h.Advance(absl::Seconds(3));
+  EXPECT_EQ(h.StatusOf(b).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(h, b), AllOf(HasSubstr("Barrier('before') op 0 of the world"), HasSubstr("3s"),
+                                HasSubstr("missing 1 of 4: rank 3;"),
+                                HasSubstr("rank 3 (node 'n0', host host-n0, pid 1004)"),
+                                HasSubstr("no collective so far")));
+  const WaiterId b3 = h.Barrier(p[3], "before");
+  EXPECT_TRUE(h.Parked(b3)) << "rank 1 has withdrawn";
+  --p[1].next[""];
+  EXPECT_TRUE(h.StatusOf(h.Barrier(p[1], "before")).ok());
+  EXPECT_TRUE(h.StatusOf(b3).ok());
+}
+
+TEST(CollectivesTest, ACancelledArrivalDoesNotCount) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Cancel(h.Barrier(p[0]));
+  EXPECT_TRUE(h.Parked(h.Barrier(p[1])));
+}
+
+TEST(CollectivesTest, ALateCancelOfAnOlderSendChangesNothing) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier);
+  const WaiterId first = h.Send(request);
+  request.call.attempt += 100;
+  const WaiterId second = h.Send(request);
+  h.Absorb(0, h.coordinator().Cancel(h.now(), first));
+  h.Barrier(p[1]);
+  EXPECT_TRUE(h.StatusOf(second).ok());
+}
+
+TEST(CollectivesTest, ALateSendOfAnOlderAttemptChangesNothing) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier);
+  request.call.attempt = 10'000;
+  h.Cancel(h.Send(request));
+  request.call.attempt = 9'999;
+  EXPECT_EQ(h.StatusOf(h.Send(request)).code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(h.Parked(h.Barrier(p[1])));
+}
+
+TEST(CollectivesTest, ARetryWithOtherContentIsRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kAllGather, "x");
+  h.Cancel(h.Send(request));
+  request.call.attempt += 100;
+  request.payload = std::make_shared<std::string>("y");
+  const WaiterId retry = h.Send(request);
+  EXPECT_EQ(h.StatusOf(retry).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(h, retry), HasSubstr("must be repeated with the same content"));
+}
+
+TEST(CollectivesTest, DisagreementFailsAllAtOnceAndNamesBothSides) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  const WaiterId b0 = h.Barrier(p[0], "epoch"), b1 = h.Barrier(p[1], "epoch");
+  const WaiterId b2 = h.Barrier(p[2], "epoch");
+  const WaiterId b3 = h.Send(h.Request(p[3], CollectiveKind::kBroadcast));
+  for (WaiterId id : {b0, b1, b2, b3}) {
+    EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(Text(h, id),
+                HasSubstr("op 0 of the world: ranks 0-2 called Barrier('epoch'), rank 3 "
+                          "called Broadcast(root 0)"));
+  }
+  EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("rank 3 called Broadcast(root 0)"))
+      << "the group is finished, with that text";
+}
+
+TEST(CollectivesTest, RootLabelAndTypeMustAgree) {
+  for (int field = 0; field < 3; ++field) {
+    Harness h(2);
+    std::vector<Process> p = h.Formed(2);
+    CollectiveRequest r0 = h.Request(p[0], CollectiveKind::kGather, "x");
+    CollectiveRequest r1 = h.Request(p[1], CollectiveKind::kGather, "x");
+    if (field == 0) r1.root = 1;
+    if (field == 1) r1.label = "other";
+    if (field == 2) r1.type_name = "int64";
+    h.Send(r0);
+    EXPECT_THAT(Text(h, h.Send(r1)), HasSubstr("ranks disagree on op 0")) << field;
+  }
+}
+
+TEST(CollectivesTest, AWithdrawnCallStillDisagrees) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Cancel(h.Barrier(p[0], "a"));
+  EXPECT_THAT(Text(h, h.Barrier(p[1], "b")), HasSubstr("ranks disagree"));
+}
+
+TEST(CollectivesTest, GroupsHaveSequencesOfTheirOwn) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  const std::vector<uint32_t> ranks = {2, 0};
+  const WaiterId w = h.Barrier(p[0]);
+  const WaiterId g0 = h.Send(h.Request(p[0], CollectiveKind::kAllGather, "zero", "tp", ranks));
+  const WaiterId g2 = h.Send(h.Request(p[2], CollectiveKind::kAllGather, "two", "tp", ranks));
+  EXPECT_THAT(h.PayloadsOf(g0), ElementsAre("two", "zero")) << "in the group's order";
+  EXPECT_TRUE(h.StatusOf(g2).ok());
+  EXPECT_TRUE(h.Parked(w));
+}
+
+TEST(CollectivesTest, DisjointGroupsMayShareANameOverlappingOnesMayNot) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  h.Send(h.Request(p[0], CollectiveKind::kBarrier, "", "node", {0, 1}));
+  EXPECT_TRUE(h.Parked(h.Send(h.Request(p[2], CollectiveKind::kBarrier, "", "node", {2, 3}))));
+  const WaiterId overlap = h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "node", {1, 2}));
+  EXPECT_THAT(Text(h, overlap), AllOf(HasSubstr("two groups are called 'node' and share ranks"),
+                                      HasSubstr("ranks 0-1"), HasSubstr("ranks 1-2")));
+}
+
+TEST(CollectivesTest, MalformedGroupsAreRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const auto refuse = [&](const std::string& name, std::vector<uint32_t> ranks) {
+    CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier, "", name, ranks);
+    const WaiterId id = h.Send(request);
+    EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kInvalidArgument) << h.StatusOf(id);
+    return Text(h, id);
+  };
+  EXPECT_THAT(refuse("g", {0, 2}), HasSubstr("names rank 2; the job's ranks are 0-1"));
+  EXPECT_THAT(refuse("g", {0, 0}), HasSubstr("names rank 0 twice"));
+  EXPECT_THAT(refuse("g", {1}), HasSubstr("rank 0 is not in group 'g'"));
+  EXPECT_THAT(refuse("g", {}), HasSubstr("a name and ranks"));
+  EXPECT_THAT(refuse("", {0}), HasSubstr("a name and ranks"));
+  EXPECT_THAT(refuse("a\nb", {0}), HasSubstr("control character"));
+}
+
+TEST(CollectivesTest, ASequenceNumberOutOfStepIsRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  p[0].next[""] = 5;
+  EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("called op 5 of the world, which is at op 0"));
+}
+
+TEST(CollectivesTest, ARootOutOfRangeAndAStrayPayloadAreRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBroadcast, "x");
+  request.root = 2;
+  EXPECT_THAT(Text(h, h.Send(request)),
+              HasSubstr("root 2 is out of range: the world has 2 members"));
+  request.root = 1;
+  EXPECT_THAT(Text(h, h.Send(request)), HasSubstr("only the root does"));
+  --p[0].next[""];
+  EXPECT_TRUE(h.Parked(h.Barrier(p[0]))) << "refused arrivals fix nothing";
+}
+
+TEST(CollectivesTest, AStaleEpochIsRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  ++p[0].epoch.nonce;
+  const WaiterId id = h.Barrier(p[0]);
+  EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(Text(h, id), HasSubstr("is not the current one"));
+}
+
+}  // namespace
+}  // namespace muster::core

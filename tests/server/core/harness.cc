@@ -1,0 +1,231 @@
+#include "tests/server/core/harness.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace muster::core {
+
+core::Options Harness::DefaultOptions(uint32_t world_size) {
+  core::Options options;
+  options.job_id = "train";
+  options.world_size = world_size;
+  options.daemon_version = "1.2.3";
+  options.instance = 77;
+  options.random = [n = uint64_t{0}]() mutable { return ++n * 0x9e3779b97f4a7c15; };
+  return options;
+}
+
+Harness::Harness(core::Options options)
+    : now_(absl::FromUnixSeconds(1'700'000'000)), coordinator_(std::move(options)) {
+  EXPECT_EQ(coordinator_.options().Validate(), absl::OkStatus());
+}
+
+void Harness::Advance(absl::Duration duration) {
+  const Time end = now_ + duration;
+  while (coordinator_.NextDeadline() <= end) {
+    now_ = std::max(now_, coordinator_.NextDeadline());
+    Absorb(0, coordinator_.Tick(now_));
+  }
+  now_ = end;
+}
+
+Process Harness::New(const std::string& node) {
+  Process process;
+  ++processes_;
+  process.identity.incarnation =
+      absl::StrCat("incarnation-", absl::Dec(processes_, absl::kZeroPad4));
+  process.identity.start_time_micros = processes_;
+  process.identity.node_id = node;
+  process.identity.hostname = "host-" + node;
+  process.identity.pid = 1000 + processes_;
+  return process;
+}
+
+Process Harness::Attached(const std::string& node) {
+  Process process = New(node);
+  Attach(process);
+  return process;
+}
+
+std::vector<Process> Harness::Formed(uint32_t size) {
+  std::vector<Process> processes;
+  std::vector<WaiterId> joins;
+  for (uint32_t i = 0; i < size; ++i) processes.push_back(Attached());
+  for (Process& process : processes) joins.push_back(Join(process));
+  for (uint32_t i = 0; i < size; ++i) {
+    const auto& answer = std::get<JoinAnswer>(ReplyTo(joins[i]).answer);
+    processes[i].epoch = answer.epoch;
+    processes[i].rank = answer.rank;
+  }
+  return processes;
+}
+
+AttachRequest Harness::AttachOf(const Process& process) const {
+  AttachRequest request;
+  request.job_id = "train";
+  request.member = process.identity;
+  request.protocol_version = kProtocolVersion;
+  request.sdk_version = "1.2.3";
+  return request;
+}
+
+CallContext Harness::Context(const Process& process, std::optional<absl::Duration> timeout) {
+  return {"train", process.session, ++attempts_, timeout};
+}
+
+WaiterId Harness::Attach(Process& process) {
+  AttachRequest request = AttachOf(process);
+  request.attempt = ++attempts_;
+  process.stream = Attach(request);
+  for (const StreamEvent& event : events_[process.stream]) {
+    if (const auto* attached = std::get_if<core::Attached>(&event.event)) {
+      process.session = attached->session;
+    }
+  }
+  return process.stream;
+}
+
+WaiterId Harness::Attach(const AttachRequest& request) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_.Attach(now_, id, request));
+}
+
+void Harness::CloseStream(Process& process) {
+  Absorb(0, coordinator_.StreamClosed(now_, process.stream));
+}
+
+WaiterId Harness::Join(Process& process, JoinRequest wish, absl::Duration timeout) {
+  wish.call = Context(process, timeout);
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_.Join(now_, id, wish));
+}
+
+CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
+                                   const std::string& payload, const std::string& group,
+                                   std::vector<uint32_t> ranks) {
+  CollectiveRequest request;
+  request.call = Context(process, absl::Minutes(1));
+  request.epoch = process.epoch;
+  request.group = group;
+  request.ranks = std::move(ranks);
+  request.sequence = process.next[group]++;
+  request.kind = kind;
+  request.payload = std::make_shared<std::string>(payload);
+  return request;
+}
+
+WaiterId Harness::Send(const CollectiveRequest& request) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_.Collective(now_, id, request));
+}
+
+WaiterId Harness::Barrier(Process& process, const std::string& label, absl::Duration timeout) {
+  CollectiveRequest request = Request(process, CollectiveKind::kBarrier);
+  request.label = label;
+  request.call.wait_timeout = timeout;
+  return Send(request);
+}
+
+WaiterId Harness::Acquire(Process& process, const std::string& name, uint64_t request_id,
+                          LeaseScope scope, absl::Duration timeout) {
+  const WaiterId id = NextId();
+  return Absorb(id,
+                coordinator_.AcquireLease(
+                    now_, id, {Context(process, timeout), process.epoch, name, scope, request_id}));
+}
+
+WaiterId Harness::Complete(Process& process, const std::string& name, uint64_t token,
+                           const std::string& value, LeaseScope scope) {
+  const WaiterId id = NextId();
+  const LeaseResult result{token, absl::OkStatus(), std::make_shared<std::string>(value)};
+  return Absorb(id, coordinator_.CompleteLease(now_, id, {Context(process), name, scope, result}));
+}
+
+WaiterId Harness::Abandon(Process& process, const std::string& name, uint64_t request_id,
+                          LeaseScope scope) {
+  const WaiterId id = NextId();
+  return Absorb(id,
+                coordinator_.AbandonLease(now_, id, {Context(process), name, scope, request_id}));
+}
+
+WaiterId Harness::Leave(Process& process, absl::Duration timeout) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_.Leave(now_, id, {Context(process, timeout), process.epoch}));
+}
+
+WaiterId Harness::ReportExit(const Process& process, bool signaled, int code) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_.ReportExit(
+                        now_, id, {"train", process.identity.incarnation, signaled, code}));
+}
+
+void Harness::Cancel(WaiterId id) {
+  cancelled_.insert(id);
+  Absorb(0, coordinator_.Cancel(now_, id));
+}
+
+WaiterId Harness::Absorb(WaiterId id, Effects effects) {
+  for (Reply& reply : effects.replies) {
+    EXPECT_LE(reply.waiter, ids_) << "a call that was never made is answered";
+    EXPECT_EQ(cancelled_.count(reply.waiter), 0u) << "answered after it was cancelled";
+    const bool first = replies_.emplace(reply.waiter, reply).second;
+    EXPECT_TRUE(first) << "call " << reply.waiter << " is answered twice: " << reply.status;
+  }
+  for (StreamEvent& event : effects.events) {
+    EXPECT_EQ(ends_.count(event.stream), 0u) << "an event after the end of its stream";
+    events_[event.stream].push_back(event);
+  }
+  for (const StreamEnd& end : effects.ends) {
+    EXPECT_TRUE(ends_.emplace(end.stream, end.status).second) << "a stream is ended twice";
+  }
+  log_.insert(log_.end(), effects.log.begin(), effects.log.end());
+  return id;
+}
+
+const Reply& Harness::ReplyTo(WaiterId id) const {
+  static const Reply* const kParked = new Reply{0, absl::UnknownError("still parked"), {}};
+  const auto it = replies_.find(id);
+  return it == replies_.end() ? *kParked : it->second;
+}
+
+absl::Status Harness::StatusOf(WaiterId id) const { return ReplyTo(id).status; }
+
+std::vector<std::string> Harness::PayloadsOf(WaiterId id) const {
+  std::vector<std::string> payloads;
+  const auto* answer = std::get_if<CollectiveAnswer>(&ReplyTo(id).answer);
+  if (answer == nullptr) return {"no answer"};
+  for (const Bytes& payload : *answer->payloads) payloads.push_back(*payload);
+  return payloads;
+}
+
+uint64_t Harness::TokenOf(WaiterId id) const {
+  const auto* answer = std::get_if<LeaseAnswer>(&ReplyTo(id).answer);
+  const auto* grant = answer == nullptr ? nullptr : std::get_if<LeaseGrant>(answer);
+  return grant == nullptr ? 0 : grant->token;
+}
+
+std::string Harness::LeaseResultOf(WaiterId id) const {
+  const auto* answer = std::get_if<LeaseAnswer>(&ReplyTo(id).answer);
+  const auto* result = answer == nullptr ? nullptr : std::get_if<LeaseResult>(answer);
+  return result == nullptr ? "no result" : *result->value;
+}
+
+std::optional<absl::Status> Harness::EndOf(WaiterId stream) const {
+  const auto it = ends_.find(stream);
+  if (it == ends_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<EpochBroken> Harness::BrokenEvents(WaiterId stream) const {
+  std::vector<EpochBroken> broken;
+  const auto it = events_.find(stream);
+  if (it == events_.end()) return broken;
+  for (const StreamEvent& event : it->second) {
+    if (const auto* b = std::get_if<EpochBroken>(&event.event)) broken.push_back(*b);
+  }
+  return broken;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,101 @@
+#ifndef MUSTER_TESTS_SERVER_CORE_HARNESS_H_
+#define MUSTER_TESTS_SERVER_CORE_HARNESS_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/core/coordinator.h"
+
+namespace muster::core {
+
+// A process as the coordinator sees it: its identity, session and place.
+struct Process {
+  MemberIdentity identity;
+  SessionId session;
+  WaiterId stream = 0;
+  EpochId epoch;
+  uint32_t rank = 0;
+  std::map<std::string, uint64_t> next;  // sequence number by group name
+};
+
+// A coordinator with a stepped clock. Sends what processes would send, keeps every answer, and
+// fails the test if a call is answered twice, or answered after it was cancelled.
+class Harness {
+ public:
+  static core::Options DefaultOptions(uint32_t world_size);
+  explicit Harness(core::Options options);
+  explicit Harness(uint32_t world_size) : Harness(DefaultOptions(world_size)) {}
+
+  Time now() const { return now_; }
+  // Moves the clock in steps to each deadline on the way.
+  void Advance(absl::Duration duration);
+
+  // A new process that has not called yet. Later ones have later start times.
+  Process New(const std::string& node = "n0");
+  // The same, attached.
+  Process Attached(const std::string& node = "n0");
+  // A job of `size` processes on one node, by rank, that has formed.
+  std::vector<Process> Formed(uint32_t size);
+
+  AttachRequest AttachOf(const Process& process) const;
+  CallContext Context(const Process& process, std::optional<absl::Duration> timeout = {});
+
+  // Each sends one call and returns its id; Absorbed answers are in replies().
+  WaiterId Attach(Process& process);
+  WaiterId Attach(const AttachRequest& request);
+  void CloseStream(Process& process);
+  WaiterId Join(Process& process, JoinRequest wish = {}, absl::Duration timeout = absl::Minutes(1));
+  CollectiveRequest Request(Process& process, CollectiveKind kind, const std::string& payload = "",
+                            const std::string& group = "", std::vector<uint32_t> ranks = {});
+  WaiterId Send(const CollectiveRequest& request);
+  WaiterId Barrier(Process& process, const std::string& label = "",
+                   absl::Duration timeout = absl::Minutes(1));
+  WaiterId Acquire(Process& process, const std::string& name, uint64_t request_id,
+                   LeaseScope scope = LeaseScope::kJob, absl::Duration timeout = absl::Minutes(1));
+  WaiterId Complete(Process& process, const std::string& name, uint64_t token,
+                    const std::string& value, LeaseScope scope = LeaseScope::kJob);
+  WaiterId Abandon(Process& process, const std::string& name, uint64_t request_id,
+                   LeaseScope scope = LeaseScope::kJob);
+  WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
+  WaiterId ReportExit(const Process& process, bool signaled, int code);
+  void Cancel(WaiterId id);
+
+  // Whether a call is still parked.
+  bool Parked(WaiterId id) const { return replies_.count(id) == 0 && ends_.count(id) == 0; }
+  // The answer of a call; the call must have been answered.
+  const Reply& ReplyTo(WaiterId id) const;
+  absl::Status StatusOf(WaiterId id) const;
+  std::vector<std::string> PayloadsOf(WaiterId id) const;
+  uint64_t TokenOf(WaiterId id) const;           // of a grant
+  std::string LeaseResultOf(WaiterId id) const;  // of a completed lease
+  // Why a stream was ended; nullopt while it is open.
+  std::optional<absl::Status> EndOf(WaiterId stream) const;
+  std::vector<EpochBroken> BrokenEvents(WaiterId stream) const;
+  const std::vector<LogLine>& log() const { return log_; }
+
+  Coordinator& coordinator() { return coordinator_; }
+  // Absorbs the effects of a step of one's own, whose call has this id (0: none).
+  WaiterId Absorb(WaiterId id, Effects effects);
+  WaiterId NextId() { return ++ids_; }
+
+ private:
+  Time now_;
+  WaiterId ids_ = 0;
+  uint64_t attempts_ = 0;
+  int processes_ = 0;
+  Coordinator coordinator_;
+  std::map<WaiterId, Reply> replies_;
+  std::map<WaiterId, absl::Status> ends_;
+  std::map<WaiterId, std::vector<StreamEvent>> events_;
+  std::set<WaiterId> cancelled_;
+  std::vector<LogLine> log_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_TESTS_SERVER_CORE_HARNESS_H_

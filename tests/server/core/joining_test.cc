@@ -1,0 +1,220 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+JoinRequest Wish(uint32_t world_size, std::optional<uint32_t> rank = {}) {
+  JoinRequest wish;
+  wish.world_size = world_size;
+  wish.rank = rank;
+  return wish;
+}
+
+JoinRequest LocalWish(uint32_t local_rank) {
+  JoinRequest wish;
+  wish.local_rank = local_rank;
+  return wish;
+}
+
+const JoinAnswer& JoinedAs(const Harness& h, WaiterId id) {
+  return std::get<JoinAnswer>(h.ReplyTo(id).answer);
+}
+
+TEST(JoiningTest, TheEpochFormsWhenTheLastMemberComes) {
+  Harness h(3);
+  Process a = h.Attached(), b = h.Attached(), c = h.Attached();
+  const WaiterId ja = h.Join(a), jb = h.Join(b);
+  EXPECT_TRUE(h.Parked(ja) && h.Parked(jb));
+  const WaiterId jc = h.Join(c);
+  EXPECT_EQ(JoinedAs(h, ja).rank, 0u);
+  EXPECT_EQ(JoinedAs(h, jc).rank, 2u);
+  EXPECT_EQ(JoinedAs(h, jb).roster->size(), 3u);
+  EXPECT_EQ(JoinedAs(h, ja).epoch, JoinedAs(h, jc).epoch);
+}
+
+TEST(JoiningTest, ARetryIsAnsweredWithThePlace) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId again = h.Join(p[1]);
+  EXPECT_EQ(JoinedAs(h, again).rank, 1u);
+  EXPECT_EQ(JoinedAs(h, again).epoch, p[0].epoch);
+}
+
+TEST(JoiningTest, ALaterSendReplacesAParkedOneAndAnEarlierOneChangesNothing) {
+  Harness h(2);
+  Process a = h.Attached();
+  JoinRequest early;
+  early.call = h.Context(a);
+  const WaiterId first = h.Join(a), second = h.Join(a);
+  EXPECT_EQ(h.StatusOf(first).code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(h.Parked(second));
+  const WaiterId late = h.NextId();
+  h.Absorb(late, h.coordinator().Join(h.now(), late, early));
+  EXPECT_EQ(h.StatusOf(late).code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(h.Parked(second));
+}
+
+TEST(JoiningTest, TheFirstJoinerMaySayTheWorldSize) {
+  Harness h(0u);
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a, Wish(2));
+  h.Join(b);
+  EXPECT_EQ(JoinedAs(h, ja).roster->size(), 2u);
+}
+
+TEST(JoiningTest, WorldSizesThatDisagreeAreBothNamed) {
+  Harness h(0u);
+  Process a = h.Attached(), b = h.Attached();
+  h.Join(a, Wish(4));
+  const WaiterId jb = h.Join(b, Wish(8));
+  EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(h.StatusOf(jb).message()),
+              AllOf(HasSubstr("pid 1002) expects 8"), HasSubstr("pid 1001) says 4")));
+}
+
+TEST(JoiningTest, TheDaemonsWorldSizeIsNamed) {
+  Harness h(4);
+  Process a = h.Attached();
+  EXPECT_THAT(std::string(h.StatusOf(h.Join(a, Wish(2))).message()),
+              AllOf(HasSubstr("expects 2"), HasSubstr("musterd --world-size says 4")));
+}
+
+TEST(JoiningTest, ARankOutOfRangeIsRefused) {
+  Harness h(4);
+  Process a = h.Attached();
+  const WaiterId join = h.Join(a, Wish(0, 4));
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("rank 4 is out of range"));
+}
+
+TEST(JoiningTest, EitherAllAskForARankOrNone) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached();
+  h.Join(a, Wish(0, 0));
+  const WaiterId join = h.Join(b);
+  EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("asks for none"));
+}
+
+TEST(JoiningTest, ARankAskedForTwiceIsRefusedAfterAGraceAndBothAreNamed) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a, Wish(0, 1)), jb = h.Join(b, Wish(0, 1));
+  EXPECT_TRUE(h.Parked(jb));
+  h.Advance(absl::Seconds(2));
+  EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(
+      std::string(h.StatusOf(jb).message()),
+      AllOf(HasSubstr("rank 1 is asked for twice"), HasSubstr("pid 1001"), HasSubstr("pid 1002")));
+  EXPECT_TRUE(h.Parked(ja));
+}
+
+TEST(JoiningTest, ANewerProcessTakesThePlaceOfADeadOne) {
+  Harness h(2);
+  Process dead = h.Attached(), other = h.Attached(), newer = h.Attached();
+  const WaiterId old_join = h.Join(dead, Wish(0, 0));
+  h.Join(other, Wish(0, 1));
+  // The epoch forms as soon as both are there, so the dead one must die before the other joins.
+  EXPECT_FALSE(h.Parked(old_join));
+  Harness g(2);
+  Process d = g.Attached(), n = g.Attached(), o = g.Attached();
+  const WaiterId dj = g.Join(d, Wish(0, 0));
+  g.CloseStream(d);
+  const WaiterId nj = g.Join(n, Wish(0, 0)), oj = g.Join(o, Wish(0, 1));
+  EXPECT_EQ(g.StatusOf(dj).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(g.StatusOf(dj).message()), HasSubstr("replaced by a newer process"));
+  EXPECT_EQ(JoinedAs(g, nj).rank, 0u);
+  EXPECT_EQ(JoinedAs(g, oj).rank, 1u);
+}
+
+TEST(JoiningTest, AContenderGetsThePlaceWhenItsHolderDies) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached(), c = h.Attached();
+  h.Join(a, LocalWish(0));
+  const WaiterId jb = h.Join(b, LocalWish(0));
+  h.ReportExit(a, /*signaled=*/true, 9);
+  h.Join(c, LocalWish(1));
+  EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
+}
+
+TEST(JoiningTest, AnOlderProcessDoesNotContend) {
+  Harness h(2);
+  Process older = h.Attached(), newer = h.Attached();
+  h.Join(newer, Wish(0, 0));
+  EXPECT_EQ(h.StatusOf(h.Join(older, Wish(0, 0))).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(JoiningTest, ADeadCandidateIsNotCounted) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached(), c = h.Attached();
+  const WaiterId ja = h.Join(a);
+  h.CloseStream(a);
+  const WaiterId jb = h.Join(b);
+  EXPECT_TRUE(h.Parked(jb)) << "a detached member must not make the epoch";
+  h.Advance(absl::Seconds(2));
+  EXPECT_EQ(h.StatusOf(ja).code(), absl::StatusCode::kAborted);
+  const WaiterId jc = h.Join(c);
+  EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
+  EXPECT_EQ(JoinedAs(h, jc).rank, 1u);
+}
+
+TEST(JoiningTest, TheTimeOutNamesCountsAndMissingRanks) {
+  Harness h(4);
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a, Wish(0, 1), absl::Seconds(5));
+  h.Join(b, Wish(0, 2), absl::Hours(1));
+  h.Advance(absl::Seconds(5));
+  EXPECT_EQ(h.StatusOf(ja).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(h.StatusOf(ja).message()),
+              AllOf(HasSubstr("2 of 4 have joined"), HasSubstr("missing: ranks 0,3")));
+}
+
+TEST(JoiningTest, AFullJobRefusesNewcomers) {
+  Harness h(2);
+  h.Formed(2);
+  Process late = h.Attached();
+  const WaiterId join = h.Join(late);
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("the job is full"));
+  EXPECT_EQ(h.StatusOf(h.Join(late, Wish(0, 1))).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(JoiningTest, AFailedJobRefusesNewcomersWithTheReason) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.ReportExit(p[1], true, 9);
+  Process late = h.Attached();
+  EXPECT_THAT(std::string(h.StatusOf(h.Join(late)).message()),
+              AllOf(HasSubstr("the job has failed"), HasSubstr("rank 1"), HasSubstr("SIGKILL")));
+}
+
+TEST(JoiningTest, EpochNumbersStartFromTheWallClock) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  EXPECT_GT(p[0].epoch.number, static_cast<uint64_t>(absl::ToUnixMicros(h.now())) - 1);
+  EXPECT_NE(p[0].epoch.nonce, 0u);
+}
+
+TEST(JoiningTest, WithoutAttachOrWithAnotherDaemonsSessionTheAnswerIsNeverFinal) {
+  Harness h(1);
+  Process a = h.Attached();
+  a.session.daemon_instance = 5;
+  EXPECT_EQ(h.StatusOf(h.Join(a)).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(JoiningTest, ACancelledJoinFreesItsPlace) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached(), c = h.Attached();
+  const WaiterId ja = h.Join(a, Wish(0, 0));
+  h.Cancel(ja);
+  const WaiterId jb = h.Join(b, Wish(0, 0));
+  h.Join(c, Wish(0, 1));
+  EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,123 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::HasSubstr;
+
+core::Options With(uint32_t world_size, const std::function<void(Limits&)>& set) {
+  core::Options options = Harness::DefaultOptions(world_size);
+  set(options.limits);
+  return options;
+}
+
+void ExpectExhausted(const absl::Status& status, const std::string& flag) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(flag));
+}
+
+TEST(LimitsTest, PayloadOfACollectiveAndOfALease) {
+  Harness h(With(1, [](Limits& l) { l.max_payload_bytes = 10; }));
+  std::vector<Process> p = h.Formed(1);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kAllGather, std::string(11, 'x'));
+  ExpectExhausted(h.StatusOf(h.Send(request)), "--max-payload-bytes");
+  request.payload = std::make_shared<std::string>(10, 'x');
+  EXPECT_TRUE(h.StatusOf(h.Send(request)).ok());
+  const uint64_t token = h.TokenOf(h.Acquire(p[0], "w", 1));
+  ExpectExhausted(h.StatusOf(h.Complete(p[0], "w", token, std::string(11, 'x'))),
+                  "--max-payload-bytes");
+}
+
+TEST(LimitsTest, HeldBytesAreReleasedByTheNextCollective) {
+  Harness h(With(2, [](Limits& l) { l.max_held_bytes = 40; }));
+  std::vector<Process> p = h.Formed(2);
+  for (int round = 0; round < 20; ++round) {
+    h.Send(h.Request(p[0], CollectiveKind::kAllGather, std::string(10, 'a')));
+    const WaiterId id = h.Send(h.Request(p[1], CollectiveKind::kAllGather, std::string(10, 'b')));
+    ASSERT_TRUE(h.StatusOf(id).ok()) << h.StatusOf(id) << " in round " << round;
+  }
+  const WaiterId over = h.Send(h.Request(p[0], CollectiveKind::kAllGather, std::string(21, 'a')));
+  ExpectExhausted(h.StatusOf(over), "--max-held-bytes");
+}
+
+TEST(LimitsTest, MembersWaitersGroupsAndLeases) {
+  Harness members(With(2, [](Limits& l) { l.max_members = 2; }));
+  members.Formed(2);
+  Process third = members.New();
+  ExpectExhausted(*members.EndOf(members.Attach(third)), "--max-members");
+
+  Harness waiters(With(3, [](Limits& l) { l.max_waiters = 3; }));
+  std::vector<Process> p = waiters.Formed(3);
+  for (int i = 0; i < 3; ++i) waiters.Acquire(p[i], "w", 1 + i);
+  EXPECT_TRUE(waiters.Parked(waiters.Acquire(p[0], "w", 10)));
+  ExpectExhausted(waiters.StatusOf(waiters.Barrier(p[0])), "--max-waiters");
+
+  Harness groups(With(1, [](Limits& l) { l.max_groups = 2; }));
+  std::vector<Process> g = groups.Formed(1);
+  for (const char* name : {"a", "b"}) {
+    EXPECT_TRUE(
+        groups.StatusOf(groups.Send(groups.Request(g[0], CollectiveKind::kBarrier, "", name, {0})))
+            .ok());
+  }
+  ExpectExhausted(
+      groups.StatusOf(groups.Send(groups.Request(g[0], CollectiveKind::kBarrier, "", "c", {0}))),
+      "--max-groups");
+
+  Harness leases(With(1, [](Limits& l) { l.max_leases = 1; }));
+  std::vector<Process> q = leases.Formed(1);
+  leases.Acquire(q[0], "a", 1);
+  ExpectExhausted(leases.StatusOf(leases.Acquire(q[0], "b", 2)), "--max-leases");
+}
+
+TEST(LimitsTest, NamesThatWereOnlyWaitedForDoNotFillTheTable) {
+  Harness h(With(2, [](Limits& l) { l.max_leases = 1; }));
+  std::vector<Process> p = h.Formed(2);
+  h.CloseStream(p[1]);  // nothing is granted
+  for (int i = 0; i < 10; ++i) {
+    const WaiterId id = h.Acquire(p[0], "name " + std::to_string(i), i);
+    ASSERT_TRUE(h.Parked(id));
+    h.Cancel(id);
+  }
+}
+
+TEST(LimitsTest, WorldSizeOverTheLimit) {
+  Harness h(With(0, [](Limits& l) { l.max_members = 4; }));
+  Process a = h.Attached();
+  JoinRequest wish;
+  wish.world_size = 5;
+  ExpectExhausted(h.StatusOf(h.Join(a, wish)), "--max-members");
+}
+
+TEST(LimitsTest, LabelsAndTypeNames) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier);
+  request.label = std::string(257, 'x');
+  EXPECT_THAT(std::string(h.StatusOf(h.Send(request)).message()),
+              HasSubstr("label has 257 bytes; at most 256 are allowed"));
+  request.label = "ok";
+  request.type_name = "a\x7f";
+  EXPECT_THAT(std::string(h.StatusOf(h.Send(request)).message()),
+              HasSubstr("control character (byte 0x7f)"));
+}
+
+TEST(LimitsTest, OptionsAreValidated) {
+  core::Options options = Harness::DefaultOptions(2);
+  EXPECT_TRUE(options.Validate().ok());
+  options.job_id = "";
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("--job is empty"));
+  options = Harness::DefaultOptions(2);
+  options.limits.max_members = 1;
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("over --max-members"));
+  options = Harness::DefaultOptions(2);
+  options.default_wait_timeout = absl::ZeroDuration();
+  EXPECT_FALSE(options.Validate().ok());
+  options = Harness::DefaultOptions(2);
+  options.member_grace = -absl::Seconds(1);
+  EXPECT_FALSE(options.Validate().ok());
+}
+
+}  // namespace
+}  // namespace muster::core

@@ -1,0 +1,158 @@
+"""Runs tools/count_tests.py on made-up runs: build events that point to sample test.xml files."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTER = sys.argv.pop(1)
+
+GTEST_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="5" failures="1" disabled="1" errors="0" name="AllTests">
+  <testsuite name="Core" tests="3" failures="1" disabled="1" skipped="0" errors="0">
+    <testcase name="Joins" status="run" result="completed" classname="Core" />
+    <testcase name="Leaves" status="run" result="completed" classname="Core">
+      <failure message="expected 1"><![CDATA[expected 1]]></failure>
+      <failure message="expected 2"><![CDATA[expected 2]]></failure>
+    </testcase>
+    <testcase name="DISABLED_Later" status="notrun" result="suppressed" classname="Core" />
+  </testsuite>
+  <testsuite name="Gpu" tests="2" failures="0" disabled="0" skipped="1" errors="0">
+    <testcase name="Copies" status="run" result="skipped" classname="Gpu">
+      <skipped message="no GPU"><![CDATA[no GPU]]></skipped>
+    </testcase>
+    <testcase name="Counts" status="run" result="completed" classname="Gpu" />
+  </testsuite>
+</testsuites>
+"""
+
+GTEST_ALL_PASS_XML = """<testsuites tests="2" failures="0"><testsuite name="Core" tests="2">
+  <testcase name="Joins" status="run" result="completed" classname="Core" />
+  <testcase name="Leaves" status="run" result="completed" classname="Core" />
+</testsuite></testsuites>
+"""
+
+GTEST_ALL_SKIPPED_XML = """<testsuites tests="1" failures="0"><testsuite name="Gpu" tests="1" skipped="1">
+  <testcase name="Copies" status="run" result="skipped" classname="Gpu"><skipped message="no GPU"/></testcase>
+</testsuite></testsuites>
+"""
+
+SHELL_PASSED_XML = """<testsuites><testsuite name="tests/s" tests="1" failures="0" errors="0">
+  <testcase name="tests/s" status="run" duration="0" time="0"></testcase>
+  <system-out>Generated test.log</system-out>
+</testsuite></testsuites>
+"""
+
+SHELL_FAILED_XML = """<testsuites><testsuite name="tests/s" tests="1" failures="0" errors="1">
+  <testcase name="tests/s" status="run" duration="0" time="0"><error message="exited with error code 3"></error></testcase>
+</testsuite></testsuites>
+"""
+
+
+class Run:
+    """One run of `bazel test`, as its events tell it."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.events = []
+
+    def built(self, label, success=True):
+        completed = {"success": True} if success else {"failureDetail": {"message": "gcc failed"}}
+        self.events.append({"id": {"targetCompleted": {"label": label}}, "completed": completed})
+
+    def not_loaded(self, label):
+        self.events.append({"id": {"targetCompleted": {"label": label}}, "aborted": {"reason": "ANALYSIS_FAILURE"}})
+
+    def tested(self, label, xml, status="PASSED", shard=1, attempt=1):
+        self.built(label)
+        path = self.directory / f"logs of {label.strip('/').replace(':', '/')}" / str(shard) / str(attempt) / "test.xml"
+        path.parent.mkdir(parents=True)
+        if xml is not None:
+            path.write_text(xml, encoding="utf-8")
+        self.events.append({
+            "id": {"testResult": {"label": label, "run": 1, "shard": shard, "attempt": attempt}},
+            "testResult": {"status": status, "testActionOutput": [
+                {"name": "test.log", "uri": (path.parent / "test.log").as_uri()},
+                {"name": "test.xml", "uri": path.as_uri()}]}})
+
+    def count(self, bazel_status=0):
+        path = self.directory / "events.json"
+        path.write_text("\n".join(json.dumps(event) for event in self.events), encoding="utf-8")
+        return run_counter(path, bazel_status)
+
+
+def run_counter(path, bazel_status):
+    """The counter's output lines and exit status."""
+    ended = subprocess.run([sys.executable, COUNTER, "--bazel-status", str(bazel_status), str(path)],
+                           stdout=subprocess.PIPE, check=False, text=True)
+    return ended.stdout.splitlines(), ended.returncode
+
+
+class CountTestsTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.run_ = Run(directory.name)
+
+    def test_counts_cases_of_gtest_and_whole_scripts(self):
+        self.run_.built("//client:muster")
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.tested("//tests:script", SHELL_PASSED_XML)
+        self.assertEqual((["3 passed, 0 failed"], 0), self.run_.count())
+
+    def test_names_failed_cases_and_counts_skipped_ones(self):
+        self.run_.tested("//tests:core", GTEST_XML, "FAILED")
+        self.run_.tested("//tests:script", SHELL_FAILED_XML, "FAILED")
+        lines, status = self.run_.count(bazel_status=3)
+        self.assertEqual(["FAILED //tests:core Core.Leaves", "FAILED //tests:script tests/s",
+                          "2 passed, 2 failed, 2 skipped"], lines)
+        self.assertEqual(1, status)
+
+    def test_a_program_that_fails_after_its_cases_passed_is_a_failure(self):
+        self.run_.tested("//tests:leaks", GTEST_ALL_PASS_XML, "FAILED")
+        self.assertEqual((["FAILED //tests:leaks (FAILED)", "2 passed, 1 failed"], 1), self.run_.count(3))
+
+    def test_a_timeout_without_xml_is_a_failure(self):
+        self.run_.tested("//tests:hangs", None, "TIMEOUT")
+        self.assertEqual((["FAILED //tests:hangs (TIMEOUT)", "0 passed, 1 failed"], 1), self.run_.count(3))
+
+    def test_xml_that_a_crash_cut_short_is_a_failure(self):
+        self.run_.tested("//tests:crashes", GTEST_ALL_PASS_XML[:60], "FAILED")
+        self.assertEqual((["FAILED //tests:crashes (FAILED)", "0 passed, 1 failed"], 1), self.run_.count(3))
+
+    def test_a_target_that_does_not_build_is_a_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.built("//tests:broken", success=False)
+        self.run_.not_loaded("//tests:lost")
+        lines, status = self.run_.count(bazel_status=1)
+        self.assertEqual(["FAILED //tests:broken (was not built)", "FAILED //tests:lost (was not built)",
+                          "2 passed, 2 failed"], lines)
+        self.assertEqual(1, status)
+
+    def test_shards_add_up_and_the_last_attempt_counts(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML, shard=1)
+        self.run_.tested("//tests:core", GTEST_XML, "FAILED", shard=2, attempt=1)
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML, shard=2, attempt=2)
+        self.assertEqual((["4 passed, 0 failed"], 0), self.run_.count())
+
+    def test_a_run_without_any_executed_case_is_a_failure(self):
+        self.run_.built("//client:muster")
+        lines, status = self.run_.count()
+        self.assertEqual(("0 passed, 1 failed", 1), (lines[-1], status))
+        self.run_.tested("//tests:gpu", GTEST_ALL_SKIPPED_XML)
+        lines, status = self.run_.count()
+        self.assertEqual(("0 passed, 1 failed, 1 skipped", 1), (lines[-1], status))
+
+    def test_a_failure_of_bazel_itself_is_a_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.assertEqual((["FAILED bazel itself, with status 37", "2 passed, 1 failed"], 1), self.run_.count(37))
+
+    def test_without_events_nothing_has_passed(self):
+        lines, status = run_counter(self.run_.directory / "missing.json", 2)
+        self.assertEqual(("0 passed, 1 failed", 1), (lines[-1], status))
+
+
+if __name__ == "__main__":
+    unittest.main()

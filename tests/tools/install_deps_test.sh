@@ -1,0 +1,120 @@
+#!/bin/bash
+# Runs tools/install-deps on made-up systems: the commands it calls are stand-ins on the PATH.
+set -euo pipefail
+
+install_deps=$PWD/$1
+root=$TEST_TMPDIR
+
+fail() {
+  echo "FAILED: $*" >&2
+  echo "--- output:" >&2 && cat "$root/output" >&2
+  exit 1
+}
+
+# make_command NAME: a command that does what standard input says.
+make_command() {
+  mkdir -p "$root/bin"
+  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
+  chmod +x "$root/bin/$1"
+}
+
+# make_system ID VERSION UID: a system on which nothing is installed yet.
+make_system() {
+  rm -rf "$root/bin" "$root/installed" "$root/calls"
+  touch "$root/installed" "$root/calls"
+  printf 'ID=%s\nVERSION_ID="%s"\n' "$1" "$2" > "$root/os-release"
+  echo "echo $3" | make_command id
+  echo "sed 's/\$/ installed/' '$root/installed'" | make_command dpkg-query
+  make_command apt-get <<EOF
+echo "apt-get \$*" >> '$root/calls'
+case "\$*" in
+  *--simulate*) grep -q 'apt-get update' '$root/calls' ;;
+  install*) '$install_deps' --print > '$root/installed' ;;
+esac
+EOF
+  for tool in bash env cat awk grep fold sed; do ln -s "$(command -v $tool)" "$root/bin/$tool"; done
+}
+
+add_sudo() {
+  make_command sudo <<EOF
+echo "sudo" >> '$root/calls'
+exec "\$@"
+EOF
+}
+
+# run ARGUMENT...: its status in $status, what it wrote in the file `output`.
+run() {
+  status=0
+  PATH=$root/bin OS_RELEASE=$root/os-release "$install_deps" "$@" > "$root/output" 2>&1 || status=$?
+}
+
+expect_status() { [[ $status == "$1" ]] || fail "status $status, expected $1"; }
+expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
+expect_call() { grep -q -- "$1" "$root/calls" || fail "'$1' was not called: $(cat "$root/calls")"; }
+expect_no_call() { ! grep -q -- "$1" "$root/calls" || fail "'$1' was called: $(cat "$root/calls")"; }
+
+echo "== a fresh system: fetches lists, says what it installs, installs"
+make_system debian 12 0
+run
+expect_status 0
+expect_output "installing g++ .*libgrpc++-dev"
+expect_call "apt-get update"
+expect_call "apt-get install --yes .*libgloo-dev"
+expect_no_call sudo
+
+echo "== again: silent, and calls nothing"
+: > "$root/calls"
+run
+expect_status 0
+[[ ! -s $root/output ]] || fail "it is not silent"
+expect_no_call .
+
+echo "== one package missing: only that one is installed"
+make_system debian 13 0
+"$install_deps" --print | grep -vx libcsv-dev > "$root/installed"
+run
+expect_status 0
+expect_output "installing libcsv-dev and"
+expect_no_call "apt-get install --yes.*libgloo-dev"
+
+echo "== a user with sudo"
+make_system debian 12 1000
+add_sudo
+run
+expect_status 0
+expect_call sudo
+
+echo "== a user without sudo is refused, and told what is missing"
+make_system debian 12 1000
+run
+expect_status 1
+expect_output "needs root to install: g++"
+expect_output "install sudo"
+expect_no_call .
+
+echo "== an unknown system is refused by name, with the way by hand"
+make_system ubuntu 24.04 0
+run
+expect_status 1
+expect_output "ubuntu 24.04"
+expect_output "by hand"
+expect_output "libgloo-dev"
+expect_no_call .
+
+echo "== a failure of apt-get is one of install-deps"
+make_system debian 12 0
+echo "exit 100" | make_command apt-get
+run
+expect_status 1
+expect_output "could not install"
+
+echo "== arguments"
+run --print
+expect_status 0
+expect_output "^bazel-bootstrap$"
+run --help
+expect_status 0
+expect_output "^Usage: tools/install-deps"
+run --nonsense
+expect_status 2
+expect_output "'--nonsense'"

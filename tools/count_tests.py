@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""Counts the test cases of one `bazel test` run and says so in one line: "N passed, N failed, N skipped".
+
+Reads the run's build events (--build_event_json_file), which name exactly the targets of that run and
+where each one's test.xml is; results of earlier runs do not count. A GoogleTest program counts case by
+case, any other test as one case. A target that was not built, crashed or timed out counts as at least
+one failure, and so does a run in which nothing was executed. Ends with status 1 if anything failed.
+"""
+
+import argparse
+import json
+import sys
+import urllib.parse
+import xml.etree.ElementTree
+
+
+class Counts:
+    def __init__(self):
+        self.passed = 0
+        self.skipped = 0
+        self.failures = []  # what failed, in words
+
+    def __str__(self):
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {len(self.failures)} failed{skipped}"
+
+
+def read_events(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def targets_not_built(events):
+    for event in events:
+        if "targetCompleted" not in event["id"]:
+            continue
+        # A target whose dependencies do not even load is "aborted" instead of completed.
+        if not event.get("completed", {}).get("success", False):
+            yield event["id"]["targetCompleted"]["label"]
+
+
+def last_attempts(events):
+    """The result of each test action; a later attempt replaces an earlier one."""
+    results = {}
+    for event in events:
+        if "testResult" in event["id"]:
+            key = event["id"]["testResult"]
+            results[key["label"], key.get("run"), key.get("shard")] = event["testResult"]
+    return {(label, run, shard): results[label, run, shard] for label, run, shard in sorted(results)}
+
+
+def test_cases(result):
+    """The cases of a result's test.xml; none if it is missing or not well formed."""
+    for output in result.get("testActionOutput", []):
+        if output["name"] == "test.xml":
+            path = urllib.parse.unquote(urllib.parse.urlparse(output["uri"]).path)
+            try:
+                return list(xml.etree.ElementTree.parse(path).iter("testcase"))
+            except (OSError, xml.etree.ElementTree.ParseError):
+                return []
+    return []
+
+
+def case_outcome(case):
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    if case.find("skipped") is not None or case.get("status") == "notrun":
+        return "skipped"
+    return "passed"
+
+
+def case_name(case):
+    return ".".join(filter(None, [case.get("classname"), case.get("name")]))
+
+
+def count_result(label, result, counts):
+    passed = result.get("status") == "PASSED"
+    cases = test_cases(result)
+    failed_before = len(counts.failures)
+    for case in cases:
+        outcome = case_outcome(case)
+        if outcome == "failed":
+            counts.failures.append(f"{label} {case_name(case)}")
+        elif outcome == "skipped":
+            counts.skipped += 1
+        else:
+            counts.passed += 1
+    if passed and not cases:
+        counts.passed += 1
+    # A crash at exit, a time-out: the program failed although none of its cases says so.
+    if not passed and len(counts.failures) == failed_before:
+        counts.failures.append(f"{label} ({result.get('status', 'no status')})")
+
+
+def count(events, bazel_status):
+    counts = Counts()
+    for label in targets_not_built(events):
+        counts.failures.append(f"{label} (was not built)")
+    for (label, _, _), result in last_attempts(events).items():
+        count_result(label, result, counts)
+    if not counts.failures and bazel_status != 0:
+        counts.failures.append(f"bazel itself, with status {bazel_status}")
+    if not counts.failures and counts.passed == 0:
+        counts.failures.append("the run: no test case was executed")
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("events", help="file that `bazel test --build_event_json_file` has written")
+    parser.add_argument("--bazel-status", type=int, required=True, help="exit status of `bazel test`")
+    args = parser.parse_args()
+    try:
+        events = read_events(args.events)
+    except (OSError, ValueError) as error:
+        print(f"count_tests: {args.events}: {error}", file=sys.stderr)
+        events = []  # a failure, for nothing is known to have passed
+    counts = count(events, args.bazel_status)
+    for failure in counts.failures:
+        print(f"FAILED {failure}")
+    print(counts)
+    sys.exit(1 if counts.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
