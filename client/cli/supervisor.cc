@@ -240,6 +240,7 @@ void Supervisor::OnControl() {
   if (size == 1) return OnUserSignal(signal);
   // The launcher was killed. Nobody is left who could read the rest of the output.
   KillDescendants();
+  own_coordinator_.reset();  // and its directory
   _exit(kExitFailure);
 }
 
