@@ -121,7 +121,8 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   interruptor_.Arm(*options.timeout);
   Failure failure;
   try {
-    call(mesh_->context());
+    // What has been cancelled before it began sends nothing.
+    if (!interruptor_.raised()) call(mesh_->context());
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
   } catch (const std::exception& error) {

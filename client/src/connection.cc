@@ -74,8 +74,8 @@ Connection::Connection(ConnectionOptions options, std::unique_ptr<Transport> tra
 
 Connection::~Connection() {
   Stop();
-  keeper_.reset();
-  transport_.reset();
+  keeper_->Join();
+  transport_.reset();  // its last callbacks refer to the keeper
 }
 
 void Connection::Stop() {

@@ -67,7 +67,11 @@ SessionKeeper::SessionKeeper(const ConnectionOptions* options, Transport* transp
       listeners_(std::move(listeners)),
       thread_([this] { Run(); }) {}
 
-SessionKeeper::~SessionKeeper() { thread_.join(); }
+SessionKeeper::~SessionKeeper() { Join(); }
+
+void SessionKeeper::Join() {
+  if (thread_.joinable()) thread_.join();
+}
 
 void SessionKeeper::Run() {
   Backoff backoff;

@@ -17,12 +17,14 @@ namespace muster::internal {
 // listeners when the job does.
 class SessionKeeper {
  public:
-  // The arguments must outlive this object, and its callbacks: destroy the transport before
-  // `shared` and after this object.
+  // The arguments must outlive this object, but for the transport: its callbacks refer to this object,
+  // so it must be destroyed first, after Join().
   SessionKeeper(const ConnectionOptions* options, Transport* transport, SharedSession* shared,
                 std::shared_ptr<FailureListeners> listeners);
-  // Closes the stream; `shared->stopping` must be set.
   ~SessionKeeper();
+
+  // Waits until the thread has ended, which it does once `shared->stopping` is set. Idempotent.
+  void Join();
 
  private:
   using Lock = std::unique_lock<std::mutex>;

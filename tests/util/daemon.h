@@ -15,7 +15,7 @@ class TestDaemon {
  public:
   // Listens at return. A test failure shows the daemon's output, and null is returned, if it ended
   // instead. `flags` are
-  // those of musterd but for --listen and --port-file.
+  // those of musterd.
   static std::unique_ptr<TestDaemon> Start(const std::vector<std::string>& flags = {},
                                            const std::map<std::string, std::string>& env = {});
 

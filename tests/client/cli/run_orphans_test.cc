@@ -78,7 +78,6 @@ TEST_F(RunOrphansTest, SupervisorStoppedAndLauncherKilled) {
   kill(Supervisor(), SIGSTOP);
   muster_.process().Signal(SIGKILL);
   muster_.process().Wait();
-  // The kernel continues a stopped process group that has become an orphan.
   EXPECT_TRUE(muster_.WaitForNone());
 }
 
