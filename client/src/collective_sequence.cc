@@ -1,25 +1,24 @@
 #include "client/src/collective_sequence.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace muster::internal {
 namespace {
 
-// "Barrier('epoch 1')", "Gather(root 2, type int32)".
+// As the coordinator names it: "Barrier('epoch 1')", "Gather(root 2, int32)".
 std::string DescribeCall(const CollectiveCall& call) {
-  switch (call.kind) {
-    case CollectiveKind::kBarrier:
-      return call.label.empty() ? "Barrier()" : absl::StrCat("Barrier('", call.label, "')");
-    case CollectiveKind::kBroadcast:
-      return absl::StrCat("Broadcast(root ", call.root, ", type ", call.type_name, ")");
-    case CollectiveKind::kGather:
-      return absl::StrCat("Gather(root ", call.root, ", type ", call.type_name, ")");
-    case CollectiveKind::kAllGather:
-      return absl::StrCat("AllGather(type ", call.type_name, ")");
+  static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
+  std::vector<std::string> parts;
+  if (!call.label.empty()) parts.push_back(absl::StrCat("'", call.label, "'"));
+  if (call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kGather) {
+    parts.push_back(absl::StrCat("root ", call.root));
   }
-  return "an unknown collective";
+  if (!call.type_name.empty()) parts.push_back(call.type_name);
+  return absl::StrCat(kNames[static_cast<int>(call.kind)], "(", absl::StrJoin(parts, ", "), ")");
 }
 
 bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
@@ -76,7 +75,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends) {
 }
 
 std::string CollectiveSequence::Describe() const {
-  return absl::StrCat(DescribeCall(call_), " #", number_, " of ", group_);
+  return absl::StrCat(DescribeCall(call_), " op ", number_, " of ", group_);
 }
 
 }  // namespace muster::internal

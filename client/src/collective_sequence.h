@@ -29,7 +29,7 @@ class CollectiveSequence {
   // The number and the content of the call in progress.
   uint64_t number() const { return number_; }
   const CollectiveCall& call() const { return call_; }
-  // "Barrier('epoch 1') #12 of the world".
+  // "Barrier('epoch 1') op 12 of the world".
   std::string Describe() const;
 
   // The own contribution to the number before: peers may need it again after a restart of the

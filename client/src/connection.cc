@@ -75,7 +75,7 @@ Connection::Connection(ConnectionOptions options, std::unique_ptr<Transport> tra
 Connection::~Connection() {
   Stop();
   keeper_->Join();
-  transport_.reset();  // its last callbacks refer to the keeper
+  transport_.reset();  // ends its callbacks, which use all of the rest
 }
 
 void Connection::Stop() {
@@ -113,6 +113,7 @@ void Connection::Joined(const EpochId& epoch, int rank) {
 void Connection::Left() {
   Lock lock(shared_.mutex);
   shared_.left = true;
+  shared_.changed.notify_all();
 }
 
 absl::StatusOr<Response> Connection::Call(Request request, const Patience& patience, int* sends) {
@@ -232,7 +233,7 @@ absl::Status Connection::Interruption(const Waiter& waiter) const {
   if (shared_.stopping) {
     return absl::CancelledError(absl::StrCat(patience.what, ": the Job was destroyed"));
   }
-  if (!patience.ignore_failure && !shared_.state.health().ok()) return shared_.state.health();
+  if (!shared_.state.health().ok()) return shared_.state.health();
   if (waiter.cancelled) {
     return absl::CancelledError(
         absl::StrCat(patience.what, ": ", Describe(options_, shared_), " was cancelled"));
@@ -263,11 +264,6 @@ absl::Status Connection::NotRegistered(const Patience& patience, absl::string_vi
       patience.what, ": timed out after ", absl::FormatDuration(patience.timeout), " while ", phase,
       " the coordinator at ", options_.coordinator,
       error.empty() ? "" : absl::StrCat(" (", error, ")"), "; is musterd running there?"));
-}
-
-bool Connection::attached() const {
-  Lock lock(shared_.mutex);
-  return shared_.state.session().has_value();
 }
 
 v1::Limits Connection::limits() const {

@@ -27,12 +27,10 @@ struct Patience {
         deadline(After(SteadyClock::now(), how_long)),
         cancellation(cancel) {}
 
-  std::string what;  // "Barrier('epoch 1') #12 of the world"
+  std::string what;  // "Barrier('epoch 1') op 12 of the world"
   absl::Duration timeout;
   SteadyTime deadline;
   Cancellation* cancellation;
-  // Go on although the job broke.
-  bool ignore_failure = false;
 };
 
 // One member's line to its coordinator. Calls wait here for their replies; those that a broken
@@ -53,7 +51,7 @@ class Connection {
   // The place that the member got.
   void Joined(const EpochId& epoch, int rank);
 
-  // The member needs nothing more: the end of the stream means nothing, nor does a loss.
+  // The member needs nothing more: closes the stream, whose end means nothing now, nor does a loss.
   void Left();
 
   // Sends `request`, its CallContext filled in, and blocks for the reply; `*sends` is how often it
@@ -68,7 +66,6 @@ class Connection {
   // Ends every waiting and later call.
   void Stop();
 
-  bool attached() const;
   // As announced by the coordinator; valid once registered.
   v1::Limits limits() const;
   // The IP address of this side; empty before the member is registered.

@@ -56,16 +56,40 @@ class InFlightSet {
   std::set<std::shared_ptr<InFlight>> calls_;
 };
 
+// The context of a call, for as long as the call takes. A context holds on to its channel, and a
+// channel must not end on one of gRPC's own threads, which its end would wait for; so the callback
+// that ends a call lets go of the context before the call counts as ended.
+class Context {
+ public:
+  // For the call's own use until Release().
+  grpc::ClientContext* get() const { return context_.get(); }
+
+  void Cancel() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::shared_ptr<grpc::ClientContext> context = context_;
+    lock.unlock();
+    if (context != nullptr) context->TryCancel();
+  }
+
+  void Release() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    context_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
+};
+
 template <class Req, class Resp>
 struct UnaryCall : InFlight {
-  void Cancel() override { context.TryCancel(); }
+  void Cancel() override { context.Cancel(); }
 
-  grpc::ClientContext context;
+  Context context;
   Req request;
   Resp response;
 };
 
-// Lives until OnDone(), whoever else lets go of it.
 class AttachStream final : public InFlight,
                            public grpc::ClientReadReactor<v1::AttachResponse>,
                            public std::enable_shared_from_this<AttachStream> {
@@ -79,28 +103,29 @@ class AttachStream final : public InFlight,
         in_flight_(in_flight) {}
 
   void Start(Async* stub) {
-    stub->Attach(&context_, &request_, this);
+    stub->Attach(context_.get(), &request_, this);
     StartRead(&response_);
     StartCall();
   }
 
-  void Cancel() override { context_.TryCancel(); }
+  void Cancel() override { context_.Cancel(); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
-    on_peer_(context_.peer());
+    on_peer_(context_.get()->peer());
     handler_.on_response(response_);
     StartRead(&response_);
   }
 
   void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<InFlight> self = shared_from_this();
+    context_.Release();
     handler_.on_end(FromGrpc(status));
     in_flight_->Remove(self);
   }
 
  private:
-  grpc::ClientContext context_;
+  Context context_;
   const v1::AttachRequest request_;
   v1::AttachResponse response_;
   const Transport::StreamHandler handler_;
@@ -183,11 +208,12 @@ class GrpcTransport final : public Transport {
                                                         GrpcDone)) {
     auto call = std::make_shared<UnaryCall<Req, Resp>>();
     call->request = request;
-    call->context.set_deadline(std::chrono::system_clock::now() +
-                               absl::ToChronoMicroseconds(timeout));
+    call->context.get()->set_deadline(std::chrono::system_clock::now() +
+                                      absl::ToChronoMicroseconds(timeout));
     in_flight_.Add(call);
-    (stub_->async()->*method)(&call->context, &call->request, &call->response,
+    (stub_->async()->*method)(call->context.get(), &call->request, &call->response,
                               [this, call, done = std::move(done)](const grpc::Status& status) {
+                                call->context.Release();
                                 done(FromGrpc(status), std::move(call->response));
                                 in_flight_.Remove(call);
                               });

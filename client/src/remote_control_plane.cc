@@ -9,9 +9,6 @@
 namespace muster::internal {
 namespace {
 
-// How long leaving a job that broke may take: the coordinator's log is all that gains.
-constexpr absl::Duration kLeaveBrokenJob = absl::Seconds(2);
-
 std::string DescribeLease(const std::string& name, LeaseScope scope) {
   return absl::StrCat("lease '", name, "' of the ", scope == LeaseScope::kNode ? "node" : "job");
 }
@@ -165,9 +162,7 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
     if (left_) return absl::OkStatus();
     leaving_ = true;
   }
-  const absl::Status status = SendLeave(options);
-  // A leaving member needs nothing of a job that broke.
-  if (!status.ok() && health().ok()) return status;
+  if (absl::Status status = SendLeave(options); !status.ok()) return status;
   connection_->Left();
   std::lock_guard<std::mutex> lock(mutex_);
   left_ = true;
@@ -175,16 +170,18 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
 }
 
 absl::Status RemoteControlPlane::SendLeave(const CallOptions& options) {
-  Patience patience = PatienceOf(absl::StrCat("leaving job '", options_.job, "'"), options);
-  if (!health().ok()) {
-    if (!connection_->attached()) return health();
-    patience.deadline = std::min(patience.deadline, After(SteadyClock::now(), kLeaveBrokenJob));
-    patience.ignore_failure = true;
-  }
+  const Patience patience = PatienceOf(absl::StrCat("leaving job '", options_.job, "'"), options);
   // Leases that were given up must not be held until this process is taken for lost.
   background_.Flush(patience.deadline);
   int sends = 0;
-  return connection_->Call(MakeLeave(epoch_), patience, &sends).status();
+  const absl::Status status = connection_->Call(MakeLeave(epoch_), patience, &sends).status();
+  if (!absl::IsAborted(status)) return status;
+  // A leaving member needs nothing of a job that broke. Past its deadline, though, it may be the
+  // one that the coordinator counts as lost.
+  if (SteadyClock::now() < patience.deadline) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat(patience.what, ": timed out after ",
+                                                  absl::FormatDuration(patience.timeout), "; ",
+                                                  status.message()));
 }
 
 }  // namespace muster::internal

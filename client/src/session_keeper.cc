@@ -67,12 +67,6 @@ SessionKeeper::SessionKeeper(const ConnectionOptions* options, Transport* transp
       listeners_(std::move(listeners)),
       thread_([this] { Run(); }) {}
 
-SessionKeeper::~SessionKeeper() { Join(); }
-
-void SessionKeeper::Join() {
-  if (thread_.joinable()) thread_.join();
-}
-
 void SessionKeeper::Run() {
   Backoff backoff;
   Lock lock(shared_->mutex);
@@ -81,7 +75,7 @@ void SessionKeeper::Run() {
     const auto stream = std::make_shared<Stream>();
     const std::shared_ptr<InFlight> in_flight = Open(stream);
     lock.lock();
-    WaitUntil(&lock, std::nullopt, [&] { return stream->end.has_value(); });
+    WaitUntil(&lock, std::nullopt, [&] { return stream->end.has_value() || shared_->left; });
     if (!stream->end) {
       lock.unlock();
       return in_flight->Cancel();
@@ -186,16 +180,19 @@ void SessionKeeper::LogEnd(const Stream& stream) {
 template <class Ready>
 void SessionKeeper::WaitUntil(Lock* lock, std::optional<SteadyTime> until, Ready ready) {
   const SteadyTime end = until.value_or(After(SteadyClock::now(), absl::InfiniteDuration()));
-  while (!shared_->stopping && !ready() && SteadyClock::now() < end) {
-    if (!shared_->state.health().ok() && !std::exchange(listeners_told_, true)) {
-      const absl::Status failure = shared_->state.health();
-      lock->unlock();
-      listeners_->Notify(failure);
-      lock->lock();
-      continue;
-    }
+  while (!shared_->stopping) {
+    TellListeners(lock);
+    if (shared_->stopping || ready() || SteadyClock::now() >= end) return;
     shared_->changed.wait_until(*lock, end);
   }
+}
+
+void SessionKeeper::TellListeners(Lock* lock) {
+  const absl::Status failure = shared_->state.health();
+  if (failure.ok() || std::exchange(listeners_told_, true)) return;
+  lock->unlock();
+  listeners_->Notify(failure);
+  lock->lock();
 }
 
 }  // namespace muster::internal

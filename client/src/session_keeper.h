@@ -17,14 +17,13 @@ namespace muster::internal {
 // listeners when the job does.
 class SessionKeeper {
  public:
-  // The arguments must outlive this object, but for the transport: its callbacks refer to this object,
-  // so it must be destroyed first, after Join().
+  // `options` and `shared` must outlive this object, and this object the transport's callbacks:
+  // destroy the transport between Join() and this object.
   SessionKeeper(const ConnectionOptions* options, Transport* transport, SharedSession* shared,
                 std::shared_ptr<FailureListeners> listeners);
-  ~SessionKeeper();
 
-  // Waits until the thread has ended, which it does once `shared->stopping` is set. Idempotent.
-  void Join();
+  // Closes the stream and ends the thread; `shared->stopping` must be set.
+  void Join() { thread_.join(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -50,6 +49,7 @@ class SessionKeeper {
   // Waits until `ready`, the time, or the end of this object; tells the listeners in between.
   template <class Ready>
   void WaitUntil(Lock* lock, std::optional<SteadyTime> until, Ready ready);
+  void TellListeners(Lock* lock);
 
   const ConnectionOptions* const options_;
   Transport* const transport_;

@@ -92,10 +92,10 @@ TEST(CollectiveSequenceTest, NumbersGrowWithCompletion) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Barrier("a")).ok());
   EXPECT_EQ(sequence.number(), 0);
-  EXPECT_EQ(sequence.Describe(), "Barrier('a') #0 of the world");
+  EXPECT_EQ(sequence.Describe(), "Barrier('a') op 0 of the world");
   sequence.End(absl::OkStatus(), 1);
   ASSERT_TRUE(sequence.Begin(Broadcast(2, "")).ok());
-  EXPECT_EQ(sequence.Describe(), "Broadcast(root 2, type string) #1 of the world");
+  EXPECT_EQ(sequence.Describe(), "Broadcast(root 2, string) op 1 of the world");
 }
 
 TEST(CollectiveSequenceTest, OverlappingCallsAreRefused) {
@@ -104,7 +104,7 @@ TEST(CollectiveSequenceTest, OverlappingCallsAreRefused) {
   const absl::Status status = sequence.Begin(Barrier("b"));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("Barrier('a') #0 of the world is in progress in another thread"));
+              HasSubstr("Barrier('a') op 0 of the world is in progress in another thread"));
 }
 
 TEST(CollectiveSequenceTest, WhatWasSentMustBeRepeated) {
@@ -114,7 +114,7 @@ TEST(CollectiveSequenceTest, WhatWasSentMustBeRepeated) {
   const absl::Status other = sequence.Begin(Barrier("x"));
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(other.message()),
-              HasSubstr("Broadcast(root 0, type string) #0 of group 'g' was sent"));
+              HasSubstr("Broadcast(root 0, string) op 0 of group 'g' was sent"));
   EXPECT_THAT(std::string(other.message()), HasSubstr("Barrier('x') was called"));
   EXPECT_THAT(std::string(sequence.Begin(Broadcast(0, "abcd")).message()),
               HasSubstr("another payload (4 bytes now, 3 bytes before)"));

@@ -262,8 +262,9 @@ TEST_F(RemoteControlPlaneTest, UnavailableIsTriedAgainUntilTheCoordinatorTimeout
   coordinator_.AnswerAll(absl::UnavailableError("recovering"));
   const absl::Status status = job_->Barrier("x");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(Message(status), HasSubstr("Barrier('x') #0 of the world: rank 1 of job 'run' could "
-                                         "not reach the coordinator at fake:1 for "));
+  EXPECT_THAT(Message(status),
+              HasSubstr("Barrier('x') op 0 of the world: rank 1 of job 'run' could "
+                        "not reach the coordinator at fake:1 for "));
   EXPECT_THAT(Message(status), HasSubstr("last error: recovering"));
 }
 
@@ -284,7 +285,8 @@ TEST_F(RemoteControlPlaneTest, TimeOutIsTheCoordinatorsToTellAndMayBeRepeated) {
   EXPECT_LE(first.context().call().wait_timeout().seconds(), 20);
   call->Reply(absl::DeadlineExceededError("rank 0 is missing"));
   EXPECT_EQ(done.get(), absl::DeadlineExceededError("rank 0 is missing"));
-  EXPECT_THAT(Message(job_->Barrier("other")), HasSubstr("Barrier('x') #0 of the world was sent"));
+  EXPECT_THAT(Message(job_->Barrier("other")),
+              HasSubstr("Barrier('x') op 0 of the world was sent"));
   done = StartBarrier("x");
   v1::BarrierRequest second;
   call = coordinator_.Next(&second);

@@ -16,9 +16,10 @@ constexpr absl::Duration kStartTimeout = absl::Seconds(60);
 }  // namespace
 
 std::unique_ptr<TestDaemon> TestDaemon::Start(const std::vector<std::string>& flags,
-                                              const std::map<std::string, std::string>& env) {
+                                              const std::map<std::string, std::string>& env,
+                                              const std::string& listen) {
   const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
-  std::vector<std::string> argv = {MusterdPath(), "--listen=127.0.0.1:0",
+  std::vector<std::string> argv = {MusterdPath(), absl::StrCat("--listen=", listen),
                                    absl::StrCat("--port-file=", port_file)};
   argv.insert(argv.end(), flags.begin(), flags.end());
   std::unique_ptr<TestDaemon> daemon(new TestDaemon(Process::Start(argv, env), port_file));

@@ -14,9 +14,10 @@ namespace muster::testing {
 class TestDaemon {
  public:
   // Listens at return. A test failure shows the daemon's output, and null is returned, if it ended
-  // instead.
+  // instead. `flags` are those of musterd but for --listen and --port-file.
   static std::unique_ptr<TestDaemon> Start(const std::vector<std::string>& flags = {},
-                                           const std::map<std::string, std::string>& env = {});
+                                           const std::map<std::string, std::string>& env = {},
+                                           const std::string& listen = "127.0.0.1:0");
 
   // For MUSTER_COORDINATOR: "127.0.0.1:41234".
   std::string address() const;

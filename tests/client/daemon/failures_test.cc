@@ -1,0 +1,147 @@
+// Losses of members, leaving and the end of a Job, through a real daemon.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "muster/job.h"
+#include "tests/client/daemon/jobs.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kShortGrace = {"--member-grace=100ms"};
+
+void ExpectNames(const absl::Status& status, const std::string& who) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+  EXPECT_THAT(Message(status), AllOf(HasSubstr(who), HasSubstr("was lost")));
+}
+
+TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
+  Jobs jobs(4, kShortGrace);
+  std::promise<absl::Status> told;
+  const Subscription subscription =
+      jobs[0].OnFailure([&](const absl::Status& status) { told.set_value(status); });
+  auto barrier = std::async(std::launch::async, [&] { return jobs[0].Barrier("x"); });
+  auto broadcast = std::async(std::launch::async, [&] {
+    return jobs[2].NewGroup("two", {2, 3})->Broadcast(1, 1).status();
+  });
+  const absl::StatusOr<Lease> held = jobs[2].AcquireLease("work", LeaseScope::kJob);
+  auto lease = std::async(std::launch::async,
+                          [&] { return jobs[1].AcquireLease("work", LeaseScope::kJob).status(); });
+  auto watcher = std::async(std::launch::async,
+                            [&] { return jobs[2].AwaitFailure(absl::InfiniteDuration()); });
+  jobs.Destroy(3);
+  const std::string who = "rank 3 (node '";
+  ExpectNames(barrier.get(), who);
+  ExpectNames(broadcast.get(), who);
+  ExpectNames(lease.get(), who);
+  ExpectNames(watcher.get(), who);
+  ExpectNames(told.get_future().get(), who);
+  for (int rank = 0; rank < 3; ++rank) {
+    ExpectNames(jobs[rank].AwaitFailure(absl::InfiniteDuration()), who);
+    ExpectNames(jobs[rank].Barrier("later"), who);
+    ExpectNames(jobs[rank].AcquireLease("later", LeaseScope::kNode).status(), who);
+    ExpectNames(jobs[rank].health(), who);
+    EXPECT_TRUE(jobs[rank].Leave().ok());
+  }
+}
+
+TEST(FailuresTest, HealthyJobIsHealthy) {
+  Jobs jobs(2);
+  EXPECT_TRUE(jobs[0].health().ok());
+  EXPECT_TRUE(jobs[0].AwaitFailure(absl::Milliseconds(1)).ok());
+  EXPECT_TRUE(jobs[0].world().AwaitFailure(absl::ZeroDuration()).ok());
+}
+
+TEST(FailuresTest, LostMemberIsNamedToThoseWhoJoinedTooLate) {
+  Jobs jobs(2, kShortGrace);
+  jobs.Destroy(1);
+  ExpectNames(jobs[0].AwaitFailure(absl::InfiniteDuration()), "rank 1");
+  const absl::Status status = Job::Join(OptionsFor(jobs.daemon().address())).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("rank 1"));
+}
+
+TEST(FailuresTest, LeaveWaitsForAllAndEndsTheJob) {
+  Jobs jobs(3, {"--exit-when-done"});
+  for (const absl::Status& status : jobs.OnAll([](Job& job) { return job.Leave(); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(jobs.daemon().process().Wait(), (Exit{false, 0}));
+  EXPECT_TRUE(jobs[0].Leave().ok());
+  EXPECT_TRUE(jobs[0].health().ok());
+  EXPECT_THAT(Message(jobs[0].Barrier()), HasSubstr("has left job 'default'"));
+  EXPECT_EQ(jobs[0].RunOncePerNode("x", [] {}).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(FailuresTest, LeaveThatTimesOutNamesWhoStays) {
+  Jobs jobs(2);
+  const absl::Status status = jobs[0].Leave({absl::Milliseconds(100)});
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status), HasSubstr("rank 1"));
+  ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
+}
+
+TEST(FailuresTest, CollectiveThatNeedsALeaverFails) {
+  Jobs jobs(2);
+  auto left = std::async(std::launch::async, [&] { return jobs[0].Leave(); });
+  const absl::Status status = jobs[1].Barrier("one more");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("rank 0"));
+  EXPECT_TRUE(jobs[1].Leave().ok());
+  EXPECT_TRUE(left.get().ok());
+}
+
+TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
+  Jobs jobs(2, {}, [](int, JobOptions* options) {
+    options->coordinator_timeout = absl::Milliseconds(500);
+  });
+  auto waiting = std::async(std::launch::async, [&] { return jobs[0].Barrier("x"); });
+  jobs.daemon().process().Signal(SIGKILL);
+  jobs.daemon().process().Wait();
+  const absl::Status status = waiting.get();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("Barrier('x') op 0 of the world: rank 0 of job 'default' could not "
+                              "reach the coordinator at " +
+                              jobs.daemon().address()),
+                    HasSubstr("last error: ")));
+}
+
+TEST(FailuresTest, CallsInAForkAreRefusedAndHarmNothing) {
+  Jobs jobs(2);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const absl::Status status = jobs[0].Barrier();
+    jobs.Destroy(0);
+    _exit(absl::IsFailedPrecondition(status) ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (const absl::Status& done : jobs.OnAll([](Job& job) { return job.Barrier(); })) {
+    EXPECT_TRUE(done.ok()) << done;
+  }
+}
+
+TEST(FailuresTest, JobsComeAndGoInOneProcess) {
+  for (int round = 0; round < 3; ++round) {
+    Jobs jobs(2);
+    Cancellation cancellation;
+    auto waiting = std::async(std::launch::async, [&] {
+      return jobs[0].Barrier("x", {std::nullopt, &cancellation});
+    });
+    cancellation.Cancel();
+    EXPECT_TRUE(absl::IsCancelled(waiting.get()));
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,54 @@
+#include "tests/client/daemon/jobs.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::testing {
+
+JobOptions OptionsFor(const std::string& coordinator) {
+  JobOptions options;
+  options.coordinator = coordinator;
+  options.timeout = absl::Seconds(60);
+  options.coordinator_timeout = absl::Seconds(60);
+  return options;
+}
+
+Jobs::Jobs(int size, const std::vector<std::string>& flags,
+           const std::function<void(int, JobOptions*)>& adjust)
+    : daemon_(TestDaemon::Start(flags)) {
+  Join(daemon_->address(), size, adjust);
+}
+
+Jobs::Jobs(const std::string& coordinator, int size,
+           const std::function<void(int, JobOptions*)>& adjust) {
+  Join(coordinator, size, adjust);
+}
+
+void Jobs::Join(const std::string& coordinator, int size,
+                const std::function<void(int, JobOptions*)>& adjust) {
+  jobs_.resize(size);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < size; ++i) {
+    threads.emplace_back([&, i] {
+      JobOptions options = OptionsFor(coordinator);
+      options.world_size = size;
+      options.rank = i;
+      if (adjust) adjust(i, &options);
+      absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(options);
+      ASSERT_TRUE(job.ok()) << "member " << i << ": " << job.status();
+      jobs_[i] = *std::move(job);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Jobs::Run(const std::function<void(int, Job&)>& body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size(); ++rank) {
+    threads.emplace_back([&, rank] { body(rank, *jobs_[rank]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+}  // namespace muster::testing

@@ -1,0 +1,229 @@
+// Joining, and what can be wrong with it, through a real daemon.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "muster/job.h"
+#include "tests/client/daemon/jobs.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// A TCP port of 127.0.0.1 that is bound, and listens only if told to; it never answers.
+class SilentPort {
+ public:
+  explicit SilentPort(bool listens) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    if (listens) {
+      EXPECT_EQ(listen(fd_, 16), 0);
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentPort() { close(fd_); }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  const int fd_;
+  int port_ = 0;
+};
+
+absl::Status JoinError(const JobOptions& options) { return Job::Join(options).status(); }
+
+std::future<absl::StatusOr<std::unique_ptr<Job>>> StartJoin(const JobOptions& options) {
+  return std::async(std::launch::async, [options] { return Job::Join(options); });
+}
+
+TEST(JoiningTest, RanksNodesAndMembers) {
+  Jobs jobs(4, {}, [](int rank, JobOptions* options) { options->node_id = rank < 3 ? "a" : "b"; });
+  jobs.Run([](int rank, Job& job) {
+    EXPECT_EQ(job.rank(), rank);
+    EXPECT_EQ(job.world_size(), 4);
+    EXPECT_EQ(job.node_id(), rank < 3 ? "a" : "b");
+    EXPECT_EQ(job.local_world_size(), rank < 3 ? 3 : 1);
+    EXPECT_EQ(job.local_rank(), rank % 3);
+    EXPECT_EQ(job.node_rank(), rank / 3);
+    EXPECT_EQ(job.num_nodes(), 2);
+    EXPECT_TRUE(job.is_distributed());
+    EXPECT_EQ(job.members().size(), 4);
+    EXPECT_EQ(job.members()[rank].pid, getpid());
+    EXPECT_EQ(job.world().local_address(), "127.0.0.1");
+  });
+}
+
+TEST(JoiningTest, MembersWithoutWishesGetDistinctRanks) {
+  Jobs jobs(3, {}, [](int, JobOptions* options) { options->rank.reset(); });
+  std::set<int> ranks;
+  for (int i = 0; i < 3; ++i) ranks.insert(jobs[i].rank());
+  EXPECT_EQ(ranks, (std::set<int>{0, 1, 2}));
+}
+
+TEST(JoiningTest, WorldSizeMayComeFromTheDaemon) {
+  Jobs jobs(2, {"--world-size=2"}, [](int, JobOptions* options) { options->world_size.reset(); });
+  EXPECT_EQ(jobs[0].world_size(), 2);
+}
+
+TEST(JoiningTest, NameIsResolved) {
+  const auto daemon = TestDaemon::Start();
+  Jobs jobs(absl::StrCat("localhost:", daemon->port()), 2);
+  for (const absl::Status& status : jobs.OnAll([](Job& job) { return job.Barrier(); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+bool HasIPv6() {
+  const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address = {};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool works =
+      fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  close(fd);
+  return works;
+}
+
+TEST(JoiningTest, IPv6Works) {
+  if (!HasIPv6()) GTEST_SKIP() << "this machine has no IPv6 loopback";
+  const auto daemon = TestDaemon::Start({}, {}, "[::1]:0");
+  ASSERT_NE(daemon, nullptr);
+  Jobs jobs(absl::StrCat("[::1]:", daemon->port()), 2);
+  for (const auto& all : jobs.OnAll([](Job& job) { return job.AllGather(job.rank()); })) {
+    EXPECT_EQ(*all, (std::vector<int>{0, 1}));
+  }
+  EXPECT_EQ(jobs[0].world().local_address(), "::1");
+}
+
+TEST(JoiningTest, UnknownNameNamesItsPhase) {
+  JobOptions options = OptionsFor("no-such-host.invalid:7370");
+  options.timeout = absl::Milliseconds(300);
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status),
+              HasSubstr("resolving the coordinator's name 'no-such-host.invalid'"));
+}
+
+TEST(JoiningTest, NobodyListeningNamesItsPhase) {
+  const SilentPort port(/*listens=*/false);
+  JobOptions options = OptionsFor(port.address());
+  options.timeout = absl::Milliseconds(500);
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("while connecting to the coordinator at " + port.address()),
+                    HasSubstr("refused")));
+}
+
+TEST(JoiningTest, ListenerThatSaysNothingNamesItsPhase) {
+  const SilentPort port(/*listens=*/true);
+  JobOptions options = OptionsFor(port.address());
+  options.timeout = absl::Milliseconds(500);
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status), HasSubstr("while connecting to the coordinator at"));
+}
+
+TEST(JoiningTest, MissingMembersAreCounted) {
+  const auto daemon = TestDaemon::Start();
+  JobOptions options = OptionsFor(daemon->address());
+  options.timeout = absl::Milliseconds(300);
+  options.world_size = 3;
+  options.rank = 1;
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Message(status), AllOf(HasSubstr("waiting for members: "), HasSubstr("1 of 3"),
+                                     HasSubstr("missing: ranks 0,2")));
+}
+
+TEST(JoiningTest, DaemonThatComesLaterIsFound) {
+  // A port that was free a moment ago; should another process take it, the daemon says so.
+  int port = 0;
+  { port = TestDaemon::Start()->port(); }
+  JobOptions options = OptionsFor(absl::StrCat("127.0.0.1:", port));
+  options.world_size = 1;
+  auto joining = StartJoin(options);
+  const auto daemon = TestDaemon::Start({}, {}, absl::StrCat("127.0.0.1:", port));
+  ASSERT_NE(daemon, nullptr);
+  const absl::StatusOr<std::unique_ptr<Job>> job = joining.get();
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_TRUE((*job)->Barrier().ok());
+}
+
+TEST(JoiningTest, WrongJobIsRefused) {
+  const auto daemon = TestDaemon::Start({"--job=training"});
+  JobOptions options = OptionsFor(daemon->address());
+  options.job = "evaluation";
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(status), HasSubstr("serves job 'training'"));
+}
+
+TEST(JoiningTest, WorldSizesThatDisagreeAreRefused) {
+  const auto daemon = TestDaemon::Start({"--world-size=3"});
+  JobOptions options = OptionsFor(daemon->address());
+  options.world_size = 2;
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), AllOf(HasSubstr("expects 2"), HasSubstr("says 3")));
+}
+
+TEST(JoiningTest, RankOutOfRangeIsRefused) {
+  const auto daemon = TestDaemon::Start({"--world-size=2"});
+  JobOptions options = OptionsFor(daemon->address());
+  options.rank = 2;
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("rank 2 is out of range"));
+}
+
+TEST(JoiningTest, RankOfALiveMemberIsNotGivenTwice) {
+  const auto daemon = TestDaemon::Start({"--member-grace=100ms"});
+  JobOptions options = OptionsFor(daemon->address());
+  options.world_size = 2;
+  options.rank = 0;
+  auto first = StartJoin(options);
+  auto second = StartJoin(options);
+  // One of the two holds the rank; the other is told so.
+  while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready &&
+         second.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  }
+  const bool first_refused = first.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  const absl::Status status = (first_refused ? first : second).get().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(Message(status), HasSubstr("rank 0 is asked for twice"));
+  options.rank = 1;
+  EXPECT_TRUE(StartJoin(options).get().ok());
+  EXPECT_TRUE((first_refused ? second : first).get().ok());
+}
+
+TEST(JoiningTest, FullJobIsRefused) {
+  Jobs jobs(1);
+  const absl::Status status = JoinError(OptionsFor(jobs.daemon().address()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("the job is full"));
+}
+
+TEST(JoiningTest, JoinCanBeCancelled) {
+  const auto daemon = TestDaemon::Start();
+  JobOptions options = OptionsFor(daemon->address());
+  options.world_size = 2;
+  Cancellation cancellation;
+  auto joining = std::async(std::launch::async, [&] { return Job::Join(options, &cancellation); });
+  cancellation.Cancel();
+  EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace muster::testing
