@@ -71,6 +71,7 @@ int Supervise(const LaunchPlan& plan, const std::string& program, const std::str
   setpgid(0, 0);             // out of the reach of kill -9 -group
   signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from outside the foreground group
   BecomeSubreaper();
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the launcher dies, it must still act
   return Supervisor(plan, program, musterd, control_fd).Run();
 }
 

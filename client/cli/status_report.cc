@@ -54,19 +54,22 @@ std::string JobLine(const GetStatusResponse& status) {
   return Printable(line) + "\n";
 }
 
-std::string WaitingIn(const muster::v1::MemberStatus& member) {
+// How long the member has waited; in what, where that is not what the column before says.
+std::string Waiting(const muster::v1::MemberStatus& member) {
   if (member.waiting_in().empty()) return kNone;
-  return absl::StrCat(member.waiting_in(), " for ", BriefDuration(FromProto(member.waiting_for())));
+  const std::string duration = BriefDuration(FromProto(member.waiting_for()));
+  if (member.waiting_in() == member.last_collective()) return duration;
+  return absl::StrCat(member.waiting_in(), " for ", duration);
 }
 
 std::string Members(const GetStatusResponse& status) {
   TextTable table(
-      {"RANK", "NODE", "HOST", "PID", "STATE", "LAST COLLECTIVE", "WAITING IN", "LAST CALL"});
+      {"RANK", "NODE", "HOST", "PID", "STATE", "LAST COLLECTIVE", "WAITING", "LAST CALL"});
   for (const muster::v1::MemberStatus& member : status.members()) {
     table.AddRow({member.has_rank() ? absl::StrCat(member.rank()) : kNone,
                   member.member().node_id(), member.member().hostname(),
                   absl::StrCat(member.member().pid()), StateOf(member),
-                  OrNone(member.last_collective()), WaitingIn(member),
+                  OrNone(member.last_collective()), Waiting(member),
                   absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")});
   }
   return table.empty() ? "no members yet\n" : table.ToString();

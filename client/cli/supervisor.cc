@@ -29,6 +29,7 @@ constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(2);
 constexpr absl::Duration kReportPatience = absl::Seconds(1);
+constexpr absl::Duration kFlushPatience = absl::Seconds(1);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 
 std::string HostName() {
@@ -160,11 +161,13 @@ absl::Status Supervisor::AwaitCoordinator() {
 
 absl::Status Supervisor::StartRanks() {
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
-    if (absl::Status status = StartRank(local_rank); !status.ok()) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat("cannot start rank ", plan_.GlobalRank(local_rank), ": ", status.message()));
-    }
+    const absl::Status status = StartRank(local_rank);
+    if (status.ok()) continue;
+    const char* hint =
+        absl::IsResourceExhausted(status) ? "; see 'ulimit -n' and 'ulimit -u' for the limits" : "";
+    return absl::Status(status.code(),
+                        absl::StrCat("cannot start rank ", plan_.GlobalRank(local_rank), ": ",
+                                     status.message(), hint));
   }
   return absl::OkStatus();
 }
@@ -240,6 +243,7 @@ void Supervisor::OnControl() {
   if (size == 1) return OnUserSignal(signal);
   // The launcher was killed. Nobody is left who could read the rest of the output.
   KillDescendants();
+  own_coordinator_.reset();  // and its directory
   _exit(kExitFailure);
 }
 
@@ -351,10 +355,18 @@ int Supervisor::Finish(int status) {
   KillDescendants();  // what ranks have left in the background
   output_.Finish();
   if (const std::string summary = outcome_.Summary(); !summary.empty()) output_.Say(summary);
+  AwaitFlush();
+  return status;
+}
+
+void Supervisor::AwaitFlush() {
   // A reader that has stopped must not hold a user who wants to leave.
   const int signals_before = user_signals_;
-  while (!output_.Flushed() && user_signals_ == signals_before) Step();
-  return status;
+  const absl::Time give_up =
+      user_signals_ > 1 ? SteadyNow() + kFlushPatience : absl::InfiniteFuture();
+  while (!output_.Flushed() && user_signals_ == signals_before && SteadyNow() < give_up) {
+    loop_.Poll(give_up - SteadyNow());
+  }
 }
 
 }  // namespace muster::cli

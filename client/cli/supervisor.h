@@ -81,6 +81,7 @@ class Supervisor {
   void WatchEnd(Rank* rank);
   std::vector<int> LivingRanks() const;
   int Finish(int status);
+  void AwaitFlush();
 
   const LaunchPlan plan_;
   const std::string program_;

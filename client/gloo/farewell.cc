@@ -1,6 +1,7 @@
 #include "client/gloo/farewell.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -13,6 +14,10 @@ namespace {
 
 uint64_t WordsSlot() { return gloo::Slot::build(kLastWordsSlotPrefix, 0); }
 uint64_t CanarySlot() { return gloo::Slot::build(kCanarySlotPrefix, 0); }
+
+// Writing some hundred bytes to a connection that is not full takes no time; a full one has a peer
+// that does not read.
+constexpr std::chrono::milliseconds kFlushWait(100);
 
 }  // namespace
 
@@ -93,12 +98,32 @@ void Farewell::Say(const LastWords& words) {
   said_.length = static_cast<uint16_t>(std::min(words.reason.size(), sizeof(said_.text)));
   std::memcpy(said_.text, words.reason.data(), said_.length);
   for (int rank = 0; rank < context_->size; ++rank) {
-    if (peers_[rank] == nullptr || CheckBroken(peers_[rank].get())) continue;
+    if (peers_[rank] != nullptr && !CheckBroken(peers_[rank].get())) Send(rank);
+  }
+  Flush();
+}
+
+void Farewell::Send(int rank) {
+  auto buffer = context_->createUnboundBuffer(&said_, sizeof(said_));
+  try {
+    buffer->send(rank, WordsSlot());
+  } catch (const std::exception&) {
+    return;
+  }
+  sent_.push_back(std::move(buffer));
+}
+
+// For a peer that is gone or stuck the wait fails.
+void Farewell::Flush() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point deadline = Clock::now() + kFlushWait;
+  for (const auto& buffer : sent_) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     try {
-      sent_.push_back(context_->createUnboundBuffer(&said_, sizeof(said_)));
-      sent_.back()->send(rank, WordsSlot());
+      buffer->waitSend(std::max(left, std::chrono::milliseconds(0)));
     } catch (const std::exception&) {
-      peers_[rank]->broken = true;
+      continue;
     }
   }
 }

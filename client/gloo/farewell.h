@@ -36,7 +36,8 @@ class Farewell {
   // Of BrokenPeers(), those that did not end in the normal course.
   std::vector<int> FailedPeers();
 
-  // Tells all peers, as far as their connections can take it without waiting.
+  // Tells all peers, as far as their connections can take it soon: waits for a moment at most. The
+  // connections are of no use afterwards.
   void Say(const LastWords& words);
 
  private:
@@ -58,6 +59,8 @@ class Farewell {
 
   std::unique_ptr<Peer> Meet(int rank);
   bool CheckBroken(Peer* peer);
+  void Send(int rank);
+  void Flush();
   static std::optional<LastWords> Hear(Peer* peer);
 
   const std::shared_ptr<gloo::transport::Context> context_;

@@ -74,28 +74,40 @@ void GlooBackend::Abort(const absl::Status& why) { interruptor_.Raise(why); }
 
 absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  const auto left = [&] {
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    return std::max(*options.timeout - absl::FromChrono(elapsed), absl::ZeroDuration());
+  };
   absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interruptor_);
   const absl::StatusOr<std::vector<GlooCard>> cards =
       Exchange(group_, mesh, CallOptions{options.timeout, options.cancellation});
   if (!cards.ok()) return cards.status();
   mesh_ = *std::move(mesh);
-  const absl::Duration left =
-      *options.timeout - absl::FromChrono(std::chrono::steady_clock::now() - start);
-  absl::Status status = Connect(*cards, left, options.cancellation);
-  if (!status.ok()) mesh_.reset();
+  const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
+  absl::Status status = Connect(*cards, left(), options.cancellation);
+  if (status.ok()) status = Meet(CallOptions{left(), options.cancellation});
   return status;
 }
 
 absl::Status GlooBackend::Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
                                   Cancellation* cancellation) {
-  const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
   const CancelWatch watch(cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(timeout);
   absl::Status status = mesh_->Connect(cards);
   interruptor_.Disarm();
   if (status.ok()) status = interruptor_.status();
-  if (status.ok()) interruptor_.SetPatrol([this] { Patrol(); });
+  if (!status.ok()) mesh_.reset();
   return status;
+}
+
+// A connection that the peer's kernel has accepted may wait for its process for ever. After this
+// all ranks are known to be there, and to be ready for last words.
+absl::Status GlooBackend::Meet(const CallOptions& options) {
+  interruptor_.SetPatrol([this] { Patrol(); });
+  Operation operation;
+  operation.kind = OperationKind::kMeeting;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooBarrier(context, operation); });
 }
 
 // Gloo does not tell an operation in the middle of a message that its connection broke.
@@ -115,13 +127,16 @@ Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType
 absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
                               absl::FunctionRef<void(const GlooContext&)> call) {
   if (mesh_ == nullptr) return interruptor_.status();
-  if (operation.count == 0 && operation.kind != OperationKind::kBarrier) return absl::OkStatus();
+  const bool barrier =
+      operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
+  if (operation.count == 0 && !barrier) return absl::OkStatus();
   const SigpipeGuard guard;
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   Failure failure;
   try {
-    call(mesh_->context());
+    // What has been cancelled before it began sends nothing.
+    if (!interruptor_.raised()) call(mesh_->context());
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
   } catch (const std::exception& error) {

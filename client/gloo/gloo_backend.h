@@ -46,6 +46,7 @@ class GlooBackend final : public Backend {
   absl::Status Assemble(const CommunicatorOptions& options);
   absl::Status Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
                        Cancellation* cancellation);
+  absl::Status Meet(const CallOptions& options);
   void Patrol();
 
   Operation NextCollective(OperationKind kind, size_t count, DataType type);

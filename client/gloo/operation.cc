@@ -30,6 +30,8 @@ std::string WithoutNumber(const Operation& operation) {
       return absl::StrCat("Recv of ", elements, " from rank ", operation.peer);
     case OperationKind::kBarrier:
       return "Barrier";
+    case OperationKind::kMeeting:
+      return "creating the communicator";
   }
   return "";
 }
@@ -57,6 +59,7 @@ uint32_t Hash(const uint64_t (&values)[6]) {
 }  // namespace
 
 std::string Operation::Describe() const {
+  if (kind == OperationKind::kMeeting) return WithoutNumber(*this);
   return absl::StrCat(WithoutNumber(*this), IsMessage(kind) ? ", message " : ", collective ",
                       number);
 }

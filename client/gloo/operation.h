@@ -18,6 +18,7 @@ enum class OperationKind {
   kSend,
   kRecv,
   kBarrier,
+  kMeeting,  // the barrier that Create() ends with
 };
 
 // One call on a communicator, for its messages' tag and for errors.

@@ -1,9 +1,9 @@
-#include "argument_check.h"
+#include "client/src/argument_check.h"
 
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "data_type.h"
+#include "client/src/data_type.h"
 
 namespace muster::internal {
 

@@ -1,4 +1,4 @@
-#include "backend_registry.h"
+#include "client/src/backend_registry.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backend.h"
+#include "client/src/backend.h"
 
 namespace muster::internal {
 

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "argument_check.h"
-#include "backend.h"
-#include "backend_registry.h"
-#include "data_type.h"
+#include "client/src/argument_check.h"
+#include "client/src/backend.h"
+#include "client/src/backend_registry.h"
+#include "client/src/data_type.h"
+#include "client/src/rendezvous.h"
+#include "client/src/serial_backend.h"
 #include "muster/log.h"
-#include "rendezvous.h"
-#include "serial_backend.h"
 
 namespace muster {
 namespace {

@@ -1,4 +1,4 @@
-#include "data_type.h"
+#include "client/src/data_type.h"
 
 namespace muster::internal {
 

@@ -1,4 +1,4 @@
-#include "peer_names.h"
+#include "client/src/peer_names.h"
 
 #include <algorithm>
 

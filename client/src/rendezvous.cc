@@ -1,4 +1,4 @@
-#include "rendezvous.h"
+#include "client/src/rendezvous.h"
 
 #include <map>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/peer_names.h"
 #include "muster/codec.h"
 #include "muster/version.h"
-#include "peer_names.h"
 
 namespace muster::internal {
 namespace {

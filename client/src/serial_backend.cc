@@ -1,8 +1,8 @@
-#include "serial_backend.h"
+#include "client/src/serial_backend.h"
 
 #include <cstring>
 
-#include "data_type.h"
+#include "client/src/data_type.h"
 
 namespace muster::internal {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend.h"
+#include "client/src/backend.h"
 
 namespace muster::internal {
 

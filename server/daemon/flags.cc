@@ -58,7 +58,7 @@ class Declarer {
     };
     CLI::Option* option = app_->add_option_function<std::string>("--" + flag, parse, help);
     option->type_name(type)->envname(Environment(flag))->group(group_);
-    option->default_str(Format(*field));
+    option->default_str(Format(*field))->take_last();
   }
 
   void Switch(const std::string& flag, bool* field, const std::string& help) {

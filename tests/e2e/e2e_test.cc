@@ -24,10 +24,17 @@ constexpr int kRankError = 3;
 
 std::string RankPath() { return Runfile("tests/e2e/rank"); }
 
-std::vector<std::string> Launch(int ranks, const std::string& what,
-                                std::vector<std::string> flags = {}) {
+// `muster run` of the rank program, with a coordinator of its own.
+std::vector<std::string> Launch(int ranks, const std::string& what) {
+  return {Runfile("client/cli/muster"), "run", "--musterd", MusterdPath(), "--nproc-per-node",
+          absl::StrCat(ranks),          "--",  RankPath(),  what};
+}
+
+// The same as one node of a job whose coordinator runs.
+std::vector<std::string> LaunchNode(const TestDaemon& daemon, int ranks, const std::string& what,
+                                    const std::vector<std::string>& flags = {}) {
   std::vector<std::string> command = {
-      Runfile("client/cli/muster"), "run", "--musterd", MusterdPath(), "--nproc-per-node",
+      Runfile("client/cli/muster"), "run", "--coordinator", daemon.address(), "--nproc-per-node",
       absl::StrCat(ranks)};
   command.insert(command.end(), flags.begin(), flags.end());
   command.insert(command.end(), {"--", RankPath(), what});
@@ -69,10 +76,9 @@ TEST(EndToEndTest, TwoNodesOfTwoMakeOneJob) {
   auto daemon = TestDaemon::Start({"--world-size", "4", "--exit-when-done"});
   std::vector<std::unique_ptr<Process>> nodes;
   for (int node = 0; node < 2; ++node) {
-    nodes.push_back(
-        Process::Start(Launch(2, "all",
-                              {"--coordinator", daemon->address(), "--nnodes", "2", "--node-rank",
-                               absl::StrCat(node), "--node-id", absl::StrCat("node", node)})));
+    nodes.push_back(Process::Start(LaunchNode(*daemon, 2, "all",
+                                              {"--nnodes", "2", "--node-rank", absl::StrCat(node),
+                                               "--node-id", absl::StrCat("node", node)})));
   }
   for (auto& node : nodes) EXPECT_EQ(node->Wait(), (Exit{false, 0})) << node->Output();
   EXPECT_EQ(daemon->process().Wait(), (Exit{false, 0})) << daemon->process().Output();
@@ -91,7 +97,8 @@ class StatusReader {
     const absl::Time deadline = absl::Now() + absl::Minutes(1);
     while (absl::Now() < deadline) {
       int parked = 0;
-      for (const v1::MemberStatus& member : Get().members()) parked += !member.waiting_in().empty();
+      const v1::GetStatusResponse job = Get();
+      for (const v1::MemberStatus& member : job.members()) parked += !member.waiting_in().empty();
       if (parked >= members) return true;
       absl::SleepFor(absl::Milliseconds(2));
     }
@@ -122,7 +129,7 @@ TEST_P(KilledIn, EverySurvivorNamesTheLostRank) {
   const std::string primitive = GetParam().primitive;
   auto daemon = TestDaemon::Start({"--world-size", "3"});
   StatusReader status(daemon->address());
-  auto run = Process::Start(Launch(3, primitive, {"--coordinator", daemon->address()}));
+  auto run = Process::Start(LaunchNode(*daemon, 3, primitive));
   for (int rank = 0; rank < 2; ++rank) {
     ASSERT_TRUE(run->WaitForOutput(absl::StrCat("[", rank, "] rank ", rank, " pid ")));
   }

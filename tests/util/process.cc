@@ -35,8 +35,10 @@ bool BelongsToAJob(const std::string& variable) {
 
 std::vector<std::string> Environment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!BelongsToAJob(*variable)) result.push_back(*variable);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    const bool replaced = added.count(variable.substr(0, variable.find('='))) > 0;
+    if (!replaced && !BelongsToAJob(variable)) result.push_back(variable);
   }
   for (const auto& [name, value] : added) result.push_back(absl::StrCat(name, "=", value));
   return result;

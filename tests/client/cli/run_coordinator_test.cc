@@ -25,9 +25,11 @@ using ::testing::StartsWith;
 
 TEST(RunCoordinatorTest, IsToldTheJob) {
   const std::string directory = MakeTempDir();
-  MusterCommand muster({"run", "--nproc-per-node=3", "--job=--j", "--", "true"},
-                       {{"FAKE_MUSTERD_DIR", directory}, {"TMPDIR", directory}});
-  EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run --nproc-per-node=3 --job=--j -- true",
+       directory},
+      {{"FAKE_MUSTERD_DIR", directory}});
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 0}));
   EXPECT_THAT(SortedLines(ReadFile(directory + "/arguments")),
               ElementsAre("--job=--j", "--listen=127.0.0.1:0",
                           StartsWith(absl::StrCat("--port-file=", directory, "/muster-run-")),

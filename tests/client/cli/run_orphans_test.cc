@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <filesystem>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/muster_command.h"
@@ -10,6 +12,7 @@ namespace muster::cli {
 namespace {
 
 using muster::testing::Exit;
+using muster::testing::MakeTempDir;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -78,7 +81,6 @@ TEST_F(RunOrphansTest, SupervisorStoppedAndLauncherKilled) {
   kill(Supervisor(), SIGSTOP);
   muster_.process().Signal(SIGKILL);
   muster_.process().Wait();
-  // The kernel continues a stopped process group that has become an orphan.
   EXPECT_TRUE(muster_.WaitForNone());
 }
 
@@ -90,11 +92,16 @@ TEST_F(RunOrphansTest, TwoSignals) {
 }
 
 TEST(RunOrphansDuringStartTest, LauncherKilledWhileTheCoordinatorStarts) {
-  MusterCommand muster(RunShell({}, "sleep 1001"), {{"FAKE_MUSTERD", "never-listens"}});
-  ASSERT_TRUE(muster.WaitForProcesses("sleep 1000", 1));
-  muster.process().Signal(SIGKILL);
-  muster.process().Wait();
-  EXPECT_TRUE(muster.WaitForNone());
+  const std::string directory = MakeTempDir();
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run -- sleep 1001", directory},
+      {{"FAKE_MUSTERD", "never-listens"}});
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1000", 1));
+  EXPECT_FALSE(std::filesystem::is_empty(directory));
+  muster->process().Signal(SIGKILL);
+  muster->process().Wait();
+  EXPECT_TRUE(muster->WaitForNone());
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
 }  // namespace

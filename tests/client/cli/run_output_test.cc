@@ -141,11 +141,10 @@ class StoppedReaderTest : public ::testing::Test {
   void SetUp() override {
     const std::string fifo = MakeTempDir() + "/fifo";
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    reader_ = open(fifo.c_str(), O_RDONLY | O_NONBLOCK);
+    reader_ = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ASSERT_GE(reader_, 0);
-    muster_ = MusterCommand::Wrapped(
-        {"sh", "-c", "exec \"$MUSTER\" run -- sh -c 'echo ready >&2; exec yes' >\"$0\"", fifo});
-    ASSERT_TRUE(muster_->process().WaitForOutput("ready"));
+    muster_ = MusterCommand::Wrapped({"sh", "-c", "exec \"$MUSTER\" run -- yes >\"$0\"", fifo});
+    ASSERT_TRUE(muster_->WaitForProcesses("yes", 1));
   }
   void TearDown() override { close(reader_); }
 

@@ -17,30 +17,43 @@ muster::v1::GetStatusResponse Status(const std::string& text) {
   return status;
 }
 
-constexpr char kRunning[] = R"(
-  job_id: "digits" daemon_version: "0.1.0" state: JOB_STATE_RUNNING reason: "2 of 2 have joined"
-  epoch { number: 17 nonce: 5 } world_size: 2 uptime { seconds: 75 }
+constexpr char kRunning[] = R"pb(
+  job_id: "digits"
+  daemon_version: "0.1.0"
+  state: JOB_STATE_RUNNING
+  reason: "2 of 2 have joined"
+  epoch { number: 17 nonce: 5 }
+  world_size: 2
+  uptime { seconds: 75 }
   members {
-    member { node_id: "n0" hostname: "alpha" pid: 71 } rank: 0 state: MEMBER_STATE_RUNNING
-    last_collective: "Barrier('epoch 1') #12 of the world" waiting_in: "Barrier"
-    waiting_for { seconds: 12 nanos: 340000000 } since_last_call { seconds: 12 }
+    member { node_id: "n0" hostname: "alpha" pid: 71 }
+    rank: 0
+    state: MEMBER_STATE_RUNNING
+    last_collective: "Barrier('epoch 1') #12 of the world"
+    waiting_in: "Barrier('epoch 1') #12 of the world"
+    waiting_for { seconds: 12 nanos: 340000000 }
+    since_last_call { seconds: 12 }
   }
   members {
-    member { node_id: "n1" hostname: "beta" pid: 8 } rank: 1 state: MEMBER_STATE_DETACHED
+    member { node_id: "n1" hostname: "beta" pid: 8 }
+    rank: 1
+    state: MEMBER_STATE_LEAVING
+    waiting_in: "Leave"
+    waiting_for { seconds: 1 }
     since_last_call { nanos: 40000000 }
-  })";
+  })pb";
 
 TEST(StatusReportTest, AlignsTheMembers) {
   EXPECT_EQ(
       StatusReport(Status(kRunning)),
       "job digits: running (2 of 2 have joined), epoch 17, world size 2; musterd 0.1.0, up 1m15s\n"
       "\n"
-      "RANK  NODE  HOST   PID  STATE     LAST COLLECTIVE                      WAITING IN         "
-      "LAST CALL\n"
-      "0     n0    alpha  71   running   Barrier('epoch 1') #12 of the world  Barrier for 12.3s  "
-      "12.0s ago\n"
-      "1     n1    beta   8    detached  -                                    -                  "
-      "40ms ago\n");
+      "RANK  NODE  HOST   PID  STATE    LAST COLLECTIVE                      WAITING         LAST "
+      "CALL\n"
+      "0     n0    alpha  71   running  Barrier('epoch 1') #12 of the world  12.3s           12.0s "
+      "ago\n"
+      "1     n1    beta   8    leaving  -                                    Leave for 1.0s  40ms "
+      "ago\n");
 }
 
 TEST(StatusReportTest, AJobThatForms) {
@@ -51,78 +64,91 @@ TEST(StatusReportTest, AJobThatForms) {
 }
 
 TEST(StatusReportTest, PendingCollectivesNameTheMissing) {
-  const std::string report = StatusReport(Status(R"(
-    pending_collectives { sequence: 3 operation: "Broadcast(root 0)" arrived_ranks: [3, 4]
-      missing_ranks: [0, 1, 2, 5] age {
-  seconds:
-    3700 }
+  const std::string report = StatusReport(Status(R"pb(
+    pending_collectives {
+      sequence: 3
+      operation: "Broadcast(root 0)"
+      arrived_ranks: [ 3, 4 ]
+      missing_ranks: [ 0, 1, 2, 5 ]
+      age { seconds: 3700 }
+    }
+    pending_collectives { group: "tp" operation: "Barrier" arrived_ranks: 1 })pb"));
+  EXPECT_THAT(report, HasSubstr("\npending collectives\n"
+                                "GROUP  NUMBER  OPERATION          ARRIVED  MISSING  SINCE\n"
+                                "world  #3      Broadcast(root 0)  3-4      0-2,5    1h1m\n"
+                                "tp     #0      Barrier            1        -        0ms\n"));
 }
-    pending_collectives { group: "tp" operation: "Barrier" arrived_ranks: 1 })"));
-  EXPECT_THAT(report,
-              HasSubstr("\npending collectives\n"
-                        "GROUP  NUMBER  OPERATION          ARRIVED  MISSING  SINCE\n"
-                        "world  #3      Broadcast(root 0)  3-4      0-2,5    1h1m\n"
-                        "tp     #0      Barrier            1        -        0ms\n"));
-    }
 
-    TEST(StatusReportTest, Leases) {
-      const std::string report = StatusReport(Status(R"(
-    leases { name: "unpack" scope: LEASE_SCOPE_NODE node_id: "n0" holder { pid: 71 } holder_rank: 2
-      token: 9 waiters: 3 held_for { seconds: 90000 } }
+TEST(StatusReportTest, Leases) {
+  const std::string report = StatusReport(Status(R"pb(
+    leases {
+      name: "unpack"
+      scope: LEASE_SCOPE_NODE
+      node_id: "n0"
+      holder { pid: 71 }
+      holder_rank: 2
+      token: 9
+      waiters: 3
+      held_for { seconds: 90000 }
+    }
     leases { name: "tune" scope: LEASE_SCOPE_JOB token: 4 completed: true }
-    leases { name: "free" scope: LEASE_SCOPE_JOB })"));
-      EXPECT_THAT(report,
-                  HasSubstr("\nleases\n"
-                            "LEASE   SCOPE  NODE  HOLDER           TOKEN  STATE           WAITERS\n"
-                            "unpack  node   n0    rank 2 (pid 71)  9      held for 1d1h   3\n"
-                            "tune    job    -     -                4      completed       0\n"
-                            "free    job    -     -                0      free            0\n"));
-    }
+    leases { name: "free" scope: LEASE_SCOPE_JOB })pb"));
+  EXPECT_THAT(report,
+              HasSubstr("\nleases\n"
+                        "LEASE   SCOPE  NODE  HOLDER           TOKEN  STATE          WAITERS\n"
+                        "unpack  node   n0    rank 2 (pid 71)  9      held for 1d1h  3\n"
+                        "tune    job    -     -                4      completed      0\n"
+                        "free    job    -     -                0      free           0\n"));
+}
 
-    TEST(StatusReportTest, RecentFailures) {
-  const std::string report = StatusReport(Status(R"(
+TEST(StatusReportTest, RecentFailures) {
+  const std::string report = StatusReport(Status(R"pb(
     state: JOB_STATE_FAILED
-    recent_failures { rank: 1 member { node_id: "n1" pid: 8 } cause: "killed by signal 9 (SIGKILL)"
-      age {
-  seconds:
-    5 }
+    recent_failures {
+      rank: 1
+      member { node_id: "n1" pid: 8 }
+      cause: "killed by signal 9 (SIGKILL)"
+      age { seconds: 5 }
     }
-    recent_failures { member { node_id: "n2" pid: 9 } cause: "gone" })"));
+    recent_failures {
+      member { node_id: "n2" pid: 9 }
+      cause: "gone"
+    })pb"));
   EXPECT_THAT(report, HasSubstr("\nrecent failures\n"
                                 "RANK  NODE  PID  CAUSE                         WHEN\n"
                                 "1     n1    8    killed by signal 9 (SIGKILL)  5.0s ago\n"
                                 "-     n2    9    gone                          0ms ago\n"));
-    EXPECT_THAT(report, Not(HasSubstr("leases")));
-    }
+  EXPECT_THAT(report, Not(HasSubstr("leases")));
+}
 
-    TEST(StatusReportTest, ValuesOfALaterVersionShowAsNumbers) {
-      muster::v1::GetStatusResponse status;
-      status.set_state(static_cast<muster::v1::JobState>(42));
-      EXPECT_THAT(StatusReport(status), HasSubstr("state 42"));
-    }
+TEST(StatusReportTest, ValuesOfALaterVersionShowAsNumbers) {
+  muster::v1::GetStatusResponse status;
+  status.set_state(static_cast<muster::v1::JobState>(42));
+  EXPECT_THAT(StatusReport(status), HasSubstr("state 42"));
+}
 
-    TEST(StatusReportTest, TextOfPeersCannotDriveTheTerminal) {
-      muster::v1::GetStatusResponse status;
-      status.set_reason("\033[2J");
-      EXPECT_THAT(StatusReport(status), Not(HasSubstr("\033")));
-    }
+TEST(StatusReportTest, TextOfPeersCannotDriveTheTerminal) {
+  muster::v1::GetStatusResponse status;
+  status.set_reason("\033[2J");
+  EXPECT_THAT(StatusReport(status), Not(HasSubstr("\033")));
+}
 
-    TEST(StatusJsonTest, HasTheFieldsUnderTheirProtoNames) {
-      const absl::StatusOr<std::string> json = StatusJson(Status(kRunning));
-      ASSERT_TRUE(json.ok()) << json.status();
-      EXPECT_THAT(*json, HasSubstr("\"job_id\": \"digits\""));
-      EXPECT_THAT(*json, HasSubstr("\"world_size\": 2"));
-      EXPECT_THAT(*json, HasSubstr("\"state\": \"MEMBER_STATE_DETACHED\""));
-    }
+TEST(StatusJsonTest, HasTheFieldsUnderTheirProtoNames) {
+  const absl::StatusOr<std::string> json = StatusJson(Status(kRunning));
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_THAT(*json, HasSubstr("\"job_id\": \"digits\""));
+  EXPECT_THAT(*json, HasSubstr("\"world_size\": 2"));
+  EXPECT_THAT(*json, HasSubstr("\"state\": \"MEMBER_STATE_LEAVING\""));
+}
 
-    TEST(BriefDurationTest, TwoUnitsAtMost) {
-      EXPECT_EQ(BriefDuration(absl::ZeroDuration()), "0ms");
-      EXPECT_EQ(BriefDuration(absl::Milliseconds(340)), "340ms");
-      EXPECT_EQ(BriefDuration(absl::Milliseconds(12540)), "12.5s");
-      EXPECT_EQ(BriefDuration(absl::Seconds(192)), "3m12s");
-      EXPECT_EQ(BriefDuration(absl::Minutes(125)), "2h5m");
-      EXPECT_EQ(BriefDuration(absl::Hours(52)), "2d4h");
-    }
+TEST(BriefDurationTest, TwoUnitsAtMost) {
+  EXPECT_EQ(BriefDuration(absl::ZeroDuration()), "0ms");
+  EXPECT_EQ(BriefDuration(absl::Milliseconds(340)), "340ms");
+  EXPECT_EQ(BriefDuration(absl::Milliseconds(12540)), "12.5s");
+  EXPECT_EQ(BriefDuration(absl::Seconds(192)), "3m12s");
+  EXPECT_EQ(BriefDuration(absl::Minutes(125)), "2h5m");
+  EXPECT_EQ(BriefDuration(absl::Hours(52)), "2d4h");
+}
 
-    }  // namespace
-    }  // namespace muster::cli
+}  // namespace
+}  // namespace muster::cli

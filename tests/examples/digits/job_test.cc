@@ -29,21 +29,16 @@ std::vector<std::string> Launch(int ranks, const std::vector<std::string>& flags
   return command;
 }
 
-Curve CurveAlone(const std::vector<std::string>& flags) {
-  std::vector<std::string> command = {ProgramPath()};
-  command.insert(command.end(), flags.begin(), flags.end());
-  return RunForCurve(command);
-}
+Curve CurveAlone(const std::vector<std::string>& flags) { return RunForCurve(CommandAlone(flags)); }
 
 // The program on four ranks, two on each of two nodes, started without the launcher: so each rank's
 // own end can be seen.
 std::vector<std::unique_ptr<Process>> StartTwoNodesOfTwo(const TestDaemon& daemon,
                                                          const std::vector<std::string>& flags) {
-  std::vector<std::string> command = {ProgramPath()};
-  command.insert(command.end(), flags.begin(), flags.end());
   std::vector<std::unique_ptr<Process>> ranks;
   for (int rank = 0; rank < 4; ++rank) {
-    ranks.push_back(Process::Start(command, {{"MUSTER_COORDINATOR", daemon.address()},
+    ranks.push_back(
+        Process::Start(CommandAlone(flags), {{"MUSTER_COORDINATOR", daemon.address()},
                                              {"MUSTER_WORLD_SIZE", "4"},
                                              {"MUSTER_RANK", absl::StrCat(rank)},
                                              {"MUSTER_NODE_ID", absl::StrCat("node", rank / 2)}}));
@@ -62,7 +57,10 @@ TEST_P(WorldSize, DoesNotChangeTheCurve) {
 
 // Five images to a batch: with eight ranks some have none.
 TEST_P(WorldSize, DoesNotChangeTheCurveOfTinyBatches) {
-  const std::vector<std::string> flags = {"--batch", "5", "--epochs", "2", "--lr", "0.1"};
+  std::string lines;
+  for (int i = 0; i < 101; ++i) lines += Line(i % 17, i % 10);
+  const std::vector<std::string> flags = {
+      "--data", TempFile("small.csv", lines), "--batch", "5", "--epochs", "3"};
   ExpectSameLosses(RunForCurve(Launch(GetParam(), flags)), CurveAlone(flags));
 }
 
@@ -71,7 +69,6 @@ INSTANTIATE_TEST_SUITE_P(DigitsJob, WorldSize, testing::Values(1, 2, 3, 4, 5, 8)
 TEST(DigitsJob, TwoNodesUnpackTheDataEachAndGiveTheSameCurve) {
   const std::unique_ptr<TestDaemon> daemon = TestDaemon::Start();
   ASSERT_NE(daemon, nullptr);
-  const std::string json = TempFile("curve.json", "");
   const auto ranks = StartTwoNodesOfTwo(*daemon, {"--data", DataPath(), "--epochs", "2"});
   for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(), (Exit{false, 0})) << rank->Output();
   const Ended alone = RunAlone({"--epochs", "2"});

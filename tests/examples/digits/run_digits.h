@@ -16,7 +16,7 @@ std::string DataPath();
 struct Curve {
   std::vector<double> losses;  // one per epoch, from the file of --json
   std::vector<double> accuracies;
-  std::string final_line;  // the last line of the output that holds "final loss="
+  std::string final_line;  // "final loss=L accuracy=A"
   double final_loss = 0;
   double final_accuracy = 0;
 };
@@ -27,7 +27,10 @@ struct Ended {
   std::string output;
 };
 
-// Runs the program alone, on the shipped data unless `flags` say otherwise.
+// The program and these flags, without a launcher.
+std::vector<std::string> CommandAlone(const std::vector<std::string>& flags);
+
+// Runs the program alone. This and RunForCurve() use the shipped data unless told otherwise.
 Ended RunAlone(const std::vector<std::string>& flags);
 
 // Runs `command` (the program, or a launcher and the program), which must succeed, with --json

@@ -60,8 +60,8 @@ void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusRespons
   }
 }
 
-TestMember::TestMember(const std::string& address, Options options)
-    : options_(std::move(options)), stub_(v1::CoordinatorService::NewStub(Connect(address))) {
+TestMember::TestMember(const std::shared_ptr<grpc::Channel>& channel, Options options)
+    : options_(std::move(options)), stub_(v1::CoordinatorService::NewStub(channel)) {
   identity_.set_incarnation(NewIncarnation());
   identity_.set_start_time_micros(options_.start_time_micros);
   identity_.set_node_id(options_.node);

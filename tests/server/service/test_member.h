@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
 #include "muster/v1/coordinator.grpc.pb.h"
@@ -40,7 +42,9 @@ class TestMember {
   };
 
   explicit TestMember(const std::string& address) : TestMember(address, Options()) {}
-  TestMember(const std::string& address, Options options);
+  TestMember(const std::string& address, Options options)
+      : TestMember(Connect(address), std::move(options)) {}
+  TestMember(const std::shared_ptr<grpc::Channel>& channel, Options options);
   ~TestMember();
 
   v1::AttachRequest AttachRequest() const;

@@ -1,0 +1,199 @@
+// `muster run` and `muster status` with ranks that join a real coordinator.
+
+#include <google/protobuf/util/json_util.h>
+#include <signal.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/v1/coordinator.pb.h"
+#include "tests/client/cli/muster_command.h"
+#include "tests/util/daemon.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using muster::testing::MusterdPath;
+using muster::testing::Runfile;
+using muster::testing::TestDaemon;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+constexpr Exit kSuccess = {false, 0};
+
+// "muster run flags... -- member what".
+std::vector<std::string> RunMembers(std::vector<std::string> flags, const std::string& what) {
+  flags.insert(flags.begin(), "run");
+  flags.insert(flags.end(), {"--", Runfile("tests/client/cli/member"), what});
+  return flags;
+}
+
+std::vector<std::string> OfNode(int node, const TestDaemon& daemon) {
+  return {"--coordinator",      daemon.address(),
+          "--nnodes=2",         absl::StrCat("--node-rank=", node),
+          "--nproc-per-node=2", absl::StrCat("--node-id=n", node)};
+}
+
+// The pid that rank `rank` has printed.
+pid_t PidOf(int rank, const std::string& output) {
+  for (absl::string_view line : absl::StrSplit(output, '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    pid_t pid = 0;
+    if (words.size() > 5 && words[5] == absl::StrCat(rank) && absl::SimpleAtoi(words[2], &pid)) {
+      return pid;
+    }
+  }
+  ADD_FAILURE() << "rank " << rank << " has not said its pid:\n" << output;
+  return 0;
+}
+
+TEST(StandaloneTest, RankIsWhatTheJobSays) {
+  MusterCommand muster(RunMembers({"--nproc-per-node=4", "--node-id=n0"}, "leave"),
+                       {{"MUSTER_MUSTERD", MusterdPath()}});
+  EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(muster.process().Output(),
+                ContainsRegex(absl::StrCat("\\[", rank, "\\] pid [0-9]+ joined as ", rank,
+                                           " of 4, RANK is ", rank, ", node 0 n0\n")));
+  }
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(StandaloneTest, MusterdIsFoundBesideTheCommand) {
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "unset MUSTER_MUSTERD; exec \"$MUSTER\" run -- \"$0\" leave",
+       Runfile("tests/client/cli/member")});
+  EXPECT_EQ(muster->process().Wait(), kSuccess) << muster->process().Output();
+  EXPECT_THAT(muster->process().Output(), HasSubstr("joined as 0 of 1"));
+}
+
+TEST(StandaloneTest, NothingOutlivesAKilledLauncher) {
+  MusterCommand muster(RunMembers({"--nproc-per-node=3"}, "wait"),
+                       {{"MUSTER_MUSTERD", MusterdPath()}});
+  for (int rank = 0; rank < 3; ++rank) {
+    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("joined as ", rank)));
+  }
+  muster.process().Signal(SIGKILL);
+  muster.process().Wait();
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(StandaloneTest, SurvivorsLearnTheCauseFromTheLauncher) {
+  MusterCommand muster(RunMembers({"--nproc-per-node=3", "--failure-wait=10m"}, "wait"),
+                       {{"MUSTER_MUSTERD", MusterdPath()}, {"MUSTER_MEMBER_GRACE", "10m"}});
+  for (int rank = 0; rank < 3; ++rank) {
+    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("joined as ", rank)));
+  }
+  kill(PidOf(1, muster.process().Output()), SIGKILL);
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
+  for (int survivor : {0, 2}) {
+    EXPECT_THAT(muster.process().Output(),
+                ContainsRegex(absl::StrCat("\\[", survivor,
+                                           "\\] error: .*rank 1 .*killed by signal 9 \\(SIGKILL")));
+  }
+  EXPECT_THAT(muster.process().Output(), HasSubstr("; then ranks 0,2 exited with status 3\n"));
+}
+
+TEST(TwoNodesTest, MakeOneJob) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand second(RunMembers(OfNode(1, *daemon), "leave"));
+  MusterCommand first(RunMembers(OfNode(0, *daemon), "leave"));
+  EXPECT_EQ(first.process().Wait(), kSuccess) << first.process().Output();
+  EXPECT_EQ(second.process().Wait(), kSuccess) << second.process().Output();
+  EXPECT_THAT(first.process().Output(), HasSubstr("joined as 1 of 4, RANK is 1, node 0 n0"));
+  EXPECT_THAT(second.process().Output(), HasSubstr("joined as 2 of 4, RANK is 2, node 1 n1"));
+}
+
+TEST(TwoNodesTest, AKilledLauncherEndsTheOtherNodesRun) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand first(RunMembers(OfNode(0, *daemon), "wait"));
+  MusterCommand second(RunMembers(OfNode(1, *daemon), "wait"));
+  ASSERT_TRUE(second.process().WaitForOutput("joined as 3"));
+  second.process().Signal(SIGKILL);
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 3}));
+  EXPECT_THAT(first.process().Output(), ContainsRegex("error: .*rank [23] "));
+  EXPECT_TRUE(second.WaitForNone());
+}
+
+TEST(TwoNodesTest, AnotherJobIsRefused) {
+  const auto daemon = TestDaemon::Start({"--job=digits"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand muster(RunMembers({"--coordinator", daemon->address(), "--job=letters"}, "leave"));
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 3}));
+  EXPECT_THAT(muster.process().Output(), AllOf(HasSubstr("digits"), HasSubstr("letters")));
+}
+
+// ---- muster status ----
+
+// A job of three ranks of which two wait for the third.
+class StatusTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(daemon_, nullptr);
+    job_ = std::make_unique<MusterCommand>(
+        RunMembers({"--coordinator", daemon_->address(), "--nproc-per-node=3", "--job=digits",
+                    "--node-id=n0", "--failure-wait=10m"},
+                   "wait"));
+    ASSERT_TRUE(WaitUntil([this] { return Status().pending_collectives_size() == 1; }));
+    ASSERT_TRUE(
+        WaitUntil([this] { return Status().pending_collectives(0).arrived_ranks_size() == 2; }));
+  }
+
+  std::string StatusText(const std::vector<std::string>& flags) const {
+    std::vector<std::string> arguments = {"status", "--coordinator", daemon_->address()};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    MusterCommand status(arguments);
+    EXPECT_EQ(status.process().Wait(), kSuccess);
+    return status.process().Output();
+  }
+
+  muster::v1::GetStatusResponse Status() const {
+    muster::v1::GetStatusResponse status;
+    const std::string json = StatusText({"--json"});
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &status).ok()) << json;
+    return status;
+  }
+
+  std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--job=digits", "--world-size=3"});
+  std::unique_ptr<MusterCommand> job_;
+};
+
+TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
+  const std::string text = StatusText({});
+  EXPECT_THAT(text, HasSubstr("job digits: running"));
+  EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
+  EXPECT_THAT(text, ContainsRegex(
+                        "\n0 +n0 +[^ ]+ +[0-9]+ +running +Barrier\\('epoch 1'\\).* +[0-9.]+m?s +"));
+  EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[^ ]+ +[0-9]+ +running +"));
+  EXPECT_THAT(text,
+              ContainsRegex("pending collectives\n.*MISSING.*\nworld +#0 +Barrier.* 0-1 +2 "));
+  EXPECT_THAT(text, ContainsRegex("leases\n.*\nunpack +node +n0 +rank 0 \\(pid [0-9]+\\)"));
+}
+
+TEST_F(StatusTest, AfterALossNamesItsCause) {
+  kill(PidOf(1, job_->process().Output()), SIGKILL);
+  EXPECT_EQ(job_->process().Wait(), (Exit{false, 128 + SIGKILL}));
+  const std::string text = StatusText({});
+  EXPECT_THAT(text, HasSubstr("job digits: failed"));
+  EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));
+}
+
+TEST_F(StatusTest, WatchesUntilTheCoordinatorHasGone) {
+  MusterCommand watch({"status", "--watch=100ms"}, {{"MUSTER_COORDINATOR", daemon_->address()}});
+  ASSERT_TRUE(WaitUntil([&] {
+    const std::string output = watch.process().Output();
+    return output.find("job digits") != output.rfind("job digits");
+  }));
+  daemon_->process().Signal(SIGKILL);
+  EXPECT_EQ(watch.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(watch.process().Output(), HasSubstr("muster: no status from the coordinator at "));
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,321 @@
+// The front end of the data planes, over a backend that records its calls, and groups of one.
+
+#include "muster/communicator.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "client/src/backend.h"
+#include "client/src/backend_registry.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/log.h"
+#include "tests/util/fake_job.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// What a test sees and steers of a RecordingBackend after it was given away.
+struct Record {
+  std::atomic<int> calls{0};
+  absl::Duration timeout;      // of the last call
+  absl::Status result;         // of the next call
+  absl::Status aborted;        // OK: not aborted
+  std::function<void()> body;  // runs in each call
+};
+
+class RecordingBackend final : public internal::Backend {
+ public:
+  explicit RecordingBackend(Record* record) : record_(record) {}
+  absl::Status AllReduce(const void*, void*, size_t, DataType, ReduceOp,
+                         const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status Broadcast(void*, size_t, DataType, int, const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status Reduce(const void*, void*, size_t, DataType, ReduceOp, int,
+                      const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status AllGather(const void*, void*, size_t, DataType,
+                         const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status ReduceScatter(const void*, void*, size_t, DataType, ReduceOp,
+                             const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status Send(const void*, size_t, DataType, int, const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status Recv(void*, size_t, DataType, int, const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status Barrier(const CallOptions& options) override { return Note(options); }
+  void Abort(const absl::Status& why) override { record_->aborted = why; }
+
+ private:
+  absl::Status Note(const CallOptions& options) {
+    ++record_->calls;
+    record_->timeout = *options.timeout;
+    if (record_->body) record_->body();
+    return record_->result;
+  }
+
+  Record* const record_;
+};
+
+class FrontEndTest : public ::testing::Test {
+ protected:
+  FrontEndTest() : comm_(job_.world(1), Options(), "recording", MakeBackend()) {}
+
+  static CommunicatorOptions Options() {
+    CommunicatorOptions options;
+    options.timeout = absl::Seconds(7);
+    return options;
+  }
+  std::unique_ptr<internal::Backend> MakeBackend() {
+    return std::make_unique<RecordingBackend>(&record_);
+  }
+
+  // The call was refused with this text, and the backend has not seen it.
+  void ExpectRefused(const absl::Status& status, const std::string& text) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), text);
+    EXPECT_EQ(record_.calls, 0);
+  }
+
+  Record record_;
+  FakeJob job_{4};
+  Communicator comm_;  // of rank 1
+};
+
+TEST_F(FrontEndTest, PassesCallsAndTheDefaultTimeoutOn) {
+  EXPECT_EQ(comm_.rank(), 1);
+  EXPECT_EQ(comm_.size(), 4);
+  EXPECT_EQ(comm_.backend(), "recording");
+  EXPECT_TRUE(comm_.Barrier().ok());
+  EXPECT_EQ(record_.timeout, absl::Seconds(7));
+  CallOptions own;
+  own.timeout = absl::Seconds(3);
+  EXPECT_TRUE(comm_.Barrier(own).ok());
+  EXPECT_EQ(record_.timeout, absl::Seconds(3));
+}
+
+TEST_F(FrontEndTest, RefusesSizesThatDoNotFit) {
+  const std::vector<float> three(3);
+  std::vector<float> two(2);
+  const absl::Span<const float> in(three);
+  ExpectRefused(comm_.AllReduce(in, absl::MakeSpan(two)),
+                "AllReduce on rank 1 of 4: in has 3 elements and out has 2, expected the same "
+                "number");
+  ExpectRefused(comm_.Reduce(in, absl::MakeSpan(two), ReduceOp::kSum, 1),
+                "Reduce on rank 1 of 4: in has 3 elements and out has 2, expected the same number");
+  ExpectRefused(comm_.AllGather(in, absl::MakeSpan(two)),
+                "AllGather on rank 1 of 4: out has 2 elements and in has 3, expected out to have 4 "
+                "times as many as in");
+  ExpectRefused(comm_.ReduceScatter(in, absl::MakeSpan(two)),
+                "ReduceScatter on rank 1 of 4: in has 3 elements and out has 2, expected in to "
+                "have 4 times as many as out");
+}
+
+TEST_F(FrontEndTest, OnlyTheRootOfAReduceNeedsRoom) {
+  const std::vector<float> three(3);
+  EXPECT_TRUE(
+      comm_.Reduce(absl::Span<const float>(three), absl::Span<float>(), ReduceOp::kSum, 0).ok());
+}
+
+TEST_F(FrontEndTest, RefusesRootsAndPeersOutOfRange) {
+  std::vector<int32_t> data(1);
+  const absl::Span<const int32_t> in(data);
+  ExpectRefused(comm_.Broadcast(absl::MakeSpan(data), 4),
+                "Broadcast on rank 1 of 4: root is 4, expected a rank from 0 to 3");
+  ExpectRefused(comm_.Reduce(in, absl::MakeSpan(data), ReduceOp::kSum, -1),
+                "Reduce on rank 1 of 4: root is -1, expected a rank from 0 to 3");
+  ExpectRefused(comm_.Send(in, 4), "Send on rank 1 of 4: peer is 4, expected a rank from 0 to 3");
+  ExpectRefused(comm_.Recv(absl::MakeSpan(data), 1),
+                "Recv on rank 1 of 4: peer is this rank itself, expected another one");
+}
+
+TEST_F(FrontEndTest, RefusesUnknownReductions) {
+  std::vector<double> data(1);
+  ExpectRefused(comm_.AllReduce(absl::MakeSpan(data), static_cast<ReduceOp>(99)),
+                "AllReduce on rank 1 of 4: op is 99, expected one of ReduceOp's values");
+}
+
+TEST_F(FrontEndTest, RefusesPartialOverlap) {
+  std::vector<uint8_t> data(16);
+  const absl::Span<uint8_t> all = absl::MakeSpan(data);
+  const std::string text =
+      ": in and out overlap in part; expected them to be disjoint, or the one to be this rank's "
+      "place in the other";
+  ExpectRefused(comm_.AllReduce(absl::Span<const uint8_t>(all.subspan(0, 8)), all.subspan(4, 8)),
+                "AllReduce on rank 1 of 4" + text);
+  ExpectRefused(comm_.AllGather(absl::Span<const uint8_t>(all.subspan(0, 4)), all),
+                "AllGather on rank 1 of 4" + text);
+  ExpectRefused(comm_.ReduceScatter(absl::Span<const uint8_t>(all), all.subspan(8, 4)),
+                "ReduceScatter on rank 1 of 4" + text);
+  EXPECT_TRUE(comm_.AllGather(absl::Span<const uint8_t>(all.subspan(4, 4)), all).ok());
+}
+
+TEST_F(FrontEndTest, RefusesTimeoutsThatAreNone) {
+  CallOptions options;
+  options.timeout = absl::Seconds(-1);
+  ExpectRefused(comm_.Barrier(options),
+                "Barrier on rank 1 of 4: timeout is -1s, expected one that is not negative and not "
+                "infinite");
+  options.timeout = absl::InfiniteDuration();
+  ExpectRefused(comm_.Barrier(options),
+                "Barrier on rank 1 of 4: timeout is inf, expected one that is not negative and not "
+                "infinite");
+  CommunicatorOptions create;
+  create.timeout = absl::Seconds(-2);
+  EXPECT_EQ(Communicator::Create(job_.world(1), create).status().message(),
+            "Communicator::Create on rank 1 of 4: timeout is -2s, expected one that is not "
+            "negative and not infinite");
+}
+
+TEST_F(FrontEndTest, RefusesASecondCallAtOnce) {
+  absl::Notification inside, go_on;
+  record_.body = [&] {
+    inside.Notify();
+    go_on.WaitForNotification();
+  };
+  std::thread first([&] { EXPECT_TRUE(comm_.Barrier().ok()); });
+  inside.WaitForNotification();
+  std::vector<float> data(1);
+  const absl::Status second = comm_.AllReduce(absl::MakeSpan(data));
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.message()),
+              HasSubstr("AllReduce on rank 1 of 4: another call on this communicator is in "
+                        "progress"));
+  go_on.Notify();
+  first.join();
+  record_.body = nullptr;
+  EXPECT_TRUE(comm_.Barrier().ok());
+}
+
+TEST_F(FrontEndTest, ReturnsTheFirstErrorAgain) {
+  record_.result = absl::DeadlineExceededError("too late");
+  EXPECT_EQ(comm_.Barrier(), record_.result);
+  record_.result = absl::OkStatus();
+  EXPECT_EQ(comm_.Barrier(), absl::DeadlineExceededError("too late"));
+  EXPECT_EQ(record_.calls, 1);
+}
+
+TEST_F(FrontEndTest, ALossAbortsTheBackendAndIsReturnedFromThenOn) {
+  job_.Lose(3);
+  EXPECT_EQ(record_.aborted, FakeJob::LossOf(3));
+  EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(3));
+  EXPECT_EQ(record_.calls, 0);
+}
+
+TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
+  record_.body = [&] { job_.Lose(2); };
+  record_.result = absl::UnavailableError("the connection broke");
+  EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(2));
+}
+
+// ---- The choice of a backend ----
+
+absl::Status Usable() { return absl::OkStatus(); }
+absl::Status Unusable() { return absl::FailedPreconditionError("no GPU is visible"); }
+
+std::vector<internal::BackendKind> Kinds() {
+  return {{"fast", 2, &Unusable, nullptr}, {"steady", 1, &Usable, nullptr}};
+}
+
+class ChoiceTest : public ::testing::Test {
+ protected:
+  ~ChoiceTest() override { unsetenv("MUSTER_BACKEND"); }
+};
+
+TEST_F(ChoiceTest, TakesTheFirstUsableOneAndSaysWhy) {
+  const auto choice = internal::ChooseBackend(Kinds(), "");
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->kind.name, "steady");
+  EXPECT_EQ(choice->reason, "'fast' cannot be used here: no GPU is visible");
+}
+
+TEST_F(ChoiceTest, TheOptionComesBeforeTheEnvironment) {
+  setenv("MUSTER_BACKEND", "fast", 1);
+  const auto choice = internal::ChooseBackend(Kinds(), "steady");
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->reason, "CommunicatorOptions::backend asks for it");
+  const absl::Status refused = internal::ChooseBackend(Kinds(), "").status();
+  EXPECT_EQ(refused, absl::FailedPreconditionError("MUSTER_BACKEND asks for the backend 'fast', "
+                                                   "which cannot be used here: no GPU is visible"));
+}
+
+TEST_F(ChoiceTest, ListsWhatIsLinked) {
+  EXPECT_EQ(internal::ChooseBackend(Kinds(), "gloo").status(),
+            absl::NotFoundError("CommunicatorOptions::backend asks for the backend 'gloo', which "
+                                "this program does not link (linked: fast, steady); link "
+                                "//client/gloo"));
+  EXPECT_EQ(internal::ChooseBackend({}, "").status(),
+            absl::NotFoundError("no communicator backend is linked; link //client/gloo, or "
+                                "//client/nccl where there are GPUs"));
+}
+
+// ---- Groups of one ----
+
+TEST(SerialTest, EveryOperationWorks) {
+  FakeJob job(1);
+  auto comm = Communicator::Create(job.world(0));
+  ASSERT_TRUE(comm.ok()) << comm.status();
+  EXPECT_EQ((*comm)->backend(), "serial");
+  const std::vector<double> in = {1, 2.5};
+  const absl::Span<const double> data(in);
+  std::vector<double> out(2);
+  EXPECT_TRUE((*comm)->AllReduce(data, absl::MakeSpan(out), ReduceOp::kAverage).ok());
+  EXPECT_EQ(out, in);
+  EXPECT_TRUE((*comm)->AllReduce(absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->Broadcast(absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->AllGather(data, absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->Reduce(data, absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->ReduceScatter(data, absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->Barrier().ok());
+  EXPECT_EQ(out, in);
+  EXPECT_EQ((*comm)->Send(data, 0).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(job.completed_collectives(), 0);
+}
+
+TEST(SerialTest, ANamedBackendThatIsNotLinkedIsStillAnError) {
+  FakeJob job(1);
+  CommunicatorOptions options;
+  options.backend = "gloo";
+  const absl::Status status = Communicator::Create(job.world(0), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("link //client/gloo"));
+}
+
+TEST(SerialTest, ALossElsewhereInTheJobEndsIt) {
+  FakeJob job(2);
+  auto comm = Communicator::Create(job.group(0, "alone", {0}));
+  ASSERT_TRUE(comm.ok()) << comm.status();
+  job.Lose(1);
+  EXPECT_EQ((*comm)->Barrier(), FakeJob::LossOf(1));
+}
+
+TEST(SerialTest, TheChoiceIsLogged) {
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel level, absl::string_view line) {
+    if (level == LogLevel::kInfo) lines.emplace_back(line);
+  });
+  FakeJob job(1);
+  EXPECT_TRUE(Communicator::Create(job.world(0)).ok());
+  SetLogSink(nullptr);
+  EXPECT_THAT(lines, ::testing::ElementsAre(
+                         AllOf(HasSubstr("backend serial"), HasSubstr("the group has one rank"))));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,282 @@
+// Creating communicators: the choice of backend and address, ranks that disagree or fail, and what
+// is left afterwards.
+
+#include <arpa/inet.h>
+#include <dirent.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/gloo/card.h"
+#include "client/gloo/mesh.h"
+#include "client/src/backend.h"
+#include "client/src/rendezvous.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/communicator.h"
+#include "tests/util/fake_job.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::muster::testing::FakeJobOptions;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+// What Create() ends with on each rank.
+std::vector<absl::Status> CreateAll(FakeJob& job,
+                                    const std::function<CommunicatorOptions(int rank)>& options) {
+  std::vector<absl::Status> results(job.size());
+  job.Run([&](int rank, const Group& world) {
+    auto comm = Communicator::Create(world, options(rank));
+    results[rank] = comm.status();
+    if (!comm.ok()) return;
+    std::vector<int32_t> sum = {rank};
+    results[rank] = (*comm)->AllReduce(absl::MakeSpan(sum));
+    EXPECT_EQ(sum[0], job.size() * (job.size() - 1) / 2);
+  });
+  return results;
+}
+
+CommunicatorOptions At(const std::string& interface) {
+  CommunicatorOptions options;
+  options.interface = interface;
+  return options;
+}
+
+TEST(CreateTest, TakesOneCollectiveOfTheGroup) {
+  FakeJob job(4);
+  for (const absl::Status& status : CreateAll(job, [](int) { return CommunicatorOptions(); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(job.completed_collectives(), 1);
+}
+
+TEST(CreateTest, AtAnInterfaceOrAddress) {
+  for (const char* interface : {"lo", "127.0.0.1", "::1"}) {
+    FakeJob job(3);
+    for (const absl::Status& status : CreateAll(job, [&](int) { return At(interface); })) {
+      EXPECT_TRUE(status.ok()) << interface << ": " << status;
+    }
+  }
+}
+
+TEST(CreateTest, AtAnIPv4AddressThatADualSocketReports) {
+  FakeJobOptions options{2};
+  options.local_address = "::ffff:127.0.0.1";
+  FakeJob job(options);
+  for (const absl::Status& status : CreateAll(job, [](int) { return CommunicatorOptions(); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST(CreateTest, AtTheInterfaceThatTheEnvironmentNames) {
+  setenv("MUSTER_INTERFACE", "nothing0", 1);
+  FakeJob job(2);
+  const auto refused = CreateAll(job, [](int) { return CommunicatorOptions(); });
+  EXPECT_THAT(Message(refused[0]), HasSubstr("MUSTER_INTERFACE is 'nothing0'"));
+  for (const absl::Status& status : CreateAll(job, [](int) { return At("lo"); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  unsetenv("MUSTER_INTERFACE");
+}
+
+TEST(CreateTest, AnUnknownInterfaceIsAnErrorOnEveryRank) {
+  FakeJob job(3);
+  const auto results =
+      CreateAll(job, [](int rank) { return rank == 1 ? At("nothing0") : CommunicatorOptions(); });
+  EXPECT_EQ(results[1].code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(results[1]), AllOf(HasSubstr("CommunicatorOptions::interface is 'nothing0'"),
+                                         HasSubstr("lo 127.0.0.1")));
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(results[rank].code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(
+        Message(results[rank]),
+        AllOf(HasSubstr("rank 1 (node node-1, pid 1001) cannot take part"), HasSubstr("nothing0")));
+  }
+}
+
+TEST(CreateTest, AddressesOfTwoKindsAreNamed) {
+  FakeJob job(2);
+  for (const absl::Status& status :
+       CreateAll(job, [](int rank) { return At(rank == 0 ? "127.0.0.1" : "::1"); })) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(Message(status),
+                AllOf(HasSubstr("rank 0 (node node-0, pid 1000)"), HasSubstr("offers 127.0.0.1"),
+                      HasSubstr("offers ::1"), HasSubstr("MUSTER_INTERFACE")));
+  }
+}
+
+TEST(CreateTest, ABackendThatOneRankDoesNotLink) {
+  FakeJob job(2);
+  const auto results = CreateAll(job, [](int rank) {
+    CommunicatorOptions options;
+    options.backend = rank == 0 ? "warp" : "gloo";
+    return options;
+  });
+  EXPECT_EQ(results[0].code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(results[0]), AllOf(HasSubstr("'warp'"), HasSubstr("gloo")));
+  EXPECT_EQ(results[1].code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(results[1]), AllOf(HasSubstr("rank 0"), HasSubstr("'warp'")));
+}
+
+absl::StatusOr<std::unique_ptr<internal::Backend>> CreateOther(const Group& group,
+                                                               const CommunicatorOptions& options) {
+  const auto cards =
+      internal::ExchangeCards(group, "other", std::string("card"), CallOptions{options.timeout});
+  if (!cards.ok()) return cards.status();
+  return absl::InternalError("not reached");
+}
+
+const bool other_registered =
+    internal::RegisterBackend({"other", -1, [] { return absl::OkStatus(); }, &CreateOther});
+
+TEST(CreateTest, BackendsThatDifferAreNamedWithTheirRanks) {
+  ASSERT_TRUE(other_registered);
+  FakeJob job(4);
+  for (const absl::Status& status : CreateAll(job, [](int rank) {
+         CommunicatorOptions options;
+         options.backend = rank == 2 ? "other" : "gloo";
+         return options;
+       })) {
+    EXPECT_EQ(status, absl::FailedPreconditionError(
+                          "the ranks of the communicator have different backends: ranks 0-1,3 "
+                          "'gloo', rank 2 'other'; name one that all of them link, in "
+                          "CommunicatorOptions::backend or MUSTER_BACKEND"));
+  }
+}
+
+// ---- Ranks that do not come to connect ----
+
+// Takes part in the exchange as `world`'s rank, and never connects: it names endpoints with the
+// highest port, and of two ends that with the higher one connects.
+void ExchangeOnly(const Group& world) {
+  const auto addresses = internal::LocalNetworkAddresses();
+  ASSERT_TRUE(addresses.ok());
+  const auto address = internal::ChooseNetworkAddress(*addresses, "127.0.0.1", "");
+  ASSERT_TRUE(address.ok());
+  internal::Interruptor interruptor;
+  const auto mesh = internal::Mesh::Listen(world, *address, &interruptor);
+  ASSERT_TRUE(mesh.ok()) << mesh.status();
+  internal::GlooCard card = (*mesh)->card();
+  for (std::string& endpoint : card.endpoints) {
+    if (endpoint.empty()) continue;
+    reinterpret_cast<sockaddr_in*>(endpoint.data())->sin_port = htons(65535);
+  }
+  const auto cards = internal::ExchangeCards(world, "gloo", internal::EncodeGlooCard(card),
+                                             CallOptions{absl::Seconds(60)});
+  EXPECT_TRUE(cards.ok()) << cards.status();
+}
+
+TEST(CreateTest, ARankThatDoesNotConnectIsNamedAtTheTimeout) {
+  FakeJob job(3);
+  job.Run([&](int rank, const Group& world) {
+    if (rank == 1) return ExchangeOnly(world);
+    CommunicatorOptions options;
+    options.timeout = absl::Seconds(2);
+    const absl::Status status = Communicator::Create(world, options).status();
+    if (rank != 0) return;
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+    EXPECT_THAT(Message(status), HasSubstr("rank 1 (node node-1, pid 1001)"));
+  });
+}
+
+TEST(CreateTest, ALossEndsConnecting) {
+  FakeJob job(2);
+  job.Run([&](int rank, const Group& world) {
+    if (rank == 0) {
+      EXPECT_EQ(Communicator::Create(world).status(), FakeJob::LossOf(1));
+      return;
+    }
+    ExchangeOnly(world);
+    job.Lose(1);
+  });
+}
+
+TEST(CreateTest, ACancellationEndsConnecting) {
+  FakeJob job(2);
+  Cancellation cancellation;
+  job.Run([&](int rank, const Group& world) {
+    if (rank == 0) {
+      CommunicatorOptions options;
+      options.cancellation = &cancellation;
+      EXPECT_EQ(Communicator::Create(world, options).status().code(), absl::StatusCode::kCancelled);
+      return;
+    }
+    ExchangeOnly(world);
+    cancellation.Cancel();
+  });
+}
+
+// ---- Cards ----
+
+std::vector<internal::GlooCard> TwoCards() {
+  internal::GlooCard card{"alpha/1", "127.0.0.1", "lo", true, false, {"", ""}};
+  return {card, card};
+}
+
+TEST(CardTest, SurvivesItsEncoding) {
+  const internal::GlooCard card{"host", "fd00::7", "eth0",
+                                false,  true,      {"", std::string("\0a", 2)}};
+  const auto decoded = internal::DecodeGlooCard(internal::EncodeGlooCard(card));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->host, "host");
+  EXPECT_EQ(decoded->address, "fd00::7");
+  EXPECT_EQ(decoded->interface, "eth0");
+  EXPECT_FALSE(decoded->loopback);
+  EXPECT_TRUE(decoded->ipv6);
+  EXPECT_EQ(decoded->endpoints, card.endpoints);
+  EXPECT_FALSE(internal::DecodeGlooCard("short").ok());
+}
+
+TEST(CardTest, LoopbackIsRightOnOneHostOnly) {
+  FakeJob job(2);
+  std::vector<internal::GlooCard> cards = TwoCards();
+  EXPECT_TRUE(internal::CheckGlooCards(job.world(0), cards).ok());
+  cards[1].host = "beta/2";
+  const absl::Status status = internal::CheckGlooCards(job.world(0), cards);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("rank 0 (node node-0, pid 1000) on host alpha/1 offers 127.0.0.1"),
+                    HasSubstr("rank 1 (node node-1, pid 1001) is on host beta/2"),
+                    HasSubstr("MUSTER_INTERFACE")));
+}
+
+// ---- What is left ----
+
+int CountEntries(const char* directory) {
+  DIR* const open = opendir(directory);
+  int count = 0;
+  while (readdir(open) != nullptr) ++count;
+  closedir(open);
+  return count;
+}
+
+TEST(CreateTest, LeavesNoThreadsOrSocketsBehind) {
+  FakeJob job(3);
+  const auto once = [&] {
+    for (const absl::Status& status : CreateAll(job, [](int) { return CommunicatorOptions(); })) {
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  };
+  once();  // what libraries keep for good is there now
+  const int descriptors = CountEntries("/proc/self/fd");
+  const int threads = CountEntries("/proc/self/task");
+  for (int round = 0; round < 50; ++round) once();
+  EXPECT_EQ(CountEntries("/proc/self/fd"), descriptors);
+  // The kernel may list a thread for a moment after it was joined.
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (CountEntries("/proc/self/task") > threads && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  EXPECT_EQ(CountEntries("/proc/self/task"), threads);
+}
+
+}  // namespace
+}  // namespace muster

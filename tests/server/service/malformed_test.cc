@@ -1,0 +1,183 @@
+// Requests with one field spoilt: each is refused with INVALID_ARGUMENT that names the field, and
+// leaves nothing behind.
+#include <functional>
+#include <string>
+
+#include "tests/server/service/test_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// One job of one member serves all tests: nothing they send may change its state.
+class MalformedTest : public ::testing::Test {
+ protected:
+  template <typename Request, typename Response>
+  void Expect(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+              const Request& request, const std::string& text) {
+    EXPECT_THAT(member_.Call(method, request),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
+  }
+
+  void TearDown() override { EXPECT_THAT(member_.Barrier(), IsOk()); }
+
+  v1::BarrierRequest Barrier() {
+    v1::BarrierRequest request;
+    *request.mutable_context() = member_.CollectiveContext();
+    return request;
+  }
+
+  v1::AcquireLeaseRequest Acquire() {
+    v1::AcquireLeaseRequest request;
+    *request.mutable_call() = member_.CallContext();
+    *request.mutable_epoch() = member_.epoch();
+    request.set_name("unpack");
+    request.set_scope(v1::LEASE_SCOPE_NODE);
+    return request;
+  }
+
+  v1::CompleteLeaseRequest Complete() {
+    v1::CompleteLeaseRequest request;
+    *request.mutable_call() = member_.CallContext();
+    request.set_name("unpack");
+    request.set_scope(v1::LEASE_SCOPE_NODE);
+    request.mutable_result()->set_token(1);
+    request.mutable_result()->set_value("done");
+    return request;
+  }
+
+  v1::ReportExitRequest Report() {
+    v1::ReportExitRequest request;
+    request.set_job_id("default");
+    request.set_incarnation("never seen here.");
+    request.set_exit_code(0);
+    return request;
+  }
+
+  std::unique_ptr<service::Server> server_ = StartServer();
+  TestJob job_{server_->address(), 1};
+  TestMember& member_ = job_[0];
+};
+
+TEST_F(MalformedTest, Attach) {
+  const auto expect = [&](const std::function<void(v1::AttachRequest*)>& spoil,
+                          const std::string& text) {
+    TestMember stranger(server_->address());
+    v1::AttachRequest request = stranger.AttachRequest();
+    spoil(&request);
+    EXPECT_THAT(stranger.Attach(request),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
+  };
+  expect([](auto* r) { r->clear_member(); }, "AttachRequest.member is missing");
+  expect([](auto* r) { r->clear_job_id(); }, "job_id is empty");
+  expect([](auto* r) { r->mutable_member()->set_incarnation("short"); }, "incarnation has 5 bytes");
+  expect([](auto* r) { r->mutable_member()->clear_node_id(); }, "node_id is empty");
+  expect([](auto* r) { r->mutable_member()->set_node_id("a\nb"); }, "control character");
+  expect([](auto* r) { r->mutable_member()->set_node_id(std::string(257, 'n')); }, "257 bytes");
+}
+
+TEST_F(MalformedTest, CallContext) {
+  v1::JoinRequest join;
+  Expect(&Stub::Join, join, "JoinRequest.context is missing");
+  *join.mutable_context() = member_.CallContext();
+  join.mutable_context()->clear_session();
+  Expect(&Stub::Join, join, "JoinRequest.context.session is missing: call Attach first");
+
+  v1::LeaveRequest leave;
+  Expect(&Stub::Leave, leave, "LeaveRequest.call is missing");
+  *leave.mutable_call() = member_.CallContext();
+  Expect(&Stub::Leave, leave, "LeaveRequest.epoch is missing");
+
+  Expect(&Stub::AbandonLease, v1::AbandonLeaseRequest(), "AbandonLeaseRequest.call is missing");
+}
+
+TEST_F(MalformedTest, WaitTimeout) {
+  v1::BarrierRequest request = Barrier();
+  auto* wait = request.mutable_context()->mutable_call()->mutable_wait_timeout();
+  wait->set_seconds(-1);
+  Expect(&Stub::Barrier, request, "BarrierRequest.context.call.wait_timeout is -1s");
+  wait->set_seconds(0);
+  wait->set_nanos(-1);
+  Expect(&Stub::Barrier, request, "wait_timeout is -1ns");
+  wait->set_seconds(int64_t{1} << 60);
+  Expect(&Stub::Barrier, request, "(10 years)");
+}
+
+TEST_F(MalformedTest, Collectives) {
+  Expect(&Stub::Barrier, v1::BarrierRequest(), "BarrierRequest.context is missing");
+  v1::BarrierRequest barrier = Barrier();
+  barrier.mutable_context()->clear_call();
+  Expect(&Stub::Barrier, barrier, "BarrierRequest.context.call is missing");
+  barrier = Barrier();
+  barrier.mutable_context()->clear_epoch();
+  Expect(&Stub::Barrier, barrier, "BarrierRequest.context.epoch is missing");
+  barrier = Barrier();
+  barrier.mutable_context()->set_label("tab\t");
+  Expect(&Stub::Barrier, barrier, "label has a control character");
+  Expect(&Stub::Gather, v1::GatherRequest(), "GatherRequest.context is missing");
+  Expect(&Stub::AllGather, v1::AllGatherRequest(), "AllGatherRequest.context is missing");
+  v1::BroadcastRequest broadcast;
+  Expect(&Stub::Broadcast, broadcast, "BroadcastRequest.context is missing");
+  *broadcast.mutable_context() = member_.CollectiveContext();
+  broadcast.set_root(1);
+  Expect(&Stub::Broadcast, broadcast, "root 1 is out of range");
+}
+
+TEST_F(MalformedTest, Groups) {
+  v1::BarrierRequest request = Barrier();
+  auto* group = request.mutable_context()->mutable_group();
+  group->set_name("pair");
+  Expect(&Stub::Barrier, request, "a group has a name and ranks");
+  group->add_ranks(0);
+  group->add_ranks(7);
+  Expect(&Stub::Barrier, request, "names rank 7");
+  group->set_ranks(1, 0);
+  Expect(&Stub::Barrier, request, "names rank 0 twice");
+}
+
+TEST_F(MalformedTest, Leases) {
+  v1::AcquireLeaseRequest acquire = Acquire();
+  acquire.clear_scope();
+  Expect(&Stub::AcquireLease, acquire, "AcquireLeaseRequest.scope is 0; expected LEASE_SCOPE_NODE");
+  acquire.set_scope(static_cast<v1::LeaseScope>(9));
+  Expect(&Stub::AcquireLease, acquire, "AcquireLeaseRequest.scope is 9");
+  acquire = Acquire();
+  acquire.clear_name();
+  Expect(&Stub::AcquireLease, acquire, "name is empty");
+  acquire = Acquire();
+  acquire.clear_epoch();
+  Expect(&Stub::AcquireLease, acquire, "AcquireLeaseRequest.epoch is missing");
+
+  v1::CompleteLeaseRequest complete = Complete();
+  complete.clear_result();
+  Expect(&Stub::CompleteLease, complete, "CompleteLeaseRequest.result is missing");
+  complete = Complete();
+  complete.mutable_result()->clear_value();
+  Expect(&Stub::CompleteLease, complete, "CompleteLeaseRequest.result.outcome is missing");
+  complete = Complete();
+  complete.mutable_result()->mutable_error()->set_message("no code");
+  Expect(&Stub::CompleteLease, complete, "CompleteLeaseRequest.result.error.code is 0");
+  complete.mutable_result()->mutable_error()->set_code(17);
+  Expect(&Stub::CompleteLease, complete, "CompleteLeaseRequest.result.error.code is 17");
+
+  v1::AbandonLeaseRequest abandon;
+  *abandon.mutable_call() = member_.CallContext();
+  abandon.set_name("unpack");
+  Expect(&Stub::AbandonLease, abandon, "AbandonLeaseRequest.scope is 0");
+}
+
+TEST_F(MalformedTest, ReportExit) {
+  v1::ReportExitRequest report = Report();
+  report.clear_how();
+  Expect(&Stub::ReportExit, report, "ReportExitRequest.how is missing");
+  report.set_signal(0);
+  Expect(&Stub::ReportExit, report, "ReportExitRequest.signal is 0; expected 1 to 64");
+  report = Report();
+  report.set_incarnation("short");
+  Expect(&Stub::ReportExit, report, "incarnation has 5 bytes");
+  EXPECT_THAT(member_.Call(&Stub::ReportExit, Report()), IsOk());
+}
+
+}  // namespace
+}  // namespace muster::testing
