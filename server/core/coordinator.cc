@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
@@ -122,9 +123,10 @@ void Coordinator::Impl::Respond(WaiterId id, Answer answer) {
 
 absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
   if (job_id.empty() || job_id == options_.job_id) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("this coordinator serves job '", options_.job_id,
-                                          "', not the caller's; check MUSTER_JOB and "
-                                          "MUSTER_COORDINATOR of the caller"));
+  return absl::NotFoundError(
+      absl::StrCat("this coordinator serves job '", options_.job_id, "', not '",
+                   absl::CHexEscape(job_id.substr(0, options_.limits.max_name_bytes)),
+                   "'; check MUSTER_JOB and MUSTER_COORDINATOR of the caller"));
 }
 
 absl::Status Coordinator::Impl::CheckCallContext(const CallContext& call) const {

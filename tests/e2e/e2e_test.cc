@@ -11,6 +11,7 @@
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.grpc.pb.h"
+#include "muster/version.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
 
@@ -175,6 +176,12 @@ TEST(EndToEndTest, WithoutALauncherALossIsKnownAfterTheGrace) {
                       HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
                       HasSubstr("did not come back within 300ms")));
   }
+}
+
+TEST(EndToEndTest, DaemonAndSdkAreOneRelease) {
+  auto version = Process::Start({MusterdPath(), "--version"});
+  EXPECT_EQ(version->Wait(), (Exit{false, 0}));
+  EXPECT_THAT(version->Output(), HasSubstr(MUSTER_VERSION));
 }
 
 // ---- Joining that goes wrong ----

@@ -3,7 +3,8 @@
 // Each seed makes a job of 2 to 4 processes that all run one random program of collectives and
 // leases. A schedule then interleaves their calls with time-outs, cancels, connections that break
 // and heal, late and repeated messages, deaths and leaving. After every step:
-//   1. no collective completes without every rank of its group parked in it; withdrawn arrivals do not count;
+//   1. no collective completes without every rank of its group parked in it; withdrawn arrivals do
+//   not count;
 //   2. all ranks get the same result of a collective, and it is made of what was sent;
 //   3. no call is answered twice or after it was cancelled (Harness), and none is forgotten;
 //   4. a lease has at most one holder, and its result is the one that was published;

@@ -149,7 +149,9 @@ TEST(SessionsTest, AttachChecksItsArguments) {
     spoil(request);
     return h.EndOf(h.Attach(request)).value_or(absl::OkStatus());
   };
-  EXPECT_EQ(refuse([](auto& r) { r.job_id = "other"; }).code(), absl::StatusCode::kNotFound);
+  const absl::Status job = refuse([](auto& r) { r.job_id = "other"; });
+  EXPECT_EQ(job.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(job.message()), HasSubstr("serves job 'train', not 'other'"));
   EXPECT_EQ(refuse([](auto& r) { r.job_id = ""; }).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refuse([](auto& r) { r.member.incarnation = "short"; }).code(),
             absl::StatusCode::kInvalidArgument);
