@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "muster/version.h"
 
 namespace muster::cli {
@@ -153,9 +155,10 @@ Command ParseCommandLine(int argc, char** argv) {
     app.parse(Reversed({all.begin(), dashes}));
   } catch (const CLI::Success& help) {
     return Exit{app.exit(help)};
-  } catch (const CLI::ExtrasError& error) {
+  } catch (const CLI::ExtrasError&) {
     const char* hint = app.got_subcommand("run") ? "; the program comes after --" : "";
-    return refuse(std::string(error.what()) + hint);
+    return refuse(absl::StrCat(
+        "unknown flag or argument: ", absl::StrJoin(app.remaining(/*recurse=*/true), " "), hint));
   } catch (const CLI::ParseError& error) {
     return refuse(error.what());
   }

@@ -190,6 +190,12 @@ class Coordinator::Impl {
   void MarkLeft(Member* member);
   absl::Status LeaveTimeout(const Waiter& waiter) const;
 
+  // ---- status.cc ----
+  std::string FormingWords() const;
+  MemberStatus StatusOf(const Member& member, Time now) const;
+  LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
+  std::vector<PendingCollective> PendingCollectives(Time now) const;
+
   const Options options_;
   Time now_;
   Effects effects_;

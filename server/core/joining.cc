@@ -1,6 +1,7 @@
 // Join: places, contention for them, and the formation of the epoch.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -248,9 +249,11 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   }
   epoch_ = std::move(epoch);
   state_ = JobState::kRunning;
+  std::set<std::string> nodes;
+  for (const Member* member : chosen) nodes.insert(member->identity.node_id);
   Log(Severity::kInfo,
       absl::StrCat("epoch ", epoch_->id.number, " formed: ", chosen.size(), " members on ",
-                   epoch_->roster->back().node_rank + 1, " or more nodes"));
+                   nodes.size(), nodes.size() == 1 ? " node" : " nodes"));
   for (Member* member : epoch_->members) {
     const WaiterId waiter = member->join_waiter;
     StopJoining(member);

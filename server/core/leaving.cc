@@ -20,8 +20,8 @@ absl::Status Coordinator::Impl::Leave(WaiterId id, const LeaveRequest& request) 
     return absl::AbortedError(absl::StrCat("epoch ", request.epoch.number,
                                            " is not the current one, ", epoch_->id.number));
   }
-  if (!member->left && !epoch_->broken.ok())
-    MarkLeft(member);  // it needs nothing of a broken epoch
+  // It needs nothing of a broken epoch.
+  if (!member->left && !epoch_->broken.ok()) MarkLeft(member);
   if (member->left) {
     Respond(id);
     return absl::OkStatus();

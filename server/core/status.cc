@@ -56,64 +56,73 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
+std::string Coordinator::Impl::FormingWords() const {
+  const std::string size = WorldSize() == 0 ? "?" : absl::StrCat(WorldSize());
+  return absl::StrCat(candidates_.size(), " of ", size, " members have joined");
+}
+
+MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
+  MemberStatus status{
+      member.identity,       member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
+      now - member.last_call};
+  if (member.rank) {
+    const RosterEntry& place = (*epoch_->roster)[*member.rank];
+    status.local_rank = place.local_rank;
+    status.node_rank = place.node_rank;
+  }
+  if (!member.parked.empty()) {
+    const Waiter& waiter = waiters_.at(*member.parked.begin());
+    status.waiting_in = WaitWords(waiter);
+    status.waiting_for = now - waiter.since;
+  }
+  return status;
+}
+
+LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease,
+                                        Time now) const {
+  LeaseStatus status{key.name,
+                     key.scope,
+                     key.node_id,
+                     {},
+                     {},
+                     0,
+                     lease.result.has_value(),
+                     static_cast<uint32_t>(lease.queue.size()),
+                     {}};
+  if (lease.result) status.token = lease.result->token;
+  if (lease.holder) {
+    const Member& holder = *members_.at(lease.holder->request.member);
+    status.holder = holder.identity;
+    status.holder_rank = holder.rank;
+    status.token = lease.holder->token;
+    status.held_for = now - lease.holder->since;
+  }
+  return status;
+}
+
+std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) const {
+  std::vector<PendingCollective> pending;
+  if (!epoch_) return pending;
+  for (const auto& [key, group] : epoch_->groups) {
+    if (!group->pending()) continue;
+    pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
+                       group->Arrived(), group->Missing(), now - group->first_arrival()});
+  }
+  return pending;
+}
+
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
   status.state = state_;
-  status.reason =
-      state_ == JobState::kForming
-          ? absl::StrCat(candidates_.size(), " of ",
-                         WorldSize() == 0 ? "?" : absl::StrCat(WorldSize()), " members have joined")
-          : reason_;
+  status.reason = state_ == JobState::kForming ? FormingWords() : reason_;
   status.world_size = WorldSize();
   if (epoch_) status.epoch = epoch_->id;
   for (const Member* member : InOrder(epoch_.get(), members_)) {
-    MemberStatus entry{member->identity,
-                       member->rank,
-                       0,
-                       0,
-                       StateOf(*member),
-                       member->last_collective,
-                       "",
-                       {},
-                       now - member->last_call};
-    if (member->rank) {
-      const RosterEntry& place = (*epoch_->roster)[*member->rank];
-      entry.local_rank = place.local_rank;
-      entry.node_rank = place.node_rank;
-    }
-    if (!member->parked.empty()) {
-      const Waiter& waiter = waiters_.at(*member->parked.begin());
-      entry.waiting_in = WaitWords(waiter);
-      entry.waiting_for = now - waiter.since;
-    }
-    status.members.push_back(std::move(entry));
+    status.members.push_back(StatusOf(*member, now));
   }
-  if (epoch_) {
-    for (const auto& [key, group] : epoch_->groups) {
-      if (!group->pending()) continue;
-      status.pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
-                                group->Arrived(), group->Missing(), now - group->first_arrival()});
-    }
-  }
+  status.pending = PendingCollectives(now);
   for (const auto& [key, lease] : leases_.all()) {
-    LeaseStatus entry{key.name,
-                      key.scope,
-                      key.node_id,
-                      {},
-                      {},
-                      0,
-                      lease.result.has_value(),
-                      static_cast<uint32_t>(lease.queue.size()),
-                      {}};
-    if (lease.result) entry.token = lease.result->token;
-    if (lease.holder) {
-      const Member& holder = *members_.at(lease.holder->request.member);
-      entry.holder = holder.identity;
-      entry.holder_rank = holder.rank;
-      entry.token = lease.holder->token;
-      entry.held_for = now - lease.holder->since;
-    }
-    status.leases.push_back(std::move(entry));
+    status.leases.push_back(StatusOf(key, lease, now));
   }
   status.recent_failures.assign(failures_.begin(), failures_.end());
   return status;

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "server/core/options.h"
@@ -170,6 +171,8 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
     app.parse(argc, argv);
   } catch (const CLI::ConversionError& e) {
     return Explain(absl::StrCat(e.what(), "; expected true or false"));  // only switches convert
+  } catch (const CLI::ExtrasError&) {
+    return Explain(absl::StrCat("unknown flag or argument: ", absl::StrJoin(app.remaining(), " ")));
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     return asked ? app.exit(e) : Explain(e.what());

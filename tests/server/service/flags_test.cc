@@ -41,7 +41,8 @@ TEST(FlagsTest, VersionIsOneLine) {
 TEST(FlagsTest, UnknownFlagsAndStrayArgumentsAreNamed) {
   EXPECT_THAT(RunMusterd({"--world-sise=3"}, kBadUsage),
               AllOf(HasSubstr("--world-sise"), HasSubstr("musterd --help")));
-  EXPECT_THAT(RunMusterd({"stray"}, kBadUsage), HasSubstr("stray"));
+  EXPECT_THAT(RunMusterd({"--wrold-size", "4", "stray"}, kBadUsage),
+              HasSubstr("unknown flag or argument: --wrold-size 4 stray"));
   EXPECT_THAT(RunMusterd({"--job"}, kBadUsage), HasSubstr("--job"));
 }
 
