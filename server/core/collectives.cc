@@ -1,7 +1,6 @@
 // Barrier, Broadcast, Gather and AllGather: what the epoch adds to its groups.
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,21 +31,23 @@ absl::Status Coordinator::Impl::CheckGroup(const CollectiveRequest& request,
   if (request.group.empty()) return absl::OkStatus();
   const uint32_t max = options_.limits.max_name_bytes;
   if (absl::Status s = ValidateName("group name", request.group, max); !s.ok()) return s;
-  const std::string words = absl::StrCat("group '", request.group, "'");
-  std::set<uint32_t> seen;
+  const auto refuse = [&](const auto&... text) {
+    return absl::InvalidArgumentError(absl::StrCat(text...));
+  };
+  std::vector<bool> seen(size);
   for (uint32_t rank : request.ranks) {
     if (rank >= size) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(words, " names rank ", rank, "; the job's ranks are 0-", size - 1));
+      return refuse("group '", request.group, "' names rank ", rank, "; the job's ranks are 0-",
+                    size - 1);
     }
-    if (!seen.insert(rank).second) {
-      return absl::InvalidArgumentError(absl::StrCat(words, " names rank ", rank, " twice"));
-    }
+    if (seen[rank]) return refuse("group '", request.group, "' names rank ", rank, " twice");
+    seen[rank] = true;
   }
-  if (seen.count(caller_rank) > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("rank ", caller_rank, " is not in ", words, " (",
-                   Ranks(std::vector<uint32_t>(seen.begin(), seen.end())), ") and cannot call it"));
+  if (seen[caller_rank]) return absl::OkStatus();
+  std::vector<uint32_t> sorted = request.ranks;
+  std::sort(sorted.begin(), sorted.end());
+  return refuse("rank ", caller_rank, " is not in group '", request.group, "' (", Ranks(sorted),
+                ") and cannot call it");
 }
 
 absl::Status Coordinator::Impl::CheckCollective(const CollectiveRequest& request) const {
@@ -99,6 +100,7 @@ absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const CollectiveRe
 
 absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& group,
                                                      const std::string& op) const {
+  if (epoch_->leavers == 0) return absl::OkStatus();  // every arrival asks
   std::vector<uint32_t> leaving;
   for (uint32_t rank : group.ranks()) {
     if (epoch_->members[rank]->leaving) leaving.push_back(rank);

@@ -71,6 +71,7 @@ struct Epoch {
   EpochId id;
   std::shared_ptr<const Roster> roster;
   std::vector<Member*> members;  // by rank
+  size_t leavers = 0;            // members that have called Leave
   std::map<std::pair<std::string, std::vector<uint32_t>>, std::unique_ptr<CollectiveGroup>> groups;
   absl::Status broken;  // once a member is lost: what every call of the epoch ends with
 };

@@ -27,6 +27,8 @@ class Deadlines {
     times_.erase(it);
   }
 
+  bool empty() const { return times_.empty(); }
+
   bool Has(const Key& key) const { return times_.count(key) > 0; }
 
   Time Next() const { return order_.empty() ? absl::InfiniteFuture() : order_.begin()->first; }

@@ -198,6 +198,7 @@ void Coordinator::Impl::StopJoining(Member* member) {
 // all.
 void Coordinator::Impl::ResolveContenders() {
   for (const auto& [arrival, member] : candidates_) {
+    if (contenders_.empty()) break;  // as always in a large job that starts well
     if (!contenders_.Has(member->identity.incarnation)) continue;
     if (FindConflict(*member, *member->wish)) continue;
     contenders_.Clear(member->identity.incarnation);

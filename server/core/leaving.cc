@@ -34,6 +34,7 @@ absl::Status Coordinator::Impl::Leave(WaiterId id, const LeaveRequest& request) 
   member->leave_waiter = id;
   if (!member->leaving) {
     member->leaving = true;
+    ++epoch_->leavers;
     Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
     ReleaseForLeaving(member);
   }

@@ -115,20 +115,23 @@ TEST(JoiningTest, ARankAskedForTwiceIsRefusedAfterAGraceAndBothAreNamed) {
 
 TEST(JoiningTest, ANewerProcessTakesThePlaceOfADeadOne) {
   Harness h(2);
-  Process dead = h.Attached(), other = h.Attached(), newer = h.Attached();
+  Process dead = h.Attached(), newer = h.Attached(), other = h.Attached();
   const WaiterId old_join = h.Join(dead, Wish(0, 0));
-  h.Join(other, Wish(0, 1));
-  // The epoch forms as soon as both are there, so the dead one must die before the other joins.
-  EXPECT_FALSE(h.Parked(old_join));
-  Harness g(2);
-  Process d = g.Attached(), n = g.Attached(), o = g.Attached();
-  const WaiterId dj = g.Join(d, Wish(0, 0));
-  g.CloseStream(d);
-  const WaiterId nj = g.Join(n, Wish(0, 0)), oj = g.Join(o, Wish(0, 1));
-  EXPECT_EQ(g.StatusOf(dj).code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(g.StatusOf(dj).message()), HasSubstr("replaced by a newer process"));
-  EXPECT_EQ(JoinedAs(g, nj).rank, 0u);
-  EXPECT_EQ(JoinedAs(g, oj).rank, 1u);
+  h.CloseStream(dead);
+  const WaiterId new_join = h.Join(newer, Wish(0, 0)), other_join = h.Join(other, Wish(0, 1));
+  EXPECT_EQ(h.StatusOf(old_join).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(h.StatusOf(old_join).message()),
+              HasSubstr("replaced by a newer process"));
+  EXPECT_EQ(JoinedAs(h, new_join).rank, 0u);
+  EXPECT_EQ(JoinedAs(h, other_join).rank, 1u);
+}
+
+TEST(JoiningTest, TheEpochOfRequestedRanksFormsWhenAllAreTaken) {
+  Harness h(2);
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId join = h.Join(a, Wish(0, 0));
+  h.Join(b, Wish(0, 1));
+  EXPECT_FALSE(h.Parked(join));
 }
 
 TEST(JoiningTest, AContenderGetsThePlaceWhenItsHolderDies) {
