@@ -30,7 +30,22 @@ enum class ReduceOp {
   kAverage,
 };
 
-enum class DataType { kFloat32, kFloat64, kInt32, kInt64, kUint8 };
+// What a backend cannot do is refused with UNIMPLEMENTED, naming those that it can: Gloo has no
+// arithmetic on the 8-bit floats, NCCL has them from 2.24 on.
+enum class DataType {
+  kFloat32,
+  kFloat64,
+  kInt32,
+  kInt64,
+  kUint8,
+  kInt8,
+  kUint32,
+  kUint64,
+  kFloat16,      // IEEE half precision
+  kBfloat16,     // the upper half of a float32
+  kFloat8E4m3,   // OCP 8-bit floats
+  kFloat8E5m2,
+};
 
 struct CommunicatorOptions {
   // "gloo", or another backend that the program links. Empty: MUSTER_BACKEND, else the best one
@@ -68,7 +83,9 @@ class Backend;
 // After any of the last four peers may have seen a part of the data, so the communicator is
 // finished: later calls return the same error again. Create a new one, unless the job is broken.
 //
-// T is one of float, double, int32_t, int64_t, uint8_t. Counts are in elements.
+// T is one of float, double, [u]int32_t, [u]int64_t, [u]int8_t. Counts are in elements. Data may be in
+// this process's memory; with NCCL it may also be in its GPU's (a span of device pointers), which
+// saves the copies. Streams and half precision: muster/nccl.h.
 class Communicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
@@ -104,6 +121,12 @@ class Communicator {
   template <class T>
   absl::Status AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {});
+
+  // Many buffers (the gradients of a model, say), each reduced in place as by AllReduce, in one
+  // launch where the backend can. All ranks pass the same number of buffers, of the same sizes.
+  template <class T>
+  absl::Status AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers,
+                                  ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
 
   // data = the root's data, on every rank.
   template <class T>

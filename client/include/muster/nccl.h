@@ -1,0 +1,156 @@
+#ifndef MUSTER_NCCL_H_
+#define MUSTER_NCCL_H_
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "muster/call_options.h"
+#include "muster/communicator.h"
+#include "muster/group.h"
+#include "muster/job.h"
+
+// NCCL on a caller's own CUDA streams. This is the only header of Muster that shows types of CUDA
+// and NCCL. Programs that are content with blocking calls use muster/communicator.h, which runs on
+// NCCL too where //client/nccl is linked.
+//
+//   auto job = muster::Job::Join(muster::JobOptions::FromEnvironment());
+//   auto comm = muster::NcclCommunicator::Create(**job);
+//   (*comm)->AllReduce(gradients, gradients, count, muster::DataType::kFloat32,
+//                      muster::ReduceOp::kAverage, stream);    // enqueues, as NCCL does
+//   absl::Status status = (*comm)->Wait(stream);               // names a lost rank; never hangs
+namespace muster {
+
+struct NcclOptions {
+  // The CUDA device, as this process numbers them (CUDA_VISIBLE_DEVICES is respected). Unset: the
+  // only visible one, else the one at this process's local rank.
+  std::optional<int> device;
+
+  // Two ranks of the group may use one GPU, told apart by its UUID. NCCL itself refuses that too,
+  // unless each process has an NCCL_HOSTID of its own. For tests.
+  bool allow_shared_gpu = false;
+
+  // Default time-out of Create(), Split(), Shrink() and Wait(). Unset: the job's.
+  std::optional<absl::Duration> timeout;
+
+  // Ends Create() with CANCELLED when cancelled. Not owned.
+  Cancellation* cancellation = nullptr;
+};
+
+// A buffer in device memory.
+struct DeviceBuffer {
+  const void* in = nullptr;
+  void* out = nullptr;  // == in: in place
+  size_t count = 0;     // elements
+  DataType type = DataType::kFloat32;
+};
+
+namespace internal {
+class NcclHandle;
+}  // namespace internal
+
+// An NCCL communicator over a group, bootstrapped by the job.
+//
+// Operations enqueue work on a stream and return at once, as NCCL's own do; the device's work is
+// done when Wait() says so. All pointers are device pointers (or memory that the device can reach)
+// of device(). All ranks enqueue the same operations in the same order. Counts are in elements.
+//
+// When a member of the job is lost, every communicator of this process is stopped before any is
+// freed, waits end, and every later call returns the error that names the lost rank. The same holds
+// for one communicator when NCCL reports an error, or a Wait() ends by its time-out or its
+// cancellation. A stopped communicator stays so: create a new one.
+//
+// Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
+// those of Communicator; the text names rank, node and device, and NCCL's own last error.
+class NcclCommunicator {
+ public:
+  // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until NCCL
+  // is initialized on every rank. The job must outlive the communicator. Makes the device current
+  // on the calling thread, as cudaSetDevice does. Errors: those of Group, and
+  //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set;
+  //                        different NCCL versions; or a rank that could not initialize NCCL, and
+  //                        why;
+  //   INVALID_ARGUMENT     there is no such device.
+  static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Group& group,
+                                                                  const NcclOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Job& job,
+                                                                  const NcclOptions& options = {}) {
+    return Create(job.world(), options);
+  }
+
+  // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
+  // enqueued on a healthy one is waited for, up to the time-out.
+  ~NcclCommunicator();
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  int rank() const;
+  int size() const;
+  int device() const;
+
+  // OK, or the error that stopped this communicator.
+  absl::Status health() const;
+
+  // The shapes and in-place rules are NCCL's; for AllGather `count` is that of `in`, for
+  // ReduceScatter that of `out`. ReduceOp::kAverage is NCCL's ncclAvg.
+  absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                         cudaStream_t stream);
+  absl::Status Broadcast(const void* in, void* out, size_t count, DataType type, int root,
+                         cudaStream_t stream);
+  absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, int root,
+                      cudaStream_t stream);
+  absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
+                         cudaStream_t stream);
+  absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                             cudaStream_t stream);
+  absl::Status Send(const void* data, size_t count, DataType type, int peer, cudaStream_t stream);
+  absl::Status Recv(void* data, size_t count, DataType type, int peer, cudaStream_t stream);
+
+  // Many buffers (the gradients of a model, say) as one launch.
+  absl::Status AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op, cudaStream_t stream);
+
+  // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
+  // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the
+  // callback's error, else the group's. An error inside the group stops the communicator.
+  absl::Status Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls);
+
+  // Blocks until all work enqueued on `stream` is done. Polls the stream, NCCL's asynchronous error
+  // and the job's health, and never sits in cudaStreamSynchronize: where a peer dies this returns
+  // the error that names it. DEADLINE_EXCEEDED and CANCELLED stop the communicator.
+  absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
+
+  // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is to
+  // be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part passes the
+  // same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create(). Blocks.
+  absl::StatusOr<std::unique_ptr<NcclCommunicator>> Split(const std::optional<Group>& part,
+                                                          const CallOptions& options = {});
+
+  // A communicator of the ranks of `remaining`, members of this one, which all call it; the others
+  // do not. After a loss `remaining` is a group of the epoch that the survivors formed. Blocks. Needs
+  // NCCL 2.27, and 2.28 after a loss; else UNIMPLEMENTED: use Create().
+  absl::StatusOr<std::unique_ptr<NcclCommunicator>> Shrink(const Group& remaining,
+                                                           const CallOptions& options = {});
+
+  // For NCCL calls that have no wrapper here. Owned by this object; not valid once health() is not
+  // OK. Make no NCCL call on it while another thread is inside this object.
+  ncclComm_t handle() const;
+
+  // Not for programs.
+  explicit NcclCommunicator(std::shared_ptr<internal::NcclHandle> handle);
+
+ private:
+  std::shared_ptr<internal::NcclHandle> handle_;
+};
+
+}  // namespace muster
+
+#endif  // MUSTER_NCCL_H_
