@@ -29,8 +29,10 @@ def _environment(ctx, names):
 def _own_roots(ctx):
     if ctx.os.environ.get("MUSTER_CUDA_HOME"):
         return [ctx.os.environ["MUSTER_CUDA_HOME"]]
-    home = ctx.os.environ.get("HOME")
-    return [home + "/.local/share/muster/cuda"] if home else []
+    data = ctx.os.environ.get("XDG_DATA_HOME")
+    if not data and ctx.os.environ.get("HOME"):
+        data = ctx.os.environ["HOME"] + "/.local/share"
+    return [data + "/muster/cuda"] if data else []
 
 # The first root that has the header and the library, as a struct; None if there is none.
 def _find(ctx, roots, header, library):
@@ -108,7 +110,7 @@ def _cuda_repository_impl(ctx):
 
 cuda_repository = repository_rule(
     implementation = _cuda_repository_impl,
-    environ = ["CUDA_PATH", "NCCL_PATH", "NCCL_HOME", "MUSTER_CUDA_HOME", "HOME"],
+    environ = ["CUDA_PATH", "NCCL_PATH", "NCCL_HOME", "MUSTER_CUDA_HOME", "XDG_DATA_HOME", "HOME"],
     local = True,
     doc = "Looks in CUDA_PATH (NCCL_PATH or NCCL_HOME first, for NCCL), then in /usr/local/cuda, " +
           "where tools/install-deps --cuda puts things, and /usr.",

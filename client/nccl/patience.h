@@ -22,6 +22,7 @@ class Patience {
   // The same, but ending earlier by `reserve`.
   Patience Without(absl::Duration reserve) const {
     Patience shorter = *this;
+    shorter.timeout_ -= reserve;
     shorter.deadline_ -= absl::ToChronoNanoseconds(reserve);
     return shorter;
   }
@@ -44,7 +45,7 @@ class Patience {
   SteadyTime deadline() const { return deadline_; }
 
  private:
-  absl::Duration timeout_;  // as the caller gave it, for messages
+  absl::Duration timeout_;  // for messages
   SteadyTime deadline_;
   Cancellation* cancellation_;
 };

@@ -17,10 +17,17 @@ absl::Status Expired(const NcclHandle& handle, absl::string_view what, const Pat
       "; all ranks must make the same calls in the same order with the same sizes"));
 }
 
+// cudaStreamQuery(), which leaves "not ready" behind as the last error of CUDA.
+cudaError_t Query(cudaStream_t stream) {
+  const cudaError_t state = cudaStreamQuery(stream);
+  if (state == cudaErrorNotReady) cudaGetLastError();
+  return state;
+}
+
 // The first error of stream, communicator and patience; OK with *done once the stream is empty.
 absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
                   const Patience& patience, bool* done) {
-  const cudaError_t state = cudaStreamQuery(stream);
+  const cudaError_t state = Query(stream);
   if (state != cudaSuccess && state != cudaErrorNotReady) {
     return CudaStatus(handle.Title(what), state);
   }
@@ -35,7 +42,7 @@ absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view wha
 // The kernels of a stopped communicator are told to end; they have when their stream says so.
 void Drain(cudaStream_t stream) {
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
-  for (Pace pace; cudaStreamQuery(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
+  for (Pace pace; Query(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
     pace.Pause();
   }
 }
