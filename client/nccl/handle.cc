@@ -337,15 +337,22 @@ void NcclHandle::Free(SteadyTime deadline) {
   Stopper::Get().Remove(this);
 }
 
-// After ncclCommFinalize or ncclCommRevoke has completed, ncclCommDestroy waits for no peer
-// (src/init.cc: commReclaim skips commDestroySync). ncclCommAbort has freed already.
+// After ncclCommFinalize or ncclCommRevoke has completed, neither of these waits for a peer
+// (src/init.cc: commReclaim skips commDestroySync). ncclCommDestroy refuses a communicator whose
+// connections have failed, an error that ncclCommRevoke leaves in place.
 void NcclHandle::Destroy() {
-  const ncclComm_t comm = Take();
-  if (comm == nullptr) return;
+  ncclResult_t state = ncclSuccess;
+  ncclComm_t comm = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (comm_ == nullptr) return;  // ncclCommAbort has freed it
+    state = AsyncResult();
+    comm = std::exchange(comm_, nullptr);
+  }
   const ScopedDevice current(device_.index);
-  const ncclResult_t result = ncclCommDestroy(comm);
+  const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
   if (result != ncclSuccess) {
-    Log(LogLevel::kWarning, NcclStatus(Title("destroying the communicator"), result).ToString());
+    Log(LogLevel::kWarning, NcclStatus(Title("freeing the communicator"), result).ToString());
   }
 }
 
