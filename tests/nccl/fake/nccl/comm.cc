@@ -106,8 +106,19 @@ std::vector<ncclComm_t> LiveComms() {
   return live;
 }
 
-ncclResult_t EnsureReady(ncclComm_t comm) {
+ncclResult_t StateOf(ncclComm_t comm) {
+  const bool loses = comm->proxy_error == ncclSuccess && HasFault("peer-error") &&
+                     comm->mesh != nullptr && comm->mesh->PeerLost();
+  if (loses) {
+    Warn("NET/Socket : remote peer closed the connection");
+    comm->proxy_error = ncclRemoteError;
+  }
   const ncclResult_t state = comm->state;
+  return state == ncclSuccess ? comm->proxy_error.load() : state;
+}
+
+ncclResult_t EnsureReady(ncclComm_t comm) {
+  const ncclResult_t state = StateOf(comm);
   if (state != ncclInProgress) return state;
   return Refuse(ncclInvalidArgument,
                 "Attempt to use communicator before the previous operation returned ncclSuccess");
@@ -151,14 +162,7 @@ extern "C" {
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   const fake_nccl::Call call(comm, __func__);
-  ncclResult_t state = comm->state;
-  const bool reports = state == ncclSuccess && fake_nccl::HasFault("peer-error") &&
-                       comm->mesh != nullptr && comm->mesh->PeerLost();
-  if (reports) {
-    fake_nccl::Warn("NET/Socket : remote peer closed the connection");
-    comm->state = state = ncclRemoteError;
-  }
-  *error = state;
+  *error = fake_nccl::StateOf(comm);
   return ncclSuccess;
 }
 

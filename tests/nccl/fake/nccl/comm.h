@@ -23,7 +23,8 @@ struct ncclComm {
   bool blocking = true;
   uint64_t hash = 0;  // the same on all ranks
 
-  std::atomic<ncclResult_t> state{ncclInProgress};  // what ncclCommGetAsyncError says
+  std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
+  std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good
   fake_nccl::AbortFlag abort{false};
   // Of the child that a Split or Shrink of this one is making: who aborts this one means both.
   std::atomic<fake_nccl::AbortFlag*> child_abort{nullptr};
@@ -72,6 +73,10 @@ void Release(ncclComm_t comm);
 void Free(ncclComm_t comm);
 // Of this process; freed ones are not among them.
 std::vector<ncclComm_t> LiveComms();
+
+// What ncclCommGetAsyncError says. As in NCCL, an error of the connections shows once the calls are
+// through, and ncclCommRevoke does not clear it.
+ncclResult_t StateOf(ncclComm_t comm);
 
 // OK, or the error that a call on it gives: its state where that is an error, ncclInvalidArgument
 // while the call before is still in progress.

@@ -134,7 +134,7 @@ ncclResult_t InGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>
   const ncclResult_t ended = End();
   if (result != ncclSuccess) return result;
   const bool settled = ended != ncclSuccess && ended != ncclInProgress;
-  return settled || !known || (*comm)->blocking ? ended : (*comm)->state.load();
+  return settled || !known || (*comm)->blocking ? ended : StateOf(*comm);
 }
 
 }  // namespace fake_nccl

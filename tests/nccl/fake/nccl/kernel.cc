@@ -63,7 +63,7 @@ class Kernel {
     }
     if (Fault("op-error")) {
       Warn("NET/IB : Got completion from peer with status=12 opcode=0 len=0 vendor err 129");
-      comm_->state = ncclRemoteError;
+      comm_->proxy_error = ncclRemoteError;
       AwaitAbort();
     }
     if (Fault("op-hang")) AwaitAbort();

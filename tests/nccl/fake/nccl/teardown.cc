@@ -61,7 +61,7 @@ ncclResult_t BeginFinalize(ncclComm_t comm) {
 
 // NCCL refuses most of these, and keeps everything that the communicator holds.
 void CheckMayBeDestroyed(ncclComm_t comm) {
-  const ncclResult_t state = comm->state;
+  const ncclResult_t state = StateOf(comm);
   if (state != ncclSuccess) {
     fake_cuda::Violation(
         "ncclCommDestroy on a communicator whose state is '%s': only "

@@ -1,0 +1,117 @@
+// Communicators that are made of others.
+
+#include <unistd.h>
+
+#include <optional>
+#include <vector>
+
+#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+// The sum over the communicator's ranks of 1, as a check that it works and has that size.
+absl::Status ExpectWorks(NcclCommunicator& comm, int size) {
+  RETURN_IF_ERROR(Expect(comm.size() == size, absl::StrCat("its size is ", comm.size())));
+  const Stream stream;
+  const DeviceMemory data(DataType::kInt32, {1});
+  RETURN_IF_ERROR(
+      comm.AllReduce(data.get(), data.get(), 1, DataType::kInt32, ReduceOp::kSum, stream.get()));
+  RETURN_IF_ERROR(comm.Wait(stream.get()));
+  return Expect(data.numbers() == std::vector<double>{static_cast<double>(size)}, "its sum");
+}
+
+std::vector<int> AllBut(const Job& job, int excluded) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < job.world_size(); ++rank) {
+    if (rank != excluded) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+// Four ranks: {2, 0}, {1}, and rank 3 in none; then a split of a split.
+absl::Status Splits(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  std::optional<Group> part;
+  if (job.rank() == 0 || job.rank() == 2) part = *job.NewGroup("even", {2, 0});
+  if (job.rank() == 1) part = *job.NewGroup("one", {1});
+  auto split = (*comm)->Split(part);
+  RETURN_IF_ERROR(split.status());
+  RETURN_IF_ERROR(Expect((*split == nullptr) == (job.rank() == 3), "who is in no part"));
+  if (*split != nullptr) {
+    RETURN_IF_ERROR(Expect((*split)->rank() == part->rank(), "the rank in the part"));
+    RETURN_IF_ERROR(ExpectWorks(**split, part->size()));
+  }
+  if (job.rank() % 2 == 0) {
+    auto again = (*split)->Split(*job.NewGroup("even again", {0, 2}));
+    RETURN_IF_ERROR(again.status());
+    RETURN_IF_ERROR(ExpectWorks(**again, 2));
+  }
+  RETURN_IF_ERROR(ExpectWorks(**comm, job.world_size()));
+  return job.Barrier("splits");
+}
+
+absl::Status Shrinks(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  const int excluded = 1;
+  if (job.rank() != excluded) {
+    auto group = job.NewGroup("remaining", AllBut(job, excluded));
+    auto shrunk = (*comm)->Shrink(*group);
+    RETURN_IF_ERROR(shrunk.status());
+    RETURN_IF_ERROR(ExpectWorks(**shrunk, job.world_size() - 1));
+  }
+  return job.Barrier("shrinks");
+}
+
+// The survivors of a loss form a job of their own at a second coordinator, and shrink the
+// communicator of the first one.
+absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  RETURN_IF_ERROR(ExpectWorks(**comm, job.world_size()));
+  RETURN_IF_ERROR(job.Barrier("before the loss"));
+  if (job.rank() == 1) {
+    Say("waits to be killed");
+    return job.AwaitFailure(absl::Minutes(1));
+  }
+  const absl::Status lost = ExpectWorks(**comm, job.world_size());
+  Say(absl::StrCat("lost: ", lost.ToString()));
+  JobOptions options = *JobOptions::FromEnvironment();
+  options.coordinator = arguments.Text("second", "");
+  options.world_size = job.world_size() - 1;
+  options.rank.reset();
+  auto survivors = Job::Join(options);
+  RETURN_IF_ERROR(survivors.status());
+  auto ranks = (*survivors)->AllGather(job.rank());
+  RETURN_IF_ERROR(ranks.status());
+  std::vector<int> order(ranks->size());  // of the old ranks, which NCCL keeps
+  for (size_t i = 0; i < ranks->size(); ++i) {
+    order[std::count_if(ranks->begin(), ranks->end(),
+                        [&](int other) { return other < (*ranks)[i]; })] = static_cast<int>(i);
+  }
+  auto shrunk = (*comm)->Shrink(*(*survivors)->NewGroup("survivors", order));
+  RETURN_IF_ERROR(shrunk.status());
+  RETURN_IF_ERROR(ExpectWorks(**shrunk, job.world_size() - 1));
+  RETURN_IF_ERROR(Expect((*comm)->health() == lost, "the old one keeps its error"));
+  return (*survivors)->Leave();
+}
+
+// A split into one part that the arguments spoil on one rank: wrong=RANK asks for another part,
+// absent=RANK does not call it.
+absl::Status OneSplit(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
+  RETURN_IF_ERROR(comm.status());
+  if (arguments.Int("absent", -1) == job.rank()) return job.AwaitFailure(absl::Minutes(1));
+  const bool wrong = arguments.Int("wrong", -1) == job.rank();
+  auto split = (*comm)->Split(wrong ? *job.NewGroup("alone", {job.rank()}) : job.world());
+  Say(absl::StrCat("split: ", split.status().ToString()));
+  Say(absl::StrCat("parent: ", (*comm)->health().ToString()));
+  return split.status();
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,170 @@
+// What ranks do in a job, or with a library, that misbehaves.
+
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "muster/communicator.h"
+#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr size_t kCount = 1 << 16;
+
+// Cancels after a while, where the arguments say so.
+class Canceller {
+ public:
+  explicit Canceller(const Arguments& arguments) {
+    if (!arguments.Has("cancel")) return;
+    const absl::Duration after = arguments.Seconds("cancel", 0);
+    thread_ = std::thread([this, after] {
+      absl::SleepFor(after);
+      cancellation_.Cancel();
+    });
+  }
+  ~Canceller() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Cancellation* get() { return &cancellation_; }
+
+ private:
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+absl::Status Reduce(NcclCommunicator& comm, const DeviceMemory& data, cudaStream_t stream) {
+  return comm.AllReduce(data.get(), data.get(), kCount, DataType::kFloat32, ReduceOp::kSum, stream);
+}
+
+// Every later call of a communicator that has ended gives the same error again.
+absl::Status ExpectEnded(NcclCommunicator& comm, const DeviceMemory& data, cudaStream_t stream,
+                         const absl::Status& why) {
+  RETURN_IF_ERROR(Expect(comm.health() == why, absl::StrCat("health: ", comm.health().ToString())));
+  const absl::Status called[] = {
+      Reduce(comm, data, stream),
+      comm.Broadcast(data.get(), data.get(), 1, DataType::kInt8, 0, stream),
+      comm.Grouped([](NcclCommunicator&) { return absl::OkStatus(); }),
+      comm.Wait(stream),
+      comm.Split(std::nullopt).status(),
+  };
+  for (const absl::Status& status : called) {
+    RETURN_IF_ERROR(Expect(status == why, absl::StrCat("later call: ", status.ToString())));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CreateOne(Job& job, const Arguments& arguments) {
+  Say(absl::StrCat("rank ", job.rank(), " creates"));
+  if (arguments.Int("absent", -1) == job.rank()) return job.AwaitFailure(absl::Minutes(1));
+  Canceller canceller(arguments);
+  NcclOptions options = OptionsOf(arguments);
+  options.cancellation = canceller.get();
+  auto comm = NcclCommunicator::Create(job, options);
+  if (comm.ok()) {
+    Say(absl::StrCat("created on device ", (*comm)->device()));
+    return job.Barrier("created");
+  }
+  if (arguments.Has("again")) {
+    auto again = NcclCommunicator::Create(job);
+    Say(absl::StrCat("again: ", again.status().ToString()));
+    RETURN_IF_ERROR(job.Barrier("again"));
+  }
+  return comm.status();
+}
+
+// Three communicators of one process, all at work until a member is lost.
+absl::Status ReduceForever(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  auto idle = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(idle.status());
+  auto split = (*comm)->Split(job.world());
+  RETURN_IF_ERROR(split.status());
+  auto host = Communicator::Create(job);
+  RETURN_IF_ERROR(host.status());
+  const Stream stream;
+  const Stream other;
+  const DeviceMemory data(DataType::kFloat32, std::vector<double>(kCount));
+  const DeviceMemory others(DataType::kFloat32, std::vector<double>(kCount));
+  std::vector<float> values(kCount);
+  absl::Status status;
+  for (int i = 0; status.ok(); ++i) {
+    if (i == 3) Say(absl::StrCat("rank ", job.rank(), " is reducing"));
+    status = Reduce(**comm, data, stream.get());
+    if (status.ok()) status = Reduce(**split, others, other.get());
+    if (status.ok()) status = (*comm)->Wait(stream.get());
+    if (status.ok()) status = (*host)->AllReduce(absl::MakeSpan(values));
+  }
+  Say(absl::StrCat("ended: ", status.ToString()));
+  RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
+  RETURN_IF_ERROR(ExpectEnded(**split, others, other.get(), status));
+  const absl::Status lost = job.AwaitFailure(absl::Minutes(1));
+  RETURN_IF_ERROR(ExpectEnded(**idle, data, stream.get(), lost));
+  const absl::Status on_host = (*host)->AllReduce(absl::MakeSpan(values));
+  RETURN_IF_ERROR(Expect(on_host == status, absl::StrCat("Communicator: ", on_host.ToString())));
+  return Expect(lost == status, absl::StrCat("the job says: ", lost.ToString()));
+}
+
+// One reduction, from which rank absent=RANK stays away; then the communicator has ended.
+absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
+  RETURN_IF_ERROR(comm.status());
+  auto healthy = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(healthy.status());
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, std::vector<double>(kCount));
+  absl::Status status = absl::OkStatus();
+  if (arguments.Has("warm")) {
+    status = Reduce(**comm, data, stream.get());
+    if (status.ok()) status = (*comm)->Wait(stream.get());
+  }
+  RETURN_IF_ERROR(status);
+  Canceller canceller(arguments);
+  if (arguments.Int("absent", -1) != job.rank()) {
+    status = Reduce(**comm, data, stream.get());
+    if (status.ok()) {
+      status =
+          (*comm)->Wait(stream.get(), CallOptions{OptionsOf(arguments).timeout, canceller.get()});
+    }
+  }
+  Say(absl::StrCat("ended: ", status.ToString()));
+  if (!status.ok()) {
+    RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
+  }
+  RETURN_IF_ERROR(job.Barrier("after the reduction"));
+  comm->reset();
+  if (arguments.Has("others")) {
+    RETURN_IF_ERROR(Reduce(**healthy, data, stream.get()));
+    RETURN_IF_ERROR((*healthy)->Wait(stream.get()));
+    Say("another communicator goes on");
+  }
+  return job.Barrier("the end");
+}
+
+absl::Status HostReduceOnce(Job& job, const Arguments& arguments) {
+  auto comm = Communicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  Say(absl::StrCat("backend ", (*comm)->backend()));
+  std::vector<float> data(arguments.Int("count", 1));
+  Canceller canceller(arguments);
+  CallOptions options;
+  if (arguments.Has("timeout")) options.timeout = arguments.Seconds("timeout", 0);
+  options.cancellation = canceller.get();
+  absl::Status status;
+  if (arguments.Int("absent", -1) != job.rank()) {
+    status = (*comm)->AllReduce(absl::MakeSpan(data), ReduceOp::kSum, options);
+  }
+  Say(absl::StrCat("ended: ", status.ToString()));
+  if (!status.ok()) {
+    const absl::Status later = (*comm)->Barrier();
+    RETURN_IF_ERROR(Expect(later == status, absl::StrCat("later call: ", later.ToString())));
+  }
+  return job.Barrier("after the reduction");
+}
+
+}  // namespace muster::testing

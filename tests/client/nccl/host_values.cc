@@ -1,0 +1,125 @@
+// Communicator on the NCCL backend: every operation on the host's memory and on the device's.
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "muster/communicator.h"
+#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+template <class T>
+absl::Span<const T> Const(const std::vector<T>& values) {
+  return values;
+}
+
+template <class T>
+absl::Status Collectives(Communicator& comm, size_t count) {
+  const int n = comm.size();
+  const int rank = comm.rank();
+  std::vector<T> data(count, static_cast<T>(rank + 1));
+  RETURN_IF_ERROR(comm.AllReduce(absl::MakeSpan(data)));
+  const std::vector<T> sum(count, static_cast<T>(n * (n + 1) / 2));
+  RETURN_IF_ERROR(Expect(data == sum, "AllReduce in place"));
+  std::vector<T> in(count, static_cast<T>(rank + 1));
+  std::vector<T> out(count);
+  RETURN_IF_ERROR(comm.AllReduce(Const(in), absl::MakeSpan(out)));
+  RETURN_IF_ERROR(Expect(out == sum, "AllReduce"));
+  RETURN_IF_ERROR(comm.Broadcast(absl::MakeSpan(in), n - 1));
+  RETURN_IF_ERROR(Expect(in == std::vector<T>(count, static_cast<T>(n)), "Broadcast"));
+  std::vector<T> reduced(rank == 0 ? count : 0);
+  RETURN_IF_ERROR(comm.Reduce(Const(in), absl::MakeSpan(reduced), ReduceOp::kSum, 0));
+  return Expect(rank != 0 || reduced == std::vector<T>(count, static_cast<T>(n * n)), "Reduce");
+}
+
+template <class T>
+absl::Status Parts(Communicator& comm, size_t count) {
+  const int n = comm.size();
+  const int rank = comm.rank();
+  const std::vector<T> in(count, static_cast<T>(rank));
+  std::vector<T> all(count * n);
+  RETURN_IF_ERROR(comm.AllGather(Const(in), absl::MakeSpan(all)));
+  for (size_t i = 0; i < all.size(); ++i) {
+    RETURN_IF_ERROR(Expect(all[i] == static_cast<T>(i / count), "AllGather"));
+  }
+  std::vector<T> part(count);
+  RETURN_IF_ERROR(comm.ReduceScatter(Const(all), absl::MakeSpan(part)));
+  return Expect(part == std::vector<T>(count, static_cast<T>(n * rank)), "ReduceScatter");
+}
+
+template <class T>
+absl::Status AllOf(Communicator& comm) {
+  for (size_t count : {size_t{1}, size_t{1001}}) {
+    RETURN_IF_ERROR(Collectives<T>(comm, count));
+    RETURN_IF_ERROR(Parts<T>(comm, count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PassOn(Communicator& comm) {
+  const int n = comm.size();
+  const int rank = comm.rank();
+  if (n == 1) return absl::OkStatus();
+  std::vector<int64_t> token(3, rank == 0 ? 7 : 0);
+  if (rank > 0) {
+    RETURN_IF_ERROR(comm.Recv(absl::MakeSpan(token), rank - 1));
+  }
+  if (rank + 1 < n) {
+    RETURN_IF_ERROR(comm.Send(Const(token), rank + 1));
+  }
+  return Expect(token == std::vector<int64_t>(3, 7), "Send and Recv");
+}
+
+absl::Status Coalesced(Communicator& comm) {
+  std::vector<float> first(10, 1);
+  std::vector<float> second(1000, 2);
+  const absl::Span<float> buffers[] = {absl::MakeSpan(first), absl::MakeSpan(second), {}};
+  RETURN_IF_ERROR(comm.AllReduceCoalesced<float>(buffers, ReduceOp::kAverage));
+  return Expect(first == std::vector<float>(10, 1) && second == std::vector<float>(1000, 2),
+                "AllReduceCoalesced");
+}
+
+// Spans of device memory are used as they are.
+absl::Status OnDevice(Communicator& comm) {
+  const DeviceMemory data(DataType::kFloat32, std::vector<double>(100, 1));
+  auto* const pointer = static_cast<float*>(data.get());
+  RETURN_IF_ERROR(comm.AllReduce(absl::MakeSpan(pointer, 100)));
+  return Expect(data.numbers() == std::vector<double>(100, comm.size()), "AllReduce on the device");
+}
+
+// Growing sizes move the buffer that stands in for the host's memory.
+absl::Status Growing(Communicator& comm) {
+  for (size_t count = 1; count < (1 << 18); count *= 8) {
+    std::vector<double> data(count);
+    std::iota(data.begin(), data.end(), 0);
+    RETURN_IF_ERROR(comm.AllReduce(absl::MakeSpan(data), ReduceOp::kMax));
+    RETURN_IF_ERROR(Expect(data.back() == static_cast<double>(count - 1), "a growing AllReduce"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status HostValues(Job& job, const Arguments& arguments) {
+  auto comm = Communicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  RETURN_IF_ERROR(Expect((*comm)->backend() == "nccl", (*comm)->backend()));
+  RETURN_IF_ERROR(AllOf<float>(**comm));
+  RETURN_IF_ERROR(AllOf<double>(**comm));
+  RETURN_IF_ERROR(AllOf<int8_t>(**comm));
+  RETURN_IF_ERROR(AllOf<uint8_t>(**comm));
+  RETURN_IF_ERROR(AllOf<int32_t>(**comm));
+  RETURN_IF_ERROR(AllOf<uint32_t>(**comm));
+  RETURN_IF_ERROR(AllOf<int64_t>(**comm));
+  RETURN_IF_ERROR(AllOf<uint64_t>(**comm));
+  RETURN_IF_ERROR(PassOn(**comm));
+  RETURN_IF_ERROR(Coalesced(**comm));
+  RETURN_IF_ERROR(OnDevice(**comm));
+  RETURN_IF_ERROR(Growing(**comm));
+  return (*comm)->Barrier();
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,48 @@
+// Calls that are refused before NCCL sees them, and leave the communicator as it was.
+
+#include <vector>
+
+#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+absl::Status ExpectCode(const absl::Status& status, absl::StatusCode code) {
+  return Expect(status.code() == code,
+                absl::StrCat("not refused as it should be: ", status.ToString()));
+}
+
+}  // namespace
+
+absl::Status Refusals(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  NcclCommunicator& self = **comm;
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, {1, 2});
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const auto kNoType = static_cast<DataType>(99);
+  const auto kNoOp = static_cast<ReduceOp>(99);
+  void* const p = data.get();
+  cudaStream_t const s = stream.get();
+  RETURN_IF_ERROR(ExpectCode(self.AllReduce(p, p, 2, kNoType, ReduceOp::kSum, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.AllReduce(p, p, 2, DataType::kFloat32, kNoOp, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(
+      self.Reduce(p, p, 2, DataType::kFloat32, ReduceOp::kSum, self.size(), s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.Broadcast(p, p, 2, DataType::kFloat32, -1, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.Send(p, 2, DataType::kFloat32, self.size(), s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.Recv(p, 2, DataType::kFloat32, -1, s), kInvalid));
+  const DeviceBuffer wrong[] = {{p, p, 2, DataType::kFloat32}, {p, p, 2, kNoType}};
+  RETURN_IF_ERROR(ExpectCode(self.AllReduce(wrong, ReduceOp::kSum, s), kInvalid));
+  CallOptions endless;
+  endless.timeout = absl::InfiniteDuration();
+  RETURN_IF_ERROR(ExpectCode(self.Wait(s, endless), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.Split(job.world(), endless).status(), kInvalid));
+  RETURN_IF_ERROR(self.health());
+  RETURN_IF_ERROR(self.AllReduce(p, p, 2, DataType::kFloat32, ReduceOp::kSum, s));
+  RETURN_IF_ERROR(self.Wait(s));
+  return job.Barrier("refusals");
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,79 @@
+// Communicators created and destroyed many times leave nothing behind.
+
+#include <dirent.h>
+
+#include <string>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/scenario.h"
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/fake_nccl.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr absl::Duration kSettle = absl::Seconds(30);
+constexpr absl::Duration kPoll = absl::Milliseconds(5);
+
+int EntriesOf(const char* directory) {
+  DIR* const open = opendir(directory);
+  int entries = 0;
+  while (readdir(open) != nullptr) ++entries;
+  closedir(open);
+  return entries;
+}
+
+// What the process holds by the fakes' count.
+std::string Held() {
+  const fake_cuda::Counters cuda = fake_cuda::Live();
+  const fake_nccl::Counters nccl = fake_nccl::Live();
+  return absl::StrCat("device allocations ", cuda.device_allocations, ", device bytes ",
+                      cuda.device_bytes, ", host allocations ", cuda.host_allocations, ", streams ",
+                      cuda.streams, ", events ", cuda.events, ", communicators ",
+                      nccl.communicators, ", NCCL threads ", nccl.threads, ", NCCL sockets ",
+                      nccl.sockets);
+}
+
+// And by the kernel's. gRPC's pool of threads grows and shrinks by some.
+constexpr int kOfGrpc = 5;
+int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
+
+absl::Status Round(Job& job, const Arguments& arguments) {
+  if (arguments.Has("host")) {
+    auto comm = Communicator::Create(job);
+    RETURN_IF_ERROR(comm.status());
+    std::vector<float> data(10, 1);
+    return (*comm)->AllReduce(absl::MakeSpan(data));
+  }
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, {1, 2, 3});
+  RETURN_IF_ERROR((*comm)->AllReduce(data.get(), data.get(), 3, DataType::kFloat32, ReduceOp::kSum,
+                                     stream.get()));
+  return (*comm)->Wait(stream.get());
+}
+
+}  // namespace
+
+absl::Status Rounds(Job& job, const Arguments& arguments) {
+  RETURN_IF_ERROR(Round(job, arguments));  // what is made once and kept
+  RETURN_IF_ERROR(job.Barrier("the first round"));
+  const absl::Time settled = absl::Now() + kSettle;
+  while (fake_nccl::Live().threads > 0 && absl::Now() < settled) absl::SleepFor(kPoll);
+  const std::string before = Held();
+  const int kept = FilesAndThreads();
+  for (int i = 0; i < arguments.Int("rounds", 100); ++i) {
+    RETURN_IF_ERROR(Round(job, arguments));
+  }
+  RETURN_IF_ERROR(job.Barrier("the last round"));
+  const auto same = [&] { return Held() == before && FilesAndThreads() <= kept + kOfGrpc; };
+  const absl::Time deadline = absl::Now() + kSettle;
+  while (!same() && absl::Now() < deadline) absl::SleepFor(kPoll);
+  return Expect(same(), absl::StrCat("before: ", before, ", files and threads ", kept, "\nafter: ",
+                                     Held(), ", files and threads ", FilesAndThreads()));
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,62 @@
+#ifndef MUSTER_TESTS_CLIENT_NCCL_SCENARIO_H_
+#define MUSTER_TESTS_CLIENT_NCCL_SCENARIO_H_
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "muster/job.h"
+#include "muster/nccl.h"
+
+// What a rank of the tests does: nccl_rank SCENARIO [name=value ...].
+namespace muster::testing {
+
+// The program's name=value arguments.
+class Arguments {
+ public:
+  Arguments(int argc, char** argv);
+
+  bool Has(const std::string& name) const { return values_.count(name) > 0; }
+  std::string Text(const std::string& name, const std::string& otherwise) const;
+  int Int(const std::string& name, int otherwise) const;
+  absl::Duration Seconds(const std::string& name, double otherwise) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+using Scenario = absl::Status (*)(Job& job, const Arguments& arguments);
+
+// Values.
+absl::Status DeviceValues(Job& job, const Arguments& arguments);
+absl::Status HostValues(Job& job, const Arguments& arguments);
+absl::Status Refusals(Job& job, const Arguments& arguments);
+// One communicator made of another.
+absl::Status Splits(Job& job, const Arguments& arguments);
+absl::Status Shrinks(Job& job, const Arguments& arguments);
+absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments);
+absl::Status OneSplit(Job& job, const Arguments& arguments);
+// One communicator, in a job or a library that misbehaves.
+absl::Status CreateOne(Job& job, const Arguments& arguments);
+absl::Status ReduceForever(Job& job, const Arguments& arguments);
+absl::Status ReduceOnce(Job& job, const Arguments& arguments);
+absl::Status HostReduceOnce(Job& job, const Arguments& arguments);
+// Many.
+absl::Status Rounds(Job& job, const Arguments& arguments);
+
+// The options of a communicator that the arguments device, shared and timeout give.
+NcclOptions OptionsOf(const Arguments& arguments);
+
+absl::Status Expect(bool condition, const std::string& what);
+void Say(const std::string& line);
+
+#define RETURN_IF_ERROR(expression) \
+  if (absl::Status status_ = (expression); !status_.ok()) return status_
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_CLIENT_NCCL_SCENARIO_H_

@@ -1,0 +1,57 @@
+// Every operation and type, in real processes.
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/nccl/nccl_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NcclSizes : public ::testing::TestWithParam<int> {};
+
+TEST_P(NcclSizes, EveryOperationAndTypeOnTheDevice) {
+  NcclJob::Start(GetParam(), {"device-values"})->ExpectAll(kDone);
+}
+
+TEST_P(NcclSizes, EveryOperationOnTheHostsMemory) {
+  NcclJob::Start(GetParam(), {"host-values"})->ExpectAll(kDone);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, NcclSizes, ::testing::Values(1, 2, 3, 4));
+
+TEST(NcclValues, WhatIsRefusedLeavesTheCommunicatorAsItWas) {
+  NcclJob::Start(2, {"refusals"})->ExpectAll(kDone);
+}
+
+// As above 128 ranks, with fewer.
+TEST(NcclValues, SeveralIdsMakeOneCommunicator) {
+  for (const char* ranks_per_id : {"1", "2", "3"}) {
+    NcclJob::Start(4, {"device-values"}, {{"MUSTER_NCCL_RANKS_PER_ID", ranks_per_id}})
+        ->ExpectAll(kDone);
+  }
+}
+
+TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kDone); }
+
+TEST(NcclValues, ShrinkingWithoutALossWorks) { NcclJob::Start(3, {"shrinks"})->ExpectAll(kDone); }
+
+TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
+  auto second = TestDaemon::Start();
+  auto job = NcclJob::Start(3, {"shrinks-after-loss", absl::StrCat("second=", second->address())});
+  (*job)[1].WaitForOutput("waits to be killed");
+  (*job)[1].Signal(SIGKILL);
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(job->OutputOf(rank, kDone), HasSubstr("lost: ABORTED: "));
+  }
+}
+
+TEST(NcclValues, ManyRoundsLeaveNothingBehind) {
+  NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kDone);
+  NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kDone);
+}
+
+}  // namespace
+}  // namespace muster::testing
