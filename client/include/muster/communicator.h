@@ -221,6 +221,19 @@ constexpr DataType DataTypeOf<uint8_t>() {
   return DataType::kUint8;
 }
 
+template <>
+constexpr DataType DataTypeOf<int8_t>() {
+  return DataType::kInt8;
+}
+template <>
+constexpr DataType DataTypeOf<uint32_t>() {
+  return DataType::kUint32;
+}
+template <>
+constexpr DataType DataTypeOf<uint64_t>() {
+  return DataType::kUint64;
+}
+
 template <class T>
 absl::Status Communicator::AllReduce(absl::Span<T> data, ReduceOp op, const CallOptions& options) {
   return RawAllReduce(data.data(), data.size(), data.data(), data.size(), DataTypeOf<T>(), op,
