@@ -24,6 +24,8 @@ void WithElementOf(DataType type, F&& set) {
   switch (SizeOf(type)) {
     case sizeof(uint8_t):
       return set(uint8_t());
+    case sizeof(uint16_t):
+      return set(uint16_t());
     case sizeof(uint32_t):
       return set(uint32_t());
     case sizeof(uint64_t):

@@ -5,9 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/exception.h"
+#include "client/gloo/reduction.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/transport.h"
 #include "client/src/cancel_watch.h"
+#include "client/src/data_type.h"
 #include "client/src/peer_names.h"
 #include "client/src/rendezvous.h"
 
@@ -220,6 +222,13 @@ void GlooBackend::Close(const LastWords* words) {
   interruptor_.SetPatrol(nullptr);
   if (words != nullptr) mesh_->farewell().Say(*words);
   mesh_.reset();
+}
+
+absl::Status GlooBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
+  if (!op || ReduceFunctionFor(type, *op) != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("Gloo has no arithmetic on ", NameOf(type),
+                   "; reduce it as float32, or with the backend 'nccl'"));
 }
 
 absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, DataType type,

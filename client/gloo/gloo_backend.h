@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_GLOO_GLOO_BACKEND_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ class GlooBackend final : public Backend {
                                                          const CommunicatorOptions& options);
   ~GlooBackend() override;
 
+  absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const override;
   absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                          const CallOptions& options) override;
   absl::Status Broadcast(void* data, size_t count, DataType type, int root,

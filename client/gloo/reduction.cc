@@ -71,11 +71,11 @@ void Divide(void* data, size_t count, int divisor) {
     values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
 }
 
-// Their own, because more ranks than a uint8 holds are possible.
-template <>
-void Divide<uint8_t>(void* data, size_t count, int divisor) {
-  uint8_t* const values = static_cast<uint8_t*>(data);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint8_t>(values[i] / divisor);
+// More ranks than eight bits hold are possible, so these are divided as ints.
+template <class T>
+void DivideNarrow(void* data, size_t count, int divisor) {
+  T* const values = static_cast<T*>(data);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(values[i] / divisor);
 }
 
 }  // namespace
@@ -92,8 +92,15 @@ ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op) {
       return ForType<int64_t>(op);
     case DataType::kUint8:
       return ForType<uint8_t>(op);
+    case DataType::kInt8:
+      return ForType<int8_t>(op);
+    case DataType::kUint32:
+      return ForType<uint32_t>(op);
+    case DataType::kUint64:
+      return ForType<uint64_t>(op);
+    default:  // floats of 16 and 8 bits
+      return nullptr;
   }
-  return nullptr;
 }
 
 void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks) {
@@ -108,7 +115,15 @@ void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ran
     case DataType::kInt64:
       return Divide<int64_t>(data, count, ranks);
     case DataType::kUint8:
-      return Divide<uint8_t>(data, count, ranks);
+      return DivideNarrow<uint8_t>(data, count, ranks);
+    case DataType::kInt8:
+      return DivideNarrow<int8_t>(data, count, ranks);
+    case DataType::kUint32:
+      return Divide<uint32_t>(data, count, ranks);
+    case DataType::kUint64:
+      return Divide<uint64_t>(data, count, ranks);
+    default:
+      return;
   }
 }
 

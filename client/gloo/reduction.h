@@ -10,7 +10,8 @@ namespace muster::internal {
 // out[i] = a[i] op b[i]. `out` may be `a`, `b`, or disjoint from them.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t count);
 
-// kAverage reduces as kSum; FinishAverage() does the rest.
+// kAverage reduces as kSum; FinishAverage() does the rest. Null for the types that the CPU has no
+// arithmetic for: floats of 16 and 8 bits.
 ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
 
 // Where `op` is kAverage, divides sums over `ranks` ranks, in place.

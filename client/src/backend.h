@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -20,8 +22,16 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
+  // OK, or UNIMPLEMENTED where it cannot move this type, or reduce it where `op` is set.
+  virtual absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const {
+    return absl::OkStatus();
+  }
+
   virtual absl::Status AllReduce(const void* in, void* out, size_t count, DataType type,
                                  ReduceOp op, const CallOptions& options) = 0;
+  // Each in place. Here: one AllReduce after another.
+  virtual absl::Status AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
+                                          ReduceOp op, const CallOptions& options);
   virtual absl::Status Broadcast(void* data, size_t count, DataType type, int root,
                                  const CallOptions& options) = 0;
   virtual absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
@@ -38,6 +48,9 @@ class Backend {
                             const CallOptions& options) = 0;
   virtual absl::Status Barrier(const CallOptions& options) = 0;
 
+  // What it runs on, for the log: "GPU 3 (NVIDIA H100)". Empty where there is nothing to say.
+  virtual std::string device() const { return ""; }
+
   // Ends the call in progress and all later ones with `why`. From any thread; does not block.
   virtual void Abort(const absl::Status& why) = 0;
 };
@@ -51,6 +64,8 @@ struct BackendKind {
   // A collective of the group. `options.timeout` is always set.
   absl::StatusOr<std::unique_ptr<Backend>> (*create)(const Group& group,
                                                      const CommunicatorOptions& options) = nullptr;
+  // Buffers may be in memory that only this backend can reach, so a group of one uses it too.
+  bool device_memory = false;
 };
 
 // Called by a static initializer of each backend's library (alwayslink = True): linking is

@@ -29,9 +29,16 @@ absl::Status FirstError(std::initializer_list<absl::Status> statuses) {
   return absl::OkStatus();
 }
 
-void LogChoice(const Group& group, absl::string_view backend, absl::string_view reason) {
-  Log(LogLevel::kInfo, absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(),
-                                    ": backend ", backend, ": ", reason));
+void LogChoice(const Group& group, absl::string_view backend, absl::string_view device,
+               absl::string_view reason) {
+  Log(LogLevel::kInfo,
+      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": backend ",
+                   backend, device.empty() ? "" : " on ", device, ": ", reason));
+}
+
+// A group of one needs a backend only where its data may be in memory that the CPU cannot reach.
+bool IsSerial(const Group& group, const absl::StatusOr<BackendChoice>& choice) {
+  return group.size() == 1 && !(choice.ok() && choice->kind.device_memory);
 }
 
 // A named backend that is not linked is an error in a group of one too, so that a program does not
@@ -40,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Backend>> CreateSerial(const Group& group,
                                                       const absl::StatusOr<BackendChoice>& choice,
                                                       bool named) {
   if (named && !choice.ok()) return choice.status();
-  LogChoice(group, kSerial, "the group has one rank");
+  LogChoice(group, kSerial, "", "the group has one rank");
   return internal::MakeSerialBackend();
 }
 
@@ -55,8 +62,11 @@ absl::StatusOr<std::unique_ptr<Backend>> CreateLinked(const Group& group,
   if (!choice.ok()) {
     return Decline(group, choice.status(), CallOptions{options.timeout, options.cancellation});
   }
-  LogChoice(group, choice->kind.name, choice->reason);
-  return choice->kind.create(group, options);
+  absl::StatusOr<std::unique_ptr<Backend>> backend = choice->kind.create(group, options);
+  if (backend.ok()) {
+    LogChoice(group, choice->kind.name, (*backend)->device(), choice->reason);
+  }
+  return backend;
 }
 
 }  // namespace
@@ -70,7 +80,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
 
   const absl::StatusOr<BackendChoice> choice =
       internal::ChooseBackend(internal::RegisteredBackends(), options.backend);
-  const bool serial = group.size() == 1;
+  const bool serial = IsSerial(group, choice);
   absl::StatusOr<std::unique_ptr<Backend>> backend =
       serial ? CreateSerial(group, choice, internal::IsBackendNamed(options.backend))
              : CreateLinked(group, choice, resolved);
@@ -136,8 +146,9 @@ absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* o
                                         const CallOptions& options) {
   const ArgumentCheck check("AllReduce", rank(), size());
   const size_t bytes = in_count * SizeOf(type);
-  if (absl::Status status = FirstError({check.SameSize(in_count, out_count), check.Op(op),
-                                        check.Overlap(in, bytes, out, bytes, 0)});
+  if (absl::Status status =
+          FirstError({check.SameSize(in_count, out_count), check.Op(op),
+                      check.Overlap(in, bytes, out, bytes, 0), backend_->CheckSupport(type, op)});
       !status.ok()) {
     return status;
   }
@@ -146,10 +157,26 @@ absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* o
   });
 }
 
+absl::Status Communicator::RawAllReduceCoalesced(absl::Span<const internal::Buffer> buffers,
+                                                 DataType type, ReduceOp op,
+                                                 const CallOptions& options) {
+  const ArgumentCheck check("AllReduceCoalesced", rank(), size());
+  if (absl::Status status = FirstError({check.Op(op), backend_->CheckSupport(type, op)});
+      !status.ok()) {
+    return status;
+  }
+  return Run("AllReduceCoalesced", options, [&](const CallOptions& resolved) {
+    return backend_->AllReduceCoalesced(buffers, type, op, resolved);
+  });
+}
+
 absl::Status Communicator::RawBroadcast(void* data, size_t count, DataType type, int root,
                                         const CallOptions& options) {
   const ArgumentCheck check("Broadcast", rank(), size());
-  if (absl::Status status = check.Root(root); !status.ok()) return status;
+  if (absl::Status status = FirstError({check.Root(root), backend_->CheckSupport(type, {})});
+      !status.ok()) {
+    return status;
+  }
   return Run("Broadcast", options, [&](const CallOptions& resolved) {
     return backend_->Broadcast(data, count, type, root, resolved);
   });
@@ -160,7 +187,8 @@ absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out,
                                      const CallOptions& options) {
   const ArgumentCheck check("Reduce", rank(), size());
   const size_t bytes = in_count * SizeOf(type);
-  absl::Status status = FirstError({check.Root(root), check.Op(op)});
+  absl::Status status =
+      FirstError({check.Root(root), check.Op(op), backend_->CheckSupport(type, op)});
   if (status.ok() && rank() == root) {
     status =
         FirstError({check.SameSize(in_count, out_count), check.Overlap(in, bytes, out, bytes, 0)});
@@ -176,9 +204,9 @@ absl::Status Communicator::RawAllGather(const void* in, size_t in_count, void* o
                                         const CallOptions& options) {
   const ArgumentCheck check("AllGather", rank(), size());
   const size_t part = in_count * SizeOf(type);
-  if (absl::Status status =
-          FirstError({check.Parts("out", out_count, "in", in_count),
-                      check.Overlap(out, part * size(), in, part, part * rank())});
+  if (absl::Status status = FirstError({check.Parts("out", out_count, "in", in_count),
+                                        check.Overlap(out, part * size(), in, part, part * rank()),
+                                        backend_->CheckSupport(type, {})});
       !status.ok()) {
     return status;
   }
@@ -192,9 +220,9 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
                                             const CallOptions& options) {
   const ArgumentCheck check("ReduceScatter", rank(), size());
   const size_t part = out_count * SizeOf(type);
-  if (absl::Status status =
-          FirstError({check.Parts("in", in_count, "out", out_count), check.Op(op),
-                      check.Overlap(in, part * size(), out, part, part * rank())});
+  if (absl::Status status = FirstError({check.Parts("in", in_count, "out", out_count), check.Op(op),
+                                        check.Overlap(in, part * size(), out, part, part * rank()),
+                                        backend_->CheckSupport(type, op)});
       !status.ok()) {
     return status;
   }
@@ -206,7 +234,10 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
 absl::Status Communicator::RawSend(const void* data, size_t count, DataType type, int peer,
                                    const CallOptions& options) {
   const ArgumentCheck check("Send", rank(), size());
-  if (absl::Status status = check.Peer(peer); !status.ok()) return status;
+  if (absl::Status status = FirstError({check.Peer(peer), backend_->CheckSupport(type, {})});
+      !status.ok()) {
+    return status;
+  }
   return Run("Send", options, [&](const CallOptions& resolved) {
     return backend_->Send(data, count, type, peer, resolved);
   });
@@ -215,7 +246,10 @@ absl::Status Communicator::RawSend(const void* data, size_t count, DataType type
 absl::Status Communicator::RawRecv(void* data, size_t count, DataType type, int peer,
                                    const CallOptions& options) {
   const ArgumentCheck check("Recv", rank(), size());
-  if (absl::Status status = check.Peer(peer); !status.ok()) return status;
+  if (absl::Status status = FirstError({check.Peer(peer), backend_->CheckSupport(type, {})});
+      !status.ok()) {
+    return status;
+  }
   return Run("Recv", options, [&](const CallOptions& resolved) {
     return backend_->Recv(data, count, type, peer, resolved);
   });

@@ -4,13 +4,21 @@ namespace muster::internal {
 
 size_t SizeOf(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-    case DataType::kInt32:
-      return 4;
     case DataType::kFloat64:
     case DataType::kInt64:
+    case DataType::kUint64:
       return 8;
+    case DataType::kFloat32:
+    case DataType::kInt32:
+    case DataType::kUint32:
+      return 4;
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+      return 2;
+    case DataType::kInt8:
     case DataType::kUint8:
+    case DataType::kFloat8E4m3:
+    case DataType::kFloat8E5m2:
       return 1;
   }
   return 0;
@@ -28,6 +36,20 @@ absl::string_view NameOf(DataType type) {
       return "int64";
     case DataType::kUint8:
       return "uint8";
+    case DataType::kInt8:
+      return "int8";
+    case DataType::kUint32:
+      return "uint32";
+    case DataType::kUint64:
+      return "uint64";
+    case DataType::kFloat16:
+      return "float16";
+    case DataType::kBfloat16:
+      return "bfloat16";
+    case DataType::kFloat8E4m3:
+      return "float8_e4m3";
+    case DataType::kFloat8E5m2:
+      return "float8_e5m2";
   }
   return "";
 }

@@ -8,10 +8,10 @@
 
 namespace muster::internal {
 
-// Bytes of one element.
+// Bytes of one element; 0 for a value that is none of the enumerators.
 size_t SizeOf(DataType type);
 
-// "float32".
+// "float32"; empty for a value that is none of the enumerators.
 absl::string_view NameOf(DataType type);
 
 // "sum"; empty for a value that is none of the enumerators.

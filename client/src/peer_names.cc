@@ -55,4 +55,11 @@ absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_
                                              "; the process is not known to be lost"));
 }
 
+absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why) {
+  const absl::Status lost = group.AwaitFailure(kFailureWait);
+  if (!lost.ok()) return lost;
+  return absl::Status(why.code(),
+                      absl::StrCat(why.message(), "; no process of the job is known to be lost"));
+}
+
 }  // namespace muster::internal

@@ -27,6 +27,9 @@ std::string RankList(const std::vector<int>& indices);
 absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
                                      absl::string_view why);
 
+// The same where it is not known whose connection broke: the job's error, or `why` with a remark.
+absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why);
+
 }  // namespace muster::internal
 
 #endif  // MUSTER_CLIENT_SRC_PEER_NAMES_H_

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Public headers include only the standard library, Abseil and each other: a program that uses the
-# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those.
+# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those, and
+# muster/nccl.h for programs that have CUDA.
 set -u
 failed=0
 checked=0
@@ -8,6 +9,7 @@ for header in client/include/muster/*.h; do
   allowed='<[a-z_]+>|"absl/[^"]+"|"muster/[^"]+"'
   case "$header" in
     */protobuf.h) allowed="$allowed|\"google/protobuf/[^\"]+\"" ;;
+    */nccl.h) allowed="$allowed|<cuda_[a-z0-9_]+\.h>|<nccl\.h>" ;;
   esac
   foreign=$(grep -E '^[[:space:]]*#[[:space:]]*include' "$header" | grep -vE "include ($allowed)\$")
   if [ -n "$foreign" ]; then

@@ -1,10 +1,12 @@
 #ifndef MUSTER_COMMUNICATOR_H_
 #define MUSTER_COMMUNICATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -26,12 +28,12 @@ enum class ReduceOp {
   kMin,
   kMax,
   // The sum (wrapped, for integers) divided by the number of ranks, and rounded toward zero for
-  // integers.
+  // integers. NCCL divides floating-point numbers before it adds them, so roundings differ.
   kAverage,
 };
 
-// What a backend cannot do is refused with UNIMPLEMENTED, naming those that it can: Gloo has no
-// arithmetic on the 8-bit floats, NCCL has them from 2.24 on.
+// What a backend cannot do is refused with UNIMPLEMENTED, saying what can: Gloo moves all of them
+// and has no arithmetic on floats of 16 and 8 bits; NCCL has those of 8 bits from 2.24 on.
 enum class DataType {
   kFloat32,
   kFloat64,
@@ -41,15 +43,15 @@ enum class DataType {
   kInt8,
   kUint32,
   kUint64,
-  kFloat16,      // IEEE half precision
-  kBfloat16,     // the upper half of a float32
-  kFloat8E4m3,   // OCP 8-bit floats
+  kFloat16,     // IEEE half precision
+  kBfloat16,    // the upper half of a float32
+  kFloat8E4m3,  // OCP 8-bit floats
   kFloat8E5m2,
 };
 
 struct CommunicatorOptions {
-  // "gloo", or another backend that the program links. Empty: MUSTER_BACKEND, else the best one
-  // that is linked and usable here.
+  // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, else the best
+  // one that is linked and usable here.
   std::string backend;
 
   // The address that this process offers its peers: an IP address, or the name of a network
@@ -66,6 +68,11 @@ struct CommunicatorOptions {
 
 namespace internal {
 class Backend;
+// One of the buffers of an operation on many.
+struct Buffer {
+  void* data = nullptr;
+  size_t count = 0;  // elements
+};
 }  // namespace internal
 
 // Moves tensors between the ranks of a group, peer to peer; nothing passes through the coordinator.
@@ -75,17 +82,19 @@ class Backend;
 // layout (number of ranks, sizes) gives the same bits on every run. One call at a time: a second
 // one from another thread is refused with FAILED_PRECONDITION. Errors:
 //   INVALID_ARGUMENT     sizes, root or peer do not fit; nothing was sent.
+//   UNIMPLEMENTED        the backend does not have this operation on this type; nothing was sent.
 //   ABORTED              a member of the job was lost: its rank, node, pid and why.
 //   DEADLINE_EXCEEDED    names the operation and, where known, the ranks that were waited for.
 //   CANCELLED            through CallOptions::cancellation.
 //   UNAVAILABLE          the connection to a peer broke although its process is not known to be
 //                        lost; names the peer, and why it ended its communicator, if it said so.
-// After any of the last four peers may have seen a part of the data, so the communicator is
+//   INTERNAL             this process's CUDA or NCCL failed, and how.
+// After any of the last five peers may have seen a part of the data, so the communicator is
 // finished: later calls return the same error again. Create a new one, unless the job is broken.
 //
-// T is one of float, double, [u]int32_t, [u]int64_t, [u]int8_t. Counts are in elements. Data may be in
-// this process's memory; with NCCL it may also be in its GPU's (a span of device pointers), which
-// saves the copies. Streams and half precision: muster/nccl.h.
+// T is one of float, double, [u]int32_t, [u]int64_t, [u]int8_t; with muster/nccl.h also __half and
+// __nv_bfloat16. Counts are in elements. Data may be in this process's memory; with NCCL it may
+// also be in its GPU's (a span of device pointers), which saves the copies. Streams: muster/nccl.h.
 class Communicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
@@ -108,7 +117,7 @@ class Communicator {
 
   int rank() const;
   int size() const;
-  // "gloo", "nccl", or "serial" in a group of one.
+  // "gloo" or "nccl"; in a group of one "nccl" or, where the choice is not NCCL, "serial".
   const std::string& backend() const { return backend_name_; }
 
   // data = op over all ranks' data, on every rank. In place.
@@ -174,6 +183,8 @@ class Communicator {
 
   absl::Status RawAllReduce(const void* in, size_t in_count, void* out, size_t out_count,
                             DataType type, ReduceOp op, const CallOptions& options);
+  absl::Status RawAllReduceCoalesced(absl::Span<const internal::Buffer> buffers, DataType type,
+                                     ReduceOp op, const CallOptions& options);
   absl::Status RawBroadcast(void* data, size_t count, DataType type, int root,
                             const CallOptions& options);
   absl::Status RawReduce(const void* in, size_t in_count, void* out, size_t out_count,
@@ -243,6 +254,14 @@ template <class T>
 absl::Status Communicator::AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op,
                                      const CallOptions& options) {
   return RawAllReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, options);
+}
+template <class T>
+absl::Status Communicator::AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers, ReduceOp op,
+                                              const CallOptions& options) {
+  std::vector<internal::Buffer> list;
+  list.reserve(buffers.size());
+  for (const absl::Span<T>& buffer : buffers) list.push_back({buffer.data(), buffer.size()});
+  return RawAllReduceCoalesced(list, DataTypeOf<T>(), op, options);
 }
 template <class T>
 absl::Status Communicator::Broadcast(absl::Span<T> data, int root, const CallOptions& options) {

@@ -1,6 +1,8 @@
 #ifndef MUSTER_NCCL_H_
 #define MUSTER_NCCL_H_
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -36,7 +38,8 @@ struct NcclOptions {
   std::optional<int> device;
 
   // Two ranks of the group may use one GPU, told apart by its UUID. NCCL itself refuses that too,
-  // unless each process has an NCCL_HOSTID of its own. For tests.
+  // unless each process has an NCCL_HOSTID of its own. For tests. All ranks must allow it;
+  // MUSTER_ALLOW_SHARED_GPU=1 does so too.
   bool allow_shared_gpu = false;
 
   // Default time-out of Create(), Split(), Shrink() and Wait(). Unset: the job's.
@@ -46,7 +49,7 @@ struct NcclOptions {
   Cancellation* cancellation = nullptr;
 };
 
-// A buffer in device memory.
+// A part of an all-reduce, in device memory.
 struct DeviceBuffer {
   const void* in = nullptr;
   void* out = nullptr;  // == in: in place
@@ -60,9 +63,11 @@ class NcclHandle;
 
 // An NCCL communicator over a group, bootstrapped by the job.
 //
-// Operations enqueue work on a stream and return at once, as NCCL's own do; the device's work is
-// done when Wait() says so. All pointers are device pointers (or memory that the device can reach)
-// of device(). All ranks enqueue the same operations in the same order. Counts are in elements.
+// Operations enqueue work on a stream and return when it is enqueued, as NCCL's own do; the first
+// ones may wait for the peers' while NCCL connects, for the default time-out at most. The device's
+// work is done when Wait() says so. All pointers are device pointers (or memory that the device can
+// reach) of device(). All ranks enqueue the same operations in the same order. Counts are in
+// elements.
 //
 // When a member of the job is lost, every communicator of this process is stopped before any is
 // freed, waits end, and every later call returns the error that names the lost rank. The same holds
@@ -79,7 +84,10 @@ class NcclCommunicator {
   //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set;
   //                        different NCCL versions; or a rank that could not initialize NCCL, and
   //                        why;
-  //   INVALID_ARGUMENT     there is no such device.
+  //   INVALID_ARGUMENT     there is no such device;
+  //   DEADLINE_EXCEEDED    names the ranks that did not come, or on which NCCL did not end in time;
+  //   UNAVAILABLE          NCCL's connections broke, but no process is known to be lost;
+  //   INTERNAL             CUDA failed, and how.
   static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Group& group,
                                                                   const NcclOptions& options = {});
   static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Job& job,
@@ -88,7 +96,8 @@ class NcclCommunicator {
   }
 
   // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
-  // enqueued on a healthy one is waited for, up to the time-out.
+  // enqueued on a healthy one is waited for, up to the time-out. NCCL makes ranks of one node wait
+  // for each other here.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -120,23 +129,28 @@ class NcclCommunicator {
 
   // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
   // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the
-  // callback's error, else the group's. An error inside the group stops the communicator.
+  // callback's error, else the group's. An error inside the group stops the communicator: NCCL
+  // cannot take back what is in it.
   absl::Status Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls);
 
   // Blocks until all work enqueued on `stream` is done. Polls the stream, NCCL's asynchronous error
   // and the job's health, and never sits in cudaStreamSynchronize: where a peer dies this returns
-  // the error that names it. DEADLINE_EXCEEDED and CANCELLED stop the communicator.
+  // the error that names it. DEADLINE_EXCEEDED and CANCELLED stop the communicator. After any
+  // return the buffers may be freed, unless the text says that NCCL has not stopped. On the null
+  // stream, device() must be current.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
 
-  // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is to
-  // be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part passes the
-  // same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create(). Blocks.
+  // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is
+  // to be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part
+  // passes the same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create().
+  // Blocks. A failure on one rank is one on all, and may end this communicator.
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Split(const std::optional<Group>& part,
                                                           const CallOptions& options = {});
 
   // A communicator of the ranks of `remaining`, members of this one, which all call it; the others
-  // do not. After a loss `remaining` is a group of the epoch that the survivors formed. Blocks. Needs
-  // NCCL 2.27, and 2.28 after a loss; else UNIMPLEMENTED: use Create().
+  // do not. After a loss `remaining` is a group of the epoch that the survivors formed. Blocks.
+  // Needs NCCL 2.27, and after a loss one that can revoke (2.28.9 does); else UNIMPLEMENTED: use
+  // Create().
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Shrink(const Group& remaining,
                                                            const CallOptions& options = {});
 
@@ -150,6 +164,16 @@ class NcclCommunicator {
  private:
   std::shared_ptr<internal::NcclHandle> handle_;
 };
+
+// So that Communicator's templates take half precision; Gloo has no arithmetic on it.
+template <>
+constexpr DataType DataTypeOf<__half>() {
+  return DataType::kFloat16;
+}
+template <>
+constexpr DataType DataTypeOf<__nv_bfloat16>() {
+  return DataType::kBfloat16;
+}
 
 }  // namespace muster
 

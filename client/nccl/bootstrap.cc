@@ -1,0 +1,122 @@
+#include "client/nccl/bootstrap.h"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/nccl/agreement.h"
+#include "client/nccl/card.h"
+#include "client/nccl/errors.h"
+#include "client/nccl/features.h"
+#include "client/nccl/ids.h"
+#include "client/src/argument_check.h"
+#include "client/src/rendezvous.h"
+
+namespace muster::internal {
+namespace {
+
+constexpr char kBackend[] = "nccl";
+constexpr char kWhat[] = "initializing NCCL";
+
+absl::string_view Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options) {
+  if (absl::Status status = CheckNcclEnvironment(); !status.ok()) return status;
+  absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
+  if (!device.ok()) return device.status();
+  NcclCard card;
+  card.device = *std::move(device);
+  card.allow_shared_gpu = options.allow_shared_gpu || Environment("MUSTER_ALLOW_SHARED_GPU") == "1";
+  absl::Status version = NcclStatus("ncclGetVersion", ncclGetVersion(&card.nccl_version));
+  if (!version.ok()) return version;
+  return card;
+}
+
+absl::Status ExchangeNcclCards(const Group& group, const absl::StatusOr<NcclCard>& own,
+                               const Patience& patience) {
+  const absl::StatusOr<std::string> card =
+      own.ok() ? absl::StatusOr<std::string>(EncodeNcclCard(*own)) : own.status();
+  const absl::StatusOr<std::vector<std::string>> encoded =
+      ExchangeCards(group, kBackend, card, patience.Remaining());
+  if (!encoded.ok()) return encoded.status();
+  std::vector<NcclCard> cards;
+  for (const std::string& bytes : *encoded) {
+    absl::StatusOr<NcclCard> decoded = DecodeNcclCard(bytes);
+    if (!decoded.ok()) return decoded.status();
+    cards.push_back(*std::move(decoded));
+  }
+  return CheckNcclCards(group, cards);
+}
+
+ncclResult_t BeginInit(const Group& group, std::vector<ncclUniqueId>& ids, ncclComm_t* comm) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+#if MUSTER_NCCL_HAS_SCALABLE_INIT
+  if (ids.size() > 1) {
+    return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
+                                    ids.data(), &config);
+  }
+#endif
+  return ncclCommInitRankConfig(comm, group.size(), ids.front(), group.rank(), &config);
+}
+
+}  // namespace
+
+absl::Status CheckNcclEnvironment() {
+  if (const absl::string_view id = Environment("NCCL_COMM_ID"); !id.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "NCCL_COMM_ID is set ('", id,
+        "'): NCCL would use it in place of every id, so that communicators mix with each other and "
+        "with those of former attempts; unset it: the job brings the ranks together"));
+  }
+  if (const absl::string_view mode = Environment("NCCL_COMM_BLOCKING");
+      !mode.empty() && mode != "0") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "NCCL_COMM_BLOCKING is set ('", mode,
+        "'): NCCL's calls would block, and nothing could end them when a rank is lost; unset it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
+                                const Patience& patience,
+                                absl::FunctionRef<absl::Status(const Patience&)> initialize) {
+  const absl::Duration reserve = ReserveOf(patience.timeout());
+  absl::Status status = initialize(patience.Without(reserve));
+  // It is stopped while the others are told.
+  if (!status.ok() && handle != nullptr) handle->Fail(status);
+  status = Agree(group, what, status, reserve, patience);
+  if (!status.ok() && handle != nullptr) handle->Discard(status, patience.deadline());
+  return status;
+}
+
+absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
+                                                      const NcclOptions& options) {
+  const ArgumentCheck check("NcclCommunicator::Create", group.rank(), group.size());
+  if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
+  const absl::Duration timeout = options.timeout.value_or(group.default_timeout());
+  const Patience patience(timeout, options.cancellation);
+
+  const absl::StatusOr<NcclCard> card = MakeCard(group, options);
+  absl::Status status = ExchangeNcclCards(group, card, patience);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(group, RanksPerId(), patience);
+  if (!ids.ok()) return ids.status();
+  status =
+      group.Barrier("ready to initialize NCCL", patience.Without(ReserveOf(timeout)).Remaining());
+  if (!status.ok()) return status;
+  std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, card->device, timeout);
+  status = InitializeTogether(group, handle.get(), kWhat, patience, [&](const Patience& shorter) {
+    return handle->Initialize(kWhat, shorter,
+                              [&](ncclComm_t* comm) { return BeginInit(group, *ids, comm); });
+  });
+  if (!status.ok()) return status;
+  return handle;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,183 @@
+#ifndef MUSTER_CLIENT_NCCL_HANDLE_H_
+#define MUSTER_CLIENT_NCCL_HANDLE_H_
+
+#include <nccl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "client/nccl/device.h"
+#include "client/nccl/patience.h"
+#include "muster/group.h"
+
+namespace muster::internal {
+
+// One ncclComm_t and its end. NCCL's communicators are not thread-safe, and a non-blocking one
+// takes no second call before the first is complete, so:
+//
+//   - One thread at a time has the communicator: it makes its call and polls until NCCL is through.
+//     Others wait for it, as long as their time-outs say. NCCL's own functions do not block then.
+//   - Fail() makes the end known at once: the thread that has the communicator gives it back, and
+//     the Stopper takes it for good. From then on no other thread calls NCCL with it.
+//   - mutex_ is held for NCCL's short calls and never while sleeping.
+//
+// Thread-safe. Lives on as long as the Stopper works on it.
+class NcclHandle {
+ public:
+  using Process = std::pair<std::string, int64_t>;  // node and pid
+
+  // A call that NCCL does, or begins.
+  using Call = absl::FunctionRef<ncclResult_t(ncclComm_t comm)>;
+
+  // Joins the live communicators of the process, which are stopped together. Close() it.
+  static std::shared_ptr<NcclHandle> Open(const Group& group, const Device& device,
+                                          absl::Duration timeout);
+
+  const Group& group() const { return group_; }
+  const Device& device() const { return device_; }
+  absl::Duration timeout() const { return timeout_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  // The processes of its ranks, which they are in later epochs of the job too.
+  const std::vector<Process>& processes() const { return processes_; }
+  ncclComm_t comm() const;
+
+  // "AllReduce on rank 1 (node a, pid 7) with GPU 0 (...)".
+  std::string Title(absl::string_view what) const;
+
+  // ---- Calls ----
+
+  // Calls `begin`, which makes NCCL create the communicator in *comm, and polls until it is ready.
+  // An error does not end this object: the caller tells the peers first.
+  absl::Status Initialize(absl::string_view what, const Patience& patience,
+                          absl::FunctionRef<ncclResult_t(ncclComm_t* comm)> begin);
+
+  // Makes one call and polls until NCCL is through with it, or with what it began.
+  // DEADLINE_EXCEEDED and CANCELLED say so with the title of `what`. An error does not end this
+  // object.
+  absl::Status Run(absl::string_view what, const Patience& patience, Call call);
+
+  // Run() within timeout(), for calls whose failure ends the communicator. Within Grouped() of this
+  // thread it only makes the call.
+  absl::Status Operate(absl::string_view what, Call call);
+
+  // In place of timeout(), for Operate() and Grouped().
+  void LimitOperations(const std::optional<Patience>& patience);
+
+  // What Operate() calls in `calls` is one NCCL group.
+  absl::Status Grouped(absl::FunctionRef<absl::Status()> calls);
+
+  // Run() on a communicator that has ended and is revoked, for making another one of it.
+  // UNIMPLEMENTED where NCCL could only abort it. `watch` ends the call like a deadline. A failure
+  // frees it.
+  absl::Status RunOnRevoked(absl::string_view what, const Patience& patience,
+                            absl::FunctionRef<absl::Status()> watch, Call call);
+
+  // OK, the end, or the asynchronous error that NCCL reports. Does not wait for other threads'
+  // calls.
+  absl::Status Poll(absl::string_view what);
+
+  // ---- The end ----
+
+  // OK, or why this communicator has ended.
+  absl::Status health() const;
+
+  // Ends it; the Stopper stops it. Only the first call counts. Does not block.
+  void Fail(const absl::Status& why);
+
+  // Waits until NCCL has stopped it: nothing of it runs on the device, and its buffers are free.
+  // False at the deadline.
+  bool AwaitStopped(SteadyTime deadline) const;
+
+  // Fail(), and waits until it is stopped, or for kStopWait. Returns health(), and says so where
+  // NCCL has not stopped. UNAVAILABLE gives way to the job's error if a member is lost.
+  absl::Status End(const absl::Status& why);
+
+  // Frees it: a healthy one after its work is done, within `patience`; otherwise as soon as it is
+  // stopped. In a fork of the process that opened it nothing is done.
+  void Close(const Patience& patience);
+
+  // Ends it and frees it as soon as it is stopped; what is not by `deadline` the Stopper frees
+  // later.
+  void Discard(const absl::Status& why, SteadyTime deadline);
+
+  // How long callers wait for NCCL to stop before they say that it does not.
+  static constexpr absl::Duration kStopWait = absl::Seconds(10);
+
+  // ---- For the Stopper ----
+
+  // Whether it has ended, or its job has, and nobody has begun to stop it.
+  bool IsCondemned();
+  // Takes the communicator from its callers for good; false while a call is in progress.
+  bool Seize();
+  // Whether ncclCommRevoke may be called: it is initialized, and not being finalized.
+  bool CanRevoke() const;
+  // Takes the ncclComm_t, which nobody uses or frees from then on but the caller. May be null.
+  ncclComm_t Take();
+  // It is stopped; `freed`: and NCCL has freed it.
+  void MarkStopped(bool freed);
+  // Frees it if it is stopped and its owner has gone.
+  void FreeIfAbandoned();
+
+ private:
+  enum class Stage {
+    kOpen,     // healthy, or not yet seized
+    kSeized,   // the Stopper works on it
+    kStopped,  // quiescent, not freed
+    kFreed,
+  };
+
+  NcclHandle(const Group& group, const Device& device, absl::Duration timeout);
+
+  absl::Status CheckProcess() const;
+  // Waits until no other thread has the communicator, and has it; health() if that comes first.
+  absl::Status Enter(absl::string_view what, const Patience& patience);
+  void Leave();
+  Patience OperationPatience() const;
+  bool InGroup() const;
+  absl::Status Complete(absl::string_view what, const Patience& patience,
+                        absl::FunctionRef<absl::Status()> watch, ncclResult_t result);
+  void Reopen();
+  absl::Status Finalize(const Patience& patience);
+  void Free(SteadyTime deadline);
+  void Destroy();
+  ncclResult_t AsyncResult() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MarkFailed(const absl::Status& why);
+
+  const Group group_;
+  const Device device_;
+  const absl::Duration timeout_;
+  const int rank_;
+  const int size_;
+  const std::string self_;  // for messages
+  const std::vector<Process> processes_;
+  const pid_t process_ = getpid();
+
+  mutable absl::Mutex mutex_;
+  ncclComm_t comm_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Stage stage_ ABSL_GUARDED_BY(mutex_) = Stage::kOpen;
+  bool ready_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finalizing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;  // the owner has gone before it was stopped
+  std::thread::id owner_ ABSL_GUARDED_BY(mutex_);   // the thread that has the communicator
+  std::optional<Patience> limit_ ABSL_GUARDED_BY(mutex_);
+  int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);
+  Subscription failure_;  // last: its callback uses the others
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_HANDLE_H_

@@ -1,0 +1,220 @@
+#include "client/nccl/nccl_backend.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/nccl/bootstrap.h"
+#include "client/nccl/errors.h"
+#include "client/nccl/types.h"
+#include "client/nccl/wait.h"
+#include "client/src/data_type.h"
+
+namespace muster::internal {
+namespace {
+
+constexpr char kName[] = "nccl";
+
+absl::Status Usable() { return CountDevices().status(); }
+
+// Before Gloo, which is 0.
+const bool registered = RegisterBackend(
+    {kName, /*priority=*/10, &Usable, &NcclBackend::Create, /*device_memory=*/true});
+
+Area Input(const void* data, size_t bytes) {
+  return Area{const_cast<void*>(data), bytes, /*read=*/true, /*written=*/false};
+}
+Area Output(void* data, size_t bytes) {
+  return Area{data, bytes, /*read=*/false, /*written=*/true};
+}
+
+// `in` and `out`, which are one area where they are the same.
+std::vector<Area> InAndOut(const void* in, size_t in_bytes, void* out, size_t out_bytes) {
+  if (in == out && in_bytes == out_bytes) return {Area{out, out_bytes, true, true}};
+  return {Input(in, in_bytes), Output(out, out_bytes)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Backend>> NcclBackend::Create(const Group& group,
+                                                             const CommunicatorOptions& options) {
+  NcclOptions nccl_options;
+  nccl_options.timeout = options.timeout;
+  nccl_options.cancellation = options.cancellation;
+  absl::StatusOr<std::shared_ptr<NcclHandle>> handle = Bootstrap(group, nccl_options);
+  if (!handle.ok()) return handle.status();
+  auto comm = std::make_unique<NcclCommunicator>(*handle);
+  std::unique_ptr<NcclBackend> backend(new NcclBackend(*std::move(handle), std::move(comm)));
+  absl::Status status =
+      CudaStatus("cudaStreamCreateWithFlags",
+                 cudaStreamCreateWithFlags(&backend->stream_, cudaStreamNonBlocking));
+  if (!status.ok()) return status;
+  return backend;
+}
+
+NcclBackend::NcclBackend(std::shared_ptr<NcclHandle> handle, std::unique_ptr<NcclCommunicator> comm)
+    : handle_(std::move(handle)), comm_(std::move(comm)) {}
+
+NcclBackend::~NcclBackend() {
+  comm_.reset();
+  // A communicator that does not stop may still write to the staging memory.
+  if (!handle_->health().ok() && !handle_->AwaitStopped(SteadyClock::now())) {
+    staging_.Leak();
+    return;
+  }
+  const ScopedDevice current(handle_->device().index);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  staging_.Free();
+}
+
+std::string NcclBackend::device() const { return handle_->device().Describe(); }
+
+void NcclBackend::Abort(const absl::Status& why) { handle_->Fail(why); }
+
+absl::Status NcclBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
+  return NcclType(type).status();
+}
+
+absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
+                              const CallOptions& options,
+                              absl::FunctionRef<absl::Status()> enqueue) {
+  const Patience patience(*options.timeout, options.cancellation);
+  const ScopedDevice current(handle_->device().index);
+  if (absl::Status status = patience.Check(); absl::IsCancelled(status)) {
+    return handle_->End(
+        absl::CancelledError(absl::StrCat(handle_->Title(what), " was cancelled before it began")));
+  }
+  absl::Status status = staging_.Place(areas);
+  if (status.ok()) status = CopyIn(areas);
+  if (!status.ok()) return handle_->End(status);
+  handle_->LimitOperations(patience);
+  status = enqueue();
+  if (status.ok()) status = AwaitStream(*handle_, stream_, what, patience);
+  return status.ok() ? CopyOut(areas, patience) : status;
+}
+
+absl::Status NcclBackend::CopyIn(absl::Span<const Area> areas) {
+  for (const Area& area : areas) {
+    if (!area.staged() || !area.read) continue;
+    absl::Status status = CudaStatus(
+        "copying to the device",
+        cudaMemcpyAsync(area.device, area.data, area.bytes, cudaMemcpyHostToDevice, stream_));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Only after NCCL is through: a copy to the host's pageable memory blocks until its stream gets to
+// it, where nothing could end it.
+absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Patience& patience) {
+  bool copied = false;
+  for (const Area& area : areas) {
+    if (!area.staged() || !area.written) continue;
+    copied = true;
+    absl::Status status = CudaStatus(
+        "copying from the device",
+        cudaMemcpyAsync(area.data, area.device, area.bytes, cudaMemcpyDeviceToHost, stream_));
+    if (!status.ok()) return handle_->End(status);
+  }
+  if (!copied) return absl::OkStatus();
+  return AwaitStream(*handle_, stream_, "copying from the device", patience);
+}
+
+absl::Status NcclBackend::AllReduce(const void* in, void* out, size_t count, DataType type,
+                                    ReduceOp op, const CallOptions& options) {
+  const size_t bytes = count * SizeOf(type);
+  std::vector<Area> areas = InAndOut(in, bytes, out, bytes);
+  return Run(DescribeOperation("AllReduce", count, type, op), absl::MakeSpan(areas), options, [&] {
+    return comm_->AllReduce(areas.front().device, areas.back().device, count, type, op, stream_);
+  });
+}
+
+absl::Status NcclBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
+                                             ReduceOp op, const CallOptions& options) {
+  std::vector<Area> areas;
+  size_t total = 0;
+  for (const Buffer& buffer : buffers) {
+    areas.push_back(Area{buffer.data, buffer.count * SizeOf(type), true, true});
+    total += buffer.count;
+  }
+  return Run(absl::StrCat(DescribeOperation("AllReduce", total, type, op), " in ", buffers.size(),
+                          " buffers"),
+             absl::MakeSpan(areas), options, [&] {
+               std::vector<DeviceBuffer> staged;
+               for (size_t i = 0; i < areas.size(); ++i) {
+                 staged.push_back({areas[i].device, areas[i].device, buffers[i].count, type});
+               }
+               return comm_->AllReduce(staged, op, stream_);
+             });
+}
+
+absl::Status NcclBackend::Broadcast(void* data, size_t count, DataType type, int root,
+                                    const CallOptions& options) {
+  const bool is_root = handle_->rank() == root;
+  Area area{data, count * SizeOf(type), /*read=*/is_root, /*written=*/!is_root};
+  return Run(absl::StrCat(DescribeOperation("Broadcast", count, type), " from rank ", root),
+             absl::MakeSpan(&area, 1), options, [&] {
+               return comm_->Broadcast(area.device, area.device, count, type, root, stream_);
+             });
+}
+
+absl::Status NcclBackend::Reduce(const void* in, void* out, size_t count, DataType type,
+                                 ReduceOp op, int root, const CallOptions& options) {
+  const size_t bytes = count * SizeOf(type);
+  const bool is_root = handle_->rank() == root;
+  std::vector<Area> areas =
+      is_root ? InAndOut(in, bytes, out, bytes) : std::vector<Area>{Input(in, bytes)};
+  return Run(absl::StrCat(DescribeOperation("Reduce", count, type, op), " to rank ", root),
+             absl::MakeSpan(areas), options, [&] {
+               void* const to = is_root ? areas.back().device : nullptr;
+               return comm_->Reduce(areas.front().device, to, count, type, op, root, stream_);
+             });
+}
+
+absl::Status NcclBackend::AllGather(const void* in, void* out, size_t count, DataType type,
+                                    const CallOptions& options) {
+  const size_t bytes = count * SizeOf(type);
+  std::vector<Area> areas = InAndOut(in, bytes, out, bytes * handle_->size());
+  return Run(DescribeOperation("AllGather", count, type), absl::MakeSpan(areas), options, [&] {
+    return comm_->AllGather(areas.front().device, areas.back().device, count, type, stream_);
+  });
+}
+
+absl::Status NcclBackend::ReduceScatter(const void* in, void* out, size_t count, DataType type,
+                                        ReduceOp op, const CallOptions& options) {
+  const size_t bytes = count * SizeOf(type);
+  std::vector<Area> areas = InAndOut(in, bytes * handle_->size(), out, bytes);
+  return Run(DescribeOperation("ReduceScatter", count, type, op), absl::MakeSpan(areas), options,
+             [&] {
+               return comm_->ReduceScatter(areas.front().device, areas.back().device, count, type,
+                                           op, stream_);
+             });
+}
+
+absl::Status NcclBackend::Send(const void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Area area = Input(data, count * SizeOf(type));
+  return Run(absl::StrCat(DescribeOperation("Send", count, type), " to rank ", peer),
+             absl::MakeSpan(&area, 1), options,
+             [&] { return comm_->Send(area.device, count, type, peer, stream_); });
+}
+
+absl::Status NcclBackend::Recv(void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Area area = Output(data, count * SizeOf(type));
+  return Run(absl::StrCat(DescribeOperation("Recv", count, type), " from rank ", peer),
+             absl::MakeSpan(&area, 1), options,
+             [&] { return comm_->Recv(area.device, count, type, peer, stream_); });
+}
+
+// NCCL has no barrier; nobody gets the sum before everybody has added to it.
+absl::Status NcclBackend::Barrier(const CallOptions& options) {
+  uint32_t value = 1;
+  Area area{&value, sizeof(value), /*read=*/true, /*written=*/false};
+  return Run("Barrier", absl::MakeSpan(&area, 1), options, [&] {
+    return comm_->AllReduce(area.device, area.device, 1, DataType::kUint32, ReduceOp::kSum,
+                            stream_);
+  });
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,64 @@
+#ifndef MUSTER_CLIENT_NCCL_NCCL_BACKEND_H_
+#define MUSTER_CLIENT_NCCL_NCCL_BACKEND_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "client/nccl/handle.h"
+#include "client/nccl/staging.h"
+#include "client/src/backend.h"
+#include "muster/nccl.h"
+
+namespace muster::internal {
+
+// Communicator's operations on NCCL, on a stream of its own. Device memory is used as it is; what
+// is in the host's goes through a buffer on the device. Linking //client/nccl registers it as
+// "nccl".
+class NcclBackend final : public Backend {
+ public:
+  static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
+                                                         const CommunicatorOptions& options);
+  ~NcclBackend() override;
+
+  absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const override;
+  absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                         const CallOptions& options) override;
+  absl::Status AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
+                                  const CallOptions& options) override;
+  absl::Status Broadcast(void* data, size_t count, DataType type, int root,
+                         const CallOptions& options) override;
+  absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, int root,
+                      const CallOptions& options) override;
+  absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
+                         const CallOptions& options) override;
+  absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                             const CallOptions& options) override;
+  absl::Status Send(const void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override;
+  absl::Status Recv(void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override;
+  absl::Status Barrier(const CallOptions& options) override;
+  std::string device() const override;
+  void Abort(const absl::Status& why) override;
+
+ private:
+  NcclBackend(std::shared_ptr<NcclHandle> handle, std::unique_ptr<NcclCommunicator> comm);
+
+  // Runs an operation to its end. `enqueue` puts it on the stream; it finds its memory in
+  // areas[i].device.
+  absl::Status Run(absl::string_view what, absl::Span<Area> areas, const CallOptions& options,
+                   absl::FunctionRef<absl::Status()> enqueue);
+  absl::Status CopyIn(absl::Span<const Area> areas);
+  absl::Status CopyOut(absl::Span<const Area> areas, const Patience& patience);
+
+  const std::shared_ptr<NcclHandle> handle_;
+  std::unique_ptr<NcclCommunicator> comm_;
+  cudaStream_t stream_ = nullptr;
+  Staging staging_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_NCCL_BACKEND_H_

@@ -1,0 +1,153 @@
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/nccl/bootstrap.h"
+#include "client/nccl/handle.h"
+#include "client/nccl/types.h"
+#include "client/nccl/wait.h"
+#include "client/src/argument_check.h"
+#include "client/src/data_type.h"
+#include "muster/nccl.h"
+
+namespace muster {
+namespace {
+
+using internal::ArgumentCheck;
+using internal::DescribeOperation;
+using internal::NcclHandle;
+
+ArgumentCheck Check(const NcclHandle& handle, absl::string_view operation) {
+  return ArgumentCheck(operation, handle.rank(), handle.size());
+}
+
+// Calls `call` with NCCL's word for `type`, unless `arguments` or the type are refused.
+absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
+                     DataType type,
+                     absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
+  if (!arguments.ok()) return arguments;
+  const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
+  if (!nccl_type.ok()) return nccl_type.status();
+  return handle.Operate(what, [&](ncclComm_t comm) { return call(comm, *nccl_type); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Create(
+    const Group& group, const NcclOptions& options) {
+  absl::StatusOr<std::shared_ptr<NcclHandle>> handle = internal::Bootstrap(group, options);
+  if (!handle.ok()) return handle.status();
+  return std::make_unique<NcclCommunicator>(*std::move(handle));
+}
+
+NcclCommunicator::NcclCommunicator(std::shared_ptr<NcclHandle> handle)
+    : handle_(std::move(handle)) {}
+
+NcclCommunicator::~NcclCommunicator() {
+  handle_->Close(internal::Patience(handle_->timeout(), nullptr));
+}
+
+int NcclCommunicator::rank() const { return handle_->rank(); }
+int NcclCommunicator::size() const { return handle_->size(); }
+int NcclCommunicator::device() const { return handle_->device().index; }
+absl::Status NcclCommunicator::health() const { return handle_->health(); }
+ncclComm_t NcclCommunicator::handle() const { return handle_->comm(); }
+
+absl::Status NcclCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type,
+                                         ReduceOp op, cudaStream_t stream) {
+  return Operate(
+      *handle_, DescribeOperation("AllReduce", count, type, op),
+      Check(*handle_, "AllReduce").Op(op), type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+        return ncclAllReduce(in, out, count, nccl_type, internal::NcclOp(op), comm, stream);
+      });
+}
+
+absl::Status NcclCommunicator::Broadcast(const void* in, void* out, size_t count, DataType type,
+                                         int root, cudaStream_t stream) {
+  return Operate(*handle_,
+                 absl::StrCat(DescribeOperation("Broadcast", count, type), " from rank ", root),
+                 Check(*handle_, "Broadcast").Root(root), type,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclBroadcast(in, out, count, nccl_type, root, comm, stream);
+                 });
+}
+
+absl::Status NcclCommunicator::Reduce(const void* in, void* out, size_t count, DataType type,
+                                      ReduceOp op, int root, cudaStream_t stream) {
+  const ArgumentCheck check = Check(*handle_, "Reduce");
+  absl::Status arguments = check.Op(op);
+  if (arguments.ok()) arguments = check.Root(root);
+  return Operate(
+      *handle_, absl::StrCat(DescribeOperation("Reduce", count, type, op), " to rank ", root),
+      arguments, type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+        return ncclReduce(in, out, count, nccl_type, internal::NcclOp(op), root, comm, stream);
+      });
+}
+
+absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count, DataType type,
+                                         cudaStream_t stream) {
+  return Operate(*handle_, DescribeOperation("AllGather", count, type), absl::OkStatus(), type,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclAllGather(in, out, count, nccl_type, comm, stream);
+                 });
+}
+
+absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t count, DataType type,
+                                             ReduceOp op, cudaStream_t stream) {
+  return Operate(*handle_, DescribeOperation("ReduceScatter", count, type, op),
+                 Check(*handle_, "ReduceScatter").Op(op), type,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclReduceScatter(in, out, count, nccl_type, internal::NcclOp(op), comm,
+                                            stream);
+                 });
+}
+
+absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType type, int peer,
+                                    cudaStream_t stream) {
+  return Operate(*handle_, absl::StrCat(DescribeOperation("Send", count, type), " to rank ", peer),
+                 Check(*handle_, "Send").Peer(peer), type,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclSend(data, count, nccl_type, peer, comm, stream);
+                 });
+}
+
+absl::Status NcclCommunicator::Recv(void* data, size_t count, DataType type, int peer,
+                                    cudaStream_t stream) {
+  return Operate(
+      *handle_, absl::StrCat(DescribeOperation("Recv", count, type), " from rank ", peer),
+      Check(*handle_, "Recv").Peer(peer), type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+        return ncclRecv(data, count, nccl_type, peer, comm, stream);
+      });
+}
+
+absl::Status NcclCommunicator::AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op,
+                                         cudaStream_t stream) {
+  absl::Status arguments = Check(*handle_, "AllReduce").Op(op);
+  for (const DeviceBuffer& buffer : buffers) {
+    arguments.Update(internal::NcclType(buffer.type).status());
+  }
+  if (!arguments.ok()) return arguments;
+  return Grouped([&](NcclCommunicator& self) {
+    for (const DeviceBuffer& buffer : buffers) {
+      absl::Status status =
+          self.AllReduce(buffer.in, buffer.out, buffer.count, buffer.type, op, stream);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status NcclCommunicator::Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls) {
+  return handle_->Grouped([&] { return calls(*this); });
+}
+
+absl::Status NcclCommunicator::Wait(cudaStream_t stream, const CallOptions& options) {
+  if (absl::Status status = Check(*handle_, "Wait").Timeout(options.timeout); !status.ok()) {
+    return status;
+  }
+  return internal::AwaitStream(
+      *handle_, stream, "waiting for the stream",
+      internal::Patience(options.timeout.value_or(handle_->timeout()), options.cancellation));
+}
+
+}  // namespace muster

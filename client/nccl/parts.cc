@@ -1,0 +1,85 @@
+#include "client/nccl/parts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/outcome.h"
+#include "client/src/peer_names.h"
+#include "muster/codec.h"
+
+namespace muster::internal {
+namespace {
+
+constexpr char kTypeName[] = "NCCL part";
+
+std::string RanksText(const Part& part) {
+  if (part.empty()) return "no part";
+  Part sorted = part;
+  std::sort(sorted.begin(), sorted.end());
+  return RankList(sorted);
+}
+
+absl::Status Disagreement(const Group& group, int first, const Part& firsts, int second,
+                          const Part& seconds) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribePeer(group, first), " asks for ", RanksText(firsts), " and ",
+                   DescribePeer(group, second), " for ", RanksText(seconds),
+                   "; the ranks of a part must all ask for the same ranks in the same order"));
+}
+
+std::string Pack(const absl::StatusOr<Part>& own) {
+  return own.ok() ? PackOutcome(Encode(*own)) : PackOutcome(own.status());
+}
+
+}  // namespace
+
+absl::StatusOr<Part> PartOf(const std::vector<NcclHandle::Process>& processes, const Group& part) {
+  Part indices;
+  for (int i = 0; i < part.size(); ++i) {
+    const Member& member = part.member(i);
+    const auto found = std::find(processes.begin(), processes.end(),
+                                 NcclHandle::Process(member.node_id, member.pid));
+    if (found == processes.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribePeer(part, i), " of the group is not a rank of the communicator"));
+    }
+    indices.push_back(static_cast<int>(found - processes.begin()));
+  }
+  return indices;
+}
+
+absl::Status CheckParts(const Group& group, const std::vector<Part>& parts) {
+  for (int rank = 0; rank < static_cast<int>(parts.size()); ++rank) {
+    for (int other : parts[rank]) {
+      if (parts[other] == parts[rank]) continue;
+      return Disagreement(group, rank, parts[rank], other, parts[other]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Part>> ExchangeParts(const Group& group, absl::string_view what,
+                                                const absl::StatusOr<Part>& own,
+                                                const Patience& patience) {
+  const absl::StatusOr<std::vector<std::string>> packed =
+      group.AllGatherBytes(Pack(own), kTypeName, patience.Remaining());
+  if (!own.ok()) return own.status();
+  if (!packed.ok()) return packed.status();
+  std::vector<Part> parts;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const absl::StatusOr<std::string> bytes = UnpackOutcome((*packed)[rank]);
+    if (!bytes.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(DescribePeer(group, rank),
+                                                        " cannot take part in ", what, ": ",
+                                                        bytes.status().message()));
+    }
+    absl::StatusOr<Part> part = Decode<Part>(*bytes);
+    if (!part.ok()) return part.status();
+    parts.push_back(*std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,33 @@
+#ifndef MUSTER_CLIENT_NCCL_PARTS_H_
+#define MUSTER_CLIENT_NCCL_PARTS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/nccl/handle.h"
+#include "client/nccl/patience.h"
+#include "muster/group.h"
+
+// Which ranks of a communicator a new one is made of, by their indices in the old one.
+namespace muster::internal {
+
+using Part = std::vector<int>;
+
+// The members of `part`, which may belong to a later epoch, among `processes`. INVALID_ARGUMENT
+// naming one that is not there.
+absl::StatusOr<Part> PartOf(const std::vector<NcclHandle::Process>& processes, const Group& part);
+
+// The parts (empty: none) that the ranks of a communicator want to be in, by rank. OK if they are
+// disjoint, and each rank is in the one it wants; else FAILED_PRECONDITION naming two ranks.
+absl::Status CheckParts(const Group& group, const std::vector<Part>& parts);
+
+// Every rank's part, in one collective of `group`. A rank that cannot take part passes why.
+absl::StatusOr<std::vector<Part>> ExchangeParts(const Group& group, absl::string_view what,
+                                                const absl::StatusOr<Part>& own,
+                                                const Patience& patience);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_PARTS_H_

@@ -1,0 +1,61 @@
+#include "client/nccl/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/nccl/errors.h"
+#include "client/nccl/pace.h"
+
+namespace muster::internal {
+namespace {
+
+absl::Status Expired(const NcclHandle& handle, absl::string_view what, const Patience& patience,
+                     absl::StatusCode code) {
+  if (code == absl::StatusCode::kCancelled) {
+    return absl::CancelledError(absl::StrCat(handle.Title(what), " was cancelled"));
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      handle.Title(what), " did not end within ", absl::FormatDuration(patience.timeout()),
+      "; all ranks must make the same calls in the same order with the same sizes"));
+}
+
+// The first error of stream, communicator and patience; OK with *done once the stream is empty.
+absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
+                  const Patience& patience, bool* done) {
+  const cudaError_t state = cudaStreamQuery(stream);
+  if (state != cudaSuccess && state != cudaErrorNotReady) {
+    return CudaStatus(handle.Title(what), state);
+  }
+  // A communicator that was stopped leaves its streams empty too.
+  if (absl::Status status = handle.Poll(what); !status.ok()) return status;
+  *done = state == cudaSuccess;
+  if (*done) return absl::OkStatus();
+  const absl::Status expired = patience.Check();
+  return expired.ok() ? expired : Expired(handle, what, patience, expired.code());
+}
+
+// The kernels of a stopped communicator are told to end; they have when their stream says so.
+void Drain(cudaStream_t stream) {
+  const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
+  for (Pace pace; cudaStreamQuery(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
+    pace.Pause();
+  }
+}
+
+}  // namespace
+
+absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
+                         const Patience& patience) {
+  Pace pace;
+  bool done = false;
+  absl::Status status;
+  while (true) {
+    status = Look(handle, stream, what, patience, &done);
+    if (done || !status.ok()) break;
+    pace.Pause();
+  }
+  if (status.ok()) return status;
+  status = handle.End(status);
+  Drain(stream);
+  return status;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,22 @@
+#include "client/src/backend.h"
+
+#include <algorithm>
+
+#include "client/src/steady_clock.h"
+
+namespace muster::internal {
+
+absl::Status Backend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
+                                         ReduceOp op, const CallOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  CallOptions remaining = options;
+  for (const Buffer& buffer : buffers) {
+    const absl::Duration elapsed = Between(start, SteadyClock::now());
+    remaining.timeout = std::max(*options.timeout - elapsed, absl::ZeroDuration());
+    absl::Status status = AllReduce(buffer.data, buffer.data, buffer.count, type, op, remaining);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,129 @@
+#include "tests/nccl/fake/cudart/event.h"
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "tests/nccl/fake/cudart/error.h"
+#include "tests/nccl/fake/cudart/stream.h"
+#include "tests/nccl/fake/fake_cuda.h"
+
+namespace fake_cuda {
+namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+struct Record {
+  Mark mark;
+  std::shared_ptr<TimePoint> time = std::make_shared<TimePoint>();  // set when it is reached
+};
+
+}  // namespace
+}  // namespace fake_cuda
+
+// What cudaEvent_t points to.
+struct CUevent_st {
+  std::mutex mutex;
+  fake_cuda::Record record;
+};
+
+namespace fake_cuda {
+namespace {
+
+struct Events {
+  std::mutex mutex;
+  std::set<CUevent_st*> all;
+};
+
+Events& AllEvents() {
+  static auto* const kEvents = new Events();
+  return *kEvents;
+}
+
+CUevent_st* FindEvent(cudaEvent_t handle) {
+  const std::lock_guard<std::mutex> lock(AllEvents().mutex);
+  if (AllEvents().all.count(handle) == 0) {
+    Violation("a call names event %p, which does not exist or has been destroyed",
+              static_cast<void*>(handle));
+  }
+  return handle;
+}
+
+Record LastRecordAndTime(cudaEvent_t handle) {
+  CUevent_st* const event = FindEvent(handle);
+  const std::lock_guard<std::mutex> lock(event->mutex);
+  return event->record;
+}
+
+}  // namespace
+
+Mark LastRecord(cudaEvent_t handle) { return LastRecordAndTime(handle).mark; }
+
+int64_t LiveEvents() {
+  const std::lock_guard<std::mutex> lock(AllEvents().mutex);
+  return static_cast<int64_t>(AllEvents().all.size());
+}
+
+}  // namespace fake_cuda
+
+using fake_cuda::AllEvents;
+using fake_cuda::FindEvent;
+using fake_cuda::Return;
+
+extern "C" {
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int) {
+  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  *event = new CUevent_st();
+  const std::lock_guard<std::mutex> lock(AllEvents().mutex);
+  AllEvents().all.insert(*event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t handle) {
+  CUevent_st* const event = FindEvent(handle);
+  {
+    const std::lock_guard<std::mutex> lock(AllEvents().mutex);
+    AllEvents().all.erase(event);
+  }
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
+  CUevent_st* const event = FindEvent(handle);
+  fake_cuda::Record record;
+  record.mark = fake_cuda::Enqueue(fake_cuda::FindStream(stream), [time = record.time] {
+    *time = std::chrono::steady_clock::now();
+  });
+  const std::lock_guard<std::mutex> lock(event->mutex);
+  event->record = record;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  return Return(fake_cuda::LastRecord(handle).Reached() ? cudaSuccess : cudaErrorNotReady);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  fake_cuda::LastRecord(handle).Await();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  const fake_cuda::Record first = fake_cuda::LastRecordAndTime(start);
+  const fake_cuda::Record second = fake_cuda::LastRecordAndTime(end);
+  if (first.mark.timeline == nullptr || second.mark.timeline == nullptr) {
+    return Return(cudaErrorInvalidResourceHandle);
+  }
+  if (!first.mark.Reached() || !second.mark.Reached()) return Return(cudaErrorNotReady);
+  *milliseconds = std::chrono::duration<float, std::milli>(*second.time - *first.time).count();
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,19 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_EVENT_H_
+#define MUSTER_TESTS_NCCL_FAKE_CUDART_EVENT_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "tests/nccl/fake/cudart/timeline.h"
+
+namespace fake_cuda {
+
+// What the event has recorded last; reached where it has recorded nothing.
+Mark LastRecord(cudaEvent_t event);
+
+int64_t LiveEvents();
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_EVENT_H_

@@ -1,0 +1,34 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_
+#define MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "tests/nccl/fake/cudart/timeline.h"
+
+// What cudaStream_t points to.
+struct CUstream_st {
+  int device = 0;
+  unsigned flags = 0;
+  std::shared_ptr<fake_cuda::Timeline> timeline;
+};
+
+namespace fake_cuda {
+
+// The stream that a handle names; 0 is the default stream of the current device. Ends the process
+// where there is none: the real runtime crashes or reports an error later.
+CUstream_st* FindStream(cudaStream_t handle);
+
+// Work on a stream, in the order that CUDA gives it: the default stream waits for all others but
+// those that are non-blocking, and they for it.
+Mark Enqueue(CUstream_st* stream, std::function<void()> work);
+
+// Streams that the program has created and not destroyed.
+int64_t LiveStreams();
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_

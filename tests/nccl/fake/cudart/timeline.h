@@ -1,0 +1,52 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_
+#define MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace fake_cuda {
+
+// The work of one stream, in order, on a thread of its own.
+class Timeline {
+ public:
+  static std::shared_ptr<Timeline> Start();
+
+  // Returns the work's number.
+  uint64_t Submit(std::function<void()> work);
+  uint64_t submitted();
+
+  bool Reached(uint64_t number);
+  void Await(uint64_t number);
+
+  // The thread ends once the work that it has is done.
+  void Close();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  uint64_t submitted_ = 0;
+  uint64_t completed_ = 0;
+  bool closed_ = false;
+};
+
+// A point on a timeline: what an event records.
+struct Mark {
+  std::shared_ptr<Timeline> timeline;
+  uint64_t number = 0;
+
+  bool Reached() const { return timeline == nullptr || timeline->Reached(number); }
+  void Await() const {
+    if (timeline != nullptr) timeline->Await(number);
+  }
+};
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_

@@ -1,0 +1,41 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_
+#define MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+// What the fake CUDA runtime offers beside the runtime's own functions: to tests, and to the fake
+// NCCL, whose kernels run on its streams. How it is told what machine to imitate: README.md.
+namespace fake_cuda {
+
+// What the process holds now.
+struct Counters {
+  int64_t device_allocations = 0;
+  int64_t device_bytes = 0;
+  int64_t host_allocations = 0;
+  int64_t streams = 0;  // created by the program
+  int64_t events = 0;
+};
+Counters Live();
+
+// Memory as the device sees it: where the bytes of a device pointer, or of pinned host memory, lie
+// in this process. Null where the device cannot reach all of the range, as in pageable memory.
+void* Reach(const void* pointer, size_t size);
+
+// Runs `kernel` on the thread of a stream once all of `streams`, which are of one device, have
+// reached it; later work of all of them waits for it.
+void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel);
+
+// Blocks until the device has no work left, as cudaFree does.
+void AwaitIdle(int device);
+
+// Ends the process with a message: the program did what the real libraries punish at random.
+[[noreturn]] void Violation(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_

@@ -1,0 +1,201 @@
+// The fake CUDA runtime, as a program sees it. Each test runs in a process of its own.
+
+#include "tests/nccl/fake/fake_cuda.h"
+
+#include <cuda_runtime_api.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nccl/fake/forked_ranks.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+void InProcess(const std::map<std::string, std::string>& env, const std::function<void()>& body) {
+  ExpectForked(
+      1, [&](int, Board&) { body(); }, env);
+}
+
+RankEnd EndOf(const std::function<void()>& body) {
+  return RunForked(1, [&](int, Board&) { body(); })[0];
+}
+
+int DeviceCount() {
+  int count = -1;
+  EXPECT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  return count;
+}
+
+std::string UuidOf(int device) {
+  cudaDeviceProp properties;
+  EXPECT_EQ(cudaGetDeviceProperties(&properties, device), cudaSuccess);
+  return std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
+}
+
+TEST(FakeCudaTest, TheEnvironmentSaysWhichDevicesThereAre) {
+  InProcess({{"FAKE_CUDA_DEVICES", "3"}}, [] {
+    EXPECT_EQ(DeviceCount(), 3);
+    EXPECT_NE(UuidOf(0), UuidOf(1));
+    EXPECT_EQ(cudaSetDevice(3), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  });
+}
+
+TEST(FakeCudaTest, VisibleDevicesAreRenumbered) {
+  InProcess({{"FAKE_CUDA_DEVICES", "4"}, {"CUDA_VISIBLE_DEVICES", "2,0"}}, [] {
+    EXPECT_EQ(DeviceCount(), 2);
+    char id[32];
+    ASSERT_EQ(cudaDeviceGetPCIBusId(id, sizeof id, 0), cudaSuccess);
+    EXPECT_STREQ(id, "0000:03:00.0");
+  });
+}
+
+TEST(FakeCudaTest, ThereMayBeNoDevice) {
+  InProcess({{"CUDA_VISIBLE_DEVICES", ""}}, [] {
+    int count = -1;
+    EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorNoDevice);
+    EXPECT_EQ(count, 0);
+  });
+  InProcess({{"FAKE_CUDA_DRIVER", "old"}}, [] {
+    int count = -1;
+    EXPECT_EQ(cudaGetDeviceCount(&count), cudaErrorInsufficientDriver);
+    EXPECT_STREQ(cudaGetErrorString(cudaErrorInsufficientDriver),
+                 "CUDA driver version is insufficient for CUDA runtime version");
+  });
+}
+
+TEST(FakeCudaTest, CopiesReachDeviceMemoryAndTheHostDoesNot) {
+  InProcess({}, [] {
+    int* device = nullptr;
+    const int sent[] = {1, 2, 3};
+    int received[3] = {};
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&device), sizeof sent), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(device, sent, sizeof sent, cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(received, device + 1, 2 * sizeof(int), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    EXPECT_EQ(received[1], 3);
+    EXPECT_EQ(cudaMemcpy(received, sent, sizeof sent, cudaMemcpyDeviceToHost),
+              cudaErrorInvalidValue);
+    EXPECT_EQ(fake_cuda::Live().device_allocations, 1);
+    EXPECT_EQ(cudaFree(device), cudaSuccess);
+    EXPECT_EQ(fake_cuda::Live().device_bytes, 0);
+  });
+  const RankEnd end = EndOf([] {
+    int* device = nullptr;
+    EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&device), sizeof(int)), cudaSuccess);
+    *device = 1;
+  });
+  EXPECT_NE(end.status, 0) << "the host wrote to device memory";
+}
+
+TEST(FakeCudaTest, MemoryIsLimited) {
+  InProcess({{"FAKE_CUDA_MEMORY", "1000"}}, [] {
+    void* first = nullptr;
+    void* second = nullptr;
+    EXPECT_EQ(cudaMalloc(&first, 600), cudaSuccess);
+    EXPECT_EQ(cudaMalloc(&second, 600), cudaErrorMemoryAllocation);
+    EXPECT_EQ(cudaFree(first), cudaSuccess);
+    EXPECT_EQ(cudaMalloc(&second, 600), cudaSuccess);
+  });
+}
+
+TEST(FakeCudaTest, PointersTellWhatTheyAre) {
+  InProcess({}, [] {
+    ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+    char* device = nullptr;
+    char* pinned = nullptr;
+    char pageable = 0;
+    ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&device), 10), cudaSuccess);
+    ASSERT_EQ(cudaHostAlloc(reinterpret_cast<void**>(&pinned), 10, 0), cudaSuccess);
+    cudaPointerAttributes attributes;
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, device + 9), cudaSuccess);
+    EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+    EXPECT_EQ(attributes.device, 1);
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, pinned), cudaSuccess);
+    EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, &pageable), cudaSuccess);
+    EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  });
+}
+
+// Work that waits until the test lets it go on.
+struct Gate {
+  std::atomic<bool> open{false};
+  std::function<void()> work() {
+    return [this] {
+      while (!open) std::this_thread::yield();
+    };
+  }
+};
+
+TEST(FakeCudaTest, StreamsWorkInOrderAndBesideEachOther) {
+  InProcess({}, [] {
+    cudaStream_t blocked = nullptr;
+    cudaStream_t free = nullptr;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&blocked, cudaStreamNonBlocking), cudaSuccess);
+    ASSERT_EQ(cudaStreamCreateWithFlags(&free, cudaStreamNonBlocking), cudaSuccess);
+    Gate gate;
+    fake_cuda::Launch({blocked}, gate.work());
+    EXPECT_EQ(cudaStreamQuery(blocked), cudaErrorNotReady);
+    EXPECT_EQ(cudaStreamSynchronize(free), cudaSuccess);
+    cudaEvent_t event = nullptr;
+    ASSERT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+    EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(event, blocked), cudaSuccess);
+    EXPECT_EQ(cudaStreamWaitEvent(free, event, 0), cudaSuccess);
+    EXPECT_EQ(cudaEventQuery(event), cudaErrorNotReady);
+    EXPECT_EQ(cudaStreamQuery(free), cudaErrorNotReady);
+    gate.open = true;
+    EXPECT_EQ(cudaStreamSynchronize(free), cudaSuccess);
+    EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+    EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(blocked), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(free), cudaSuccess);
+    EXPECT_EQ(fake_cuda::Live().streams + fake_cuda::Live().events, 0);
+  });
+}
+
+TEST(FakeCudaTest, TheDefaultStreamWaitsForOrdinaryStreamsOnly) {
+  InProcess({}, [] {
+    cudaStream_t ordinary = nullptr;
+    cudaStream_t apart = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&ordinary), cudaSuccess);
+    ASSERT_EQ(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking), cudaSuccess);
+    Gate gate;
+    Gate far;
+    fake_cuda::Launch({ordinary}, gate.work());
+    fake_cuda::Launch({apart}, far.work());
+    fake_cuda::Launch({nullptr}, [] {});
+    EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);
+    gate.open = true;
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(cudaStreamQuery(apart), cudaErrorNotReady);
+    far.open = true;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  });
+}
+
+TEST(FakeCudaTest, ADestroyedStreamMustNotBeUsed) {
+  const RankEnd end = EndOf([] {
+    cudaStream_t stream = nullptr;
+    EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    cudaStreamQuery(stream);
+  });
+  EXPECT_TRUE(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGABRT) << end.status;
+  EXPECT_THAT(end.output, HasSubstr("VIOLATION: a call names stream"));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,299 @@
+// The fake NCCL, as a program sees it: the traps of the real one are there.
+
+#include "tests/nccl/fake/fake_nccl.h"
+
+#include <nccl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/forked_ranks.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int kCount = 1000;
+
+ncclConfig_t NonBlocking() {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  return config;
+}
+
+ncclResult_t State(ncclComm_t comm) {
+  ncclResult_t state = ncclSuccess;
+  EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+  return state;
+}
+
+ncclResult_t Settled(ncclComm_t comm) {
+  while (State(comm) == ncclInProgress) usleep(100);
+  return State(comm);
+}
+
+// One rank of a test, with a device, a stream and a communicator.
+class Rank {
+ public:
+  Rank(int rank, int size, Board& board) : rank_(rank), size_(size) {
+    EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
+    EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
+    if (rank == 0) {
+      ncclUniqueId id;
+      EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+      board.Put(0, id);
+    }
+    ncclConfig_t config = NonBlocking();
+    EXPECT_EQ(ncclCommInitRankConfig(&comm_, size, board.Get(0), rank, &config), ncclInProgress);
+  }
+
+  ncclComm_t comm() const { return comm_; }
+  cudaStream_t stream() const { return stream_; }
+
+  ncclResult_t Start(float* data) {
+    return ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, comm_, stream_);
+  }
+
+  float* NewData(float value) {
+    float* data = nullptr;
+    const std::vector<float> host(kCount, value);
+    EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&data), kCount * sizeof(float)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data, host.data(), kCount * sizeof(float), cudaMemcpyHostToDevice),
+              cudaSuccess);
+    return data;
+  }
+
+  std::vector<float> Fetch(const float* data) {
+    std::vector<float> host(kCount);
+    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(host.data(), data, kCount * sizeof(float), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    return host;
+  }
+
+  void ExpectAllReduceWorks() {
+    float* const data = NewData(static_cast<float>(rank_ + 1));
+    Start(data);
+    EXPECT_EQ(Settled(comm_), ncclSuccess);
+    EXPECT_THAT(Fetch(data), Each(static_cast<float>(size_ * (size_ + 1) / 2)));
+    EXPECT_EQ(cudaFree(data), cudaSuccess);
+  }
+
+  void End() {
+    ncclCommFinalize(comm_);
+    EXPECT_EQ(Settled(comm_), ncclSuccess);
+    EXPECT_EQ(ncclCommDestroy(comm_), ncclSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
+  }
+
+ private:
+  const int rank_;
+  const int size_;
+  cudaStream_t stream_ = nullptr;
+  ncclComm_t comm_ = nullptr;
+};
+
+void AwaitNothingLive() {
+  while (fake_nccl::Live().threads > 0 || fake_nccl::Live().sockets > 0) usleep(1000);
+}
+
+class FakeNcclSizes : public ::testing::TestWithParam<int> {};
+
+TEST_P(FakeNcclSizes, InitReduceAndEndLeaveNothingBehind) {
+  ExpectForked(GetParam(), [](int rank, Board& board) {
+    Rank self(rank, GetParam(), board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    self.ExpectAllReduceWorks();
+    self.ExpectAllReduceWorks();
+    self.End();
+    AwaitNothingLive();
+    EXPECT_EQ(fake_nccl::Live().communicators, 0);
+    EXPECT_EQ(fake_cuda::Live().device_allocations, 0);
+    EXPECT_EQ(fake_cuda::Live().streams, 0);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, FakeNcclSizes, ::testing::Values(1, 2, 4));
+
+TEST(FakeNcclTest, SeveralIdsShareTheRanks) {
+  ExpectForked(5, [](int rank, Board& board) {
+    EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
+    ncclUniqueId ids[2];
+    if (rank < 2) {
+      EXPECT_EQ(ncclGetUniqueId(&ids[rank]), ncclSuccess);
+      board.Put(rank, ids[rank]);
+    }
+    for (int i = 0; i < 2; ++i) ids[i] = board.Get(i);
+    ncclConfig_t config = NonBlocking();
+    ncclComm_t comm = nullptr;
+    EXPECT_EQ(ncclCommInitRankScalable(&comm, 5, rank, 2, ids, &config), ncclInProgress);
+    EXPECT_EQ(Settled(comm), ncclSuccess);
+    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+  });
+}
+
+TEST(FakeNcclTest, SplitAndShrinkMakeWorkingCommunicators) {
+  ExpectForked(3, [](int rank, Board& board) {
+    Rank self(rank, 3, board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    ncclComm_t part = nullptr;
+    const int color = rank == 1 ? NCCL_SPLIT_NOCOLOR : 7;
+    EXPECT_EQ(ncclCommSplit(self.comm(), color, -rank, &part, nullptr), ncclInProgress);
+    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    EXPECT_EQ(part == nullptr, rank == 1);
+    int excluded[] = {0};
+    ncclComm_t rest = nullptr;
+    if (rank != 0) {
+      EXPECT_EQ(ncclCommShrink(self.comm(), excluded, 1, &rest, nullptr, NCCL_SHRINK_DEFAULT),
+                ncclInProgress);
+      EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    }
+    int number = -1;
+    if (part != nullptr) {
+      EXPECT_EQ(ncclCommUserRank(part, &number), ncclSuccess);
+    }
+    EXPECT_EQ(number, rank == 1 ? -1 : rank == 2 ? 0 : 1);  // the keys turn the order round
+    for (ncclComm_t comm : {part, rest}) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+    self.End();
+  });
+}
+
+TEST(FakeNcclTest, AnOperationWaitsForItsPeersAndAbortEndsIt) {
+  ExpectForked(2, [](int rank, Board& board) {
+    Rank self(rank, 2, board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    self.ExpectAllReduceWorks();
+    if (rank == 0) {
+      self.Start(self.NewData(1));
+      EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+      EXPECT_EQ(cudaStreamQuery(self.stream()), cudaErrorNotReady);
+    }
+    board.Meet(2);
+    EXPECT_EQ(ncclCommAbort(self.comm()), ncclSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(self.stream()), cudaSuccess);
+  });
+}
+
+// NCCL connects at the first operation.
+TEST(FakeNcclTest, TheFirstOperationStaysInProgressUntilAllRanksCallIt) {
+  ExpectForked(2, [](int rank, Board& board) {
+    Rank self(rank, 2, board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    if (rank == 0) {
+      float* const data = self.NewData(1);
+      EXPECT_EQ(self.Start(data), ncclInProgress);
+      EXPECT_EQ(self.Start(data), ncclInvalidArgument) << "a call while one is in progress";
+    }
+    board.Meet(2);
+    EXPECT_EQ(ncclCommAbort(self.comm()), ncclSuccess);
+  });
+}
+
+TEST(FakeNcclTest, ARevokedCommunicatorCanBeShrunkAfterALoss) {
+  const auto ends = RunForked(3, [](int rank, Board& board) {
+    Rank self(rank, 3, board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    self.ExpectAllReduceWorks();
+    board.Meet(3);
+    if (rank == 1) raise(SIGKILL);
+    self.Start(self.NewData(1));
+    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    EXPECT_EQ(cudaStreamQuery(self.stream()), cudaErrorNotReady);
+    ncclCommRevoke(self.comm(), NCCL_REVOKE_DEFAULT);
+    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(self.stream()), cudaSuccess);
+    int excluded[] = {1};
+    ncclComm_t rest = nullptr;
+    ncclCommShrink(self.comm(), excluded, 1, &rest, nullptr, NCCL_SHRINK_DEFAULT);
+    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    int size = 0;
+    EXPECT_EQ(ncclCommCount(rest, &size), ncclSuccess);
+    EXPECT_EQ(size, 2);
+    EXPECT_EQ(ncclCommAbort(rest), ncclSuccess);
+    EXPECT_EQ(ncclCommDestroy(self.comm()), ncclSuccess);
+  });
+  EXPECT_EQ(ends[0].status, 0) << ends[0].output;
+  EXPECT_EQ(ends[2].status, 0) << ends[2].output;
+}
+
+// ---- What the real NCCL punishes at random ends the process ----
+
+// The rank's program, in a communicator of one.
+RankEnd Alone(const std::function<void(Rank& self)>& body) {
+  return RunForked(1, [&](int rank, Board& board) {
+    Rank self(rank, 1, board);
+    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
+    body(self);
+  })[0];
+}
+
+TEST(FakeNcclViolations, DestroyWithoutFinalize) {
+  EXPECT_THAT(Alone([](Rank& self) { ncclCommDestroy(self.comm()); }).output,
+              HasSubstr("VIOLATION: ncclCommDestroy without ncclCommFinalize"));
+}
+
+TEST(FakeNcclViolations, UseAfterFree) {
+  EXPECT_THAT(Alone([](Rank& self) {
+                ncclCommAbort(self.comm());
+                State(self.comm());
+              }).output,
+              HasSubstr("VIOLATION: ncclCommGetAsyncError on a communicator that has been freed"));
+}
+
+TEST(FakeNcclViolations, FinalizeAfterRevoke) {
+  EXPECT_THAT(Alone([](Rank& self) {
+                ncclCommRevoke(self.comm(), NCCL_REVOKE_DEFAULT);
+                Settled(self.comm());
+                ncclCommFinalize(self.comm());
+              }).output,
+              HasSubstr("VIOLATION: ncclCommFinalize after ncclCommRevoke"));
+}
+
+TEST(FakeNcclViolations, HostMemory) {
+  EXPECT_THAT(Alone([](Rank& self) {
+                std::vector<float> host(kCount);
+                self.Start(host.data());
+              }).output,
+              HasSubstr("which the device cannot reach"));
+}
+
+TEST(FakeNcclViolations, TwoThreads) {
+  EXPECT_THAT(Alone([](Rank& self) {
+                fake_nccl::SetFaults("abort-slow=5000");
+                std::thread other([&] { ncclCommAbort(self.comm()); });
+                while (true) State(self.comm());
+              }).output,
+              HasSubstr("while another thread is in"));
+}
+
+TEST(FakeNcclViolations, FreeingOneCommunicatorWhileAnotherHangs) {
+  const auto ends = RunForked(2,
+                              [](int rank, Board& board) {
+                                Rank self(rank, 2, board);
+                                ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+                                self.ExpectAllReduceWorks();
+                                ncclComm_t second = nullptr;
+                                ncclCommSplit(self.comm(), 0, rank, &second, nullptr);
+                                ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+                                board.Meet(2);
+                                if (rank == 1) raise(SIGKILL);
+                                self.Start(self.NewData(1));
+                                while (State(self.comm()) != ncclRemoteError) usleep(100);
+                                ncclCommAbort(second);
+                              },
+                              {{"FAKE_NCCL_FAULTS", "peer-error"}});
+  EXPECT_THAT(ends[0].output, HasSubstr("is not stopped: NCCL would hang"));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,169 @@
+// Communicators made of others: Split and Shrink. The members meet through the parent's control
+// connections. As in NCCL, the call's state is the parent's, and *out is set when all is done.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/nccl/bootstrap.h"
+#include "tests/nccl/fake/nccl/comm.h"
+#include "tests/nccl/fake/nccl/config.h"
+#include "tests/nccl/fake/nccl/error.h"
+#include "tests/nccl/fake/nccl/fault.h"
+#include "tests/nccl/fake/nccl/group.h"
+
+namespace fake_nccl {
+namespace {
+
+struct Member {
+  int color = 0;
+  int key = 0;
+  int parent_rank = 0;
+  sockaddr_in address = {};
+};
+
+struct Birth {
+  ncclComm_t parent = nullptr;
+  uint64_t number = 0;        // of the parent's children
+  std::vector<int> expected;  // the parent's ranks that take part
+  Member self;
+  bool blocking = true;
+  ncclComm_t* out = nullptr;
+};
+
+ncclResult_t Aborted() { return Refuse(ncclInternalError, "bootstrap: abort called"); }
+
+// Those of this rank's colour, in the child's order; false if aborted.
+bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
+  ncclComm_t const parent = birth.parent;
+  for (int peer : birth.expected) {
+    if (!parent->mesh->Send(peer, MessageKind::kChild, birth.number, &birth.self, sizeof birth.self,
+                            parent->abort)) {
+      return false;
+    }
+  }
+  for (int peer : birth.expected) {
+    Message message;
+    if (!parent->mesh->Receive(peer, MessageKind::kChild, &message, parent->abort)) return false;
+    if (message.tag != birth.number) {
+      fake_cuda::Violation("ranks split or shrink a communicator in different order");
+    }
+    Member member;
+    std::memcpy(&member, message.bytes.data(), sizeof member);
+    if (member.color == birth.self.color) members->push_back(member);
+  }
+  std::sort(members->begin(), members->end(), [](const Member& a, const Member& b) {
+    return std::make_pair(a.key, a.parent_rank) < std::make_pair(b.key, b.parent_rank);
+  });
+  return true;
+}
+
+ncclComm_t NewChild(const Birth& birth, const std::vector<Member>& members) {
+  const auto self = std::find_if(members.begin(), members.end(), [&](const Member& member) {
+    return member.parent_rank == birth.self.parent_rank;
+  });
+  const ncclComm_t child =
+      NewComm(static_cast<int>(self - members.begin()), static_cast<int>(members.size()));
+  child->device = birth.parent->device;
+  child->blocking = birth.blocking;
+  return child;
+}
+
+ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<Member>& members) {
+  if (ncclResult_t result = TakeDeviceMemory(child); result != ncclSuccess) return result;
+  if (Fault("child-error")) {
+    return Refuse(ncclSystemError, "Call to connect failed : Connection timed out");
+  }
+  std::vector<sockaddr_in> addresses;
+  for (const Member& member : members) addresses.push_back(member.address);
+  child->mesh = ConnectMesh(child, std::move(listening), addresses);
+  return child->mesh == nullptr ? Aborted() : ncclSuccess;
+}
+
+ncclResult_t GiveBirth(Birth birth) {
+  Socket listening = Socket::Listen(&birth.self.address);
+  std::vector<Member> members;
+  if (!MeetMembers(birth, &members)) return Aborted();
+  if (birth.self.color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
+  const ncclComm_t child = NewChild(birth, members);
+  birth.parent->child_abort = &child->abort;
+  if (birth.parent->abort) child->abort = true;
+  const ncclResult_t result = ConnectChild(child, std::move(listening), members);
+  birth.parent->child_abort = nullptr;
+  child->state = result;
+  child->initialized = result == ncclSuccess;
+  if (result != ncclSuccess) {
+    Release(child);
+    return result;
+  }
+  __atomic_store_n(birth.out, child, __ATOMIC_RELEASE);
+  return ncclSuccess;
+}
+
+ncclResult_t Begin(Birth birth, const ncclConfig_t* config) {
+  if (ncclResult_t ready = EnsureReady(birth.parent); ready != ncclSuccess) return ready;
+  const ncclResult_t result = ReadBlocking(config, birth.parent->blocking, &birth.blocking);
+  if (result != ncclSuccess) return result;
+  *birth.out = nullptr;
+  birth.number = ++birth.parent->children;
+  birth.self.parent_rank = birth.parent->rank;
+  AddJob(birth.parent, [birth] { return GiveBirth(birth); });
+  return ncclSuccess;
+}
+
+std::vector<int> RanksWithout(ncclComm_t comm, const int* excluded, int count) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < comm->size; ++rank) {
+    if (std::find(excluded, excluded + count, rank) == excluded + count) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+}  // namespace fake_nccl
+
+extern "C" {
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* out,
+                           ncclConfig_t* config) {
+  using namespace fake_nccl;
+  const Call call(comm, __func__);
+  Birth birth;
+  birth.parent = comm;
+  birth.expected = RanksWithout(comm, nullptr, 0);
+  birth.self.color = color;
+  birth.self.key = key;
+  birth.out = out;
+  return InGroup(&comm, [&] { return Begin(birth, config); });
+}
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* out,
+                            ncclConfig_t* config, int flags) {
+  using namespace fake_nccl;
+  const Call call(comm, __func__);
+  Birth birth;
+  birth.parent = comm;
+  birth.expected = RanksWithout(comm, excluded, count);
+  birth.self.key = comm->rank;
+  birth.out = out;
+  const bool member =
+      std::find(birth.expected.begin(), birth.expected.end(), comm->rank) != birth.expected.end();
+  return InGroup(&comm, [&] {
+    if (excluded == nullptr || count <= 0 || !member) {
+      return Refuse(ncclInvalidArgument, "CommShrink : improper list of excluded ranks");
+    }
+    if ((flags & NCCL_SHRINK_ABORT) != 0) {
+      SetAbort(comm, true);
+      AwaitQuiet(comm);
+      SetAbort(comm, false);
+    }
+    return Begin(birth, config);
+  });
+}
+#endif
+
+}  // extern "C"

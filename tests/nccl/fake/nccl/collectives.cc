@@ -1,0 +1,120 @@
+// NCCL's operations: what is checked when they are called.
+
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/nccl/comm.h"
+#include "tests/nccl/fake/nccl/error.h"
+#include "tests/nccl/fake/nccl/fault.h"
+#include "tests/nccl/fake/nccl/group.h"
+#include "tests/nccl/fake/nccl/operation.h"
+#include "tests/nccl/fake/nccl/reduction.h"
+
+namespace fake_nccl {
+namespace {
+
+ncclResult_t CheckArguments(const ncclComm& comm, const Operation& op) {
+  if (SizeOf(op.type) == 0) {
+    return Refuse(ncclInvalidArgument, "%s : invalid type %d", op.function, op.type);
+  }
+  if (op.reduction < 0 || op.reduction >= ncclNumOps) {
+    return Refuse(ncclInvalidArgument, "%s : invalid reduction operation %d", op.function,
+                  op.reduction);
+  }
+  if (op.peer < 0 || op.peer >= comm.size) {
+    return Refuse(ncclInvalidArgument, "%s : invalid root %d (root should be in the 0..%d range)",
+                  op.function, op.peer, comm.size);
+  }
+  return ncclSuccess;
+}
+
+// A kernel that cannot reach its memory ends the process's use of the device.
+void CheckReach(const Operation& op, const void* pointer, size_t parts) {
+  const size_t bytes = op.count * SizeOf(op.type) * parts;
+  if (bytes > 0 && fake_cuda::Reach(pointer, bytes) == nullptr) {
+    fake_cuda::Violation("%s on %zu bytes at %p, which the device cannot reach", op.function, bytes,
+                         pointer);
+  }
+}
+
+void CheckMemory(const ncclComm& comm, const Operation& op) {
+  const bool root = comm.rank == op.peer;
+  const bool reads = op.kind == OperationKind::kBroadcast ? root : op.kind != OperationKind::kRecv;
+  const bool writes = op.kind == OperationKind::kReduce ? root : op.kind != OperationKind::kSend;
+  const size_t size = comm.size;
+  if (reads) CheckReach(op, op.in, op.kind == OperationKind::kReduceScatter ? size : 1);
+  if (writes) CheckReach(op, op.out, op.kind == OperationKind::kAllGather ? size : 1);
+}
+
+ncclResult_t Begin(ncclComm_t comm, const Operation& op) {
+  if (comm->revoked) fake_cuda::Violation("%s after ncclCommRevoke", op.function);
+  if (comm->finalized) fake_cuda::Violation("%s after ncclCommFinalize", op.function);
+  if (ncclResult_t ready = EnsureReady(comm); ready != ncclSuccess) return ready;
+  if (ncclResult_t result = CheckArguments(*comm, op); result != ncclSuccess) return result;
+  if (Fault("op-refuse"))
+    return Refuse(ncclInternalError, "%s : Unhandled proxy error", op.function);
+  CheckMemory(*comm, op);
+  AddOperation(comm, op);
+  return ncclSuccess;
+}
+
+ncclResult_t Enqueue(ncclComm_t comm, const Operation& op) {
+  const Call call(comm, op.function);
+  return InGroup(&comm, [&] { return Begin(comm, op); });
+}
+
+}  // namespace
+}  // namespace fake_nccl
+
+using fake_nccl::Enqueue;
+using fake_nccl::Operation;
+using fake_nccl::OperationKind;
+
+extern "C" {
+
+ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type,
+                           ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(comm,
+                 {OperationKind::kAllReduce, __func__, in, out, count, type, reduction, 0, stream});
+}
+
+ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(
+      comm, {OperationKind::kBroadcast, __func__, in, out, count, type, ncclSum, root, stream});
+}
+
+ncclResult_t ncclBcast(void* data, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                       cudaStream_t stream) {
+  return ncclBroadcast(data, data, count, type, root, comm, stream);
+}
+
+ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type,
+                        ncclRedOp_t reduction, int root, ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(comm,
+                 {OperationKind::kReduce, __func__, in, out, count, type, reduction, root, stream});
+}
+
+ncclResult_t ncclAllGather(const void* in, void* out, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(comm,
+                 {OperationKind::kAllGather, __func__, in, out, count, type, ncclSum, 0, stream});
+}
+
+ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type,
+                               ncclRedOp_t reduction, ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(
+      comm, {OperationKind::kReduceScatter, __func__, in, out, count, type, reduction, 0, stream});
+}
+
+ncclResult_t ncclSend(const void* data, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return Enqueue(
+      comm, {OperationKind::kSend, __func__, data, nullptr, count, type, ncclSum, peer, stream});
+}
+
+ncclResult_t ncclRecv(void* data, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return Enqueue(
+      comm, {OperationKind::kRecv, __func__, nullptr, data, count, type, ncclSum, peer, stream});
+}
+
+}  // extern "C"

@@ -1,0 +1,186 @@
+#include "tests/nccl/fake/nccl/comm.h"
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/fake_nccl.h"
+#include "tests/nccl/fake/nccl/error.h"
+#include "tests/nccl/fake/nccl/fault.h"
+#include "tests/nccl/fake/nccl/thread.h"
+
+namespace fake_nccl {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::set<ncclComm_t> all;  // freed ones too
+};
+
+Registry& TheRegistry() {
+  static auto* const kRegistry = new Registry();
+  return *kRegistry;
+}
+
+void CheckExists(ncclComm_t comm, const char* function) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  if (registry.all.count(comm) == 0) {
+    fake_cuda::Violation("%s on %p, which is no communicator", function, static_cast<void*>(comm));
+  }
+  if (comm->freed) fake_cuda::Violation("%s on a communicator that has been freed", function);
+}
+
+bool HasWork(ncclComm_t comm) {
+  const std::lock_guard<std::mutex> lock(comm->mutex);
+  return comm->jobs > 0 || comm->completed < comm->launched;
+}
+
+// Freeing waits for the device. It would wait for ever where a kernel of another communicator waits
+// for a lost peer, and nobody has stopped that kernel.
+void CheckOthersAreStopped(ncclComm_t freed) {
+  for (ncclComm_t other : LiveComms()) {
+    if (other == freed || other->abort || other->mesh == nullptr) continue;
+    if (HasWork(other) && other->mesh->PeerLost()) {
+      fake_cuda::Violation(
+          "a communicator is freed while another one of this process has lost a peer, has work, "
+          "and is not stopped: NCCL would hang");
+    }
+  }
+}
+
+}  // namespace
+
+Call::Call(ncclComm_t comm, const char* function) : comm_(comm) {
+  CheckExists(comm, function);
+  const std::lock_guard<std::mutex> lock(comm->caller_mutex);
+  if (comm->depth > 0 && comm->caller != std::this_thread::get_id()) {
+    fake_cuda::Violation("%s while another thread is in %s on the same communicator", function,
+                         comm->function);
+  }
+  comm->caller = std::this_thread::get_id();
+  comm->function = function;
+  ++comm->depth;
+}
+
+Call::~Call() {
+  if (comm_ == nullptr) return;
+  const std::lock_guard<std::mutex> lock(comm_->caller_mutex);
+  --comm_->depth;
+}
+
+ncclComm_t NewComm(int rank, int size) {
+  auto* const comm = new ncclComm();
+  comm->rank = rank;
+  comm->size = size;
+  comm->connected_peers.resize(size);
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.all.insert(comm);
+  return comm;
+}
+
+void Free(ncclComm_t comm) {
+  AwaitQuiet(comm);
+  if (const auto slow = Fault("abort-slow")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(*slow));
+  }
+  CheckOthersAreStopped(comm);
+  Release(comm);
+}
+
+void Release(ncclComm_t comm) {
+  if (comm->memory != nullptr) cudaFree(comm->memory);
+  comm->mesh.reset();
+  comm->freed = true;
+}
+
+std::vector<ncclComm_t> LiveComms() {
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  std::vector<ncclComm_t> live;
+  for (ncclComm_t comm : registry.all) {
+    if (!comm->freed) live.push_back(comm);
+  }
+  return live;
+}
+
+ncclResult_t EnsureReady(ncclComm_t comm) {
+  const ncclResult_t state = comm->state;
+  if (state != ncclInProgress) return state;
+  return Refuse(ncclInvalidArgument,
+                "Attempt to use communicator before the previous operation returned ncclSuccess");
+}
+
+ncclResult_t Poison(ncclComm_t comm, ncclResult_t result) {
+  if (!comm->blocking && result != ncclSuccess) comm->state = result;
+  return result;
+}
+
+void SetAbort(ncclComm_t comm, bool value) {
+  comm->abort = value;
+  AbortFlag* const child = comm->child_abort;
+  if (child != nullptr && value) *child = true;
+  const std::lock_guard<std::mutex> lock(comm->mutex);
+  comm->changed.notify_all();
+}
+
+void ChangeJobs(ncclComm_t comm, int by) {
+  const std::lock_guard<std::mutex> lock(comm->mutex);
+  comm->jobs += by;
+  comm->changed.notify_all();
+}
+
+void AwaitQuiet(ncclComm_t comm) {
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  comm->changed.wait(lock, [&] { return comm->jobs == 0 && comm->completed == comm->launched; });
+}
+
+Counters Live() {
+  Counters counters;
+  counters.communicators = static_cast<int64_t>(LiveComms().size());
+  counters.threads = LiveThreads();
+  counters.sockets = LiveSockets();
+  return counters;
+}
+
+}  // namespace fake_nccl
+
+extern "C" {
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  const fake_nccl::Call call(comm, __func__);
+  ncclResult_t state = comm->state;
+  const bool reports = state == ncclSuccess && fake_nccl::HasFault("peer-error") &&
+                       comm->mesh != nullptr && comm->mesh->PeerLost();
+  if (reports) {
+    fake_nccl::Warn("NET/Socket : remote peer closed the connection");
+    comm->state = state = ncclRemoteError;
+  }
+  *error = state;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  const fake_nccl::Call call(comm, __func__);
+  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
+  if (ready == ncclSuccess) *count = comm->size;
+  return ready;
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  const fake_nccl::Call call(comm, __func__);
+  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
+  if (ready == ncclSuccess) *device = comm->device;
+  return ready;
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  const fake_nccl::Call call(comm, __func__);
+  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
+  if (ready == ncclSuccess) *rank = comm->rank;
+  return ready;
+}
+
+}  // extern "C"

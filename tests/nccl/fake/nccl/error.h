@@ -1,0 +1,17 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_ERROR_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_ERROR_H_
+
+#include <nccl.h>
+
+namespace fake_nccl {
+
+// Sets what ncclGetLastError says, and prints it where NCCL_DEBUG is set.
+void Warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Warns of it, and returns `result`.
+ncclResult_t Refuse(ncclResult_t result, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+}  // namespace fake_nccl
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_ERROR_H_

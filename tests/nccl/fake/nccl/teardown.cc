@@ -1,0 +1,136 @@
+// The ends of a communicator.
+
+#include <chrono>
+#include <thread>
+
+#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/nccl/comm.h"
+#include "tests/nccl/fake/nccl/error.h"
+#include "tests/nccl/fake/nccl/fault.h"
+#include "tests/nccl/fake/nccl/group.h"
+
+namespace fake_nccl {
+namespace {
+
+constexpr auto kPoll = std::chrono::milliseconds(10);
+
+// As the kernels do, it ends soon once the communicator is aborted.
+bool AwaitKernels(ncclComm_t comm) {
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  comm->changed.wait(lock, [&] { return comm->completed == comm->launched; });
+  return !comm->abort;
+}
+
+void AwaitJobs(ncclComm_t comm) {
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  comm->changed.wait(lock, [&] { return comm->jobs == 0; });
+}
+
+// Meets the other ranks, so that none takes away what another one's work still needs.
+bool MeetAtTheEnd(ncclComm_t comm) {
+  for (int peer = 0; peer < comm->size; ++peer) {
+    if (!comm->mesh->Send(peer, MessageKind::kFinalize, 0, nullptr, 0, comm->abort)) return false;
+  }
+  for (int peer = 0; peer < comm->size; ++peer) {
+    Message message;
+    if (!comm->mesh->Receive(peer, MessageKind::kFinalize, &message, comm->abort)) return false;
+  }
+  return true;
+}
+
+ncclResult_t Finalize(ncclComm_t comm) {
+  if (Fault("finalize-error")) {
+    return Refuse(ncclRemoteError, "NET/Socket : remote peer closed the connection");
+  }
+  const bool hangs = Fault("finalize-hang").has_value();
+  while (hangs && !comm->abort) std::this_thread::sleep_for(kPoll);
+  const bool done = AwaitKernels(comm) && MeetAtTheEnd(comm);
+  return done ? ncclSuccess : Refuse(ncclInternalError, "finalize: abort called");
+}
+
+ncclResult_t BeginFinalize(ncclComm_t comm) {
+  if (comm->revoked) fake_cuda::Violation("ncclCommFinalize after ncclCommRevoke");
+  if (ncclResult_t ready = EnsureReady(comm); ready != ncclSuccess) return ready;
+  if (comm->finalized) {
+    return Refuse(ncclInvalidArgument, "communicator is finalized twice");
+  }
+  comm->finalized = true;
+  AddJob(comm, [comm] { return Finalize(comm); });
+  return ncclSuccess;
+}
+
+// NCCL refuses most of these, and keeps everything that the communicator holds.
+void CheckMayBeDestroyed(ncclComm_t comm) {
+  const ncclResult_t state = comm->state;
+  if (state != ncclSuccess) {
+    fake_cuda::Violation(
+        "ncclCommDestroy on a communicator whose state is '%s': only "
+        "ncclCommAbort frees it",
+        ncclGetErrorString(state));
+  }
+  if (!comm->finalized && !comm->revoked) {
+    fake_cuda::Violation("ncclCommDestroy without ncclCommFinalize");
+  }
+}
+
+}  // namespace
+}  // namespace fake_nccl
+
+extern "C" {
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  using namespace fake_nccl;
+  const Call call(comm, __func__);
+  return InGroup(&comm, [&] { return BeginFinalize(comm); });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  using namespace fake_nccl;
+  if (comm == nullptr) return ncclSuccess;
+  const Call call(comm, __func__);
+  CheckMayBeDestroyed(comm);
+  return InGroup(nullptr, [&] {
+    AddFreeing(comm, [comm] { Free(comm); });
+    return ncclSuccess;
+  });
+}
+
+// Stops at once; frees at the end of the group.
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  using namespace fake_nccl;
+  if (comm == nullptr) return ncclSuccess;
+  const Call call(comm, __func__);
+  SetAbort(comm, true);
+  return InGroup(nullptr, [&] {
+    AddFreeing(comm, [comm] { Free(comm); });
+    return ncclSuccess;
+  });
+}
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
+  using namespace fake_nccl;
+  if (comm == nullptr) return ncclSuccess;
+  const Call call(comm, __func__);
+  if (!comm->initialized) {
+    fake_cuda::Violation("ncclCommRevoke before the communicator is initialized: NCCL crashes");
+  }
+  if (comm->finalized || comm->revoked || flags != NCCL_REVOKE_DEFAULT) {
+    fake_cuda::Violation("ncclCommRevoke on a communicator that is finalized or revoked");
+  }
+  if (Fault("revoke-error")) return ncclInternalError;
+  SetAbort(comm, true);
+  comm->revoked = true;
+  AwaitJobs(comm);
+  return InGroup(&comm, [&] {
+    AddJob(comm, [comm] {
+      AwaitKernels(comm);
+      SetAbort(comm, false);
+      return ncclSuccess;
+    });
+    return ncclSuccess;
+  });
+}
+#endif
+
+}  // extern "C"
