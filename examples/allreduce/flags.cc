@@ -75,15 +75,6 @@ void AddRepetitions(CLI::App* app, Flags* flags) {
                 "Compare what the operation brings with what it should (the default)");
 }
 
-void AddPlane(CLI::App* app, Flags* flags) {
-  app->add_option("--backend", flags->backend,
-                  "Data plane: gloo, nccl (default: the best one that is linked and usable)")
-      ->type_name("NAME");
-  app->add_flag("--allow-shared-gpu", flags->allow_shared_gpu,
-                "Several ranks may use one GPU, for tests: NCCL wants each of them to have an "
-                "NCCL_HOSTID of its own");
-}
-
 }  // namespace
 
 std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
@@ -96,7 +87,9 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   AddChoice(&app, "--op", &flags->op, kOps, "Reduction");
   AddSizes(&app, flags);
   AddRepetitions(&app, flags);
-  AddPlane(&app, flags);
+  app.add_option("--backend", flags->backend,
+                 "Data plane: gloo, nccl (default: the best one that is linked and usable)")
+      ->type_name("NAME");
   try {
     app.parse(argc, argv);
     if (flags->min_bytes == 0) throw CLI::ValidationError("--min-bytes", "must be at least 1");

@@ -20,7 +20,6 @@ struct Flags {
   int iterations = 20;
   bool check = true;
   std::string backend;  // empty: the SDK chooses
-  bool allow_shared_gpu = false;
 };
 
 // Parses the command line into `flags`. Returns the status to exit with at once, after --help or

@@ -55,8 +55,7 @@ absl::StatusOr<Totals> Run(muster::Job& job, const Flags& flags) {
   if (flags.collective == Collective::kSendRecv && job.world_size() < 2) {
     return absl::InvalidArgumentError("sendrecv needs two ranks or more; this job has one");
   }
-  absl::StatusOr<std::unique_ptr<Plane>> plane =
-      MakePlane(job, {flags.backend, flags.allow_shared_gpu});
+  absl::StatusOr<std::unique_ptr<Plane>> plane = MakePlane(job, flags.backend);
   if (!plane.ok()) return plane.status();
   if (job.is_main()) PrintHead(job, **plane, flags);
   return MeasureSizes(job, **plane, flags);

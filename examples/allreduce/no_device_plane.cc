@@ -5,7 +5,7 @@ namespace allreduce {
 
 bool HasDevicePlane() { return false; }
 
-absl::StatusOr<std::unique_ptr<Plane>> MakeDevicePlane(const muster::Job&, bool) {
+absl::StatusOr<std::unique_ptr<Plane>> MakeDevicePlane(const muster::Job&) {
   return absl::UnimplementedError("this program was built without NCCL");
 }
 

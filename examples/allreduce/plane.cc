@@ -3,14 +3,12 @@
 namespace allreduce {
 
 absl::StatusOr<std::unique_ptr<Plane>> MakePlane(const muster::Job& job,
-                                                 const PlaneOptions& options) {
-  if (options.backend == "nccl" && HasDevicePlane()) {
-    return MakeDevicePlane(job, options.allow_shared_gpu);
-  }
-  absl::StatusOr<std::unique_ptr<Plane>> plane = MakeHostPlane(job, options.backend);
+                                                 const std::string& backend) {
+  if (backend == "nccl" && HasDevicePlane()) return MakeDevicePlane(job);
+  absl::StatusOr<std::unique_ptr<Plane>> plane = MakeHostPlane(job, backend);
   // What the SDK has chosen tells whether a GPU is usable; the ranks have agreed on it.
   if (!plane.ok() || (*plane)->backend() != "nccl" || !HasDevicePlane()) return plane;
-  return MakeDevicePlane(job, options.allow_shared_gpu);
+  return MakeDevicePlane(job);
 }
 
 }  // namespace allreduce

@@ -30,22 +30,16 @@ class Plane {
   virtual absl::StatusOr<std::string> Output() = 0;
 };
 
-struct PlaneOptions {
-  std::string backend;  // empty: the SDK chooses
-  bool allow_shared_gpu = false;
-};
-
 // On device memory with NCCL, if this program is linked with it and it is asked for or chosen; else
-// on host memory. A collective of the job.
+// on host memory. Empty `backend`: the SDK chooses. A collective of the job.
 absl::StatusOr<std::unique_ptr<Plane>> MakePlane(const muster::Job& job,
-                                                 const PlaneOptions& options);
+                                                 const std::string& backend);
 
 // The two of them: through muster::Communicator, and through muster::NcclCommunicator on a stream
 // of our own.
 absl::StatusOr<std::unique_ptr<Plane>> MakeHostPlane(const muster::Job& job,
                                                      const std::string& backend);
-absl::StatusOr<std::unique_ptr<Plane>> MakeDevicePlane(const muster::Job& job,
-                                                       bool allow_shared_gpu);
+absl::StatusOr<std::unique_ptr<Plane>> MakeDevicePlane(const muster::Job& job);
 
 // Whether there is a MakeDevicePlane() that can succeed.
 bool HasDevicePlane();
