@@ -47,6 +47,9 @@ absl::Status CheckSpeed(Job& job, const RankFlags& flags);
 // Prints GPU, driver, CUDA and NCCL. An error if there is no GPU that can be used.
 absl::Status DescribeMachine();
 
+// The version of NCCL whose headers this program was built with.
+std::string BuiltWithNccl();
+
 }  // namespace muster::gpu
 
 #endif  // MUSTER_TESTS_GPU_CHECKS_H_

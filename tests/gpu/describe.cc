@@ -33,6 +33,8 @@ std::string LoadedFrom(const std::string& name) {
 
 }  // namespace
 
+std::string BuiltWithNccl() { return NcclVersion(NCCL_VERSION_CODE); }
+
 absl::Status DescribeMachine() {
   int devices = 0;
   int driver = 0;
@@ -50,7 +52,7 @@ absl::Status DescribeMachine() {
             << "CUDA runtime " << CudaVersion(runtime) << " from " << LoadedFrom("libcudart.so")
             << "\n"
             << "NCCL " << NcclVersion(nccl) << " from " << LoadedFrom("libnccl.so")
-            << "; built with " << NcclVersion(NCCL_VERSION_CODE) << std::endl;
+            << "; built with " << BuiltWithNccl() << std::endl;
   return absl::OkStatus();
 }
 

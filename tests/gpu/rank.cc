@@ -50,7 +50,10 @@ int main(int argc, char** argv) {
   CLI::App app("One rank of a check on a GPU; gpu_test starts them", "rank");
   std::string check;
   muster::gpu::RankFlags flags;
-  app.add_option("check", check, "Name of the check; 'describe' prints what the machine has")
+  app.add_option(
+         "check", check,
+         "Name of the check; 'describe' prints what the machine has, and 'built-with' the version "
+         "of NCCL that it needs")
       ->required();
   app.add_option("--max-bytes", flags.max_bytes);
   app.add_option("--rounds", flags.rounds);
@@ -61,6 +64,7 @@ int main(int argc, char** argv) {
   app.add_option("--second-coordinator", flags.second_coordinator);
   CLI11_PARSE(app, argc, argv);
   if (check == "describe") return muster::gpu::Describe();
+  if (check == "built-with") return std::cout << muster::gpu::BuiltWithNccl() << std::endl, 0;
   if (muster::gpu::kChecks.count(check) > 0) return muster::gpu::Run(check, flags);
   std::cerr << "rank: there is no check '" << check << "'" << std::endl;
   return 2;

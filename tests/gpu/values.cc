@@ -115,6 +115,7 @@ class TypedValues {
 
   // Around the ring, as one group.
   absl::Status CheckSendRecv() {
+    if (comm_.size() == 1) return absl::OkStatus();
     const int next = (comm_.rank() + 1) % comm_.size();
     const int previous = (comm_.rank() + comm_.size() - 1) % comm_.size();
     const auto got = Run(Inputs(count_), count_, [&](const T* in, T* out, cudaStream_t stream) {
