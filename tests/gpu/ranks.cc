@@ -72,9 +72,9 @@ std::vector<testing::Exit> Ranks::Wait(absl::Duration timeout) {
   return exits;
 }
 
-std::string Ranks::Output() const {
+std::string Ranks::OthersOutput() const {
   std::string output;
-  for (size_t rank = 0; rank < processes_.size(); ++rank) {
+  for (size_t rank = 1; rank < processes_.size(); ++rank) {
     absl::StrAppend(&output, "--- rank ", rank, ":\n", processes_[rank]->Output());
   }
   return output;

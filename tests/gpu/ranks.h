@@ -37,8 +37,8 @@ class Ranks {
   // at the time-out are a test failure, and killed.
   std::vector<testing::Exit> Wait(absl::Duration timeout);
 
-  // All that the ranks have written.
-  std::string Output() const;
+  // What the ranks but 0 have written.
+  std::string OthersOutput() const;
 
  private:
   Ranks() = default;

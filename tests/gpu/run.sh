@@ -60,6 +60,7 @@ find_libraries() {
       path=$nccl:$cudart${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
       fits "$path" || continue
       export LD_LIBRARY_PATH=$path
+      echo "$cudart/$(sed -n 1p needs), $nccl/$(sed -n 2p needs)"
       return 0
     done
   done

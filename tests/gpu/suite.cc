@@ -54,7 +54,7 @@ void ExpectRanks(int size, const Command& command, const Exit& last = kSuccess) 
   for (int rank = 0; rank < size; ++rank) {
     EXPECT_EQ(exits[rank], rank == size - 1 ? last : kSuccess) << "rank " << rank;
   }
-  if (::testing::Test::HasFailure()) std::cout << ranks->Output();
+  if (::testing::Test::HasFailure()) std::cout << ranks->OthersOutput();
 }
 
 void RunValues(int ranks, const SuiteFlags& flags) {
@@ -155,17 +155,21 @@ void RunDigits(int ranks, const SuiteFlags& flags) {
   EXPECT_NEAR(loss, expected, 1e-4 * expected);
 }
 
-void RunAllReduce(int ranks, const SuiteFlags& flags) {
-  const std::string largest = flags.small ? "64K" : "64M";
-  for (const char* type : {"float32", "bfloat16"}) {
-    const std::string output =
-        OutputOf(Launch(ranks,
-                        Command{Runfile(flags.allreduce), "--backend", "nccl", "-b", "4K", "-e",
-                                largest, "-f", "16", "--type", type},
-                        flags),
-                 SharedGpuEnvironment());
-    EXPECT_NE(output.find("nccl, buffers in the memory of: device 0"), std::string::npos);
-    EXPECT_NE(output.find(", 0 wrong values"), std::string::npos);
+void ExpectAllReduceExample(int ranks, const Command& options, const SuiteFlags& flags) {
+  const Command program = Command{Runfile(flags.allreduce), "--backend", "nccl"} + options;
+  const std::string output = OutputOf(Launch(ranks, program, flags), SharedGpuEnvironment());
+  EXPECT_NE(output.find("nccl, buffers in the memory of: device 0"), std::string::npos) << output;
+  EXPECT_NE(output.find(", 0 wrong values"), std::string::npos) << output;
+}
+
+void RunAllReduceExample(int ranks, const SuiteFlags& flags) {
+  ExpectAllReduceExample(ranks, {"-b", "16K", "-e", flags.small ? "64K" : "64M", "-f", "64"},
+                         flags);
+  if (ranks != 2) return;
+  for (const char* collective :
+       {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "sendrecv"}) {
+    ExpectAllReduceExample(
+        ranks, {"--collective", collective, "--type", "bfloat16", "-b", "64K", "-e", "64K"}, flags);
   }
 }
 
@@ -208,7 +212,10 @@ const std::vector<Check>& AllChecks() {
        "the digits example learns with NCCL what it learns without a GPU",
        {1, 2, 4},
        RunDigits},
-      {"AllReduceExample", "the allreduce example, on device memory", {1, 2, 4}, RunAllReduce},
+      {"AllReduceExample",
+       "the allreduce example, on device memory and a stream of its own",
+       {1, 2, 4},
+       RunAllReduceExample},
   };
   return *checks;
 }
