@@ -7,7 +7,8 @@ The repository @cuda has, in every case,
   :cudart, :nccl                   the shared libraries with their headers
   found.bzl                        NCCL_FOUND, and NCCL_MISSING, a text that says what was looked for
 
-Where CUDA or NCCL is missing the targets are empty and NCCL_FOUND is False.
+Where CUDA or NCCL is missing, or MUSTER_WITHOUT_CUDA=1 is set, the targets are empty and NCCL_FOUND
+is False.
 """
 
 _CUDA_HEADER = "cuda_runtime_api.h"
@@ -96,21 +97,31 @@ def _cuda_repository_impl(ctx):
     fixed = ["/usr/local/cuda"] + _own_roots(ctx) + ["/usr"]
     cuda_roots = _environment(ctx, ["CUDA_PATH"]) + fixed
     nccl_roots = _environment(ctx, ["NCCL_PATH", "NCCL_HOME", "CUDA_PATH"]) + fixed
-    cuda = _find(ctx, cuda_roots, _CUDA_HEADER, "libcudart.so")
-    nccl = _find(ctx, nccl_roots, _NCCL_HEADER, "libnccl.so")
+    without = ctx.os.environ.get("MUSTER_WITHOUT_CUDA") == "1"
+    cuda = None if without else _find(ctx, cuda_roots, _CUDA_HEADER, "libcudart.so")
+    nccl = None if without else _find(ctx, nccl_roots, _NCCL_HEADER, "libnccl.so")
     ctx.file("BUILD.bazel", "package(default_visibility = [\"//visibility:public\"])\n" +
                             _headers_target(ctx, "cudart_headers", cuda, None) +
                             _headers_target(ctx, "nccl_headers", nccl, _NCCL_HEADER) +
                             _library_target("cudart", cuda, "-lcudart") +
                             _library_target("nccl", nccl, "-lnccl"))
-    missing = _missing_text(cuda, nccl, cuda_roots, nccl_roots)
+    missing = ("MUSTER_WITHOUT_CUDA=1 is set" if without else
+               _missing_text(cuda, nccl, cuda_roots, nccl_roots))
     ctx.file("found.bzl", "NCCL_FOUND = %s\nNCCL_MISSING = %s\n" % (missing == "", repr(missing)))
     if missing:
         print("NCCL targets are skipped: " + missing)  # buildifier: disable=print
 
 cuda_repository = repository_rule(
     implementation = _cuda_repository_impl,
-    environ = ["CUDA_PATH", "NCCL_PATH", "NCCL_HOME", "MUSTER_CUDA_HOME", "XDG_DATA_HOME", "HOME"],
+    environ = [
+        "CUDA_PATH",
+        "NCCL_PATH",
+        "NCCL_HOME",
+        "MUSTER_CUDA_HOME",
+        "XDG_DATA_HOME",
+        "HOME",
+        "MUSTER_WITHOUT_CUDA",
+    ],
     local = True,
     doc = "Looks in CUDA_PATH (NCCL_PATH or NCCL_HOME first, for NCCL), then in /usr/local/cuda, " +
           "where tools/install-deps --cuda puts things, and /usr.",

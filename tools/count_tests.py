@@ -19,6 +19,7 @@ class Counts:
         self.passed = 0
         self.skipped = 0
         self.failures = []  # what failed, in words
+        self.ran = set()  # labels of the targets of which at least one case passed
 
     def __str__(self):
         skipped = f", {self.skipped} skipped" if self.skipped else ""
@@ -77,6 +78,7 @@ def count_result(label, result, counts):
     passed = result.get("status") == "PASSED"
     cases = test_cases(result)
     failed_before = len(counts.failures)
+    passed_before = counts.passed
     for case in cases:
         outcome = case_outcome(case)
         if outcome == "failed":
@@ -90,9 +92,11 @@ def count_result(label, result, counts):
     # A crash at exit, a time-out: the program failed although none of its cases says so.
     if not passed and len(counts.failures) == failed_before:
         counts.failures.append(f"{label} ({result.get('status', 'no status')})")
+    if counts.passed > passed_before:
+        counts.ran.add(label)
 
 
-def count(events, bazel_status):
+def count(events, bazel_status, required_parts=()):
     counts = Counts()
     for label in targets_not_built(events):
         counts.failures.append(f"{label} (was not built)")
@@ -102,6 +106,9 @@ def count(events, bazel_status):
         counts.failures.append(f"bazel itself, with status {bazel_status}")
     if not counts.failures and counts.passed == 0:
         counts.failures.append("the run: no test case was executed")
+    for part in required_parts:
+        if not any(part in label for label in counts.ran):
+            counts.failures.append(f"{part}: no test case of a target with this in its name passed")
     return counts
 
 
@@ -109,13 +116,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("events", help="file that `bazel test --build_event_json_file` has written")
     parser.add_argument("--bazel-status", type=int, required=True, help="exit status of `bazel test`")
+    parser.add_argument("--require", action="append", default=[], metavar="PART",
+                        help="fail unless a test case passed in some target whose label has PART in it")
     args = parser.parse_args()
     try:
         events = read_events(args.events)
     except (OSError, ValueError) as error:
         print(f"count_tests: {args.events}: {error}", file=sys.stderr)
         events = []  # a failure, for nothing is known to have passed
-    counts = count(events, args.bazel_status)
+    counts = count(events, args.bazel_status, args.require)
     for failure in counts.failures:
         print(f"FAILED {failure}")
     print(counts)

@@ -25,10 +25,12 @@ absl::string_view Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options) {
+absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options,
+                                  absl::FunctionRef<absl::Status()> prepare) {
   if (absl::Status status = CheckNcclEnvironment(); !status.ok()) return status;
   absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
   if (!device.ok()) return device.status();
+  if (absl::Status status = prepare(); !status.ok()) return status;
   NcclCard card;
   card.device = *std::move(device);
   card.allow_shared_gpu = options.allow_shared_gpu || Environment("MUSTER_ALLOW_SHARED_GPU") == "1";
@@ -91,18 +93,21 @@ absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::st
   // It is stopped while the others are told.
   if (!status.ok() && handle != nullptr) handle->Fail(status);
   status = Agree(group, what, status, reserve, patience);
-  if (!status.ok() && handle != nullptr) handle->Discard(status, patience.deadline());
+  if (!status.ok() && handle != nullptr) {
+    handle->Discard(status, patience.Without(reserve / 4).deadline());
+  }
   return status;
 }
 
 absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
-                                                      const NcclOptions& options) {
+                                                      const NcclOptions& options,
+                                                      absl::FunctionRef<absl::Status()> prepare) {
   const ArgumentCheck check("NcclCommunicator::Create", group.rank(), group.size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
   const absl::Duration timeout = options.timeout.value_or(group.default_timeout());
   const Patience patience(timeout, options.cancellation);
 
-  const absl::StatusOr<NcclCard> card = MakeCard(group, options);
+  const absl::StatusOr<NcclCard> card = MakeCard(group, options, prepare);
   absl::Status status = ExchangeNcclCards(group, card, patience);
   if (!status.ok()) return status;
   absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(group, RanksPerId(), patience);

@@ -24,8 +24,11 @@ namespace muster::internal {
 //   4. Initialization in NCCL's own threads, polled, so that a deadline or a loss can end it.
 //   5. Everybody's outcome, because NCCL alone does not say who failed. A part of the time-out is
 //      kept for this.
+//
+// `prepare` runs once the device is current; its error, too, is everybody's.
 absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
-                                                      const NcclOptions& options);
+                                                      const NcclOptions& options,
+                                                      absl::FunctionRef<absl::Status()> prepare);
 
 // Runs `initialize`, which is to make `handle` ready (null: this rank gets none), and agrees on the
 // outcome with all ranks of `group`, who do the same. Steps 4 and 5 of the above. An error discards

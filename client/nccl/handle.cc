@@ -161,6 +161,7 @@ absl::Status NcclHandle::Run(absl::string_view what, const Patience& patience, C
 }
 
 absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
+  if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (InGroup()) {
     absl::MutexLock lock(&mutex_);
     if (!end_.ok()) return end_;
@@ -173,6 +174,7 @@ absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
 }
 
 absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
+  if (absl::Status status = CheckProcess(); !status.ok()) return status;
   constexpr absl::string_view kWhat = "a group of operations";
   const Patience patience = OperationPatience();
   const bool outermost = !InGroup();
@@ -248,6 +250,7 @@ absl::Status NcclHandle::Poll(absl::string_view what) {
 // ---- The end ----
 
 absl::Status NcclHandle::health() const {
+  if (absl::Status status = CheckProcess(); !status.ok()) return status;
   absl::MutexLock lock(&mutex_);
   return end_;
 }
@@ -271,6 +274,13 @@ bool NcclHandle::AwaitStopped(SteadyTime deadline) const {
   return mutex_.AwaitWithTimeout(absl::Condition(&stopped), Between(SteadyClock::now(), deadline));
 }
 
+bool NcclHandle::IsQuiet() const {
+  if (!CheckProcess().ok()) return false;
+  absl::MutexLock lock(&mutex_);
+  if (stage_ == Stage::kOpen) return comm_ == nullptr;
+  return stage_ != Stage::kSeized;
+}
+
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (health().ok()) Fail(absl::IsUnavailable(why) ? ExplainBrokenPeer(group_, why) : why);
@@ -292,9 +302,13 @@ absl::Status NcclHandle::Finalize(const Patience& patience) {
 
 void NcclHandle::Close(const Patience& patience) {
   if (!CheckProcess().ok()) return;
+  const bool healthy = health().ok();
   const absl::Status status = Finalize(patience);
   if (!status.ok()) Fail(status);
   failure_.Reset();
+  if (healthy && !status.ok()) {
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", status.ToString()));
+  }
   if (status.ok()) {
     Destroy();
     Stopper::Get().Remove(this);
@@ -323,15 +337,22 @@ void NcclHandle::Free(SteadyTime deadline) {
   Stopper::Get().Remove(this);
 }
 
-// After ncclCommFinalize or ncclCommRevoke has completed, ncclCommDestroy waits for no peer
-// (src/init.cc: commReclaim skips commDestroySync). ncclCommAbort has freed already.
+// After ncclCommFinalize or ncclCommRevoke has completed, neither of these waits for a peer
+// (src/init.cc: commReclaim skips commDestroySync). ncclCommDestroy refuses a communicator whose
+// connections have failed, an error that ncclCommRevoke leaves in place.
 void NcclHandle::Destroy() {
-  const ncclComm_t comm = Take();
-  if (comm == nullptr) return;
+  ncclResult_t state = ncclSuccess;
+  ncclComm_t comm = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (comm_ == nullptr) return;  // ncclCommAbort has freed it
+    state = AsyncResult();
+    comm = std::exchange(comm_, nullptr);
+  }
   const ScopedDevice current(device_.index);
-  const ncclResult_t result = ncclCommDestroy(comm);
+  const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
   if (result != ncclSuccess) {
-    Log(LogLevel::kWarning, NcclStatus(Title("destroying the communicator"), result).ToString());
+    Log(LogLevel::kWarning, NcclStatus(Title("freeing the communicator"), result).ToString());
   }
 }
 

@@ -91,7 +91,7 @@ class NcclHandle {
 
   // ---- The end ----
 
-  // OK, or why this communicator has ended.
+  // OK, or why this communicator has ended, or cannot be used in this process.
   absl::Status health() const;
 
   // Ends it; the Stopper stops it. Only the first call counts. Does not block.
@@ -100,6 +100,9 @@ class NcclHandle {
   // Waits until NCCL has stopped it: nothing of it runs on the device, and its buffers are free.
   // False at the deadline.
   bool AwaitStopped(SteadyTime deadline) const;
+
+  // Whether NCCL does nothing more for this communicator: it is freed, or stopped. False in a fork.
+  bool IsQuiet() const;
 
   // Fail(), and waits until it is stopped, or for kStopWait. Returns health(), and says so where
   // NCCL has not stopped. UNAVAILABLE gives way to the job's error if a member is lost.

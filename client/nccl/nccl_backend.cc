@@ -41,30 +41,32 @@ absl::StatusOr<std::unique_ptr<Backend>> NcclBackend::Create(const Group& group,
   NcclOptions nccl_options;
   nccl_options.timeout = options.timeout;
   nccl_options.cancellation = options.cancellation;
-  absl::StatusOr<std::shared_ptr<NcclHandle>> handle = Bootstrap(group, nccl_options);
+  std::unique_ptr<NcclBackend> backend(new NcclBackend);
+  absl::StatusOr<std::shared_ptr<NcclHandle>> handle =
+      Bootstrap(group, nccl_options, [&] { return backend->OpenStream(); });
   if (!handle.ok()) return handle.status();
-  auto comm = std::make_unique<NcclCommunicator>(*handle);
-  std::unique_ptr<NcclBackend> backend(new NcclBackend(*std::move(handle), std::move(comm)));
-  absl::Status status =
-      CudaStatus("cudaStreamCreateWithFlags",
-                 cudaStreamCreateWithFlags(&backend->stream_, cudaStreamNonBlocking));
-  if (!status.ok()) return status;
+  backend->handle_ = *std::move(handle);
+  backend->comm_ = std::make_unique<NcclCommunicator>(backend->handle_);
   return backend;
 }
 
-NcclBackend::NcclBackend(std::shared_ptr<NcclHandle> handle, std::unique_ptr<NcclCommunicator> comm)
-    : handle_(std::move(handle)), comm_(std::move(comm)) {}
-
 NcclBackend::~NcclBackend() {
   comm_.reset();
-  // A communicator that does not stop may still write to the staging memory.
-  if (!handle_->health().ok() && !handle_->AwaitStopped(SteadyClock::now())) {
-    staging_.Leak();
+  if (handle_ != nullptr && !handle_->IsQuiet()) {
+    staging_.Leak();  // it may yet be written to
     return;
   }
-  const ScopedDevice current(handle_->device().index);
-  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  if (stream_ == nullptr) return;
+  const ScopedDevice current(device_);
+  cudaStreamDestroy(stream_);
   staging_.Free();
+}
+
+absl::Status NcclBackend::OpenStream() {
+  absl::Status status = CudaStatus("cudaGetDevice", cudaGetDevice(&device_));
+  if (!status.ok()) return status;
+  return CudaStatus("cudaStreamCreateWithFlags",
+                    cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }
 
 std::string NcclBackend::device() const { return handle_->device().Describe(); }
@@ -79,7 +81,7 @@ absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
                               const CallOptions& options,
                               absl::FunctionRef<absl::Status()> enqueue) {
   const Patience patience(*options.timeout, options.cancellation);
-  const ScopedDevice current(handle_->device().index);
+  const ScopedDevice current(device_);
   if (absl::Status status = patience.Check(); absl::IsCancelled(status)) {
     return handle_->End(
         absl::CancelledError(absl::StrCat(handle_->Title(what), " was cancelled before it began")));

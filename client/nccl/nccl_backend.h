@@ -44,8 +44,9 @@ class NcclBackend final : public Backend {
   void Abort(const absl::Status& why) override;
 
  private:
-  NcclBackend(std::shared_ptr<NcclHandle> handle, std::unique_ptr<NcclCommunicator> comm);
+  NcclBackend() = default;
 
+  absl::Status OpenStream();
   // Runs an operation to its end. `enqueue` puts it on the stream; it finds its memory in
   // areas[i].device.
   absl::Status Run(absl::string_view what, absl::Span<Area> areas, const CallOptions& options,
@@ -53,8 +54,9 @@ class NcclBackend final : public Backend {
   absl::Status CopyIn(absl::Span<const Area> areas);
   absl::Status CopyOut(absl::Span<const Area> areas, const Patience& patience);
 
-  const std::shared_ptr<NcclHandle> handle_;
+  std::shared_ptr<NcclHandle> handle_;
   std::unique_ptr<NcclCommunicator> comm_;
+  int device_ = 0;
   cudaStream_t stream_ = nullptr;
   Staging staging_;
 };

@@ -35,7 +35,8 @@ absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::St
 
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Create(
     const Group& group, const NcclOptions& options) {
-  absl::StatusOr<std::shared_ptr<NcclHandle>> handle = internal::Bootstrap(group, options);
+  absl::StatusOr<std::shared_ptr<NcclHandle>> handle =
+      internal::Bootstrap(group, options, [] { return absl::OkStatus(); });
   if (!handle.ok()) return handle.status();
   return std::make_unique<NcclCommunicator>(*std::move(handle));
 }

@@ -53,6 +53,10 @@ absl::StatusOr<Part> PartOf(const std::vector<NcclHandle::Process>& processes, c
 absl::Status CheckParts(const Group& group, const std::vector<Part>& parts) {
   for (int rank = 0; rank < static_cast<int>(parts.size()); ++rank) {
     for (int other : parts[rank]) {
+      if (other < 0 || other >= group.size()) {
+        return absl::InternalError(absl::StrCat(DescribePeer(group, rank), " asks for rank ", other,
+                                                " of a communicator of ", group.size()));
+      }
       if (parts[other] == parts[rank]) continue;
       return Disagreement(group, rank, parts[rank], other, parts[other]);
     }

@@ -1,5 +1,7 @@
 #include "client/nccl/stop.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -97,8 +99,9 @@ void AbortAll(const Handles& handles) {
 void StopTogether(const Handles& handles) {
   const Handles seized = SeizeAll(handles);
   if (seized.empty()) return;
-  // NCCL restores the current device, and a new thread's is the first one, which would be opened.
-  const ScopedDevice current(seized.front()->device().index);
+  // NCCL restores the current device after its calls. A new thread's is the first GPU, which that
+  // would open, although the process may use another one.
+  cudaSetDevice(seized.front()->device().index);
   AbortAll(RevokeAll(seized));
 }
 

@@ -38,7 +38,8 @@ absl::StatusOr<BackendChoice> ChooseNamed(const std::vector<BackendKind>& kinds,
   if (found == kinds.end()) {
     return absl::NotFoundError(absl::StrCat(asker, " asks for the backend '", name,
                                             "', which this program does not link (", ListOf(kinds),
-                                            "); link //client/", name));
+                                            "); link //client/", name,
+                                            name == "nccl" ? ", which needs CUDA and NCCL" : ""));
   }
   if (const absl::Status usable = found->usable(); !usable.ok()) {
     return absl::FailedPreconditionError(

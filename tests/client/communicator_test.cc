@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -60,6 +61,10 @@ class RecordingBackend final : public internal::Backend {
     return Note(options);
   }
   absl::Status Barrier(const CallOptions& options) override { return Note(options); }
+  absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const override {
+    return type == DataType::kUint64 ? absl::UnimplementedError("no uint64") : absl::OkStatus();
+  }
+  std::string device() const override { return "GPU 5"; }
   void Abort(const absl::Status& why) override { record_->aborted = why; }
 
  private:
@@ -224,6 +229,33 @@ TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
   EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(2));
 }
 
+TEST_F(FrontEndTest, AnUnsupportedTypeIsRefusedAndEndsNothing) {
+  std::vector<uint64_t> data(4);
+  const absl::Span<uint64_t> all = absl::MakeSpan(data);
+  const absl::Span<const uint64_t> one = absl::Span<const uint64_t>(all.subspan(1, 1));
+  const absl::Span<uint64_t> buffers[] = {all};
+  for (const absl::Status& status :
+       {comm_.AllReduce(all), comm_.AllReduceCoalesced<uint64_t>(buffers), comm_.Broadcast(all),
+        comm_.Reduce(one, all.subspan(1, 1), ReduceOp::kSum, 0), comm_.AllGather(one, all),
+        comm_.ReduceScatter(absl::Span<const uint64_t>(all), all.subspan(1, 1)), comm_.Send(one, 2),
+        comm_.Recv(all, 2)}) {
+    EXPECT_EQ(status, absl::UnimplementedError("no uint64"));
+  }
+  EXPECT_EQ(record_.calls, 0);
+  EXPECT_TRUE(comm_.Barrier().ok());
+}
+
+TEST_F(FrontEndTest, ManyBuffersAreReducedWithinOneTimeout) {
+  std::vector<float> a(2), b(3);
+  const absl::Span<float> buffers[] = {absl::MakeSpan(a), absl::MakeSpan(b)};
+  EXPECT_TRUE(comm_.AllReduceCoalesced<float>(buffers).ok());
+  EXPECT_EQ(record_.calls, 2);
+  EXPECT_LT(record_.timeout, absl::Seconds(7));
+  record_.result = absl::UnavailableError("broken");
+  EXPECT_EQ(comm_.AllReduceCoalesced<float>(buffers), record_.result);
+  EXPECT_EQ(record_.calls, 3);
+}
+
 // ---- The choice of a backend ----
 
 absl::Status Usable() { return absl::OkStatus(); }
@@ -295,6 +327,29 @@ TEST(SerialTest, ANamedBackendThatIsNotLinkedIsStillAnError) {
   const absl::Status status = Communicator::Create(job.world(0), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("link //client/gloo"));
+}
+
+absl::StatusOr<std::unique_ptr<internal::Backend>> MakeOnDevice(const Group&,
+                                                                const CommunicatorOptions&) {
+  static Record* const record = new Record;
+  return std::make_unique<RecordingBackend>(record);
+}
+
+TEST(DeviceMemoryTest, AGroupOfOneUsesABackendWhoseDataIsOnADevice) {
+  static bool usable = true;
+  internal::RegisterBackend(
+      {"device", 1,
+       [] { return usable ? absl::OkStatus() : absl::FailedPreconditionError("no GPU"); },
+       &MakeOnDevice, /*device_memory=*/true});
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel level, absl::string_view line) { lines.emplace_back(line); });
+  FakeJob job(1);
+  EXPECT_EQ((*Communicator::Create(job.world(0)))->backend(), "device");
+  usable = false;
+  EXPECT_EQ((*Communicator::Create(job.world(0)))->backend(), "serial");
+  SetLogSink(nullptr);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr("backend device on GPU 5: the first choice of those linked"));
 }
 
 TEST(SerialTest, ALossElsewhereInTheJobEndsIt) {

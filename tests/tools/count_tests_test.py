@@ -77,15 +77,15 @@ class Run:
                 {"name": "test.log", "uri": (path.parent / "test.log").as_uri()},
                 {"name": "test.xml", "uri": path.as_uri()}]}})
 
-    def count(self, bazel_status=0):
+    def count(self, bazel_status=0, *options):
         path = self.directory / "events.json"
         path.write_text("\n".join(json.dumps(event) for event in self.events), encoding="utf-8")
-        return run_counter(path, bazel_status)
+        return run_counter(path, bazel_status, *options)
 
 
-def run_counter(path, bazel_status):
+def run_counter(path, bazel_status, *options):
     """The counter's output lines and exit status."""
-    ended = subprocess.run([sys.executable, COUNTER, "--bazel-status", str(bazel_status), str(path)],
+    ended = subprocess.run([sys.executable, COUNTER, "--bazel-status", str(bazel_status), *options, str(path)],
                            stdout=subprocess.PIPE, check=False, text=True)
     return ended.stdout.splitlines(), ended.returncode
 
@@ -148,6 +148,15 @@ class CountTestsTest(unittest.TestCase):
     def test_a_failure_of_bazel_itself_is_a_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.assertEqual((["FAILED bazel itself, with status 37", "2 passed, 1 failed"], 1), self.run_.count(37))
+
+    def test_a_part_that_is_required_must_have_a_case_that_passed(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.assertEqual((["FAILED nccl: no test case of a target with this in its name passed",
+                           "2 passed, 1 failed"], 1), self.run_.count(0, "--require", "nccl"))
+        self.run_.tested("//tests/nccl:skips", GTEST_ALL_SKIPPED_XML)
+        self.assertEqual(1, self.run_.count(0, "--require", "nccl")[1])
+        self.run_.tested("//tests/nccl:runs", GTEST_ALL_PASS_XML)
+        self.assertEqual((["4 passed, 0 failed, 1 skipped"], 0), self.run_.count(0, "--require", "nccl"))
 
     def test_without_events_nothing_has_passed(self):
         lines, status = run_counter(self.run_.directory / "missing.json", 2)

@@ -149,8 +149,8 @@ class NcclCommunicator {
 
   // A communicator of the ranks of `remaining`, members of this one, which all call it; the others
   // do not. After a loss `remaining` is a group of the epoch that the survivors formed. Blocks.
-  // Needs NCCL 2.27, and after a loss one that can revoke (2.28.9 does); else UNIMPLEMENTED: use
-  // Create().
+  // Needs NCCL 2.27, and after a loss one that can revoke (2.28.9 does); else UNIMPLEMENTED. Where
+  // NCCL itself saw a connection break it refuses, too (UNAVAILABLE). Use Create() then.
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Shrink(const Group& remaining,
                                                            const CallOptions& options = {});
 

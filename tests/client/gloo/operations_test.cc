@@ -12,6 +12,16 @@
 #include "tests/util/fake_job.h"
 
 namespace muster {
+
+// A program's own half precision, which it may name to Communicator's templates.
+struct Half {
+  uint16_t bits;
+};
+template <>
+constexpr DataType DataTypeOf<Half>() {
+  return DataType::kFloat16;
+}
+
 namespace {
 
 using ::muster::testing::FakeJob;
@@ -169,6 +179,22 @@ TEST_P(OperationsTest, Double) { CheckType<double>(); }
 TEST_P(OperationsTest, Int32) { CheckType<int32_t>(); }
 TEST_P(OperationsTest, Int64) { CheckType<int64_t>(); }
 TEST_P(OperationsTest, Uint8) { CheckType<uint8_t>(); }
+TEST_P(OperationsTest, Int8) { CheckType<int8_t>(); }
+TEST_P(OperationsTest, Uint32) { CheckType<uint32_t>(); }
+TEST_P(OperationsTest, Uint64) { CheckType<uint64_t>(); }
+
+TEST_P(OperationsTest, ManyBuffersAtOnce) {
+  WithCommunicators([](Communicator& comm) {
+    std::vector<std::vector<double>> buffers;
+    std::vector<absl::Span<double>> spans;
+    for (size_t count : kCounts) buffers.push_back(ValuesOf<double>(comm.rank(), count));
+    for (std::vector<double>& buffer : buffers) spans.push_back(absl::MakeSpan(buffer));
+    EXPECT_TRUE(comm.AllReduceCoalesced<double>(spans, ReduceOp::kMax).ok());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      EXPECT_EQ(buffers[i], AllReduced<double>(comm.size(), kCounts[i], ReduceOp::kMax));
+    }
+  });
+}
 
 TEST_P(OperationsTest, ManyElements) {
   WithCommunicators([](Communicator& comm) {
@@ -243,6 +269,20 @@ TEST(IntegerReductionTest, SumsWrapAndAveragesAreRoundedTowardZero) {
     EXPECT_THAT(wide, ::testing::ElementsAre(-2, -6));
     EXPECT_THAT(average, ::testing::ElementsAre(-1, 1));
     EXPECT_THAT(narrow, ::testing::ElementsAre(144));
+  });
+}
+
+TEST(HalfPrecisionTest, IsMovedAndNotReduced) {
+  FakeJob job(2);
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    std::vector<Half> data(3, Half{static_cast<uint16_t>(rank == 1 ? 0x3c00 : 0)});
+    const absl::Status refused = (*comm)->AllReduce(absl::MakeSpan(data));
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("float16"));
+    EXPECT_TRUE((*comm)->Broadcast(absl::MakeSpan(data), 1).ok());
+    EXPECT_EQ(data[2].bits, 0x3c00);
   });
 }
 

@@ -1,0 +1,29 @@
+#ifndef MUSTER_EXAMPLES_ALLREDUCE_TABLE_H_
+#define MUSTER_EXAMPLES_ALLREDUCE_TABLE_H_
+
+#include "examples/allreduce/flags.h"
+#include "examples/allreduce/measure.h"
+#include "examples/allreduce/plane.h"
+#include "examples/allreduce/work.h"
+#include "muster/job.h"
+
+namespace allreduce {
+
+// What rank 0 shows; each line as soon as it is known. Lines that are no rows begin with '#'.
+
+// Prints who takes part, on what, and the table's head.
+void PrintHead(const muster::Job& job, const Plane& plane, const Flags& flags);
+
+// Prints one size.
+void PrintRow(const Work& work, const Measurement& measurement);
+
+// Prints the program's last line: the mean bus bandwidth and the sum of wrong values.
+void PrintSummary(double mean_bus_bandwidth, int64_t wrong);
+
+// In GB/s.
+double AlgorithmBandwidth(const Work& work, const Measurement& measurement);
+double BusBandwidth(const Work& work, const Measurement& measurement);
+
+}  // namespace allreduce
+
+#endif  // MUSTER_EXAMPLES_ALLREDUCE_TABLE_H_

@@ -1,0 +1,103 @@
+// Which error each rank returns when NCCL's initialization failed on some of them.
+
+#include "client/nccl/agreement.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/util/fake_job.h"
+
+namespace muster::internal {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::testing::HasSubstr;
+
+const absl::Status kOk;
+const absl::Status kTimeout = absl::DeadlineExceededError("initializing NCCL on rank X: too late");
+const absl::Status kBroken = absl::UnavailableError("the connection broke");
+const absl::Status kNoMemory = absl::InternalError("cudaMalloc failed: out of memory");
+
+class JoinOutcomesTest : public ::testing::Test {
+ protected:
+  absl::Status Join(int rank, const std::vector<absl::Status>& outcomes) {
+    return JoinOutcomes(job_.world(rank), "initializing NCCL", outcomes);
+  }
+  FakeJob job_{4};
+};
+
+TEST_F(JoinOutcomesTest, AllOkIsOk) { EXPECT_TRUE(Join(1, {kOk, kOk, kOk, kOk}).ok()); }
+
+TEST_F(JoinOutcomesTest, ARankThatIsOkHearsWhoFailedAndWhy) {
+  const absl::Status status = Join(0, {kOk, kOk, kNoMemory, kOk});
+  EXPECT_EQ(status, absl::FailedPreconditionError(
+                        "initializing NCCL failed on rank 2 (node node-2, pid 1002): cudaMalloc "
+                        "failed: out of memory"));
+}
+
+TEST_F(JoinOutcomesTest, ARankKeepsItsOwnErrorIfNoneIsWorse) {
+  EXPECT_EQ(Join(2, {kTimeout, kBroken, kNoMemory, kOk}), kNoMemory);
+  EXPECT_EQ(Join(1, {kTimeout, kBroken, kOk, kOk}), kBroken);
+}
+
+TEST_F(JoinOutcomesTest, AnErrorOfARanksOwnMakingExplainsBrokenConnectionsAndTimeouts) {
+  const std::vector<absl::Status> outcomes = {kTimeout, kBroken, kNoMemory, kOk};
+  for (int rank : {0, 1, 3}) {
+    const absl::Status status = Join(rank, outcomes);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("failed on rank 2"));
+  }
+}
+
+TEST_F(JoinOutcomesTest, ABrokenConnectionExplainsATimeout) {
+  const absl::Status status = Join(0, {kTimeout, kOk, kOk, kBroken});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 3 (node node-3, pid 1003): the conn"));
+}
+
+TEST_F(JoinOutcomesTest, TimeoutsWithoutACulpritSayOnWhichRanks) {
+  const absl::Status late = Join(1, {kTimeout, kTimeout, kTimeout, kOk});
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(late.message()), HasSubstr("too late; the same on ranks 0-2 of 4"));
+  const absl::Status ready = Join(3, {kTimeout, kTimeout, kTimeout, kOk});
+  EXPECT_EQ(ready.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(ready.message()),
+              HasSubstr("did not end in time on rank 0 (node node-0"));
+}
+
+TEST(ReserveTest, IsAQuarterOfShortTimeoutsAndFiveSecondsOfLongOnes) {
+  EXPECT_EQ(ReserveOf(absl::Seconds(8)), absl::Seconds(2));
+  EXPECT_EQ(ReserveOf(absl::Minutes(30)), absl::Seconds(5));
+}
+
+TEST(AgreeTest, EveryRankHearsOfAFailure) {
+  FakeJob job(3);
+  job.Run([](int rank, const Group& world) {
+    const absl::Status own = rank == 1 ? kNoMemory : kOk;
+    const absl::Status status = Agree(world, "initializing NCCL", own, absl::Seconds(5),
+                                      Patience(absl::Seconds(60), nullptr));
+    if (rank == 1) {
+      EXPECT_EQ(status, kNoMemory);
+    } else {
+      EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node node-1"));
+    }
+  });
+}
+
+TEST(AgreeTest, AFailedRankDoesNotWaitForTheOthersBeyondTheReserve) {
+  FakeJob job(2);
+  const absl::Status status = Agree(job.world(0), "initializing NCCL", kNoMemory,
+                                    absl::Milliseconds(20), Patience(absl::Hours(1), nullptr));
+  EXPECT_EQ(status.code(), kNoMemory.code());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("out of memory"));
+}
+
+TEST(AgreeTest, ALostMemberIsTheErrorOfAll) {
+  FakeJob job(2);
+  job.Lose(1);
+  EXPECT_EQ(Agree(job.world(0), "initializing NCCL", kBroken, absl::Seconds(5),
+                  Patience(absl::Seconds(60), nullptr)),
+            FakeJob::LossOf(1));
+}
+
+}  // namespace
+}  // namespace muster::internal

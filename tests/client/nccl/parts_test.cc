@@ -1,0 +1,75 @@
+// Who is in which part of a communicator that is split or shrunk.
+
+#include "client/nccl/parts.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/util/fake_job.h"
+
+namespace muster::internal {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Ranks 1, 3 and 2 of a FakeJob, as the ranks of a communicator.
+const std::vector<NcclHandle::Process> kProcesses = {
+    {"node-1", 1001}, {"node-3", 1003}, {"node-2", 1002}};
+
+TEST(PartOfTest, MembersAreFoundByTheirProcess) {
+  FakeJob job(4);
+  const absl::StatusOr<Part> part = PartOf(kProcesses, job.group(2, "g", {2, 1}));
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_THAT(*part, ElementsAre(2, 0));
+}
+
+TEST(PartOfTest, AStrangerIsNamed) {
+  FakeJob job(4);
+  const absl::Status status = PartOf(kProcesses, job.group(2, "g", {0, 2})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 (node node-0, pid 1000)"));
+}
+
+TEST(CheckPartsTest, DisjointPartsAndRanksInNoneAreRight) {
+  FakeJob job(4);
+  EXPECT_TRUE(CheckParts(job.world(0), {{2, 0}, {}, {2, 0}, {3}}).ok());
+}
+
+TEST(CheckPartsTest, RanksThatDoNotAgreeAreNamed) {
+  FakeJob job(4);
+  const std::vector<std::vector<Part>> wrong = {
+      {{0, 1}, {1}, {}, {}},     // overlap
+      {{0, 1}, {}, {}, {}},      // one of them is in none
+      {{0, 1}, {1, 0}, {}, {}},  // another order
+  };
+  for (const std::vector<Part>& parts : wrong) {
+    const absl::Status status = CheckParts(job.world(2), parts);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("rank 0 (node node-0, pid 1000) asks for ranks 0-1"),
+                      HasSubstr("rank 1 (node node-1, pid 1001)")));
+  }
+}
+
+TEST(ExchangePartsTest, ARankThatCannotTakePartTellsAll) {
+  FakeJob job(3);
+  job.Run([](int rank, const Group& world) {
+    const absl::StatusOr<Part> own =
+        rank == 2 ? absl::StatusOr<Part>(absl::InvalidArgumentError("a stranger")) : Part{0, 1};
+    const absl::Status status = ExchangeParts(world, "splitting the communicator", own,
+                                              Patience(absl::Seconds(60), nullptr))
+                                    .status();
+    if (rank == 2) {
+      EXPECT_EQ(status, own.status());
+    } else {
+      EXPECT_EQ(status, absl::FailedPreconditionError(
+                            "rank 2 (node node-2, pid 1002) cannot take part in splitting the "
+                            "communicator: a stranger"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace muster::internal

@@ -1,0 +1,51 @@
+#include "tests/gpu/bare.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tests/gpu/device.h"
+
+namespace muster::gpu {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(1);
+constexpr absl::Duration kTimeout = absl::Seconds(60);
+
+absl::Status Write(const ncclUniqueId& id, const std::string& path) {
+  const std::string draft = path + ".draft";
+  std::ofstream file(draft, std::ios::binary);
+  file.write(id.internal, sizeof(id.internal));
+  file.close();
+  // Renamed, so that nobody reads a half of it.
+  if (file && std::rename(draft.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return absl::InternalError("cannot write " + path);
+}
+
+absl::Status Await(const std::string& path, ncclUniqueId* id) {
+  const absl::Time deadline = absl::Now() + kTimeout;
+  while (absl::Now() < deadline) {
+    std::ifstream file(path, std::ios::binary);
+    if (file.read(id->internal, sizeof(id->internal))) return absl::OkStatus();
+    absl::SleepFor(kPoll);
+  }
+  return absl::DeadlineExceededError("rank 0 did not write " + path);
+}
+
+}  // namespace
+
+absl::StatusOr<BareComm> ConnectBare(int rank, int size, const std::string& path) {
+  ncclUniqueId id;
+  if (rank == 0) {
+    RETURN_IF_ERROR(NcclStatus(ncclGetUniqueId(&id), "ncclGetUniqueId"));
+    RETURN_IF_ERROR(Write(id, path));
+  } else {
+    RETURN_IF_ERROR(Await(path, &id));
+  }
+  ncclComm_t comm = nullptr;
+  RETURN_IF_ERROR(NcclStatus(ncclCommInitRank(&comm, size, id, rank), "ncclCommInitRank"));
+  return BareComm(comm);
+}
+
+}  // namespace muster::gpu

@@ -1,0 +1,36 @@
+#ifndef MUSTER_TESTS_GPU_SUITE_H_
+#define MUSTER_TESTS_GPU_SUITE_H_
+
+#include <string>
+#include <vector>
+
+namespace muster::gpu {
+
+// What the suite runs, and how much of it.
+struct SuiteFlags {
+  std::string rank_program = "tests/gpu/rank";
+  std::string digits = "examples/digits/digits";
+  std::string allreduce = "examples/allreduce/allreduce";
+  std::string muster = "client/cli/muster";
+  std::string sanitizer;  // empty: looked for in PATH and where the CUDA toolkit has it
+  // Small buffers and few rounds, and no judgement of times: to test the suite itself.
+  bool small = false;
+};
+
+// One check, on several numbers of ranks.
+struct Check {
+  const char* name;
+  const char* what;
+  std::vector<int> ranks;
+  void (*run)(int ranks, const SuiteFlags& flags);  // fails by gtest's means
+};
+
+// Every check, in the order in which they run.
+const std::vector<Check>& AllChecks();
+
+// "Values.2ranks": as listed, and as --gtest_filter takes it.
+std::string NameOf(const Check& check, int ranks);
+
+}  // namespace muster::gpu
+
+#endif  // MUSTER_TESTS_GPU_SUITE_H_
