@@ -186,7 +186,7 @@ TEST(NcclMisbehaviour, ASplitIntoPartsThatDisagreeNamesTheRanksAndHarmsNothing) 
 }
 
 TEST(NcclMisbehaviour, FinalizingThatHangsOrFailsEndsAtTheTimeout) {
-  for (const char* fault : {"finalize-hang", "finalize-error"}) {
+  for (const char* fault : {"finalize-hang@1", "finalize-error@1"}) {
     auto job =
         NcclJob::Start(2, {"reduce-once", "timeout=2", "warm=1"}, {{"FAKE_NCCL_FAULTS", fault}});
     job->ExpectAll(kDone);
