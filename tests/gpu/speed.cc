@@ -21,7 +21,10 @@ namespace {
 constexpr size_t kSizes[] = {4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20};
 constexpr size_t kJudgedFrom = 1 << 20;
 constexpr double kLimit = 1.01;
-constexpr int kMinRounds = 9;
+constexpr int kMinRounds = 7;
+// A size whose fewest rounds would take this many times as long as one may is left out: processes
+// that share a GPU wait for their turns, and the more data the more turns.
+constexpr double kPatience = 4;
 constexpr int kMaxRounds = 300;
 
 enum class Operation { kAllReduce, kBroadcast };
@@ -49,7 +52,8 @@ class Rank {
         new Rank(job, *std::move(comm), *std::move(bare), *std::move(stream), *std::move(data)));
   }
 
-  // As many rounds as fit into the time; which of the three is first changes from one to the next.
+  // As many rounds as fit into the time, none if that is too short; which of the three is first
+  // changes from one to the next.
   absl::StatusOr<Series> Measure(Operation operation, size_t bytes, double seconds) {
     operation_ = operation;
     count_ = bytes / sizeof(float);
@@ -57,8 +61,7 @@ class Rank {
     RETURN_IF_ERROR(Round(0, &warm_up));  // connects
     RETURN_IF_ERROR(Round(0, &warm_up));
     const double round_seconds = (warm_up.muster[1] + warm_up.bare[1] + warm_up.again[1]) / 1e6;
-    const absl::StatusOr<int64_t> rounds = job_.Broadcast(
-        static_cast<int64_t>(std::clamp<double>(seconds / round_seconds, kMinRounds, kMaxRounds)));
+    const absl::StatusOr<int64_t> rounds = job_.Broadcast(RoundsIn(seconds, round_seconds));
     if (!rounds.ok()) return rounds.status();
     Series series;
     for (int64_t i = 0; i < *rounds; ++i) RETURN_IF_ERROR(Round(i, &series));
@@ -73,6 +76,12 @@ class Rank {
         bare_(std::move(bare)),
         stream_(std::move(stream)),
         data_(std::move(data)) {}
+
+  static int64_t RoundsIn(double seconds, double round_seconds) {
+    if (round_seconds * kMinRounds > seconds * kPatience) return 0;
+    return static_cast<int64_t>(
+        std::clamp<double>(seconds / round_seconds, kMinRounds, kMaxRounds));
+  }
 
   absl::Status Round(int64_t i, Series* series) {
     absl::Status status;
@@ -122,18 +131,28 @@ class Rank {
 };
 
 void Print(Operation operation, size_t bytes, const Series& series) {
+  std::cout << absl::StrFormat("%10s %9d B ", NameOf(operation), bytes);
+  if (series.muster.empty()) {
+    std::cout << "takes too long to be measured" << std::endl;
+    return;
+  }
   const std::vector<double> ratios = Ratios(series.muster, series.bare);
   const std::vector<double> noise = Ratios(series.again, series.bare);
   std::cout << absl::StrFormat(
-                   "%10s %9d B %11.1f us %11.1f us  ratio %.3f (%.3f to %.3f)  bare/bare %.3f "
-                   "(%.3f to %.3f)  %3d rounds",
-                   NameOf(operation), bytes, Median(series.muster), Median(series.bare),
-                   Median(ratios), Percentile(ratios, 0.1), Percentile(ratios, 0.9), Median(noise),
+                   "%11.1f us %11.1f us  ratio %.3f (%.3f to %.3f)  bare/bare %.3f (%.3f to %.3f)  "
+                   "%3d rounds",
+                   Median(series.muster), Median(series.bare), Median(ratios),
+                   Percentile(ratios, 0.1), Percentile(ratios, 0.9), Median(noise),
                    Percentile(noise, 0.1), Percentile(noise, 0.9), ratios.size())
             << std::endl;
 }
 
+// Larger sizes may be left out, but not the one that the limit begins with.
 absl::Status Judge(Operation operation, size_t bytes, const Series& series) {
+  if (bytes < kJudgedFrom || (series.muster.empty() && bytes > kJudgedFrom)) {
+    return absl::OkStatus();
+  }
+  if (series.muster.empty()) return absl::InternalError("1 MiB takes too long to be measured");
   const double ratio = Median(Ratios(series.muster, series.bare));
   const double noise = Median(Ratios(series.again, series.bare));
   if (ratio <= kLimit * std::max(1.0, noise)) return absl::OkStatus();
@@ -160,7 +179,7 @@ absl::Status CheckSpeed(Job& job, const RankFlags& flags) {
       if (!series.ok()) return series.status();
       if (!job.is_main()) continue;
       Print(operation, bytes, *series);
-      if (judge && bytes >= kJudgedFrom) verdict.Update(Judge(operation, bytes, *series));
+      if (judge) verdict.Update(Judge(operation, bytes, *series));
     }
   }
   return verdict;

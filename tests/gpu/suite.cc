@@ -156,7 +156,9 @@ void RunDigits(int ranks, const SuiteFlags& flags) {
 }
 
 void ExpectAllReduceExample(int ranks, const Command& options, const SuiteFlags& flags) {
-  const Command program = Command{Runfile(flags.allreduce), "--backend", "nccl"} + options;
+  const Command program =
+      Command{Runfile(flags.allreduce), "--backend", "nccl", "--warmup", "2", "--iterations", "5"} +
+      options;
   const std::string output = OutputOf(Launch(ranks, program, flags), SharedGpuEnvironment());
   EXPECT_NE(output.find("nccl, buffers in the memory of: device 0"), std::string::npos) << output;
   EXPECT_NE(output.find(", 0 wrong values"), std::string::npos) << output;
@@ -207,7 +209,6 @@ const std::vector<Check>& AllChecks() {
        "times as long",
        {1, 2, 4},
        RunSpeed},
-      {"Sanitizer", "compute-sanitizer's memcheck finds nothing", {1, 2}, RunSanitizer},
       {"Digits",
        "the digits example learns with NCCL what it learns without a GPU",
        {1, 2, 4},
@@ -216,6 +217,7 @@ const std::vector<Check>& AllChecks() {
        "the allreduce example, on device memory and a stream of its own",
        {1, 2, 4},
        RunAllReduceExample},
+      {"Sanitizer", "compute-sanitizer's memcheck finds nothing", {1, 2}, RunSanitizer},
   };
   return *checks;
 }
