@@ -128,7 +128,7 @@ TEST(LaunchPlanTest, TheProgramIsNeeded) {
 TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
   RunFlags flags = MultiNodeFlags();
   flags.node_id = "n2";
-  const auto variables = RankEnvironment(Plan(flags), {"fe80::1", 7370}, 1, "\x01\xff", {});
+  const auto variables = RankEnvironment(Plan(flags), {"fe80::1", 7370}, {1, "\x01\xff", 2}, {});
   for (const char* expected :
        {"MUSTER_COORDINATOR=[fe80::1]:7370", "MUSTER_JOB=default", "MUSTER_WORLD_SIZE=24",
         "MUSTER_RANK=17", "MUSTER_LOCAL_RANK=1", "MUSTER_NODE_RANK=2", "MUSTER_NODE_ID=n2",
@@ -141,13 +141,12 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
 TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
   RunFlags flags = MultiNodeFlags();
   flags.master_port = "29500";
-  EXPECT_THAT(RankEnvironment(Plan(flags), {"head", 7370}, 0, "", {}),
-              Contains("MASTER_PORT=29500"));
+  EXPECT_THAT(RankEnvironment(Plan(flags), {"head", 7370}, {}, {}), Contains("MASTER_PORT=29500"));
 }
 
 TEST(RankEnvironmentTest, ReplacesInheritedValuesAndKeepsTheRest) {
   const auto variables = RankEnvironment(
-      Plan(Flags()), {"127.0.0.1", 7}, 0, "",
+      Plan(Flags()), {"127.0.0.1", 7}, {},
       {"RANK=9", "PATH=/bin", "MUSTER_TIMEOUT=5s", "RANKING=1", "MUSTER_NODE_ID=x"});
   EXPECT_THAT(variables, Contains("RANK=0"));
   EXPECT_THAT(variables, Not(Contains("RANK=9")));
