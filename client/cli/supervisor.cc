@@ -96,7 +96,7 @@ absl::Status Supervisor::StartCoordinator() {
     own_coordinator_ = *std::move(started);
     if (absl::Status status = AwaitCoordinator(); !status.ok()) return status;
   }
-  reporter_ = std::make_unique<ExitReporter>(coordinator_.ToString(), plan_.job);
+  reporter_ = std::make_unique<RankReporter>(coordinator_.ToString(), plan_.job);
   return absl::OkStatus();
 }
 
@@ -204,9 +204,24 @@ void Supervisor::OnChildren() {
   signalfd_siginfo info;
   while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
   }
-  // Everything that has ended: ranks, the coordinator, and orphans that have become children.
+  // Everything that has ended: ranks, the coordinator, and orphans that have become children; and
+  // everything that was stopped or goes on.
   int wait_status = 0;
-  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) OnEnd(pid, wait_status);
+  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+      OnStopped(pid, WIFSTOPPED(wait_status));
+    } else {
+      OnEnd(pid, wait_status);
+    }
+  }
+}
+
+void Supervisor::OnStopped(pid_t pid, bool stopped) {
+  const RankProcesses::Process* process = ranks_.Find(pid);
+  if (process == nullptr) return;
+  reporter_->ReportStopped(process->incarnation, stopped);
+  output_.Say(absl::StrCat(process->name, " (pid ", pid, ", node ", node_, ") ",
+                           stopped ? "is stopped; it goes on at SIGCONT" : "goes on"));
 }
 
 void Supervisor::OnEnd(pid_t pid, int wait_status) {
@@ -217,7 +232,7 @@ void Supervisor::OnEnd(pid_t pid, int wait_status) {
 
 void Supervisor::OnRankEnd(RankProcesses::Process* process, const ProcessEnd& end) {
   ranks_.Reap(process);  // its last words come before ours
-  reporter_->Report(process->incarnation, end);
+  reporter_->ReportEnd(process->incarnation, end);
   RankEnd rank_end = {process->rank, process->pid, end, phase_ >= Phase::kSignalled};
   const bool failed = !end.clean() && phase_ == Phase::kRunning;
   rank_end.forgiven = failed && Forgive(*process, rank_end);

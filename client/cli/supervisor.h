@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cli/event_loop.h"
-#include "client/cli/exit_reporter.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/output.h"
 #include "client/cli/own_coordinator.h"
 #include "client/cli/rank_processes.h"
+#include "client/cli/rank_reporter.h"
 #include "client/cli/run_outcome.h"
 
 namespace muster::cli {
@@ -61,6 +61,7 @@ class Supervisor {
   void OnUserSignal(int signal);
   void OnRepeatedSignal(int signal);
   void OnChildren();
+  void OnStopped(pid_t pid, bool stopped);
   void OnEnd(pid_t pid, int wait_status);
   void OnRankEnd(RankProcesses::Process* process, const ProcessEnd& end);
   bool Forgive(const RankProcesses::Process& process, const RankEnd& end);
@@ -83,7 +84,7 @@ class Supervisor {
   std::unique_ptr<OwnCoordinator> own_coordinator_;
   std::optional<ProcessEnd> own_coordinator_end_;
   HostPort coordinator_;
-  std::unique_ptr<ExitReporter> reporter_;
+  std::unique_ptr<RankReporter> reporter_;
   RankProcesses ranks_;
   int restarts_ = 0;
   RunOutcome outcome_;
