@@ -181,8 +181,7 @@ class GrpcTransport final : public Transport {
 
   ~GrpcTransport() override { in_flight_.CancelAllAndWait(); }
 
-  std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
-                                 Done done) override;
+  std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override;
 
   std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
                                    StreamHandler handler) override {
@@ -203,11 +202,11 @@ class GrpcTransport final : public Transport {
 
  private:
   template <class Req, class Resp>
-  std::shared_ptr<InFlight> Begin(const Req& request, absl::Duration timeout, Done done,
+  std::shared_ptr<InFlight> Begin(Req request, absl::Duration timeout, Done done,
                                   void (Async::*method)(grpc::ClientContext*, const Req*, Resp*,
                                                         GrpcDone)) {
     auto call = std::make_shared<UnaryCall<Req, Resp>>();
-    call->request = request;
+    call->request = std::move(request);
     call->context.get()->set_deadline(std::chrono::system_clock::now() +
                                       absl::ToChronoMicroseconds(timeout));
     in_flight_.Add(call);
@@ -239,25 +238,36 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-std::shared_ptr<InFlight> GrpcTransport::Call(const Request& request, absl::Duration timeout,
-                                              Done done) {
+std::shared_ptr<InFlight> GrpcTransport::Call(Request request, absl::Duration timeout, Done done) {
   return std::visit(
       Overloaded{
-          [&](const v1::JoinRequest& r) { return Begin(r, timeout, done, &Async::Join); },
-          [&](const v1::BarrierRequest& r) { return Begin(r, timeout, done, &Async::Barrier); },
-          [&](const v1::BroadcastRequest& r) { return Begin(r, timeout, done, &Async::Broadcast); },
-          [&](const v1::GatherRequest& r) { return Begin(r, timeout, done, &Async::Gather); },
-          [&](const v1::AllGatherRequest& r) { return Begin(r, timeout, done, &Async::AllGather); },
-          [&](const v1::AcquireLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::AcquireLease);
+          [&](v1::JoinRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Join);
           },
-          [&](const v1::CompleteLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::CompleteLease);
+          [&](v1::BarrierRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Barrier);
           },
-          [&](const v1::AbandonLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::AbandonLease);
+          [&](v1::BroadcastRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Broadcast);
           },
-          [&](const v1::LeaveRequest& r) { return Begin(r, timeout, done, &Async::Leave); },
+          [&](v1::GatherRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Gather);
+          },
+          [&](v1::AllGatherRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AllGather);
+          },
+          [&](v1::AcquireLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AcquireLease);
+          },
+          [&](v1::CompleteLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::CompleteLease);
+          },
+          [&](v1::AbandonLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AbandonLease);
+          },
+          [&](v1::LeaveRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Leave);
+          },
       },
       request);
 }

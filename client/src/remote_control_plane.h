@@ -1,17 +1,12 @@
 #ifndef MUSTER_CLIENT_SRC_REMOTE_CONTROL_PLANE_H_
 #define MUSTER_CLIENT_SRC_REMOTE_CONTROL_PLANE_H_
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "client/src/background_calls.h"
-#include "client/src/collective_sequence.h"
-#include "client/src/connection.h"
 #include "client/src/control_plane.h"
-#include "client/src/lease_ledger.h"
+#include "client/src/member_driver.h"
 #include "client/src/steady_clock.h"
 #include "muster/job_options.h"
 
@@ -27,9 +22,8 @@ class RemoteControlPlane final : public ControlPlane {
                                                             SteadyTime deadline,
                                                             Cancellation* cancellation);
   // Not for callers; see Join(). `place` is the answer that Join got.
-  RemoteControlPlane(const JobOptions& options, std::unique_ptr<Connection> connection,
+  RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
                      const v1::JoinResponse& place);
-  ~RemoteControlPlane() override;
 
   const std::string& job_id() const override { return options_.job; }
   bool is_distributed() const override { return true; }
@@ -50,36 +44,22 @@ class RemoteControlPlane final : public ControlPlane {
                              const absl::StatusOr<std::string>& outcome) override;
   void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
   absl::Status Leave(const CallOptions& options) override;
-  absl::Status health() const override { return connection_->health(); }
+  absl::Status health() const override { return driver_->HealthOf(epoch_); }
   absl::Status AwaitFailure(absl::Duration timeout) const override {
-    return connection_->AwaitFailure(timeout);
+    return driver_->AwaitFailure(epoch_, timeout);
   }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
-    return connection_->OnFailure(std::move(callback));
+    return driver_->OnFailure(epoch_, std::move(callback));
   }
 
  private:
-  absl::Status CheckNotLeaving();
-  // The sequence of the group, which lives as long as this object.
-  CollectiveSequence* SequenceOf(const std::string& group);
-  void Abandon(const std::string& name, LeaseScope scope, uint64_t request);
-  absl::Status SendLeave(const CallOptions& options);
-
   const JobOptions options_;
   const EpochId epoch_;
   const int rank_;
   const std::vector<Member> members_;
-  const std::unique_ptr<Connection> connection_;
+  const std::shared_ptr<MemberDriver> driver_;
   const v1::Limits limits_;
   const std::string local_address_;
-  BackgroundCalls background_;
-
-  std::mutex mutex_;
-  // Under the mutex.
-  bool leaving_ = false;
-  bool left_ = false;
-  std::map<std::string, CollectiveSequence> sequences_;
-  LeaseLedger leases_;
 };
 
 }  // namespace muster::internal

@@ -69,10 +69,9 @@ class FakeTransport final : public Transport {
     for (const auto& stream : streams) stream->Cancel();
   }
 
-  std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
-                                 Done done) override {
+  std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override {
     auto call = std::make_shared<FakeCoordinator::Call>();
-    call->request = request;
+    call->request = std::move(request);
     call->timeout = timeout;
     call->done = std::move(done);
     call->owner = coordinator_;

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/src/collective_sequence.h"
-#include "client/src/lease_ledger.h"
-#include "client/src/session_state.h"
+#include "client/src/protocol/collective_sequence.h"
+#include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/membership.h"
+#include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
 namespace {
@@ -53,22 +54,29 @@ TEST(SessionStateTest, OlderStreamsChangeNothing) {
   EXPECT_FALSE(state.session());
 }
 
-TEST(SessionStateTest, OnlyTheOwnEpochBreaksTheJobAndTheFirstReasonCounts) {
-  SessionState state;
-  state.Joined(kEpoch);
-  state.EpochBroken({100, 43}, absl::AbortedError("another daemon's"));
-  EXPECT_TRUE(state.health().ok());
-  state.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  state.Break(absl::AbortedError("later"));
-  EXPECT_EQ(state.health(), absl::AbortedError("rank 2 was lost"));
+v1::JoinResponse PlaceIn(const EpochId& epoch) {
+  v1::JoinResponse place;
+  place.mutable_epoch()->set_number(epoch.number);
+  place.mutable_epoch()->set_nonce(epoch.nonce);
+  place.add_roster();
+  return place;
 }
 
-TEST(SessionStateTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
-  SessionState state;
-  state.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  EXPECT_TRUE(state.health().ok());
-  state.Joined(kEpoch);
-  EXPECT_EQ(state.health(), absl::AbortedError("rank 2 was lost"));
+TEST(MembershipTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
+  Membership membership;
+  membership.Entered(PlaceIn(kEpoch));
+  membership.EpochBroken({100, 43}, absl::AbortedError("another daemon's"));
+  EXPECT_TRUE(membership.HealthOf(kEpoch).ok());
+  membership.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
+  membership.EpochBroken(kEpoch, absl::AbortedError("later"));
+  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
+}
+
+TEST(MembershipTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
+  Membership membership;
+  membership.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
+  membership.Entered(PlaceIn(kEpoch));
+  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
 CollectiveCall Barrier(const std::string& label) {

@@ -1,4 +1,4 @@
-#include "client/src/messages.h"
+#include "client/src/protocol/messages.h"
 
 #include <utility>
 
@@ -19,12 +19,45 @@ v1::LeaseScope ScopeOf(LeaseScope scope) {
   return scope == LeaseScope::kNode ? v1::LEASE_SCOPE_NODE : v1::LEASE_SCOPE_JOB;
 }
 
+v1::CallContext* ContextOf(v1::JoinRequest* request) { return request->mutable_context(); }
+template <class R>
+auto ContextOf(R* request) -> decltype(request->mutable_call()) {
+  return request->mutable_call();
+}
+template <class R>
+auto ContextOf(R* request) -> decltype(request->mutable_context()->mutable_call()) {
+  return request->mutable_context()->mutable_call();
+}
+
+void SetDuration(absl::Duration duration, google::protobuf::Duration* out) {
+  out->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &duration));
+  out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+}
+
 std::vector<std::string> Strings(google::protobuf::RepeatedPtrField<std::string>* payloads) {
   return std::vector<std::string>(std::make_move_iterator(payloads->begin()),
                                   std::make_move_iterator(payloads->end()));
 }
 
 }  // namespace
+
+void SetIdentity(const Identity& identity, v1::MemberIdentity* out) {
+  out->set_incarnation(identity.incarnation);
+  out->set_start_time_micros(identity.start_time_micros);
+  out->set_node_id(identity.node_id);
+  out->set_hostname(identity.hostname);
+  out->set_pid(identity.pid);
+}
+
+void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
+                 Request* request) {
+  v1::CallContext* context = std::visit([](auto& r) { return ContextOf(&r); }, *request);
+  context->set_job_id(job_id);
+  context->mutable_session()->set_daemon_instance(stamp.session.daemon_instance);
+  context->mutable_session()->set_counter(stamp.session.counter);
+  context->set_attempt(stamp.attempt);
+  SetDuration(wait, context->mutable_wait_timeout());
+}
 
 Request MakeJoin(const JobOptions& options) {
   v1::JoinRequest request;

@@ -1,18 +1,26 @@
-#ifndef MUSTER_CLIENT_SRC_MESSAGES_H_
-#define MUSTER_CLIENT_SRC_MESSAGES_H_
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/src/control_plane.h"
-#include "client/src/session_state.h"
-#include "client/src/transport.h"
+#include "client/src/identity.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/requests.h"
+#include "client/src/protocol/session_state.h"
 #include "muster/job_options.h"
 
-// The SDK's words as messages of the protocol, and back. CallContext is left to Connection.
+// The SDK's words as messages of the protocol, and back. Context is left to FillContext().
 namespace muster::internal {
+
+void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
+// Names the sender of one send: the part of a request that differs between its repetitions.
+void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
+                 Request* request);
 
 Request MakeJoin(const JobOptions& options);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
@@ -33,4 +41,4 @@ absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result);
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_MESSAGES_H_
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_

@@ -1,4 +1,4 @@
-#include "client/src/collective_sequence.h"
+#include "client/src/protocol/collective_sequence.h"
 
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-#ifndef MUSTER_CLIENT_SRC_LEASE_LEDGER_H_
-#define MUSTER_CLIENT_SRC_LEASE_LEDGER_H_
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_
 
 #include <cstdint>
 #include <map>
@@ -31,4 +31,4 @@ class LeaseLedger {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_LEASE_LEDGER_H_
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_

@@ -1,4 +1,4 @@
-#include "client/src/lease_ledger.h"
+#include "client/src/protocol/lease_ledger.h"
 
 #include <algorithm>
 

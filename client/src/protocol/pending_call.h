@@ -1,0 +1,63 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/protocol/backoff.h"
+#include "client/src/protocol/effects.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/requests.h"
+#include "client/src/protocol/session_state.h"
+#include "client/src/steady_clock.h"
+
+namespace muster::internal {
+
+// How long a call may wait.
+struct Patience {
+  Patience(SteadyTime now, absl::Duration how_long)
+      : timeout(how_long), deadline(After(now, how_long)) {}
+
+  absl::Duration timeout;  // for messages
+  SteadyTime deadline;
+};
+
+// A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
+// is sent again.
+struct PendingCall {
+  PendingCall(std::string name, const Patience& p, SteadyTime now, const Random& random)
+      : what(std::move(name)), patience(p), start(now), backoff(random) {}
+
+  std::string what;  // "Barrier('epoch 1') op 12 of the world"
+  Patience patience;
+  SteadyTime start;
+
+  // The epoch with which the call ends; nullopt if it does not.
+  std::optional<EpochId> epoch;
+  // The member's last call: its reply counts whatever becomes of session and job meanwhile.
+  bool last = false;
+  // A call that the program does not wait for.
+  bool in_background = false;
+
+  // The content, without its CallContext; the same at each send.
+  std::function<Request()> request;
+  // Applies the end of the call to the member's state, and may change what the program gets.
+  std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
+
+  bool cancelled = false;
+  int sends = 0;
+  std::optional<Stamp> in_flight;
+  SteadyTime sent_at;
+  std::optional<SteadyTime> paused_until;
+  // Since when every send was answered at once with UNAVAILABLE.
+  std::optional<SteadyTime> unavailable_since;
+  Backoff backoff;
+  SteadyTime ended;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
