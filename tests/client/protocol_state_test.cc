@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 constexpr SessionId kFirst = {7, 1};
 constexpr SessionId kSecond = {7, 2};
 constexpr EpochId kEpoch = {100, 42};
+constexpr SteadyTime kNow;
 
 TEST(SessionStateTest, RepliesCountOnlyInTheSessionTheyWereSentIn) {
   SessionState state;
@@ -64,18 +65,18 @@ v1::JoinResponse PlaceIn(const EpochId& epoch) {
 
 TEST(MembershipTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
   Membership membership;
-  membership.Entered(PlaceIn(kEpoch));
-  membership.EpochBroken({100, 43}, absl::AbortedError("another daemon's"));
+  membership.Entered(kNow, PlaceIn(kEpoch));
+  membership.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow});
   EXPECT_TRUE(membership.HealthOf(kEpoch).ok());
-  membership.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  membership.EpochBroken(kEpoch, absl::AbortedError("later"));
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow});
+  membership.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow});
   EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
 TEST(MembershipTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
   Membership membership;
-  membership.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  membership.Entered(PlaceIn(kEpoch));
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow});
+  membership.Entered(kNow, PlaceIn(kEpoch));
   EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
@@ -178,23 +179,48 @@ TEST(CollectiveSequenceTest, OwnContributionIsKeptUntilTheNextCompletes) {
   EXPECT_EQ(sequence.retained()->payload, "second");
 }
 
+const LeaseId kWork = {"work", LeaseScope::kJob};
+
+v1::LeaseResult Result(uint64_t token, const std::string& value) {
+  v1::LeaseResult result;
+  result.set_token(token);
+  result.set_value(value);
+  return result;
+}
+
 TEST(LeaseLedgerTest, KnowsTheRequestOfAHeldLease) {
   LeaseLedger ledger;
   const uint64_t first = ledger.NewRequest();
   const uint64_t second = ledger.NewRequest();
   EXPECT_NE(first, second);
-  ledger.Granted(second, 1000);
+  ledger.Granted(kWork, second, 1000);
   EXPECT_EQ(ledger.End(999), std::nullopt);
   EXPECT_EQ(ledger.End(1000), second);
   EXPECT_EQ(ledger.End(1000), std::nullopt);
 }
 
-TEST(LeaseLedgerTest, RemembersTheHighestToken) {
+TEST(LeaseLedgerTest, KeepsOnlyWhatStands) {
   LeaseLedger ledger;
-  ledger.Granted(ledger.NewRequest(), 1000);
-  ledger.Saw(1200);
-  ledger.Saw(1100);
-  EXPECT_EQ(ledger.highest_token(), 1200);
+  ledger.Granted(kWork, 1, 1000);
+  ledger.Granted({"other", LeaseScope::kNode}, 2, 1001);
+  ledger.KeepOnly({1001, 7});
+  EXPECT_FALSE(ledger.Holds(1000));
+  EXPECT_TRUE(ledger.Holds(1001));
+}
+
+TEST(LeaseLedgerTest, ClaimsTheLatestResultsThatFitAndTheHighestToken) {
+  LeaseLedger ledger;
+  const size_t room = Result(1, std::string(100, 'x')).ByteSizeLong() * 2;
+  ledger.Completed({"a", LeaseScope::kJob}, Result(1200, std::string(90, 'a')), room);
+  ledger.Completed({"b", LeaseScope::kJob}, Result(1100, std::string(90, 'b')), room);
+  ledger.Completed({"b", LeaseScope::kJob}, Result(1101, std::string(90, 'B')), room);
+  ledger.Completed({"c", LeaseScope::kJob}, Result(1102, std::string(90, 'c')), room);
+  v1::Claim claim;
+  ledger.AddTo(&claim);
+  EXPECT_EQ(claim.highest_token(), 1200);
+  ASSERT_EQ(claim.completed_leases_size(), 2);
+  EXPECT_EQ(claim.completed_leases(0).name(), "c");
+  EXPECT_EQ(claim.completed_leases(1).result().token(), 1101);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends) {
     ++number_;
     sends_ = 0;
   } else if (absl::IsFailedPrecondition(status)) {
-    finished_ = status;
+    Finish(status);
   } else if (NothingRecorded(status) && sends_ == 1) {
     sends_ = 0;
   }

@@ -48,11 +48,6 @@ struct GroupId {
   std::vector<int> ranks;  // empty for the world
 };
 
-struct LeaseId {
-  std::string name;
-  LeaseScope scope = LeaseScope::kNode;
-};
-
 // Every decision of one member of a job, as a state machine without I/O, threads or clock: what the
 // program and the coordinator do goes in, together with the time, and effects come out. Attaches,
 // attaches again, stamps and repeats calls, drops replies that do not count, and ends each call
@@ -77,14 +72,17 @@ class MemberCore {
   //                      missing;
   //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout.
 
-  // Registers and asks for a place; its JoinResponse names one.
+  // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
+  // leads from this epoch, the latest, into the next one.
   Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Patience& patience);
+  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
   Effects Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                      const Patience& patience);
   Effects AcquireLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                        const Patience& patience);
   Effects CompleteLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                         uint64_t token, const absl::StatusOr<std::string>& outcome);
+  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
   Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
 
   // Gives a held lease up. Nobody waits for it.
@@ -107,6 +105,10 @@ class MemberCore {
 
   // OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const;
+  // Whether a collective of the world has said that a stop was asked for, in the latest epoch.
+  bool StopRequested(const EpochId& epoch) const;
+  // Number of processes that wait for a place which the next epoch would have.
+  int NewcomersWaiting(const EpochId& epoch) const;
   // As announced by the coordinator; valid once joined.
   const v1::Limits& limits() const { return limits_; }
 
@@ -124,7 +126,13 @@ class MemberCore {
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
   absl::Status CheckMember(const EpochId& epoch) const;
+  absl::Status CheckNotLeaving() const;
+  absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
+                        const absl::StatusOr<Response>& reply);
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
                      const absl::StatusOr<Response>& reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
@@ -151,14 +159,23 @@ class MemberCore {
   absl::Status NotRegistered(const PendingCall& call) const;
 
   // member_core_stream.cc: the Attach stream.
-  void OpenAttach();
-  v1::AttachRequest NewAttach(uint64_t attempt) const;
+  void OpenAttach(SteadyTime now);
+  v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
+  // All that a coordinator which was started anew must learn from this member.
+  v1::Claim NewClaim(SteadyTime now) const;
   void TakeFirstResponse(const v1::AttachResponse& response);
-  void TakeEvent(const v1::AttachResponse& response);
+  void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
+  void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
+  void TakeFinish(const v1::GroupFinished& finished);
+  void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
+  // Sends the arrival at the latest collective that has completed once more.
+  void Contribute(SteadyTime now, const v1::NeedContribution& need);
   void LogStreamEnd();
+  void LogReattached(bool recovering);
+  void Warn(std::string line);
   // This member can do nothing more in the job. The first reason counts.
   void Fail(const absl::Status& why);
-  void BreakEpoch(const EpochId& epoch, const absl::Status& why);
+  void BreakEpoch(const EpochId& epoch, EpochEnd end);
 
   // "rank 3 of job 'x'", or "job 'x'" before it has joined.
   std::string Describe() const;
@@ -177,9 +194,11 @@ class MemberCore {
 
   Membership membership_;
   LeaseLedger leases_;
-  absl::Status fate_;     // of the member, whatever the epoch
-  bool leaving_ = false;  // the program has called Leave()
-  bool left_ = false;     // nothing that happens to the job matters
+  absl::Status fate_;  // of the member, whatever the epoch
+  bool rejoining_ = false;
+  bool stop_asked_ = false;  // in any epoch, by this program or as a collective has said
+  bool leaving_ = false;     // the program has called Leave()
+  bool left_ = false;        // nothing that happens to the job matters
   bool stopping_ = false;
 
   Calls calls_;

@@ -45,8 +45,12 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
 absl::Status MemberCore::Interruption(const PendingCall& call) const {
   if (stopping_) return absl::CancelledError(absl::StrCat(call.what, ": the Job was destroyed"));
   if (!call.last || !call.in_flight) {
-    const absl::Status health = call.epoch ? HealthOf(*call.epoch) : fate_;
+    const bool bound = call.epoch && !call.outlives_epoch;
+    const absl::Status health = bound ? HealthOf(*call.epoch) : fate_;
     if (!health.ok()) return health;
+  }
+  if (call.only_in && !(call.only_in == session_.session())) {
+    return absl::CancelledError("the session has ended");
   }
   if (!call.cancelled) return absl::OkStatus();
   return absl::CancelledError(absl::StrCat(call.what, ": ", Describe(), " was cancelled"));
@@ -55,8 +59,9 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
 // Leases that were given up must not be held until this process is taken for lost.
 bool MemberCore::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
   if (!call.last || call.in_flight || now >= call.patience.deadline) return false;
-  return std::any_of(calls_.begin(), calls_.end(),
-                     [](const auto& entry) { return entry.second.in_background; });
+  return std::any_of(calls_.begin(), calls_.end(), [](const auto& entry) {
+    return entry.second.in_background && !entry.second.only_in;
+  });
 }
 
 void MemberCore::Send(SteadyTime now, PendingCall* call) {
@@ -64,7 +69,7 @@ void MemberCore::Send(SteadyTime now, PendingCall* call) {
   call->in_flight = session_.NewStamp();
   call->sent_at = now;
   ++call->sends;
-  Request request = call->request();
+  Request request = call->request(now);
   FillContext(options_.job_id, *call->in_flight, wait, &request);
   // The transport's own limit comes last: it only cleans up.
   effects_.outputs.push_back(
@@ -101,8 +106,8 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
   if (!counts) return;
   if (MustRepeat(status)) return PauseBeforeRetry(now, id, call, status.message());
   if (status.ok()) return End(now, id, std::move(response));
-  if (absl::IsAborted(status) && !left_) {
-    call->epoch ? BreakEpoch(*call->epoch, status) : Fail(status);
+  if (absl::IsAborted(status) && !left_ && !call->only_in) {
+    call->epoch ? BreakEpoch(*call->epoch, {status, {}, now}) : Fail(status);
   }
   End(now, id, status);
 }
@@ -137,7 +142,7 @@ void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) 
 }
 
 Effects MemberCore::Tick(SteadyTime now) {
-  if (stream_.reopen_at && now >= *stream_.reopen_at) OpenAttach();
+  if (stream_.reopen_at && now >= *stream_.reopen_at) OpenAttach(now);
   return Settle(now);
 }
 

@@ -17,6 +17,10 @@
 // The SDK's words as messages of the protocol, and back. Context is left to FillContext().
 namespace muster::internal {
 
+v1::LeaseScope ScopeOf(LeaseScope scope);
+void SetDuration(absl::Duration duration, google::protobuf::Duration* out);
+absl::Duration DurationOf(const google::protobuf::Duration& duration);
+void SetGroup(const std::string& name, const std::vector<int>& ranks, v1::Group* out);
 void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
 // Names the sender of one send: the part of a request that differs between its repetitions.
 void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
@@ -32,6 +36,14 @@ Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
                      const absl::StatusOr<std::string>& outcome);
 Request MakeAbandon(const std::string& name, LeaseScope scope, uint64_t request);
 Request MakeLeave(const EpochId& epoch);
+Request MakeRejoin(v1::Claim claim);
+
+// The same place, as Join would have answered it.
+v1::JoinResponse PlaceOf(v1::RejoinResponse response);
+// Whether the answer to a collective says that a stop was asked for.
+bool StopRequestedIn(const Response& response);
+// What work has ended with, under this token.
+v1::LeaseResult ResultOf(uint64_t token, const absl::StatusOr<std::string>& outcome);
 
 EpochId EpochOf(const v1::EpochId& epoch);
 std::vector<Member> MembersOf(const v1::JoinResponse& place);

@@ -35,15 +35,21 @@ struct PendingCall {
   Patience patience;
   SteadyTime start;
 
-  // The epoch with which the call ends; nullopt if it does not.
+  // The epoch that an ABORTED of the coordinator breaks, and with whose end the call ends. Without
+  // one: the member.
   std::optional<EpochId> epoch;
+  // The call goes on when its epoch ends.
+  bool outlives_epoch = false;
+  // The only session in which the call makes sense; its answer then means nothing.
+  std::optional<SessionId> only_in;
   // The member's last call: its reply counts whatever becomes of session and job meanwhile.
   bool last = false;
   // A call that the program does not wait for.
   bool in_background = false;
 
-  // The content, without its CallContext; the same at each send.
-  std::function<Request()> request;
+  // What to send now, without its CallContext. Whatever names a collective or a lease is the same
+  // at each send.
+  std::function<Request(SteadyTime now)> request;
   // Applies the end of the call to the member's state, and may change what the program gets.
   std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
 
