@@ -160,13 +160,18 @@ void MemberDriver::WakeThread() {
 }
 
 void MemberDriver::TellListeners(Lock* lock) {
-  for (auto& [epoch, listeners] : listeners_) {
-    const absl::Status failure = member_.HealthOf(epoch);
-    if (failure.ok() || std::exchange(listeners.told, true)) continue;
-    lock->unlock();
-    listeners.listeners->Notify(failure);
-    lock->lock();
-  }
+  for (auto& [epoch, listeners] : listeners_) TellListeners(lock, epoch, &listeners);
+}
+
+void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch, Listeners* listeners) {
+  const absl::Status failure = member_.HealthOf(epoch);
+  const bool tell_failure = !failure.ok() && !std::exchange(listeners->failure_told, !failure.ok());
+  const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
+  const bool tell_newcomers = newcomers && !std::exchange(listeners->newcomers_told, newcomers);
+  lock->unlock();
+  if (tell_failure) listeners->failure->Notify(failure);
+  if (tell_newcomers) listeners->newcomers->Notify();
+  lock->lock();
 }
 
 absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
@@ -181,9 +186,28 @@ absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration tim
   return member_.HealthOf(epoch);
 }
 
-Subscription MemberDriver::OnFailure(const EpochId& epoch, FailureListeners::Callback callback) {
+bool MemberDriver::StopRequested(const EpochId& epoch) const {
   Lock lock(mutex_);
-  const std::shared_ptr<FailureListeners> listeners = listeners_[epoch].listeners;
+  return member_.StopRequested(epoch);
+}
+
+int MemberDriver::NewcomersWaiting(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.NewcomersWaiting(epoch);
+}
+
+Subscription MemberDriver::OnFailure(const EpochId& epoch,
+                                     OneShot<absl::Status>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneShot<absl::Status>> listeners = listeners_[epoch].failure;
+  WakeThread();
+  lock.unlock();
+  return listeners->Add(std::move(callback));
+}
+
+Subscription MemberDriver::OnNewcomers(const EpochId& epoch, OneShot<>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneShot<>> listeners = listeners_[epoch].newcomers;
   WakeThread();
   lock.unlock();
   return listeners->Add(std::move(callback));

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/failure_listeners.h"
+#include "client/src/one_shot.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/transport.h"
 #include "muster/call_options.h"
@@ -49,12 +49,15 @@ class MemberDriver {
 
   absl::Status HealthOf(const EpochId& epoch) const;
   absl::Status AwaitFailure(const EpochId& epoch, absl::Duration timeout) const;
-  // The callback runs on the thread of this object, or at once in this one.
-  Subscription OnFailure(const EpochId& epoch, FailureListeners::Callback callback);
-
+  bool StopRequested(const EpochId& epoch) const;
+  int NewcomersWaiting(const EpochId& epoch) const;
   v1::Limits limits() const;
   // The IP address of this side; empty before the member is registered.
   std::string local_address() const;
+
+  // The callback runs once: on the thread of this object, or at once in this one.
+  Subscription OnFailure(const EpochId& epoch, OneShot<absl::Status>::Callback callback);
+  Subscription OnNewcomers(const EpochId& epoch, OneShot<>::Callback callback);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -63,9 +66,12 @@ class MemberDriver {
     std::condition_variable wakes;
     std::optional<absl::StatusOr<Response>> reply;
   };
+  // Those who wait for news of one epoch.
   struct Listeners {
-    std::shared_ptr<FailureListeners> listeners = std::make_shared<FailureListeners>();
-    bool told = false;
+    std::shared_ptr<OneShot<absl::Status>> failure = std::make_shared<OneShot<absl::Status>>();
+    bool failure_told = false;
+    std::shared_ptr<OneShot<>> newcomers = std::make_shared<OneShot<>>();
+    bool newcomers_told = false;
   };
 
   // Takes what a step has asked for. Under the lock.
@@ -86,6 +92,7 @@ class MemberDriver {
   void RunThread();
   void WakeThread();
   void TellListeners(Lock* lock);
+  void TellListeners(Lock* lock, const EpochId& epoch, Listeners* listeners);
 
   std::unique_ptr<Transport> transport_;
 

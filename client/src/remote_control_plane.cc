@@ -96,4 +96,24 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
       .status();
 }
 
+absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
+    const CallOptions& options) {
+  const absl::StatusOr<Response> place =
+      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+        return member.Rejoin(now, id, epoch_, Patience(now, *options.timeout));
+      });
+  if (!place.ok()) return place.status();
+  return std::make_unique<RemoteControlPlane>(options_, driver_,
+                                              std::get<v1::JoinResponse>(*place));
+}
+
+absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
+  return driver_
+      ->Call(options.cancellation,
+             [&](MemberCore& member, SteadyTime now, CallId id) {
+               return member.RequestStop(now, id, epoch_, Patience(now, *options.timeout));
+             })
+      .status();
+}
+
 }  // namespace muster::internal

@@ -29,6 +29,7 @@ class RemoteControlPlane final : public ControlPlane {
   bool is_distributed() const override { return true; }
   const std::vector<Member>& members() const override { return members_; }
   int rank() const override { return rank_; }
+  uint64_t epoch() const override { return epoch_.number; }
   absl::Duration default_timeout() const override { return options_.timeout; }
   std::string local_address() const override { return local_address_; }
   size_t max_payload_bytes() const override { return limits_.max_payload_bytes(); }
@@ -44,6 +45,13 @@ class RemoteControlPlane final : public ControlPlane {
                              const absl::StatusOr<std::string>& outcome) override;
   void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
   absl::Status Leave(const CallOptions& options) override;
+  absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) override;
+  int newcomers_waiting() const override { return driver_->NewcomersWaiting(epoch_); }
+  Subscription OnNewcomers(std::function<void()> callback) override {
+    return driver_->OnNewcomers(epoch_, std::move(callback));
+  }
+  absl::Status RequestStop(const CallOptions& options) override;
+  bool stop_requested() const override { return driver_->StopRequested(epoch_); }
   absl::Status health() const override { return driver_->HealthOf(epoch_); }
   absl::Status AwaitFailure(absl::Duration timeout) const override {
     return driver_->AwaitFailure(epoch_, timeout);

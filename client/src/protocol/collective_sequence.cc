@@ -22,7 +22,8 @@ std::string DescribeCall(const CollectiveCall& call) {
 }
 
 bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
-  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name;
+  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name &&
+         a.payload_size.has_value() == b.payload_size.has_value();
 }
 
 // Whether the coordinator has refused an arrival without recording it.

@@ -97,6 +97,8 @@ Request MakeCollective(const EpochId& epoch, const std::string& group,
   context.set_sequence(sequence);
   context.set_label(call.label);
   context.set_type_name(call.type_name);
+  context.set_call_site(call.call_site);
+  if (call.payload_size) context.set_payload_size(*call.payload_size);
   switch (call.kind) {
     case CollectiveKind::kBroadcast: {
       v1::BroadcastRequest request;
@@ -204,6 +206,9 @@ std::vector<Member> MembersOf(const v1::JoinResponse& place) {
     member.node_id = entry.member().node_id();
     member.hostname = entry.member().hostname();
     member.pid = entry.member().pid();
+    if (entry.has_previous_rank()) {
+      member.previous_rank = static_cast<int>(entry.previous_rank());
+    }
   }
   return members;
 }
