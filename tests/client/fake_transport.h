@@ -33,7 +33,8 @@ class FakeCoordinator {
     void Cancel() override;
     void Send(const v1::AttachResponse& response);
     // Registers the member in the session with this number.
-    void Accept(uint64_t session);
+    // `standing` are the tokens of its leases that stand.
+    void Accept(uint64_t session, const std::vector<uint64_t>& standing = {});
     void Break(const v1::EpochId& epoch, const std::string& reason);
     void End(const absl::Status& status);
 

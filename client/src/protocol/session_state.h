@@ -1,11 +1,8 @@
-#ifndef MUSTER_CLIENT_SRC_SESSION_STATE_H_
-#define MUSTER_CLIENT_SRC_SESSION_STATE_H_
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_SESSION_STATE_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_SESSION_STATE_H_
 
 #include <cstdint>
 #include <optional>
-#include <utility>
-
-#include "absl/status/status.h"
 
 namespace muster::internal {
 
@@ -17,22 +14,13 @@ struct SessionId {
   }
 };
 
-struct EpochId {
-  uint64_t number = 0;
-  uint64_t nonce = 0;
-  friend bool operator==(const EpochId& a, const EpochId& b) {
-    return a.number == b.number && a.nonce == b.nonce;
-  }
-};
-
 // What one send of a call carries, and what its reply is judged by.
 struct Stamp {
   SessionId session;
   uint64_t attempt = 0;
 };
 
-// Sessions, attempts and the fate of the epoch, as one member knows them. Pure: no I/O, no threads,
-// no clock.
+// Sessions and attempts, as one member knows them. Pure: no I/O, no threads, no clock.
 class SessionState {
  public:
   // A new Attach begins: its attempt number. Whatever an older one still says does not count, and
@@ -52,27 +40,12 @@ class SessionState {
   // Whether a reply to that send counts: only in the session it was sent in.
   bool IsCurrent(const Stamp& stamp) const;
 
-  // The epoch that this member has a place in. Applies an EpochBroken of it that came before.
-  void Joined(const EpochId& epoch);
-  const std::optional<EpochId>& epoch() const { return epoch_; }
-
-  // The event that an epoch has ended; another epoch's is ignored.
-  void EpochBroken(const EpochId& epoch, const absl::Status& why);
-  // This member can do nothing more in the job. The first reason counts.
-  void Break(const absl::Status& why);
-  // OK, or the error that every call ends with.
-  const absl::Status& health() const { return health_; }
-
  private:
   uint64_t last_attempt_ = 0;
   uint64_t attach_ = 0;
   std::optional<SessionId> session_;
-  std::optional<EpochId> epoch_;
-  // The stream may tell of the epoch's end before Join's answer tells of the epoch.
-  std::optional<std::pair<EpochId, absl::Status>> early_break_;
-  absl::Status health_;
 };
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_SESSION_STATE_H_
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_SESSION_STATE_H_

@@ -1,4 +1,4 @@
-#include "client/src/session_state.h"
+#include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
 
@@ -23,21 +23,5 @@ bool SessionState::Detached(uint64_t attach) {
 Stamp SessionState::NewStamp() { return Stamp{*session_, ++last_attempt_}; }
 
 bool SessionState::IsCurrent(const Stamp& stamp) const { return session_ == stamp.session; }
-
-void SessionState::Joined(const EpochId& epoch) {
-  epoch_ = epoch;
-  if (early_break_) EpochBroken(early_break_->first, early_break_->second);
-  early_break_.reset();
-}
-
-void SessionState::EpochBroken(const EpochId& epoch, const absl::Status& why) {
-  if (!epoch_) {
-    early_break_.emplace(epoch, why);
-  } else if (*epoch_ == epoch) {
-    Break(why);
-  }
-}
-
-void SessionState::Break(const absl::Status& why) { health_.Update(why); }
 
 }  // namespace muster::internal

@@ -1,4 +1,4 @@
-#include "client/src/collective_sequence.h"
+#include "client/src/protocol/collective_sequence.h"
 
 #include <utility>
 #include <vector>
@@ -22,7 +22,8 @@ std::string DescribeCall(const CollectiveCall& call) {
 }
 
 bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
-  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name;
+  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name &&
+         a.payload_size.has_value() == b.payload_size.has_value();
 }
 
 // Whether the coordinator has refused an arrival without recording it.
@@ -68,7 +69,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends) {
     ++number_;
     sends_ = 0;
   } else if (absl::IsFailedPrecondition(status)) {
-    finished_ = status;
+    Finish(status);
   } else if (NothingRecorded(status) && sends_ == 1) {
     sends_ = 0;
   }

@@ -1,5 +1,5 @@
-#ifndef MUSTER_CLIENT_SRC_COLLECTIVE_SEQUENCE_H_
-#define MUSTER_CLIENT_SRC_COLLECTIVE_SEQUENCE_H_
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_SEQUENCE_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_SEQUENCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -26,6 +26,11 @@ class CollectiveSequence {
   // The call in progress has ended like this after `sends` sends. OK completes the number.
   void End(const absl::Status& status, int sends);
 
+  // No collective of this group can succeed any more, as this error says. Calls in progress get
+  // their own answers. The first reason counts.
+  void Finish(const absl::Status& why) { finished_.Update(why); }
+  const absl::Status& finished() const { return finished_; }
+
   // The number and the content of the call in progress.
   uint64_t number() const { return number_; }
   const CollectiveCall& call() const { return call_; }
@@ -50,4 +55,4 @@ class CollectiveSequence {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_COLLECTIVE_SEQUENCE_H_
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_SEQUENCE_H_
