@@ -46,7 +46,8 @@ absl::Status Coordinator::Impl::CheckClaimedEpoch(const MemberIdentity& claimant
   if (claim.roster->size() > options_.limits.max_members) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the claim's roster has ", claim.roster->size(), " members; the limit is ",
-                     options_.limits.max_members, " (musterd --max-members raises it)"));
+                     options_.limits.max_members,
+                     " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
   absl::flat_hash_set<absl::string_view> seen;
   for (const RosterEntry& entry : *claim.roster) {

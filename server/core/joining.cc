@@ -36,9 +36,9 @@ uint32_t Coordinator::Impl::WorldSize() const {
 
 absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
   if (wish.world_size > options_.limits.max_members) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("world size ", wish.world_size, " is over the limit of ",
-                     options_.limits.max_members, " (musterd --max-members raises it)"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "world size ", wish.world_size, " is over the limit of ", options_.limits.max_members,
+        " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
   const uint32_t known = WorldSize();
   if (known == 0 || wish.world_size == 0 || wish.world_size == known) return absl::OkStatus();

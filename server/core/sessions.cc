@@ -72,8 +72,10 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
         ": it was started after that epoch formed, or serves another one; restart the job"));
   }
   if (members_.size() >= options_.limits.max_members) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        members_.size(), " members are attached, the limit (musterd --max-members raises it)"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(members_.size(),
+                     " members are attached, the limit (musterd --max-members raises it, as far as "
+                     "its ulimit -Hn goes)"));
   }
   return AddMember(request.member);
 }

@@ -5,18 +5,24 @@
 //   allreduce                            one all-reduce, of 4 MiB
 //   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
 //   hold, complete, lease                takes the lease of some work; publishes it; both
+//   rejoin                               leads into the next epoch
+//   newcomers                            nothing until a process waits for a place
+//   run-until-stopped                    barriers until a stop is agreed; SIGTERM asks for one
+//   hoard, unhoard                       takes all file descriptors that are left; gives them back
 //   wait=FILE                            nothing until FILE is there
 //   loss                                 nothing until a member is lost
 //   leave
 //   exit=STATUS                          ends the process at once
 //
-// "2:exit=3" is for rank 2 alone, "try:barrier" prints an error and goes on. Otherwise the first
-// error is printed and ends the process with status 3. Values are checked: a wrong one is an error.
+// "2:exit=3" is for rank 2 alone, "first:barrier" for those that are in the job's first epoch,
+// "try:barrier" prints an error and goes on. Otherwise the first error is printed and ends the
+// process with status 3. Values are checked: a wrong one is an error.
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <functional>
+#include <atomic>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -24,7 +30,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -41,6 +46,8 @@ constexpr int kElements = 1 << 20;
 constexpr int kTold = 20;  // how often reduce-until says where it is
 constexpr absl::Duration kPoll = absl::Milliseconds(5);
 constexpr absl::Duration kLong = absl::Minutes(2);
+
+std::atomic<bool> told_to_stop{false};
 
 bool Exists(const std::string& path) {
   struct stat ignored;
@@ -62,6 +69,7 @@ class Rank {
     if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &rank)) {
       return rank == job_->rank() ? Do(parts[1]) : absl::OkStatus();
     }
+    if (absl::ConsumePrefix(&step, "first:")) return job_->resumed() ? absl::OkStatus() : Do(step);
     if (!absl::ConsumePrefix(&step, "try:")) return DoNamed(step);
     if (const absl::Status status = DoNamed(step); !status.ok()) {
       Say(absl::StrCat("error: ", status.ToString()));
@@ -88,6 +96,11 @@ class Rank {
         {"hold", &Rank::Hold},
         {"complete", &Rank::Complete},
         {"lease", &Rank::Lease},
+        {"rejoin", &Rank::Rejoin},
+        {"newcomers", &Rank::Newcomers},
+        {"run-until-stopped", &Rank::RunUntilStopped},
+        {"hoard", &Rank::Hoard},
+        {"unhoard", &Rank::Unhoard},
         {"wait", &Rank::Wait},
         {"loss", &Rank::Loss},
         {"leave", &Rank::Leave},
@@ -175,10 +188,54 @@ class Rank {
     return held.ok() ? Complete("") : held;
   }
 
+  absl::Status Rejoin(const std::string&) {
+    const int before = job_->rank();
+    const absl::Status status = job_->Rejoin();
+    if (!status.ok()) return status;
+    Say(absl::StrCat("of ", job_->world_size(), " was rank ", before, " before"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Newcomers(const std::string&) {
+    return Await([this] { return job_->NewcomersWaiting() > 0; });
+  }
+
+  absl::Status RunUntilStopped(const std::string&) {
+    signal(SIGTERM, [](int) { told_to_stop = true; });
+    for (int step = 0;; ++step) {
+      if (told_to_stop.exchange(false)) {
+        if (const absl::Status asked = job_->RequestStop(); !asked.ok()) return asked;
+      }
+      if (const absl::Status met = job_->Barrier("step"); !met.ok()) return met;
+      if (job_->StopRequested()) {
+        Say(absl::StrCat("stops at step ", step));
+        return absl::OkStatus();
+      }
+      if (step == kTold) Say("is on its way");
+    }
+  }
+
+  absl::Status Hoard(const std::string&) {
+    int fd = 0;
+    while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) hoard_.push_back(fd);
+    return absl::OkStatus();
+  }
+
+  absl::Status Unhoard(const std::string&) {
+    for (int fd : hoard_) close(fd);
+    hoard_.clear();
+    return absl::OkStatus();
+  }
+
   absl::Status Wait(const std::string& file) {
+    return Await([&file] { return Exists(file); });
+  }
+
+  template <class Condition>
+  static absl::Status Await(Condition condition) {
     const absl::Time deadline = absl::Now() + kLong;
-    while (!Exists(file)) {
-      if (absl::Now() > deadline) return absl::DeadlineExceededError(file);
+    while (!condition()) {
+      if (absl::Now() > deadline) return absl::DeadlineExceededError("nothing has happened");
       absl::SleepFor(kPoll);
     }
     return absl::OkStatus();
@@ -204,6 +261,7 @@ class Rank {
   const std::unique_ptr<Job> job_;
   std::unique_ptr<Communicator> communicator_;
   std::optional<muster::Lease> lease_;
+  std::vector<int> hoard_;
 };
 
 int Fail(const absl::Status& status) {
