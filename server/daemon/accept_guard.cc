@@ -19,7 +19,6 @@ namespace muster::daemon {
 namespace {
 
 constexpr absl::Duration kBetweenWarnings = absl::Seconds(10);
-constexpr absl::Duration kPause = absl::Milliseconds(10);
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
   return static_cast<int>(syscall(SYS_accept4, listener, address, size, flags));
@@ -29,15 +28,19 @@ bool NoneLeft(int error) { return error == EMFILE || error == ENFILE; }
 
 class Reserve {
  public:
-  void Refuse(int listener) {
+  // False if nobody waits for a connection, which accept4() does not tell where no descriptor is
+  // left; or if another thread was quicker to take what was closed. Then the next to connect wakes
+  // the listener again.
+  bool Refuse(int listener) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Warn();
     if (fd_ >= 0) close(fd_);
     const int connection = Accept(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection >= 0) close(connection);
+    if (connection >= 0) {
+      close(connection);
+      Warn();
+    }
     fd_ = Open();
-    // Another thread was quicker to take what was closed: not in a circle until it gives that back.
-    if (connection < 0 || fd_ < 0) absl::SleepFor(kPause);
+    return connection >= 0;
   }
 
  private:
@@ -66,7 +69,7 @@ Reserve reserve;
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
   const int connection = muster::daemon::Accept(listener, address, size, flags);
   if (connection >= 0 || !muster::daemon::NoneLeft(errno)) return connection;
-  muster::daemon::reserve.Refuse(listener);
-  errno = EINTR;  // "again": gRPC asks until nothing waits any more
+  // EINTR: gRPC asks again, until nobody waits any more.
+  errno = muster::daemon::reserve.Refuse(listener) ? EINTR : EAGAIN;
   return -1;
 }

@@ -73,14 +73,15 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsSta
   auto daemon =
       StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0", "--world-size=17"});
   EXPECT_EQ(daemon->Wait(), (Exit{false, 2}));
-  EXPECT_THAT(daemon->Output(), AllOf(HasSubstr("--world-size is 17"), HasSubstr("ulimit -n")));
+  EXPECT_THAT(daemon->Output(), AllOf(HasSubstr("--world-size is 17"), HasSubstr("ulimit -Hn"),
+                                      HasSubstr("16 members")));
 }
 
 TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
   const std::string coordinator = Start({});
   auto ranks = StartRanks(coordinator, 17, {}, {{"MUSTER_WORLD_SIZE", "17"}});
   ExpectEnds(ranks, kRankError);
-  EXPECT_THAT(ranks[0]->Output(), AllOf(HasSubstr("16"), HasSubstr("ulimit -n")));
+  EXPECT_THAT(ranks[0]->Output(), AllOf(HasSubstr("16"), HasSubstr("ulimit -Hn")));
 }
 
 // Connections that are no members: the daemon cannot tell them apart before it has them.
@@ -117,13 +118,17 @@ TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWh
   ExpectEnds(ranks, kSuccess);
 }
 
-TEST_F(DescriptorsTest, ARankThatHasNoneLeftSaysSoAndGoesOnWhenItHas) {
+TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
   const std::string coordinator = Start({"--world-size=2"});
   auto ranks = StartRanks(coordinator, 2,
-                          {"barrier", "1:hoard", "barrier", "1:try:connect", "1:unhoard", "connect",
+                          {"barrier", "1:hoard", "barrier", "try:connect", "1:unhoard", "connect",
                            "allreduce", "leave"});
   ExpectEnds(ranks, kSuccess);
-  EXPECT_THAT(ranks[1]->Output(), HasSubstr("Too many open files"));
+  for (const auto& rank : ranks) {
+    EXPECT_THAT(rank->Output(),
+                AllOf(HasSubstr("rank 1 (node "), HasSubstr("cannot take part in the communicator"),
+                      HasSubstr("Too many open files")));
+  }
 }
 
 }  // namespace
