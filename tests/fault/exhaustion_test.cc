@@ -124,11 +124,10 @@ TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
                           {"barrier", "1:hoard", "barrier", "try:connect", "1:unhoard", "connect",
                            "allreduce", "leave"});
   ExpectEnds(ranks, kSuccess);
-  for (const auto& rank : ranks) {
-    EXPECT_THAT(rank->Output(),
-                AllOf(HasSubstr("rank 1 (node "), HasSubstr("cannot take part in the communicator"),
-                      HasSubstr("Too many open files")));
-  }
+  EXPECT_THAT(ranks[1]->Output(), HasSubstr("Too many open files"));
+  EXPECT_THAT(ranks[0]->Output(),
+              AllOf(HasSubstr("rank 1 (node "), HasSubstr("cannot take part in the communicator"),
+                    HasSubstr("Too many open files")));
 }
 
 }  // namespace
