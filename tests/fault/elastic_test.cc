@@ -101,7 +101,7 @@ TEST_F(ElasticTest, SurvivorsBelowTheMinimumEndWithAClearError) {
 
 TEST_F(ElasticTest, RunningRanksTakeInANewcomerWhenTheyChooseTo) {
   const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
-  Start({"--max-world-size=4", "--settle=100ms"}, steps);
+  Start({"--min-world-size=2", "--max-world-size=4", "--settle=100ms"}, steps);
   RankOf(0);
   ranks_.push_back(StartOne(steps));
   ExpectEnds(ranks_, kSuccess);

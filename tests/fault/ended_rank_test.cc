@@ -52,5 +52,16 @@ TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsO
   gate.Open();
 }
 
+TEST(EndedRankTest, RanksThatCallDifferentThingsAreBothNamed) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto ranks = StartRanks(daemon->address(), 3, {"2:allgather", "barrier"});
+  ExpectEnds(ranks, kRankError);
+  for (const auto& rank : ranks) {
+    EXPECT_THAT(rank->Output(),
+                AllOf(HasSubstr("error: FAILED_PRECONDITION"), HasSubstr("called Barrier("),
+                      HasSubstr("rank 2 called AllGather(")));
+  }
+}
+
 }  // namespace
 }  // namespace muster::testing
