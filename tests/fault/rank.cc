@@ -7,7 +7,7 @@
 //   hold, complete, lease                takes the lease of some work; publishes it; both
 //   rejoin                               leads into the next epoch
 //   newcomers                            nothing until a process waits for a place
-//   run-until-stopped                    barriers until a stop is agreed; SIGTERM asks for one
+//   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
 //   hoard, unhoard                       takes all file descriptors that are left; gives them back
 //   wait=FILE                            nothing until FILE is there
 //   loss                                 nothing until a member is lost
@@ -206,7 +206,9 @@ class Rank {
       if (told_to_stop.exchange(false)) {
         if (const absl::Status asked = job_->RequestStop(); !asked.ok()) return asked;
       }
-      if (const absl::Status met = job_->Barrier("step"); !met.ok()) return met;
+      const auto steps = job_->AllGather(step);
+      if (!steps.ok()) return steps.status();
+      if (*steps != std::vector<int>(job_->world_size(), step)) return Expect(false, "AllGather");
       if (job_->StopRequested()) {
         Say(absl::StrCat("stops at step ", step));
         return absl::OkStatus();

@@ -1,9 +1,9 @@
 // Two daemons for one job: there may be errors, never a wrong result.
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/tcp_proxy.h"
 
 namespace muster::testing {
 namespace {
@@ -30,6 +30,25 @@ TEST(TwoDaemonsTest, HalfOfTheRanksAtEachWaitForTheOtherHalfAndNeverGoOn) {
   ExpectEnds(ranks, kRankError);
   EXPECT_THAT(ranks[0]->Output(), AllOf(HasSubstr("of 4 have joined"), Not(HasSubstr("begins"))));
   EXPECT_THAT(ranks[3]->Output(), AllOf(HasSubstr("of 4 have joined"), Not(HasSubstr("begins"))));
+}
+
+// What a wrong DNS entry or a second replica of the daemon does to a job that runs.
+TEST(TwoDaemonsTest, ARunningJobOfWhichHalfIsSentToAnotherDaemonEndsWithAborted) {
+  const Words flags = {"--world-size=4", "--keepalive-time=500ms", "--keepalive-timeout=500ms",
+                       "--member-grace=500ms", "--recovery-grace=3s"};
+  const auto one = TestDaemon::Start(flags);
+  const auto two = TestDaemon::Start(flags);
+  TcpProxy proxy(one->port());
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(
+        StartRank(rank < 2 ? one->address() : proxy.address(), rank, {"run-until-stopped"}));
+  }
+  for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("is on its way"));
+  proxy.Redirect(two->port());
+  proxy.Cut();
+  ExpectEnds(ranks, kRankError);
+  for (auto& rank : ranks) EXPECT_THAT(rank->Output(), HasSubstr("error: ABORTED"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tests/client/daemon/tcp_proxy.h"
+#include "tests/util/tcp_proxy.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -52,7 +52,7 @@ struct TcpProxy::Connection {
 };
 
 TcpProxy::TcpProxy(int target_port)
-    : target_port_(target_port), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), target_port_(target_port) {
   sockaddr_in address = Loopback(0);
   socklen_t size = sizeof(address);
   EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
@@ -78,6 +78,11 @@ void TcpProxy::Cut() {
 void TcpProxy::Refuse(bool refuse) {
   std::lock_guard<std::mutex> lock(mutex_);
   refuse_ = refuse;
+}
+
+void TcpProxy::Redirect(int target_port) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  target_port_ = target_port;
 }
 
 void TcpProxy::WaitForConnections(int count) {

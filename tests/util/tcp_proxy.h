@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_CLIENT_DAEMON_TCP_PROXY_H_
-#define MUSTER_TESTS_CLIENT_DAEMON_TCP_PROXY_H_
+#ifndef MUSTER_TESTS_UTIL_TCP_PROXY_H_
+#define MUSTER_TESTS_UTIL_TCP_PROXY_H_
 
 #include <condition_variable>
 #include <memory>
@@ -22,6 +22,8 @@ class TcpProxy {
   void Cut();
   // Refused: new connections are broken at once, until allowed again.
   void Refuse(bool refuse);
+  // Where new connections lead from now on.
+  void Redirect(int target_port);
   // Waits until this many connections in all have been made.
   void WaitForConnections(int count);
 
@@ -31,11 +33,11 @@ class TcpProxy {
   void Accept();
   static void Pump(Connection* connection);
 
-  const int target_port_;
   int listener_ = -1;
   int port_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
+  int target_port_;
   bool refuse_ = false;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::thread acceptor_;
@@ -43,4 +45,4 @@ class TcpProxy {
 
 }  // namespace muster::testing
 
-#endif  // MUSTER_TESTS_CLIENT_DAEMON_TCP_PROXY_H_
+#endif  // MUSTER_TESTS_UTIL_TCP_PROXY_H_
