@@ -72,11 +72,13 @@ absl::Status OwnCoordinator::StartAgain(absl::Time now) {
 std::vector<std::string> OwnCoordinator::Arguments() const {
   std::vector<std::string> arguments = {
       musterd_, absl::StrCat("--listen=", kLoopback, ":", address_ ? address_->port : 0),
-      absl::StrCat("--job=", plan_.job), absl::StrCat("--world-size=", plan_.world_size())};
+      absl::StrCat("--job=", plan_.job)};
   if (!address_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
   if (plan_.elastic()) {
     arguments.push_back(absl::StrCat("--min-world-size=", plan_.min_world_size));
     arguments.push_back(absl::StrCat("--max-world-size=", plan_.max_world_size));
+  } else {
+    arguments.push_back(absl::StrCat("--world-size=", plan_.world_size()));
   }
   if (!plan_.settle.empty()) arguments.push_back(absl::StrCat("--settle=", plan_.settle));
   return arguments;

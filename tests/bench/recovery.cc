@@ -33,6 +33,7 @@ namespace {
 
 constexpr int kPatienceMs = 300000;
 const absl::Duration kGrace = absl::Milliseconds(500);  // of jobs without a launcher
+const absl::Duration kSettle = absl::Seconds(1);
 
 [[noreturn]] void Die(const std::string& what) {
   std::fprintf(stderr, "recovery: %s\n", what.c_str());
@@ -211,9 +212,11 @@ double MeasureLoss(int members, bool launcher) {
 
 double MeasureReform(int members) {
   BenchJob job(members, "reform", /*launcher=*/true,
-               {absl::StrCat("--min-world-size=", members / 2 + 1), "--settle=0s"});
+               {absl::StrCat("--min-world-size=", members - 1),
+                absl::StrCat("--settle=", absl::FormatDuration(kSettle))});
   const int64_t begin = job.Kill();
-  return Millis(job.reports().LastOf(Report::kReformed, members - 1) - begin);
+  return Millis(job.reports().LastOf(Report::kReformed, members - 1) - begin) -
+         absl::ToDoubleMilliseconds(kSettle);
 }
 
 // From the start of the new process, which its members have been missing for a while.
@@ -244,7 +247,7 @@ void Measure(int members, int rounds) {
   PrintRow(members, "loss, with the launcher", rounds, [&] { return MeasureLoss(members, true); });
   PrintRow(members, "loss, without: over the grace", rounds,
            [&] { return MeasureLoss(members, false); });
-  PrintRow(members, "loss to the next epoch, with the launcher", rounds,
+  PrintRow(members, "loss to the next epoch: over the settle time", rounds,
            [&] { return MeasureReform(members); });
   PrintRow(members, "restart of musterd to a completed barrier", rounds,
            [&] { return MeasureRestart(members); });

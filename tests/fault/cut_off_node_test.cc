@@ -23,6 +23,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+const Words kImpatient = {"--keepalive-time=200ms", "--keepalive-timeout=500ms",
+                          "--member-grace=300ms"};
+
 // Where only a user namespace gives the right to make a network: root there is who we are here.
 bool EnterUserNamespace() {
   const std::string map = absl::StrCat("0 ", geteuid(), " 1");
@@ -87,8 +90,8 @@ class CutOffNodeTest : public ::testing::Test {
     }
   }
 
-  // Four ranks, of which 2 and 3 are on the far node, in all-reduces.
-  void StartJob(const Words& daemon_flags) {
+  // Four ranks, of which 2 and 3 are on the far node. They have begun when they say `mark`.
+  void StartJob(const Words& daemon_flags, const Words& steps, const std::string& mark) {
     Words flags = {"--world-size=4", "--insecure"};
     flags.insert(flags.end(), daemon_flags.begin(), daemon_flags.end());
     daemon_ = TestDaemon::Start(flags, {}, "0.0.0.0:0");
@@ -101,18 +104,19 @@ class CutOffNodeTest : public ::testing::Test {
                        absl::StrCat("--node-rank=", node),
                        node == 0 ? "--node-id=near" : "--node-id=far",
                        "--",
-                       Runfile("tests/fault/rank"),
-                       "connect",
-                       "reduce-until=" + gate_.path(),
-                       "barrier",
-                       "leave"};
+                       Runfile("tests/fault/rank")};
+      command.insert(command.end(), steps.begin(), steps.end());
       if (node == 1) {
         const Words enter = {"nsenter", "--net", "--target", FarPid()};
         command.insert(command.begin(), enter.begin(), enter.end());
       }
       nodes_.push_back(Process::Start(command, {{"MUSTER_TIMEOUT", "20s"}}));
     }
-    for (auto& node : nodes_) ASSERT_TRUE(node->WaitForOutput("has reduced 40 times"));
+    for (auto& node : nodes_) ASSERT_TRUE(node->WaitForOutput(mark));
+  }
+
+  Words ReduceSteps() const {
+    return {"connect", "reduce-until=" + gate_.path(), "barrier", "leave"};
   }
 
   static std::string why_not_;
@@ -125,7 +129,7 @@ class CutOffNodeTest : public ::testing::Test {
 std::string CutOffNodeTest::why_not_;
 
 TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
-  ASSERT_NO_FATAL_FAILURE(StartJob({}));
+  ASSERT_NO_FATAL_FAILURE(StartJob({}, ReduceSteps(), "has reduced"));
   Cut();
   Mend();
   gate_.Open();
@@ -133,8 +137,7 @@ TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
 }
 
 TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
-  ASSERT_NO_FATAL_FAILURE(
-      StartJob({"--keepalive-time=200ms", "--keepalive-timeout=500ms", "--member-grace=300ms"}));
+  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, ReduceSteps(), "has reduced"));
   Cut();
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
   EXPECT_EQ(CountOf(nodes_[0]->Output(), "error: ABORTED"), 2) << nodes_[0]->Output();
@@ -145,8 +148,7 @@ TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
 }
 
 TEST_F(CutOffNodeTest, ThatComesBackTooLateIsToldThatItIsLost) {
-  ASSERT_NO_FATAL_FAILURE(
-      StartJob({"--keepalive-time=200ms", "--keepalive-timeout=500ms", "--member-grace=300ms"}));
+  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, {"run-until-stopped"}, "is on its way"));
   Cut();
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
   Mend();
