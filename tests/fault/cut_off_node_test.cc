@@ -23,8 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const Words kImpatient = {"--keepalive-time=200ms", "--keepalive-timeout=500ms",
-                          "--member-grace=300ms"};
+const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=300ms"};
 
 // Where only a user namespace gives the right to make a network: root there is who we are here.
 bool EnterUserNamespace() {

@@ -122,7 +122,8 @@ Final UndisturbedFinal() {
 }
 
 pid_t PidOfRank(uint32_t rank, const TestDaemon& daemon) {
-  for (const v1::MemberStatus& member : StatusReader(daemon.address()).Get().members()) {
+  const v1::GetStatusResponse job = StatusReader(daemon.address()).Get();
+  for (const v1::MemberStatus& member : job.members()) {
     if (member.has_rank() && member.rank() == rank)
       return static_cast<pid_t>(member.member().pid());
   }

@@ -17,8 +17,8 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Pings that find a stopped process soon, and graces that end soon.
-const Words kImpatient = {"--keepalive-time=200ms", "--keepalive-timeout=500ms",
-                          "--member-grace=200ms", "--recovery-grace=3s"};
+const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms",
+                          "--recovery-grace=6s"};
 
 Words With(Words flags, const Words& more) {
   flags.insert(flags.end(), more.begin(), more.end());

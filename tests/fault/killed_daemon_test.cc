@@ -122,8 +122,8 @@ TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {
 
 // A member that does not come back to the restarted daemon is lost at the end of the recovery.
 TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecoveryGrace) {
-  auto daemon = TestDaemon::Start({"--world-size=3", "--keepalive-time=500ms",
-                                   "--keepalive-timeout=500ms", "--recovery-grace=4s"});
+  auto daemon = TestDaemon::Start(
+      {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--recovery-grace=6s"});
   StatusReader status(daemon->address());
   auto ranks = StartRanks(daemon->address(), 3, {"2:loss", "barrier"});
   ASSERT_TRUE(status.WaitForParked(2, "Barrier"));

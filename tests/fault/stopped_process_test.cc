@@ -43,8 +43,8 @@ TEST(StoppedRankTest, IsShownAtOnceUnderTheLauncherAndGoesOnAtSigcont) {
 }
 
 TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
-  auto daemon = TestDaemon::Start({"--world-size=3", "--keepalive-time=200ms",
-                                   "--keepalive-timeout=500ms", "--member-grace=200ms"});
+  auto daemon = TestDaemon::Start(
+      {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms"});
   StatusReader status(daemon->address());
   auto ranks = StartRanks(daemon->address(), 3, {"2:loss", "barrier"});
   ASSERT_TRUE(status.WaitForParked(2, "Barrier"));

@@ -34,8 +34,8 @@ TEST(TwoDaemonsTest, HalfOfTheRanksAtEachWaitForTheOtherHalfAndNeverGoOn) {
 
 // What a wrong DNS entry or a second replica of the daemon does to a job that runs.
 TEST(TwoDaemonsTest, ARunningJobOfWhichHalfIsSentToAnotherDaemonEndsWithAborted) {
-  const Words flags = {"--world-size=4", "--keepalive-time=500ms", "--keepalive-timeout=500ms",
-                       "--member-grace=500ms", "--recovery-grace=3s"};
+  const Words flags = {"--world-size=4", "--keepalive-time=1s", "--keepalive-timeout=3s",
+                       "--member-grace=500ms", "--recovery-grace=6s"};
   const auto one = TestDaemon::Start(flags);
   const auto two = TestDaemon::Start(flags);
   TcpProxy proxy(one->port());
