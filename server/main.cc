@@ -1,6 +1,4 @@
 // musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/port_file.h"
@@ -33,14 +32,6 @@ struct Stop {
   std::string reason;
   int exit_status = kOk;
 };
-
-// Each member is a connection, and the usual soft limit is 1024.
-void RaiseFileLimit() {
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 int Fail(const absl::Status& status) {
   std::cerr << "musterd: " << status.message() << "\n";
@@ -81,6 +72,7 @@ Stop AwaitStop(const service::Server& server, const Flags& flags) {
 }
 
 int Serve(Flags flags) {
+  if (absl::Status s = FitMembersToDescriptors(&flags.server.core); !s.ok()) return Fail(s);
   if (flags.exit_when_done) flags.server.on_outcome = Notify;
   const absl::StatusOr<std::unique_ptr<service::Server>> server =
       service::Server::Start(flags.server);
@@ -111,6 +103,5 @@ int main(int argc, char** argv) {
     return *status;
   }
   muster::daemon::SetUpLogging(flags.log);
-  muster::daemon::RaiseFileLimit();
   return muster::daemon::Serve(std::move(flags));
 }

@@ -26,16 +26,18 @@ interface; its limits and log level can be set by the variables that 'musterd --
 The world size is nnodes times nproc-per-node; a process's rank is
 node-rank * nproc-per-node + its local rank. Standard input of all ranks is /dev/null.
 
-Each rank finds in its environment MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_WORLD_SIZE, MUSTER_RANK,
-MUSTER_LOCAL_RANK, MUSTER_NODE_RANK, MUSTER_NODE_ID (if --node-id is given), MUSTER_INCARNATION,
-and as under torchrun RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the
+Each rank finds in its environment MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK,
+MUSTER_NODE_RANK, MUSTER_NODE_ID (if --node-id is given), MUSTER_INCARNATION, MUSTER_RESTART_COUNT,
+MUSTER_WORLD_SIZE and MUSTER_RANK (but in an elastic job, where they may change), and as under torchrun RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the
 coordinator's host) and MASTER_PORT (--master-port, else the coordinator's port).
 
 SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the ranks; those that have not ended after
---grace, or at a second signal, get SIGKILL. When a rank fails the others are ended. No process
-that a rank started is left behind.
+--grace, or at a second signal, get SIGKILL. When a rank fails the others are ended, unless it is
+started again (--max-restarts) or the job can go on without it (--min-world-size). A coordinator of
+its own that dies is started again, and the ranks go on. No process that a rank started is left
+behind.
 
-Exit status: 0 if all ranks ended with 0, else the status of the first that failed (128 and the
+Exit status: 0 if all ranks ended with 0, or what failed was made good; else the status of the first that failed (128 and the
 signal's number for a signal); 1 if the coordinator failed; 2 for bad arguments; 126 and 127 if the
 program cannot be executed or found.)";
 
@@ -96,6 +98,23 @@ void AddRun(CLI::App* app, RunFlags* flags) {
       ->type_name("DURATION");
   run->add_option("--grace", flags->grace,
                   "From the first signal to SIGKILL (default " + std::string(kDefaultGrace) + ")")
+      ->type_name("DURATION");
+  run->add_option("--max-restarts", flags->max_restarts,
+                  "Start a rank that failed again, so often for all ranks of this\n"
+                  "node together (default 0); its job must be elastic, as one is\n"
+                  "with a coordinator of its own and any of these four flags")
+      ->type_name("N");
+  run->add_option("--min-world-size", flags->min_world_size,
+                  "Go on after the loss of ranks with at least so many (default:\n"
+                  "the world size)")
+      ->type_name("N");
+  run->add_option("--max-world-size", flags->max_world_size,
+                  "Let further processes join up to so many (default: the world\n"
+                  "size)")
+      ->type_name("N");
+  run->add_option("--settle", flags->settle,
+                  "How long to wait for more ranks once there are enough (default:\n"
+                  "musterd's)")
       ->type_name("DURATION");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator to start (default: MUSTER_MUSTERD, else the one\n"

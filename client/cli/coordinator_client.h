@@ -12,7 +12,7 @@
 
 namespace muster::cli {
 
-// The two calls that the command line makes. Each blocks until it is answered or `timeout` has
+// The calls that the command line makes. Each blocks until it is answered or `timeout` has
 // passed, is not repeated, and ends with the coordinator's status, or UNAVAILABLE or
 // DEADLINE_EXCEEDED where it cannot be reached. Thread-safe.
 class CoordinatorClient {
@@ -22,9 +22,14 @@ class CoordinatorClient {
 
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout);
 
+  // Begins to connect, so that the first call need not wait for that. Does not block.
+  void Connect();
+
   // `incarnation` is the 16 bytes.
   absl::Status ReportExit(const std::string& job, const std::string& incarnation,
                           const ProcessEnd& end, absl::Duration timeout);
+  absl::Status ReportProcessState(const std::string& job, const std::string& incarnation,
+                                  bool stopped, absl::Duration timeout);
 
  private:
   struct Stub;

@@ -1,5 +1,7 @@
 #include "client/cli/launch_plan.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -78,6 +80,36 @@ absl::Status FillMasterPort(const RunFlags& flags, LaunchPlan* plan) {
   return ParseNumber("--master-port", flags.master_port, 1, kMaxPort, &plan->master_port.emplace());
 }
 
+// A coordinator that runs already has been told these by who started it.
+absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
+  const std::pair<const char*, bool> given[] = {
+      {"--min-world-size", flags.min_world_size.has_value()},
+      {"--max-world-size", flags.max_world_size.has_value()},
+      {"--settle", flags.settle.has_value()}};
+  for (const auto& [flag, is_given] : given) {
+    if (!flags.coordinator || !is_given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " and --coordinator exclude each other: give ", flag, " to that musterd"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillElasticity(const RunFlags& flags, LaunchPlan* plan) {
+  constexpr int kMaxRestarts = 1000000;
+  RETURN_IF_ERROR(RefuseBesideCoordinator(flags));
+  RETURN_IF_ERROR(
+      ParseNumber("--max-restarts", flags.max_restarts, 0, kMaxRestarts, &plan->max_restarts));
+  plan->min_world_size = plan->max_world_size = plan->world_size();
+  RETURN_IF_ERROR(ParseNumber("--min-world-size", flags.min_world_size, 1, plan->world_size(),
+                              &plan->min_world_size));
+  RETURN_IF_ERROR(ParseNumber("--max-world-size", flags.max_world_size, plan->world_size(),
+                              kMaxProcesses * kMaxNodes, &plan->max_world_size));
+  if (!flags.settle) return absl::OkStatus();
+  plan->settle = *flags.settle;
+  absl::Duration settle;
+  return ParseDuration("--settle", plan->settle, &settle);
+}
+
 absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
   if (flags.log_dir && flags.log_dir->empty()) {
     return Malformed("--log-dir", "", "the path of a directory");
@@ -115,6 +147,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillSizes(flags, &plan));
   RETURN_IF_ERROR(FillCoordinator(flags, generated_job, &plan));
   RETURN_IF_ERROR(FillMasterPort(flags, &plan));
+  RETURN_IF_ERROR(FillElasticity(flags, &plan));
   RETURN_IF_ERROR(FillPaths(flags, &plan));
   RETURN_IF_ERROR(ParseDuration("--grace", flags.grace.value_or(kDefaultGrace), &plan.grace));
   RETURN_IF_ERROR(ParseDuration("--failure-wait", flags.failure_wait.value_or(kDefaultFailureWait),

@@ -24,6 +24,10 @@ struct RunFlags {
   std::optional<std::string> grace;
   std::optional<std::string> failure_wait;
   std::optional<std::string> musterd;
+  std::optional<std::string> max_restarts;
+  std::optional<std::string> min_world_size;
+  std::optional<std::string> max_world_size;
+  std::optional<std::string> settle;
   bool no_prefix = false;
   std::vector<std::string> program;  // what follows "--"
 };
@@ -45,8 +49,17 @@ struct LaunchPlan {
   absl::Duration failure_wait;     // between a rank's failure and the first signal
   std::string musterd;             // path given by the user; empty: look for it
   bool prefix = true;
+  int max_restarts = 0;  // of all ranks of this node together
+  // Of the coordinator that the launcher starts; equal to the world size where not given.
+  int min_world_size = 1;
+  int max_world_size = 1;
+  std::string settle;  // as typed; empty: musterd's default
   std::vector<std::string> program;
 
+  // The job outlives the loss of a rank: by a restart of it, or with fewer ranks.
+  bool elastic() const {
+    return max_restarts > 0 || min_world_size < world_size() || max_world_size > world_size();
+  }
   int world_size() const { return nnodes * nproc_per_node; }
   int GlobalRank(int local_rank) const { return node_rank * nproc_per_node + local_rank; }
 };

@@ -22,6 +22,9 @@ namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
+// One that ends as often as this is not worth another start.
+constexpr size_t kMaxEnds = 10;
+constexpr absl::Duration kEndsWindow = absl::Seconds(10);
 
 absl::StatusOr<std::string> MakePrivateDirectory() {
   const std::string base = GetEnv("TMPDIR");
@@ -50,22 +53,47 @@ absl::StatusOr<std::unique_ptr<OwnCoordinator>> OwnCoordinator::Start(const std:
                                                                       Output* output) {
   absl::StatusOr<std::string> directory = MakePrivateDirectory();
   if (!directory.ok()) return directory.status();
-  std::unique_ptr<OwnCoordinator> coordinator(new OwnCoordinator(*std::move(directory)));
+  std::unique_ptr<OwnCoordinator> coordinator(
+      new OwnCoordinator(musterd, plan, output, *std::move(directory)));
+  if (absl::Status status = coordinator->Spawn(); !status.ok()) return status;
+  return coordinator;
+}
+
+absl::Status OwnCoordinator::StartAgain(absl::Time now) {
+  ends_.push_back(now);
+  if (ends_.size() > kMaxEnds) ends_.pop_front();
+  if (ends_.size() == kMaxEnds && now - ends_.front() < kEndsWindow) {
+    return absl::ResourceExhaustedError(absl::StrCat("it has ended ", kMaxEnds, " times within ",
+                                                     absl::FormatDuration(kEndsWindow)));
+  }
+  return Spawn();
+}
+
+std::vector<std::string> OwnCoordinator::Arguments() const {
+  std::vector<std::string> arguments = {
+      musterd_, absl::StrCat("--listen=", kLoopback, ":", address_ ? address_->port : 0),
+      absl::StrCat("--job=", plan_.job)};
+  if (!address_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
+  if (plan_.elastic()) {
+    arguments.push_back(absl::StrCat("--min-world-size=", plan_.min_world_size));
+    arguments.push_back(absl::StrCat("--max-world-size=", plan_.max_world_size));
+  } else {
+    arguments.push_back(absl::StrCat("--world-size=", plan_.world_size()));
+  }
+  if (!plan_.settle.empty()) arguments.push_back(absl::StrCat("--settle=", plan_.settle));
+  return arguments;
+}
+
+absl::Status OwnCoordinator::Spawn() {
   const absl::StatusOr<int> pipe =
-      output->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
+      output_->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
   if (!pipe.ok()) return pipe.status();
   const absl::StatusOr<pid_t> pid =
-      Spawn({musterd,
-             {musterd, absl::StrCat("--listen=", kLoopback, ":0"),
-              absl::StrCat("--port-file=", coordinator->port_file()),
-              absl::StrCat("--job=", plan.job), absl::StrCat("--world-size=", plan.world_size())},
-             Environment(),
-             *pipe,
-             *pipe});
+      cli::Spawn({musterd_, Arguments(), Environment(), *pipe, *pipe});
   close(*pipe);
   if (!pid.ok()) return pid.status();
-  coordinator->pid_ = *pid;
-  return coordinator;
+  pid_ = *pid;
+  return absl::OkStatus();
 }
 
 OwnCoordinator::~OwnCoordinator() { RemoveDirectory(); }
@@ -76,7 +104,8 @@ std::optional<HostPort> OwnCoordinator::Address() {
   // The character after the number says that all of it has been written.
   if (!(file >> port) || file.get() != '\n') return std::nullopt;
   RemoveDirectory();
-  return HostPort{kLoopback, port};
+  address_ = HostPort{kLoopback, port};
+  return address_;
 }
 
 void OwnCoordinator::Stop(absl::Duration patience) {

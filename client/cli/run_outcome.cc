@@ -27,7 +27,14 @@ std::string Grouped(const std::vector<RankEnd>& ends) {
   return text;
 }
 
+bool Failed(const RankEnd& end) { return !end.end.clean() && !end.forgiven; }
+
 }  // namespace
+
+int RunOutcome::clean_ends() const {
+  return static_cast<int>(std::count_if(ends_.begin(), ends_.end(),
+                                        [](const RankEnd& end) { return end.end.clean(); }));
+}
 
 void RunOutcome::Interrupted(int signal) {
   if (!interrupted_) interrupted_ = signal;
@@ -41,7 +48,7 @@ int RunOutcome::ExitStatus() const {
 }
 
 std::string RunOutcome::Summary() const {
-  if (FirstUnclean() == nullptr) return "";
+  if (FirstUnclean() == nullptr) return Forgiven();
   return absl::StrCat("job ", job_, " ", Headline(), OtherFailures(), EndedByUs());
 }
 
@@ -52,16 +59,26 @@ std::string RunOutcome::Sentence(const RankEnd& end) const {
 
 const RankEnd* RunOutcome::FirstFailure() const {
   for (const RankEnd& end : ends_) {
-    if (!end.end.clean() && !end.after_our_signal) return &end;
+    if (Failed(end) && !end.after_our_signal) return &end;
   }
   return nullptr;
 }
 
 const RankEnd* RunOutcome::FirstUnclean() const {
   for (const RankEnd& end : ends_) {
-    if (!end.end.clean()) return &end;
+    if (Failed(end)) return &end;
   }
   return nullptr;
+}
+
+std::string RunOutcome::Forgiven() const {
+  const auto first =
+      std::find_if(ends_.begin(), ends_.end(), [](const RankEnd& end) { return end.forgiven; });
+  if (first == ends_.end()) return "";
+  const auto others =
+      std::count_if(first + 1, ends_.end(), [](const RankEnd& end) { return end.forgiven; });
+  return absl::StrCat("job ", job_, " ended well although ", Sentence(*first),
+                      others == 0 ? "" : absl::StrCat(" and ", others, " more losses followed"));
 }
 
 std::string RunOutcome::Headline() const {
@@ -75,7 +92,7 @@ std::string RunOutcome::OtherFailures() const {
   const RankEnd* first = FirstFailure();
   std::vector<RankEnd> others;
   for (const RankEnd& end : ends_) {
-    if (!end.end.clean() && !end.after_our_signal && &end != first) others.push_back(end);
+    if (Failed(end) && !end.after_our_signal && &end != first) others.push_back(end);
   }
   return Grouped(others);
 }

@@ -17,6 +17,7 @@ struct RankEnd {
   pid_t pid = 0;
   ProcessEnd end;
   bool after_our_signal = false;  // the launcher had signalled it before
+  bool forgiven = false;          // another was started in its place, or the job goes on without it
 };
 
 // Collects how the ranks ended, in the order in which they did, and says what became of the run.
@@ -31,12 +32,14 @@ class RunOutcome {
   // The launcher's own coordinator has ended before the ranks.
   void CoordinatorLost(const ProcessEnd& end) { coordinator_ = end; }
 
-  // The launcher's exit status: 0 if every rank ended well, else that of the first rank that failed
-  // by itself; 1 if it was the coordinator that failed; else that of the first rank that did not
-  // end well under the launcher's signals.
+  int clean_ends() const;
+
+  // The launcher's exit status: 0 if every rank ended well or is forgiven, else that of the first
+  // rank that failed by itself; 1 if it was the coordinator that failed; else that of the first
+  // rank that did not end well under the launcher's signals.
   int ExitStatus() const;
 
-  // One line about what went wrong; empty if nothing did.
+  // One line about what went wrong, though it may have been mended; empty if nothing did.
   std::string Summary() const;
 
   // "rank 2 (pid 71, node n0) was killed by signal 9 (SIGKILL)".
@@ -45,6 +48,7 @@ class RunOutcome {
  private:
   const RankEnd* FirstFailure() const;
   const RankEnd* FirstUnclean() const;
+  std::string Forgiven() const;
   std::string Headline() const;
   std::string OtherFailures() const;
   std::string EndedByUs() const;

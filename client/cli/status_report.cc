@@ -43,33 +43,47 @@ std::string ScopeOf(const muster::v1::LeaseStatus& lease) {
   return Lowercase(muster::v1::LeaseScope_Name(lease.scope()), "LEASE_SCOPE_", lease.scope());
 }
 
+// "3", "3 (elastic, 2 to 4)", "not known yet".
+std::string WorldSize(const GetStatusResponse& status) {
+  const std::string now =
+      status.world_size() == 0 ? "not known yet" : absl::StrCat(status.world_size());
+  if (status.max_world_size() == 0) return now;
+  return absl::StrCat(now, " (elastic, ", status.min_world_size(), " to ", status.max_world_size(),
+                      ")");
+}
+
+// What the running ranks may want to act on.
+std::string Requests(const GetStatusResponse& status) {
+  std::string text;
+  if (status.newcomers_waiting() > 0) {
+    absl::StrAppend(&text, "; newcomers waiting: ", status.newcomers_waiting());
+  }
+  if (status.stop_requested()) absl::StrAppend(&text, "; a stop was asked for");
+  return text;
+}
+
 std::string JobLine(const GetStatusResponse& status) {
   std::string line = absl::StrCat("job ", status.job_id(), ": ", StateOf(status));
   if (!status.reason().empty()) absl::StrAppend(&line, " (", status.reason(), ")");
   if (status.has_epoch()) absl::StrAppend(&line, ", epoch ", status.epoch().number());
-  absl::StrAppend(&line, ", world size ",
-                  status.world_size() == 0 ? "not known yet" : absl::StrCat(status.world_size()));
+  absl::StrAppend(&line, ", world size ", WorldSize(status), Requests(status));
   absl::StrAppend(&line, "; musterd ", status.daemon_version(), ", up ",
                   BriefDuration(FromProto(status.uptime())));
   return Printable(line) + "\n";
 }
 
-// How long the member has waited; in what, where that is not what the column before says.
-std::string Waiting(const muster::v1::MemberStatus& member) {
-  if (member.waiting_in().empty()) return kNone;
-  const std::string duration = BriefDuration(FromProto(member.waiting_for()));
-  if (member.waiting_in() == member.last_collective()) return duration;
-  return absl::StrCat(member.waiting_in(), " for ", duration);
+std::string Activity(const muster::v1::MemberStatus& member) {
+  if (member.waiting_in().empty()) return OrNone(member.activity());
+  return absl::StrCat("in ", member.waiting_in(), " for ",
+                      BriefDuration(FromProto(member.waiting_for())));
 }
 
 std::string Members(const GetStatusResponse& status) {
-  TextTable table(
-      {"RANK", "NODE", "HOST", "PID", "STATE", "LAST COLLECTIVE", "WAITING", "LAST CALL"});
+  TextTable table({"RANK", "NODE", "HOST", "PID", "STATE", "ACTIVITY", "LAST CALL"});
   for (const muster::v1::MemberStatus& member : status.members()) {
     table.AddRow({member.has_rank() ? absl::StrCat(member.rank()) : kNone,
                   member.member().node_id(), member.member().hostname(),
-                  absl::StrCat(member.member().pid()), StateOf(member),
-                  OrNone(member.last_collective()), Waiting(member),
+                  absl::StrCat(member.member().pid()), StateOf(member), Activity(member),
                   absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")});
   }
   return table.empty() ? "no members yet\n" : table.ToString();
@@ -80,12 +94,13 @@ std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
 }
 
 std::string PendingCollectives(const GetStatusResponse& status) {
-  TextTable table({"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "SINCE"});
+  TextTable table({"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "SINCE", "LAST ARRIVAL"});
   for (const muster::v1::PendingCollective& pending : status.pending_collectives()) {
     table.AddRow({pending.group().empty() ? "world" : pending.group(),
                   absl::StrCat("#", pending.sequence()), pending.operation(),
                   Ranks(pending.arrived_ranks()), Ranks(pending.missing_ranks()),
-                  BriefDuration(FromProto(pending.age()))});
+                  BriefDuration(FromProto(pending.age())),
+                  absl::StrCat(BriefDuration(FromProto(pending.since_last_arrival())), " ago")});
   }
   return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString());
 }
@@ -112,10 +127,11 @@ std::string Leases(const GetStatusResponse& status) {
 }
 
 std::string RecentFailures(const GetStatusResponse& status) {
-  TextTable table({"RANK", "NODE", "PID", "CAUSE", "WHEN"});
+  TextTable table({"RANK", "NODE", "PID", "CAUSE", "ACTIVITY", "WHEN"});
   for (const muster::v1::Failure& failure : status.recent_failures()) {
     table.AddRow({failure.has_rank() ? absl::StrCat(failure.rank()) : kNone,
                   failure.member().node_id(), absl::StrCat(failure.member().pid()), failure.cause(),
+                  OrNone(failure.activity()),
                   absl::StrCat(BriefDuration(FromProto(failure.age())), " ago")});
   }
   return table.empty() ? "" : absl::StrCat("\nrecent failures\n", table.ToString());

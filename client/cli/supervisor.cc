@@ -1,22 +1,16 @@
 #include "client/cli/supervisor.h"
 
 #include <signal.h>
-#include <string.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cli/environment.h"
 #include "client/cli/process_tree.h"
 #include "client/cli/rank_ranges.h"
-#include "client/cli/spawn.h"
 
 namespace muster::cli {
 namespace {
@@ -24,7 +18,6 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
-constexpr size_t kIncarnationBytes = 16;
 constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(2);
@@ -52,16 +45,6 @@ int ChildSignalFd() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// glibc 2.36 declares pidfd_open() in a way that C++ cannot link.
-int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
-
-std::string NewIncarnation() {
-  std::string bytes(kIncarnationBytes, '\0');
-  while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-  }
-  return bytes;
-}
-
 // What a shell exits with when it cannot execute a program.
 int StatusOfFailedStart(const absl::Status& status) {
   if (absl::IsNotFound(status)) return kExitNotFound;
@@ -72,14 +55,13 @@ int StatusOfFailedStart(const absl::Status& status) {
 
 Supervisor::Supervisor(LaunchPlan plan, std::string program, std::string musterd, int control_fd)
     : plan_(std::move(plan)),
-      program_(std::move(program)),
       musterd_(std::move(musterd)),
       control_fd_(control_fd),
       node_(plan_.node_id.empty() ? HostName() : plan_.node_id),
       output_(&loop_),
       child_signal_fd_(ChildSignalFd()),
-      logs_(plan_.nproc_per_node),
-      ranks_(plan_.nproc_per_node),
+      ranks_(&plan_, std::move(program), &loop_, &output_,
+             [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
       outcome_(plan_.job, node_) {
   loop_.Watch(control_fd_, [this] { OnControl(); });
   loop_.Watch(child_signal_fd_, [this] { OnChildren(); });
@@ -88,36 +70,18 @@ Supervisor::Supervisor(LaunchPlan plan, std::string program, std::string musterd
 Supervisor::~Supervisor() { close(child_signal_fd_); }
 
 int Supervisor::Run() {
-  absl::Status started = OpenLogs();
+  absl::Status started = ranks_.OpenLogs();
   if (started.ok()) started = StartCoordinator();
   if (started.ok()) started = StartRanks();
   if (!started.ok()) {
     output_.Say(std::string(started.message()));
     return Finish(user_signal_ ? ShellStatus({true, *user_signal_}) : StatusOfFailedStart(started));
   }
-  while (!LivingRanks().empty()) Step();
+  while (!ranks_.Living().empty()) Step();
   return Finish(outcome_.ExitStatus());
 }
 
 // ---- Starting ----
-
-absl::Status Supervisor::OpenLogs() {
-  if (plan_.log_dir.empty()) return absl::OkStatus();
-  std::error_code error;
-  std::filesystem::create_directories(plan_.log_dir, error);
-  if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("--log-dir: cannot make ", plan_.log_dir, ": ", error.message()));
-  }
-  for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
-    const absl::StatusOr<int> log = output_.OpenLog(
-        absl::StrCat(plan_.log_dir, "/rank-", plan_.GlobalRank(local_rank), ".log"));
-    if (!log.ok())
-      return absl::UnavailableError(absl::StrCat("--log-dir: ", log.status().message()));
-    logs_[local_rank] = *log;
-  }
-  return absl::OkStatus();
-}
 
 absl::Status Supervisor::StartCoordinator() {
   if (plan_.coordinator) {
@@ -132,7 +96,7 @@ absl::Status Supervisor::StartCoordinator() {
     own_coordinator_ = *std::move(started);
     if (absl::Status status = AwaitCoordinator(); !status.ok()) return status;
   }
-  reporter_ = std::make_unique<ExitReporter>(coordinator_.ToString(), plan_.job);
+  reporter_ = std::make_unique<RankReporter>(coordinator_.ToString(), plan_.job);
   return absl::OkStatus();
 }
 
@@ -161,45 +125,9 @@ absl::Status Supervisor::AwaitCoordinator() {
 
 absl::Status Supervisor::StartRanks() {
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
-    const absl::Status status = StartRank(local_rank);
-    if (status.ok()) continue;
-    const char* hint =
-        absl::IsResourceExhausted(status) ? "; see 'ulimit -n' and 'ulimit -u' for the limits" : "";
-    return absl::Status(status.code(),
-                        absl::StrCat("cannot start rank ", plan_.GlobalRank(local_rank), ": ",
-                                     status.message(), hint));
+    if (absl::Status status = ranks_.Start(local_rank, coordinator_); !status.ok()) return status;
   }
   return absl::OkStatus();
-}
-
-absl::Status Supervisor::StartRank(int local_rank) {
-  Rank& rank = ranks_[local_rank];
-  rank.rank = plan_.GlobalRank(local_rank);
-  rank.name = absl::StrCat("rank ", rank.rank);
-  rank.incarnation = NewIncarnation();
-  const absl::StatusOr<pid_t> pid = SpawnRank(local_rank, rank);
-  if (!pid.ok()) return pid.status();
-  rank.pid = *pid;
-  WatchEnd(&rank);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<pid_t> Supervisor::SpawnRank(int local_rank, const Rank& rank) {
-  const std::string prefix = plan_.prefix ? absl::StrCat("[", rank.rank, "] ") : "";
-  const absl::StatusOr<int> out =
-      output_.OpenPipe(rank.name, Output::Stream::kStdout, prefix, logs_[local_rank]);
-  if (!out.ok()) return out.status();
-  const absl::StatusOr<int> err =
-      output_.OpenPipe(rank.name, Output::Stream::kStderr, prefix, logs_[local_rank]);
-  if (!err.ok()) close(*out);
-  if (!err.ok()) return err.status();
-  const absl::StatusOr<pid_t> pid = Spawn(
-      {program_, plan_.program,
-       RankEnvironment(plan_, coordinator_, local_rank, rank.incarnation, CurrentEnvironment()),
-       *out, *err});
-  close(*out);
-  close(*err);
-  return pid;
 }
 
 // ---- Running ----
@@ -218,14 +146,14 @@ void Supervisor::Escalate() {
     case Phase::kFailed:
       phase_ = Phase::kSignalled;
       SetDeadline(plan_.grace);
-      return SignalRanks(SIGTERM);
+      return ranks_.Signal(SIGTERM);
     case Phase::kSignalled:
-      output_.Say(absl::StrCat(NamedRanks(LivingRanks()), " did not end; sending SIGKILL"));
+      output_.Say(absl::StrCat(NamedRanks(ranks_.Living()), " did not end; sending SIGKILL"));
       phase_ = Phase::kKilled;
       SetDeadline(kKillPatience);
-      return SignalRanks(SIGKILL);
+      return ranks_.Signal(SIGKILL);
     case Phase::kKilled:
-      output_.Say(absl::StrCat(NamedRanks(LivingRanks()),
+      output_.Say(absl::StrCat(NamedRanks(ranks_.Living()),
                                " did not end on SIGKILL: in an uninterruptible system call (a "
                                "driver, a file system?); still waiting"));
       phase_ = Phase::kStillThere;
@@ -249,7 +177,7 @@ void Supervisor::OnControl() {
 
 void Supervisor::OnUserSignal(int signal) {
   ++user_signals_;
-  const std::vector<int> living = LivingRanks();
+  const std::vector<int> living = ranks_.Living();
   if (user_signals_ > 1 && !living.empty()) return OnRepeatedSignal(signal);
   user_signal_ = signal;
   if (living.empty()) return;
@@ -261,7 +189,7 @@ void Supervisor::OnUserSignal(int signal) {
     phase_ = Phase::kSignalled;
     SetDeadline(plan_.grace);
   }
-  SignalRanks(signal);
+  ranks_.Signal(signal);
 }
 
 void Supervisor::OnRepeatedSignal(int signal) {
@@ -269,83 +197,100 @@ void Supervisor::OnRepeatedSignal(int signal) {
   output_.Say(absl::StrCat("got ", SignalName(signal), " again; sending SIGKILL"));
   phase_ = Phase::kKilled;
   SetDeadline(kKillPatience);
-  SignalRanks(SIGKILL);
+  ranks_.Signal(SIGKILL);
 }
 
 void Supervisor::OnChildren() {
   signalfd_siginfo info;
   while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
   }
-  // Everything that has ended: ranks, the coordinator, and orphans that have become children.
+  // Everything that has ended: ranks, the coordinator, and orphans that have become children; and
+  // everything that was stopped or goes on.
   int wait_status = 0;
-  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) OnEnd(pid, wait_status);
+  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+      OnStopped(pid, WIFSTOPPED(wait_status));
+    } else {
+      OnEnd(pid, wait_status);
+    }
+  }
+}
+
+void Supervisor::OnStopped(pid_t pid, bool stopped) {
+  const RankProcesses::Process* process = ranks_.Find(pid);
+  if (process == nullptr) return;
+  reporter_->ReportStopped(process->incarnation, stopped);
+  output_.Say(absl::StrCat(process->name, " (pid ", pid, ", node ", node_, ") ",
+                           stopped ? "is stopped; it goes on at SIGCONT" : "goes on"));
 }
 
 void Supervisor::OnEnd(pid_t pid, int wait_status) {
   const ProcessEnd end = FromWaitStatus(wait_status);
   if (own_coordinator_ != nullptr && pid == own_coordinator_->pid()) return OnCoordinatorEnd(end);
-  for (Rank& rank : ranks_) {
-    if (rank.pid == pid && !rank.ended) return OnRankEnd(&rank, end);
-  }
+  if (RankProcesses::Process* process = ranks_.Find(pid)) OnRankEnd(process, end);
 }
 
-void Supervisor::OnRankEnd(Rank* rank, const ProcessEnd& end) {
-  rank->ended = true;
-  if (rank->pidfd >= 0) {
-    loop_.Forget(rank->pidfd);
-    close(rank->pidfd);
-  }
-  output_.Drain(rank->name);  // its last words come before ours
-  reporter_->Report(rank->incarnation, end);
-  const RankEnd rank_end = {rank->rank, rank->pid, end, phase_ >= Phase::kSignalled};
+void Supervisor::OnRankEnd(RankProcesses::Process* process, const ProcessEnd& end) {
+  ranks_.Reap(process);  // its last words come before ours
+  reporter_->ReportEnd(process->incarnation, end);
+  RankEnd rank_end = {process->rank, process->pid, end, phase_ >= Phase::kSignalled};
+  const bool failed = !end.clean() && phase_ == Phase::kRunning;
+  rank_end.forgiven = failed && Forgive(*process, rank_end);
   outcome_.Add(rank_end);
-  if (!end.clean() && phase_ == Phase::kRunning) BeginFailure(outcome_.Sentence(rank_end));
+  if (failed && !rank_end.forgiven) BeginFailure(outcome_.Sentence(rank_end));
+}
+
+bool Supervisor::Forgive(const RankProcesses::Process& process, const RankEnd& end) {
+  if (Restart(process, end)) return true;
+  const int left = static_cast<int>(ranks_.Living().size()) + outcome_.clean_ends();
+  if (plan_.min_world_size >= plan_.world_size() || left < plan_.min_world_size) return false;
+  output_.Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", left, " of ",
+                           plan_.world_size(), " ranks"));
+  return true;
+}
+
+bool Supervisor::Restart(const RankProcesses::Process& process, const RankEnd& end) {
+  // Where a rank has left the job in peace the job is over, and would not take another.
+  if (restarts_ == plan_.max_restarts || outcome_.clean_ends() > 0) return false;
+  ++restarts_;
+  const absl::Status started = ranks_.Start(process.local_rank, coordinator_);
+  const std::string what = absl::StrCat(outcome_.Sentence(end), "; ");
+  if (!started.ok()) {
+    output_.Say(absl::StrCat(what, started.message()));
+    return false;
+  }
+  output_.Say(absl::StrCat(what, "started again as pid ", process.pid, " (restart ", restarts_,
+                           " of at most ", plan_.max_restarts, ")"));
+  return true;
 }
 
 void Supervisor::OnCoordinatorEnd(const ProcessEnd& end) {
   own_coordinator_end_ = end;
-  if (LivingRanks().empty() || phase_ != Phase::kRunning) return;
-  outcome_.CoordinatorLost(end);
-  BeginFailure(
+  if (ranks_.Living().empty() || phase_ != Phase::kRunning) return;
+  RestartCoordinator(
       absl::StrCat("the coordinator (musterd, pid ", own_coordinator_->pid(), ") ", Describe(end)));
 }
 
+void Supervisor::RestartCoordinator(const std::string& what) {
+  const absl::Status started = own_coordinator_->StartAgain(SteadyNow());
+  if (started.ok()) {
+    own_coordinator_end_.reset();
+    output_.Say(absl::StrCat(what, "; started again as pid ", own_coordinator_->pid(),
+                             ", and the ranks go on"));
+    return;
+  }
+  outcome_.CoordinatorLost(*own_coordinator_end_);
+  BeginFailure(absl::StrCat(what, " and is not started again (", started.message(), ")"));
+}
+
 void Supervisor::BeginFailure(const std::string& what) {
-  const std::vector<int> others = LivingRanks();
+  const std::vector<int> others = ranks_.Living();
   if (others.empty()) return;  // the summary says it all
   output_.Say(absl::StrCat(what, "; ending ", NamedRanks(others), ": SIGTERM in ",
                            absl::FormatDuration(plan_.failure_wait), ", SIGKILL ",
                            absl::FormatDuration(plan_.grace), " later"));
   phase_ = Phase::kFailed;
   SetDeadline(plan_.failure_wait);
-}
-
-void Supervisor::SignalRanks(int signal) {
-  // The group, as a terminal does: a shell that runs the program for us passes nothing on.
-  for (const Rank& rank : ranks_) {
-    if (rank.pid <= 0 || rank.ended) continue;
-    kill(-rank.pid, signal);
-    kill(-rank.pid, SIGCONT);  // a stopped process takes no other signal
-  }
-}
-
-void Supervisor::WatchEnd(Rank* rank) {
-  // SIGCHLD alone would do, but of several ranks that have ended meanwhile it does not tell which
-  // was the first.
-  rank->pidfd = OpenPidfd(rank->pid);
-  if (rank->pidfd < 0) return;
-  loop_.Watch(rank->pidfd, [this, pid = rank->pid] {
-    int wait_status = 0;
-    if (waitpid(pid, &wait_status, WNOHANG) == pid) OnEnd(pid, wait_status);
-  });
-}
-
-std::vector<int> Supervisor::LivingRanks() const {
-  std::vector<int> living;
-  for (const Rank& rank : ranks_) {
-    if (rank.pid > 0 && !rank.ended) living.push_back(rank.rank);
-  }
-  return living;
 }
 
 int Supervisor::Finish(int status) {

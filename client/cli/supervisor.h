@@ -9,10 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cli/event_loop.h"
-#include "client/cli/exit_reporter.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/output.h"
 #include "client/cli/own_coordinator.h"
+#include "client/cli/rank_processes.h"
+#include "client/cli/rank_reporter.h"
 #include "client/cli/run_outcome.h"
 
 namespace muster::cli {
@@ -45,22 +46,10 @@ class Supervisor {
     kStillThere,  // and that was said
   };
 
-  struct Rank {
-    int rank = 0;
-    std::string name;         // owner of its output
-    std::string incarnation;  // 16 bytes
-    pid_t pid = -1;
-    int pidfd = -1;
-    bool ended = false;
-  };
-
   // Starting. Errors end the run; the text is for the user.
-  absl::Status OpenLogs();
   absl::Status StartCoordinator();
   absl::Status AwaitCoordinator();
   absl::Status StartRanks();
-  absl::Status StartRank(int local_rank);
-  absl::StatusOr<pid_t> SpawnRank(int local_rank, const Rank& rank);
 
   // One wait for events, and what has to follow at a deadline.
   void Step();
@@ -72,19 +61,19 @@ class Supervisor {
   void OnUserSignal(int signal);
   void OnRepeatedSignal(int signal);
   void OnChildren();
+  void OnStopped(pid_t pid, bool stopped);
   void OnEnd(pid_t pid, int wait_status);
-  void OnRankEnd(Rank* rank, const ProcessEnd& end);
+  void OnRankEnd(RankProcesses::Process* process, const ProcessEnd& end);
+  bool Forgive(const RankProcesses::Process& process, const RankEnd& end);
+  bool Restart(const RankProcesses::Process& process, const RankEnd& end);
   void OnCoordinatorEnd(const ProcessEnd& end);
+  void RestartCoordinator(const std::string& what);
 
   void BeginFailure(const std::string& what);
-  void SignalRanks(int signal);
-  void WatchEnd(Rank* rank);
-  std::vector<int> LivingRanks() const;
   int Finish(int status);
   void AwaitFlush();
 
   const LaunchPlan plan_;
-  const std::string program_;
   const std::string musterd_;
   const int control_fd_;
   const std::string node_;  // for messages
@@ -95,9 +84,9 @@ class Supervisor {
   std::unique_ptr<OwnCoordinator> own_coordinator_;
   std::optional<ProcessEnd> own_coordinator_end_;
   HostPort coordinator_;
-  std::unique_ptr<ExitReporter> reporter_;
-  std::vector<std::optional<int>> logs_;  // by local rank
-  std::vector<Rank> ranks_;               // by local rank
+  std::unique_ptr<RankReporter> reporter_;
+  RankProcesses ranks_;
+  int restarts_ = 0;
   RunOutcome outcome_;
 
   Phase phase_ = Phase::kRunning;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct CollectiveCall {
   std::string label;
   std::string type_name;
   std::string payload;  // empty where the caller contributes nothing
+  // Where it must be the same on all ranks.
+  std::optional<uint64_t> payload_size;
+  std::string call_site;  // "train.cc:42", for messages
 };
 
 // What AcquireLease ended with.
@@ -36,8 +40,9 @@ struct LeaseOutcome {
   absl::StatusOr<std::string> result;  // where not held
 };
 
-// The job as its public classes see it; they check arguments, this talks to the coordinator (or, in
-// serial mode, to nobody). Thread-safe. Errors are those that group.h and job.h document.
+// The job in one of its epochs, as its public classes see it; they check arguments, this talks to
+// the coordinator (or, in serial mode, to nobody). Thread-safe. Errors are those that group.h and
+// job.h document.
 class ControlPlane {
  public:
   virtual ~ControlPlane() = default;
@@ -49,6 +54,8 @@ class ControlPlane {
   virtual bool is_distributed() const = 0;
   virtual const std::vector<Member>& members() const = 0;
   virtual int rank() const = 0;
+  // Grows from each epoch to the next.
+  virtual uint64_t epoch() const = 0;
   virtual absl::Duration default_timeout() const = 0;
   virtual std::string local_address() const = 0;
   // 0: no limit.
@@ -72,6 +79,15 @@ class ControlPlane {
   virtual void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) = 0;
 
   virtual absl::Status Leave(const CallOptions& options) = 0;
+
+  // The job in its next epoch; null where this one goes on, in serial mode. This object stays what
+  // it is: of an epoch that has ended.
+  virtual absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) = 0;
+  virtual int newcomers_waiting() const = 0;
+  virtual Subscription OnNewcomers(std::function<void()> callback) = 0;
+
+  virtual absl::Status RequestStop(const CallOptions& options) = 0;
+  virtual bool stop_requested() const = 0;
 
   virtual absl::Status health() const = 0;
   virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;

@@ -43,10 +43,20 @@ CollectiveCall Describe(CollectiveKind kind, int root, absl::string_view type_na
   return call;
 }
 
-Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallOptions& options) {
+// "src/train.cc", 42 -> "train.cc:42".
+std::string ToString(const CallSite& site) {
+  const absl::string_view file = site.file;
+  return absl::StrCat(file.substr(file.rfind('/') + 1), ":", site.line);
+}
+
+Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallOptions& options,
+             const CallSite& site) {
   absl::StatusOr<CallOptions> admitted = internal::Admit(*group.control, options);
   if (!admitted.ok()) return admitted.status();
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
+  const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
+  if (options.same_size && many) call.payload_size = call.payload.size();
+  call.call_site = internal::Printable(ToString(site));
   // The world travels without its list of ranks.
   const std::vector<int> ranks = group.name.empty() ? std::vector<int>() : group.ranks;
   return group.control->RunCollective(group.name, ranks, std::move(call), *admitted);
@@ -59,32 +69,37 @@ int Group::size() const { return static_cast<int>(state_->ranks.size()); }
 const std::vector<int>& Group::ranks() const { return state_->ranks; }
 const std::string& Group::name() const { return state_->name; }
 
-absl::Status Group::Barrier(absl::string_view label, const CallOptions& options) const {
+absl::Status Group::Barrier(absl::string_view label, const CallOptions& options,
+                            CallSite site) const {
   CollectiveCall call;
   call.label = std::string(label);
-  return Run(*state_, std::move(call), options).status();
+  return Run(*state_, std::move(call), options, site).status();
 }
 
 absl::StatusOr<std::string> Group::BroadcastBytes(absl::string_view bytes, int root,
                                                   absl::string_view type_name,
-                                                  const CallOptions& options) const {
+                                                  const CallOptions& options, CallSite site) const {
   Payloads payloads =
       Run(*state_, Describe(CollectiveKind::kBroadcast, root, type_name, bytes, rank() == root),
-          options);
+          options, site);
   if (!payloads.ok()) return payloads.status();
   return std::move(payloads->front());
 }
 
 absl::StatusOr<std::vector<std::string>> Group::GatherBytes(absl::string_view bytes, int root,
                                                             absl::string_view type_name,
-                                                            const CallOptions& options) const {
-  return Run(*state_, Describe(CollectiveKind::kGather, root, type_name, bytes, true), options);
+                                                            const CallOptions& options,
+                                                            CallSite site) const {
+  return Run(*state_, Describe(CollectiveKind::kGather, root, type_name, bytes, true), options,
+             site);
 }
 
 absl::StatusOr<std::vector<std::string>> Group::AllGatherBytes(absl::string_view bytes,
                                                                absl::string_view type_name,
-                                                               const CallOptions& options) const {
-  return Run(*state_, Describe(CollectiveKind::kAllGather, 0, type_name, bytes, true), options);
+                                                               const CallOptions& options,
+                                                               CallSite site) const {
+  return Run(*state_, Describe(CollectiveKind::kAllGather, 0, type_name, bytes, true), options,
+             site);
 }
 
 const Member& Group::member(int index) const {

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <limits>
@@ -56,13 +57,26 @@ class InFlightSet {
   std::set<std::shared_ptr<InFlight>> calls_;
 };
 
+// A channel, for as long as its calls take and it is in use.
+struct Link {
+  explicit Link(std::shared_ptr<grpc::Channel> c)
+      : channel(std::move(c)), stub(v1::CoordinatorService::NewStub(channel)) {}
+
+  const std::shared_ptr<grpc::Channel> channel;
+  const std::unique_ptr<v1::CoordinatorService::Stub> stub;
+};
+
 // The context of a call, for as long as the call takes. A context holds on to its channel, and a
 // channel must not end on one of gRPC's own threads, which its end would wait for; so the callback
-// that ends a call lets go of the context before the call counts as ended.
+// that ends a call lets go of the context before the call counts as ended, and the transport keeps
+// the link until then.
 class Context {
  public:
+  explicit Context(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+
   // For the call's own use until Release().
   grpc::ClientContext* get() const { return context_.get(); }
+  Async* stub() const { return link_->stub->async(); }
 
   void Cancel() {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -74,15 +88,18 @@ class Context {
   void Release() {
     std::lock_guard<std::mutex> lock(mutex_);
     context_.reset();
+    link_.reset();
   }
 
  private:
   std::mutex mutex_;
+  std::shared_ptr<Link> link_;
   std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
 };
 
 template <class Req, class Resp>
 struct UnaryCall : InFlight {
+  explicit UnaryCall(std::shared_ptr<Link> link) : context(std::move(link)) {}
   void Cancel() override { context.Cancel(); }
 
   Context context;
@@ -95,15 +112,17 @@ class AttachStream final : public InFlight,
                            public std::enable_shared_from_this<AttachStream> {
  public:
   // `on_peer` gets gRPC's name of the peer before each response.
-  AttachStream(const v1::AttachRequest& request, Transport::StreamHandler handler,
-               std::function<void(const std::string&)> on_peer, InFlightSet* in_flight)
-      : request_(request),
+  AttachStream(std::shared_ptr<Link> link, const v1::AttachRequest& request,
+               Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer,
+               InFlightSet* in_flight)
+      : context_(std::move(link)),
+        request_(request),
         handler_(std::move(handler)),
         on_peer_(std::move(on_peer)),
         in_flight_(in_flight) {}
 
-  void Start(Async* stub) {
-    stub->Attach(context_.get(), &request_, this);
+  void Start() {
+    context_.stub()->Attach(context_.get(), &request_, this);
     StartRead(&response_);
     StartCall();
   }
@@ -151,6 +170,7 @@ std::string Target(const Address& address) {
 
 grpc::ChannelArguments ChannelOptions() {
   constexpr int kLargestBackoffMs = 1000;
+  constexpr int kConnectTimeoutMs = 5000;
   constexpr int kKeepaliveMs = 10000;
   constexpr int kKeepaliveTimeoutMs = 5000;
   grpc::ChannelArguments args;
@@ -166,7 +186,9 @@ grpc::ChannelArguments ChannelOptions() {
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // The coordinator gives a member that attaches again within seconds its place back.
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kLargestBackoffMs);
+  // In spite of its name: how long one attempt to connect may take.
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  args.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, kConnectTimeoutMs);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLargestBackoffMs);
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kLargestBackoffMs);
   return args;
@@ -174,27 +196,26 @@ grpc::ChannelArguments ChannelOptions() {
 
 class GrpcTransport final : public Transport {
  public:
-  explicit GrpcTransport(const Address& address)
-      : channel_(grpc::CreateCustomChannel(Target(address), grpc::InsecureChannelCredentials(),
-                                           ChannelOptions())),
-        stub_(v1::CoordinatorService::NewStub(channel_)) {}
+  explicit GrpcTransport(const Address& address) : target_(Target(address)) {}
 
   ~GrpcTransport() override { in_flight_.CancelAllAndWait(); }
 
-  std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
-                                 Done done) override;
+  std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override;
 
   std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
                                    StreamHandler handler) override {
     auto stream = std::make_shared<AttachStream>(
-        request, std::move(handler), [this](const std::string& peer) { SetPeer(peer); },
+        LiveLink(), request, std::move(handler), [this](const std::string& peer) { SetPeer(peer); },
         &in_flight_);
     in_flight_.Add(stream);
-    stream->Start(stub_->async());
+    stream->Start();
     return stream;
   }
 
-  bool connected() const override { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
+  bool connected() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return IsConnected(link_.get());
+  }
 
   std::string peer() const override {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -203,21 +224,46 @@ class GrpcTransport final : public Transport {
 
  private:
   template <class Req, class Resp>
-  std::shared_ptr<InFlight> Begin(const Req& request, absl::Duration timeout, Done done,
+  std::shared_ptr<InFlight> Begin(Req request, absl::Duration timeout, Done done,
                                   void (Async::*method)(grpc::ClientContext*, const Req*, Resp*,
                                                         GrpcDone)) {
-    auto call = std::make_shared<UnaryCall<Req, Resp>>();
-    call->request = request;
+    auto call = std::make_shared<UnaryCall<Req, Resp>>(CurrentLink());
+    call->request = std::move(request);
     call->context.get()->set_deadline(std::chrono::system_clock::now() +
                                       absl::ToChronoMicroseconds(timeout));
     in_flight_.Add(call);
-    (stub_->async()->*method)(call->context.get(), &call->request, &call->response,
-                              [this, call, done = std::move(done)](const grpc::Status& status) {
-                                call->context.Release();
-                                done(FromGrpc(status), std::move(call->response));
-                                in_flight_.Remove(call);
-                              });
+    (call->context.stub()->*method)(
+        call->context.get(), &call->request, &call->response,
+        [this, call, done = std::move(done)](const grpc::Status& status) {
+          call->context.Release();
+          done(FromGrpc(status), std::move(call->response));
+          in_flight_.Remove(call);
+        });
     return call;
+  }
+
+  static bool IsConnected(const Link* link) {
+    return link != nullptr && link->channel->GetState(false) == GRPC_CHANNEL_READY;
+  }
+
+  // The link of the latest Attach, which comes before every call.
+  std::shared_ptr<Link> CurrentLink() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return link_;
+  }
+
+  // A link for an Attach: the current one if it is connected, else one that begins at the
+  // beginning, with the coordinator's name. A channel of gRPC's would wait longer and longer for a
+  // name that is gone for a while, and how long members wait is not for gRPC to decide.
+  std::shared_ptr<Link> LiveLink() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (IsConnected(link_.get())) return link_;
+    if (link_ != nullptr) retired_.push_back(std::move(link_));
+    link_ = std::make_shared<Link>(
+        grpc::CreateCustomChannel(target_, grpc::InsecureChannelCredentials(), ChannelOptions()));
+    const auto unused = [](const std::shared_ptr<Link>& link) { return link.use_count() == 1; };
+    retired_.erase(std::remove_if(retired_.begin(), retired_.end(), unused), retired_.end());
+    return link_;
   }
 
   void SetPeer(const std::string& peer) {
@@ -225,9 +271,10 @@ class GrpcTransport final : public Transport {
     peer_ = peer;
   }
 
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::CoordinatorService::Stub> stub_;
+  const std::string target_;
   mutable std::mutex mutex_;
+  std::shared_ptr<Link> link_;
+  std::vector<std::shared_ptr<Link>> retired_;
   std::string peer_;
   InFlightSet in_flight_;
 };
@@ -239,25 +286,42 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-std::shared_ptr<InFlight> GrpcTransport::Call(const Request& request, absl::Duration timeout,
-                                              Done done) {
+std::shared_ptr<InFlight> GrpcTransport::Call(Request request, absl::Duration timeout, Done done) {
   return std::visit(
       Overloaded{
-          [&](const v1::JoinRequest& r) { return Begin(r, timeout, done, &Async::Join); },
-          [&](const v1::BarrierRequest& r) { return Begin(r, timeout, done, &Async::Barrier); },
-          [&](const v1::BroadcastRequest& r) { return Begin(r, timeout, done, &Async::Broadcast); },
-          [&](const v1::GatherRequest& r) { return Begin(r, timeout, done, &Async::Gather); },
-          [&](const v1::AllGatherRequest& r) { return Begin(r, timeout, done, &Async::AllGather); },
-          [&](const v1::AcquireLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::AcquireLease);
+          [&](v1::JoinRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Join);
           },
-          [&](const v1::CompleteLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::CompleteLease);
+          [&](v1::BarrierRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Barrier);
           },
-          [&](const v1::AbandonLeaseRequest& r) {
-            return Begin(r, timeout, done, &Async::AbandonLease);
+          [&](v1::BroadcastRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Broadcast);
           },
-          [&](const v1::LeaveRequest& r) { return Begin(r, timeout, done, &Async::Leave); },
+          [&](v1::GatherRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Gather);
+          },
+          [&](v1::AllGatherRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AllGather);
+          },
+          [&](v1::AcquireLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AcquireLease);
+          },
+          [&](v1::CompleteLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::CompleteLease);
+          },
+          [&](v1::AbandonLeaseRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::AbandonLease);
+          },
+          [&](v1::RejoinRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Rejoin);
+          },
+          [&](v1::RequestStopRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::RequestStop);
+          },
+          [&](v1::LeaveRequest& r) {
+            return Begin(std::move(r), timeout, std::move(done), &Async::Leave);
+          },
       },
       request);
 }

@@ -1,6 +1,7 @@
 #include "muster/job.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -81,18 +82,61 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> option
   return std::make_unique<Job>(*std::move(control));
 }
 
-Job::Job(std::unique_ptr<internal::ControlPlane> control)
-    : control_(std::move(control)), world_(MakeWorld(control_.get())) {}
+struct Job::Epoch {
+  explicit Epoch(std::unique_ptr<internal::ControlPlane> c)
+      : control(std::move(c)), world(MakeWorld(control.get())) {}
+
+  std::unique_ptr<internal::ControlPlane> control;
+  const Group world;
+  absl::Mutex mutex;
+  std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
+};
+
+Job::Job(std::unique_ptr<internal::ControlPlane> control) { Enter(std::move(control)); }
 
 Job::~Job() {
+  if (control().CheckProcess().ok()) return;
   // In a fork there are no threads to join, and the connection is the parent's.
-  if (!control_->CheckProcess().ok()) static_cast<void>(control_.release());
+  absl::MutexLock lock(&mutex_);
+  for (const auto& epoch : epochs_) static_cast<void>(epoch->control.release());
 }
 
-absl::Status Job::Leave(const CallOptions& options) {
-  absl::StatusOr<CallOptions> admitted = internal::Admit(*control_, options);
+void Job::Enter(std::unique_ptr<internal::ControlPlane> control) {
+  absl::MutexLock lock(&mutex_);
+  epochs_.push_back(std::make_unique<Epoch>(std::move(control)));
+  current_.store(epochs_.back().get(), std::memory_order_release);
+}
+
+internal::ControlPlane& Job::control() const { return *current().control; }
+
+absl::Status Job::Rejoin(const CallOptions& options) {
+  internal::ControlPlane& old = control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(old, options);
   if (!admitted.ok()) return admitted.status();
-  return control_->Leave(*admitted);
+  auto next = old.Rejoin(*admitted);
+  if (!next.ok()) return next.status();
+  if (*next != nullptr) Enter(*std::move(next));
+  return absl::OkStatus();
+}
+
+uint64_t Job::epoch() const { return control().epoch(); }
+int Job::NewcomersWaiting() const { return control().newcomers_waiting(); }
+Subscription Job::OnNewcomers(std::function<void()> callback) const {
+  return control().OnNewcomers(std::move(callback));
+}
+
+absl::Status Job::RequestStop(const CallOptions& options) {
+  absl::StatusOr<CallOptions> admitted = internal::Admit(control(), options);
+  if (!admitted.ok()) return admitted.status();
+  return control().RequestStop(*admitted);
+}
+
+bool Job::StopRequested() const { return control().stop_requested(); }
+
+absl::Status Job::Leave(const CallOptions& options) {
+  absl::StatusOr<CallOptions> admitted = internal::Admit(control(), options);
+  if (!admitted.ok()) return admitted.status();
+  return control().Leave(*admitted);
 }
 
 int Job::local_world_size() const {
@@ -107,20 +151,26 @@ int Job::num_nodes() const {
   return last + 1;
 }
 
-bool Job::is_distributed() const { return control_->is_distributed(); }
-const std::string& Job::id() const { return control_->job_id(); }
-const std::vector<Member>& Job::members() const { return control_->members(); }
-const Member& Job::self() const { return control_->members()[control_->rank()]; }
+bool Job::is_distributed() const { return control().is_distributed(); }
+const std::string& Job::id() const { return control().job_id(); }
+const Group& Job::world() const { return current().world; }
+const std::vector<Member>& Job::members() const { return control().members(); }
+const Member& Job::self() const {
+  const internal::ControlPlane& now = control();
+  return now.members()[now.rank()];
+}
 
 absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<int>& ranks) {
-  if (absl::Status status = control_->CheckProcess(); !status.ok()) return status;
-  absl::Status status = internal::CheckName("group name", name, control_->max_name_bytes());
-  status.Update(CheckRanks(name, ranks, world_size(), rank()));
+  Epoch& epoch = current();
+  internal::ControlPlane& control = *epoch.control;
+  if (absl::Status status = control.CheckProcess(); !status.ok()) return status;
+  absl::Status status = internal::CheckName("group name", name, control.max_name_bytes());
+  status.Update(CheckRanks(name, ranks, epoch.world.size(), control.rank()));
   if (!status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
-  const auto known = groups_.find(std::string(name));
-  if (known == groups_.end()) {
-    return groups_.emplace(name, MakeGroup(control_.get(), std::string(name), ranks)).first->second;
+  absl::MutexLock lock(&epoch.mutex);
+  const auto known = epoch.groups.find(std::string(name));
+  if (known == epoch.groups.end()) {
+    return epoch.groups.emplace(name, MakeGroup(&control, std::string(name), ranks)).first->second;
   }
   if (known->second.ranks() == ranks) return known->second;
   return BadRanks(name,
@@ -132,14 +182,15 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
 
 absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope,
                                         const CallOptions& options) {
-  absl::StatusOr<CallOptions> admitted = internal::Admit(*control_, options);
+  internal::ControlPlane& control = this->control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(control, options);
   if (!admitted.ok()) return admitted.status();
-  absl::Status named = internal::CheckName("lease name", name, control_->max_name_bytes());
+  absl::Status named = internal::CheckName("lease name", name, control.max_name_bytes());
   if (!named.ok()) return named;
-  auto outcome = control_->AcquireLease(std::string(name), scope, *admitted);
+  auto outcome = control.AcquireLease(std::string(name), scope, *admitted);
   if (!outcome.ok()) return outcome.status();
   auto state = std::make_unique<Lease::State>();
-  state->control = control_.get();
+  state->control = &control;
   state->name = std::string(name);
   state->scope = scope;
   state->open = outcome->held;
@@ -148,28 +199,29 @@ absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope
 }
 
 absl::StatusOr<std::string> Job::ShareFromMain(const absl::StatusOr<std::string>& outcome,
-                                               const CallOptions& options) {
+                                               const CallOptions& options, CallSite site) {
   std::string packed;
   if (is_main()) {
     packed = internal::PackOutcome(outcome);
     // The others must not wait for a value that cannot be sent.
     const absl::Status fits =
-        internal::CheckPayload(*control_, "value of RunOnMain", packed.size());
+        internal::CheckPayload(control(), "value of RunOnMain", packed.size());
     if (!fits.ok()) packed = internal::PackOutcome(fits);
   }
-  const absl::StatusOr<std::string> bytes = world_.BroadcastBytes(packed, 0, "RunOnMain", options);
+  const absl::StatusOr<std::string> bytes =
+      world().BroadcastBytes(packed, 0, "RunOnMain", options, site);
   if (!bytes.ok()) return bytes.status();
   return internal::UnpackOutcome(*bytes);
 }
 
-absl::Status Job::health() const { return control_->health(); }
+absl::Status Job::health() const { return control().health(); }
 
 absl::Status Job::AwaitFailure(absl::Duration timeout) const {
-  return control_->AwaitFailure(timeout);
+  return control().AwaitFailure(timeout);
 }
 
 Subscription Job::OnFailure(std::function<void(const absl::Status&)> callback) const {
-  return control_->OnFailure(std::move(callback));
+  return control().OnFailure(std::move(callback));
 }
 
 }  // namespace muster

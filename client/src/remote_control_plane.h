@@ -1,17 +1,12 @@
 #ifndef MUSTER_CLIENT_SRC_REMOTE_CONTROL_PLANE_H_
 #define MUSTER_CLIENT_SRC_REMOTE_CONTROL_PLANE_H_
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "client/src/background_calls.h"
-#include "client/src/collective_sequence.h"
-#include "client/src/connection.h"
 #include "client/src/control_plane.h"
-#include "client/src/lease_ledger.h"
+#include "client/src/member_driver.h"
 #include "client/src/steady_clock.h"
 #include "muster/job_options.h"
 
@@ -27,14 +22,14 @@ class RemoteControlPlane final : public ControlPlane {
                                                             SteadyTime deadline,
                                                             Cancellation* cancellation);
   // Not for callers; see Join(). `place` is the answer that Join got.
-  RemoteControlPlane(const JobOptions& options, std::unique_ptr<Connection> connection,
+  RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
                      const v1::JoinResponse& place);
-  ~RemoteControlPlane() override;
 
   const std::string& job_id() const override { return options_.job; }
   bool is_distributed() const override { return true; }
   const std::vector<Member>& members() const override { return members_; }
   int rank() const override { return rank_; }
+  uint64_t epoch() const override { return epoch_.number; }
   absl::Duration default_timeout() const override { return options_.timeout; }
   std::string local_address() const override { return local_address_; }
   size_t max_payload_bytes() const override { return limits_.max_payload_bytes(); }
@@ -50,36 +45,29 @@ class RemoteControlPlane final : public ControlPlane {
                              const absl::StatusOr<std::string>& outcome) override;
   void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
   absl::Status Leave(const CallOptions& options) override;
-  absl::Status health() const override { return connection_->health(); }
+  absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) override;
+  int newcomers_waiting() const override { return driver_->NewcomersWaiting(epoch_); }
+  Subscription OnNewcomers(std::function<void()> callback) override {
+    return driver_->OnNewcomers(epoch_, std::move(callback));
+  }
+  absl::Status RequestStop(const CallOptions& options) override;
+  bool stop_requested() const override { return driver_->StopRequested(epoch_); }
+  absl::Status health() const override { return driver_->HealthOf(epoch_); }
   absl::Status AwaitFailure(absl::Duration timeout) const override {
-    return connection_->AwaitFailure(timeout);
+    return driver_->AwaitFailure(epoch_, timeout);
   }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
-    return connection_->OnFailure(std::move(callback));
+    return driver_->OnFailure(epoch_, std::move(callback));
   }
 
  private:
-  absl::Status CheckNotLeaving();
-  // The sequence of the group, which lives as long as this object.
-  CollectiveSequence* SequenceOf(const std::string& group);
-  void Abandon(const std::string& name, LeaseScope scope, uint64_t request);
-  absl::Status SendLeave(const CallOptions& options);
-
   const JobOptions options_;
   const EpochId epoch_;
   const int rank_;
   const std::vector<Member> members_;
-  const std::unique_ptr<Connection> connection_;
+  const std::shared_ptr<MemberDriver> driver_;
   const v1::Limits limits_;
   const std::string local_address_;
-  BackgroundCalls background_;
-
-  std::mutex mutex_;
-  // Under the mutex.
-  bool leaving_ = false;
-  bool left_ = false;
-  std::map<std::string, CollectiveSequence> sequences_;
-  LeaseLedger leases_;
 };
 
 }  // namespace muster::internal

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/cancel_watch.h"
+#include "client/src/protocol/backoff.h"
 
 namespace muster::internal {
 namespace {
@@ -56,7 +57,7 @@ absl::Status AwaitResolvable(const Address& address, SteadyTime deadline,
     lookup->cancelled = true;
     lookup->changed.notify_all();
   });
-  Backoff backoff;
+  Backoff backoff(RandomFromDevice());
   std::string last_error = "no answer of the resolver";
   std::unique_lock<std::mutex> lock(lookup->mutex);
   while (true) {

@@ -32,6 +32,7 @@ absl::StatusOr<std::vector<std::string>> SerialControlPlane::RunCollective(
     const CallOptions& options) {
   absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (group.empty()) stop_requested_ = stop_asked_;
   std::vector<std::string> payloads;
   if (call.kind != CollectiveKind::kBarrier) payloads.push_back(std::move(call.payload));
   return payloads;
@@ -82,6 +83,25 @@ absl::Status SerialControlPlane::Leave(const CallOptions& options) {
   absl::MutexLock lock(&mutex_);
   left_ = true;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> SerialControlPlane::Rejoin(
+    const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  return nullptr;
+}
+
+absl::Status SerialControlPlane::RequestStop(const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  stop_asked_ = true;
+  return absl::OkStatus();
+}
+
+bool SerialControlPlane::stop_requested() const {
+  absl::MutexLock lock(&mutex_);
+  return stop_requested_;
 }
 
 absl::Status SerialControlPlane::AwaitFailure(absl::Duration timeout) const {

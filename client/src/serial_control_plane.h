@@ -23,6 +23,7 @@ class SerialControlPlane final : public ControlPlane {
   bool is_distributed() const override { return false; }
   const std::vector<Member>& members() const override { return members_; }
   int rank() const override { return 0; }
+  uint64_t epoch() const override { return 1; }
   absl::Duration default_timeout() const override { return default_timeout_; }
   std::string local_address() const override { return ""; }
   size_t max_payload_bytes() const override { return 0; }
@@ -38,6 +39,11 @@ class SerialControlPlane final : public ControlPlane {
                              const absl::StatusOr<std::string>& outcome) override;
   void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
   absl::Status Leave(const CallOptions& options) override;
+  absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) override;
+  int newcomers_waiting() const override { return 0; }
+  Subscription OnNewcomers(std::function<void()> callback) override { return Subscription(); }
+  absl::Status RequestStop(const CallOptions& options) override;
+  bool stop_requested() const override;
   absl::Status health() const override { return absl::OkStatus(); }
   absl::Status AwaitFailure(absl::Duration timeout) const override;
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
@@ -56,8 +62,10 @@ class SerialControlPlane final : public ControlPlane {
   const std::string job_id_;
   const absl::Duration default_timeout_;
   const std::vector<Member> members_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool left_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t highest_token_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::pair<std::string, LeaseScope>, WorkState> work_ ABSL_GUARDED_BY(mutex_);
 };

@@ -4,22 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "muster/v1/coordinator.pb.h"
+#include "client/src/protocol/requests.h"
 
 namespace muster::internal {
-
-// The unary calls of an attached member. A response stands at the place of its request.
-using Request = std::variant<v1::JoinRequest, v1::BarrierRequest, v1::BroadcastRequest,
-                             v1::GatherRequest, v1::AllGatherRequest, v1::AcquireLeaseRequest,
-                             v1::CompleteLeaseRequest, v1::AbandonLeaseRequest, v1::LeaveRequest>;
-using Response =
-    std::variant<v1::JoinResponse, v1::BarrierResponse, v1::BroadcastResponse, v1::GatherResponse,
-                 v1::AllGatherResponse, v1::AcquireLeaseResponse, v1::CompleteLeaseResponse,
-                 v1::AbandonLeaseResponse, v1::LeaveResponse>;
 
 // A call or stream that has begun.
 class InFlight {
@@ -39,8 +29,7 @@ class Transport {
   // Ends with exactly one `done`; the response counts where the status is OK. UNAVAILABLE, at once,
   // where there is no connection.
   using Done = std::function<void(const absl::Status& status, Response response)>;
-  virtual std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
-                                         Done done) = 0;
+  virtual std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) = 0;
 
   // Any number of `on_response`, then exactly one `on_end`.
   struct StreamHandler {

@@ -12,9 +12,10 @@ namespace {
 MemberState StateOf(const Member& member) {
   if (member.lost) return MemberState::kLost;
   if (member.left) return MemberState::kLeft;
+  if (member.awaited()) return MemberState::kAwaited;
   if (!member.attached()) return MemberState::kDetached;
   if (member.leaving) return MemberState::kLeaving;
-  if (member.rank) return MemberState::kRunning;
+  if (member.rank && !member.wish) return MemberState::kRunning;
   return member.wish ? MemberState::kJoining : MemberState::kAttached;
 }
 
@@ -22,19 +23,24 @@ absl::string_view CallName(Waiter::Call call) {
   switch (call) {
     case Waiter::Call::kJoin:
       return "Join";
+    case Waiter::Call::kRejoin:
+      return "Rejoin";
     case Waiter::Call::kCollective:
       return "a collective";
     case Waiter::Call::kLease:
       return "AcquireLease";
     case Waiter::Call::kLeave:
       return "Leave";
+    case Waiter::Call::kPutOff:
+      return "a call that is put off until the coordinator has recovered";
   }
   return "";
 }
 
 std::string WaitWords(const Waiter& waiter) {
   if (waiter.call == Waiter::Call::kCollective) {
-    return waiter.group->OperationOf(*waiter.group->IndexOf(*waiter.member->rank));
+    const uint32_t index = *waiter.group->IndexOf(*waiter.member->rank);
+    return waiter.group->OperationAt(index, waiter.sequence);
   }
   if (waiter.call == Waiter::Call::kLease) {
     return LeaseWords(waiter.lease.name, waiter.lease.scope, waiter.lease.node_id);
@@ -56,15 +62,17 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-std::string Coordinator::Impl::FormingWords() const {
-  const std::string size = WorldSize() == 0 ? "?" : absl::StrCat(WorldSize());
-  return absl::StrCat(candidates_.size(), " of ", size, " members have joined");
+std::string Coordinator::Impl::StateWords() const {
+  if (recovering()) return AwaitedWords();
+  if (state_ == JobState::kForming) return DecideOn(ChooseMembers()).reason;
+  if (state_ != JobState::kReforming) return reason_;
+  return absl::StrCat(reason_, "; the next epoch: ", DecideOn(ChooseMembers()).reason);
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
   MemberStatus status{
-      member.identity,       member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
-      now - member.last_call};
+      member.identity,        member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
+      now - member.last_call, ""};
   if (member.rank) {
     const RosterEntry& place = (*epoch_->roster)[*member.rank];
     status.local_rank = place.local_rank;
@@ -105,16 +113,17 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
   if (!epoch_) return pending;
   for (const auto& [key, group] : epoch_->groups) {
     if (!group->pending()) continue;
-    pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
-                       group->Arrived(), group->Missing(), now - group->first_arrival()});
+    pending.push_back({group->name().name, group->sequence(), group->PendingOperation(),
+                       group->Arrived(), group->Missing(group->sequence()),
+                       now - group->first_arrival(), now - group->last_arrival()});
   }
   return pending;
 }
 
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
-  status.state = state_;
-  status.reason = state_ == JobState::kForming ? FormingWords() : reason_;
+  status.state = recovering() ? JobState::kRecovering : state_;
+  status.reason = StateWords();
   status.world_size = WorldSize();
   if (epoch_) status.epoch = epoch_->id;
   for (const Member* member : InOrder(epoch_.get(), members_)) {
@@ -125,6 +134,14 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
     status.leases.push_back(StatusOf(key, lease, now));
   }
   status.recent_failures.assign(failures_.begin(), failures_.end());
+  if (elastic()) {
+    status.min_world_size = options_.min_world_size;
+    status.max_world_size = Places();
+  }
+  for (const auto& [arrival, member] : candidates_) {
+    status.newcomers_waiting += epoch_ && !member->rank;
+  }
+  status.stop_requested = stop_asked_;
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "server/service/response_conversion.h"
 #include "server/service/status.h"
 #include "server/service/unary_call.h"
+#include "server/service/writer.h"
 
 namespace muster::service {
 
@@ -27,6 +28,18 @@ grpc::ServerWriteReactor<v1::AttachResponse>* CoordinatorService::Attach(
 ServerUnaryReactor* CoordinatorService::Join(CallbackServerContext*, const v1::JoinRequest* request,
                                              v1::JoinResponse* response) {
   return Start(*request, response, &Coordinator::Join);
+}
+
+ServerUnaryReactor* CoordinatorService::Rejoin(CallbackServerContext*,
+                                               const v1::RejoinRequest* request,
+                                               v1::RejoinResponse* response) {
+  return Start(*request, response, &Coordinator::Rejoin);
+}
+
+ServerUnaryReactor* CoordinatorService::RequestStop(CallbackServerContext*,
+                                                    const v1::RequestStopRequest* request,
+                                                    v1::RequestStopResponse* response) {
+  return Start(*request, response, &Coordinator::RequestStop);
 }
 
 ServerUnaryReactor* CoordinatorService::Barrier(CallbackServerContext*,

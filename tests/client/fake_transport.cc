@@ -30,20 +30,23 @@ void FakeCoordinator::Stream::Send(const v1::AttachResponse& response) {
   handler.on_response(response);
 }
 
-void FakeCoordinator::Stream::Accept(uint64_t session) {
+void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_t>& standing) {
   v1::AttachResponse response;
   response.mutable_attached()->mutable_session()->set_daemon_instance(1);
   response.mutable_attached()->mutable_session()->set_counter(session);
   response.mutable_attached()->mutable_limits()->set_max_payload_bytes(1000);
   response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
   response.mutable_attached()->set_daemon_version("fake");
+  for (const uint64_t token : standing) response.mutable_attached()->add_standing_tokens(token);
   Send(response);
 }
 
-void FakeCoordinator::Stream::Break(const v1::EpochId& epoch, const std::string& reason) {
+void FakeCoordinator::Stream::Break(const v1::EpochId& epoch, const std::string& reason,
+                                    bool may_rejoin) {
   v1::AttachResponse response;
   *response.mutable_epoch_broken()->mutable_epoch() = epoch;
   response.mutable_epoch_broken()->set_reason(reason);
+  response.mutable_epoch_broken()->set_may_rejoin(may_rejoin);
   Send(response);
 }
 
@@ -69,10 +72,9 @@ class FakeTransport final : public Transport {
     for (const auto& stream : streams) stream->Cancel();
   }
 
-  std::shared_ptr<InFlight> Call(const Request& request, absl::Duration timeout,
-                                 Done done) override {
+  std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override {
     auto call = std::make_shared<FakeCoordinator::Call>();
-    call->request = request;
+    call->request = std::move(request);
     call->timeout = timeout;
     call->done = std::move(done);
     call->owner = coordinator_;

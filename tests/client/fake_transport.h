@@ -33,8 +33,9 @@ class FakeCoordinator {
     void Cancel() override;
     void Send(const v1::AttachResponse& response);
     // Registers the member in the session with this number.
-    void Accept(uint64_t session);
-    void Break(const v1::EpochId& epoch, const std::string& reason);
+    // `standing` are the tokens of its leases that stand.
+    void Accept(uint64_t session, const std::vector<uint64_t>& standing = {});
+    void Break(const v1::EpochId& epoch, const std::string& reason, bool may_rejoin = false);
     void End(const absl::Status& status);
 
     v1::AttachRequest request;

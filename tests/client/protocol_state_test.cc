@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/src/collective_sequence.h"
-#include "client/src/lease_ledger.h"
-#include "client/src/session_state.h"
+#include "client/src/protocol/collective_sequence.h"
+#include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/membership.h"
+#include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
 namespace {
@@ -14,6 +15,7 @@ using ::testing::HasSubstr;
 constexpr SessionId kFirst = {7, 1};
 constexpr SessionId kSecond = {7, 2};
 constexpr EpochId kEpoch = {100, 42};
+constexpr SteadyTime kNow;
 
 TEST(SessionStateTest, RepliesCountOnlyInTheSessionTheyWereSentIn) {
   SessionState state;
@@ -53,22 +55,29 @@ TEST(SessionStateTest, OlderStreamsChangeNothing) {
   EXPECT_FALSE(state.session());
 }
 
-TEST(SessionStateTest, OnlyTheOwnEpochBreaksTheJobAndTheFirstReasonCounts) {
-  SessionState state;
-  state.Joined(kEpoch);
-  state.EpochBroken({100, 43}, absl::AbortedError("another daemon's"));
-  EXPECT_TRUE(state.health().ok());
-  state.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  state.Break(absl::AbortedError("later"));
-  EXPECT_EQ(state.health(), absl::AbortedError("rank 2 was lost"));
+v1::JoinResponse PlaceIn(const EpochId& epoch) {
+  v1::JoinResponse place;
+  place.mutable_epoch()->set_number(epoch.number);
+  place.mutable_epoch()->set_nonce(epoch.nonce);
+  place.add_roster();
+  return place;
 }
 
-TEST(SessionStateTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
-  SessionState state;
-  state.EpochBroken(kEpoch, absl::AbortedError("rank 2 was lost"));
-  EXPECT_TRUE(state.health().ok());
-  state.Joined(kEpoch);
-  EXPECT_EQ(state.health(), absl::AbortedError("rank 2 was lost"));
+TEST(MembershipTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
+  Membership membership;
+  membership.Entered(kNow, PlaceIn(kEpoch));
+  membership.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow, {}});
+  EXPECT_TRUE(membership.HealthOf(kEpoch).ok());
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
+  membership.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow, {}});
+  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
+}
+
+TEST(MembershipTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
+  Membership membership;
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
+  membership.Entered(kNow, PlaceIn(kEpoch));
+  EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
 CollectiveCall Barrier(const std::string& label) {
@@ -170,23 +179,48 @@ TEST(CollectiveSequenceTest, OwnContributionIsKeptUntilTheNextCompletes) {
   EXPECT_EQ(sequence.retained()->payload, "second");
 }
 
+const LeaseId kWork = {"work", LeaseScope::kJob};
+
+v1::LeaseResult Result(uint64_t token, const std::string& value) {
+  v1::LeaseResult result;
+  result.set_token(token);
+  result.set_value(value);
+  return result;
+}
+
 TEST(LeaseLedgerTest, KnowsTheRequestOfAHeldLease) {
   LeaseLedger ledger;
   const uint64_t first = ledger.NewRequest();
   const uint64_t second = ledger.NewRequest();
   EXPECT_NE(first, second);
-  ledger.Granted(second, 1000);
+  ledger.Granted(kWork, second, 1000);
   EXPECT_EQ(ledger.End(999), std::nullopt);
   EXPECT_EQ(ledger.End(1000), second);
   EXPECT_EQ(ledger.End(1000), std::nullopt);
 }
 
-TEST(LeaseLedgerTest, RemembersTheHighestToken) {
+TEST(LeaseLedgerTest, KeepsOnlyWhatStands) {
   LeaseLedger ledger;
-  ledger.Granted(ledger.NewRequest(), 1000);
-  ledger.Saw(1200);
-  ledger.Saw(1100);
-  EXPECT_EQ(ledger.highest_token(), 1200);
+  ledger.Granted(kWork, 1, 1000);
+  ledger.Granted({"other", LeaseScope::kNode}, 2, 1001);
+  ledger.KeepOnly({1001, 7});
+  EXPECT_FALSE(ledger.Holds(1000));
+  EXPECT_TRUE(ledger.Holds(1001));
+}
+
+TEST(LeaseLedgerTest, ClaimsTheLatestResultsThatFitAndTheHighestToken) {
+  LeaseLedger ledger;
+  const size_t room = Result(1, std::string(100, 'x')).ByteSizeLong() * 2;
+  ledger.Completed({"a", LeaseScope::kJob}, Result(1200, std::string(90, 'a')), room);
+  ledger.Completed({"b", LeaseScope::kJob}, Result(1100, std::string(90, 'b')), room);
+  ledger.Completed({"b", LeaseScope::kJob}, Result(1101, std::string(90, 'B')), room);
+  ledger.Completed({"c", LeaseScope::kJob}, Result(1102, std::string(90, 'c')), room);
+  v1::Claim claim;
+  ledger.AddTo(&claim);
+  EXPECT_EQ(claim.highest_token(), 1200);
+  ASSERT_EQ(claim.completed_leases_size(), 2);
+  EXPECT_EQ(claim.completed_leases(0).name(), "c");
+  EXPECT_EQ(claim.completed_leases(1).result().token(), 1101);
 }
 
 }  // namespace

@@ -48,6 +48,27 @@ TEST(SerialJobTest, CollectivesReturnTheCallersValue) {
   EXPECT_THAT(*job->AllGather(std::vector<float>{1, 2}), ElementsAre(ElementsAre(1, 2)));
 }
 
+TEST(SerialJobTest, RejoinChangesNothing) {
+  const auto job = JoinSerial();
+  const uint64_t epoch = job->epoch();
+  EXPECT_TRUE(job->Rejoin().ok());
+  EXPECT_EQ(job->epoch(), epoch);
+  EXPECT_FALSE(job->resumed());
+  EXPECT_EQ(job->NewcomersWaiting(), 0);
+  EXPECT_TRUE(job->Barrier().ok());
+}
+
+TEST(SerialJobTest, StopIsRequestedFromTheNextCollectiveOn) {
+  const auto job = JoinSerial();
+  EXPECT_TRUE(job->Barrier().ok());
+  EXPECT_TRUE(job->RequestStop().ok());
+  EXPECT_FALSE(job->StopRequested());
+  EXPECT_TRUE(job->NewGroup("mine", {0})->Barrier().ok());
+  EXPECT_FALSE(job->StopRequested());
+  EXPECT_TRUE(job->Barrier().ok());
+  EXPECT_TRUE(job->StopRequested());
+}
+
 TEST(SerialJobTest, GroupsAndTheirArguments) {
   const auto job = JoinSerial();
   absl::StatusOr<Group> group = job->NewGroup("mine", {0});

@@ -1,19 +1,7 @@
-// One rank of the end-to-end tests. Joins, says who it is, and does what its argument names:
-//
-//   all          every primitive once; the values are checked
-//   PRIMITIVE    one of barrier, broadcast, gather, allgather, lease, leave, allreduce, in which
-//   the
-//                last rank (for a lease: its holder) does not take part: it waits for a loss
-//                instead
-//
-// Prints one line for each thing a test may wait for, and ends with status 3 and the error if one
-// comes.
+// One rank of the end-to-end tests. Joins, calls every primitive once, checks the values, leaves
+// and says that it is done; or prints the error and ends with status 3.
 
-#include <unistd.h>
-
-#include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -45,7 +33,8 @@ absl::Status SmallObjects(muster::Job& job) {
   RETURN_IF_ERROR(Expect(*text == absl::StrCat("from ", n - 1), "Broadcast"));
   auto samples = job.Gather(Sample{job.rank(), job.rank() * 0.5}, 0);
   RETURN_IF_ERROR(samples.status());
-  RETURN_IF_ERROR(Expect(samples->size() == (job.is_main() ? n : 0), "Gather's size"));
+  RETURN_IF_ERROR(
+      Expect(static_cast<int>(samples->size()) == (job.is_main() ? n : 0), "Gather's size"));
   for (int r = 0; r < static_cast<int>(samples->size()); ++r) {
     RETURN_IF_ERROR(Expect((*samples)[r].rank == r && (*samples)[r].value == r * 0.5, "Gather"));
   }
@@ -100,61 +89,11 @@ absl::Status All(muster::Job& job) {
   return job.Leave();
 }
 
-// ---- One primitive that cannot complete ----
-
-absl::Status Lease(muster::Job& job) {
-  auto lease = job.AcquireLease("work", muster::LeaseScope::kJob);
-  return lease.status();
-}
-
-absl::Status HoldLease(muster::Job& job) {
-  auto lease = job.AcquireLease("work", muster::LeaseScope::kJob);
-  RETURN_IF_ERROR(lease.status());
-  RETURN_IF_ERROR(job.Barrier("the lease is held"));
-  std::cout << "rank " << job.rank() << " holds the lease" << std::endl;
-  return job.AwaitFailure(absl::Minutes(1));
-}
-
-using Primitive = std::function<absl::Status(muster::Job&, muster::Communicator&)>;
-
-const std::map<std::string, Primitive>& Primitives() {
-  static const auto* const kPrimitives = new std::map<std::string, Primitive>{
-      {"barrier", [](auto& job, auto&) { return job.Barrier("stuck"); }},
-      {"broadcast", [](auto& job, auto&) { return job.Broadcast(1).status(); }},
-      {"gather", [](auto& job, auto&) { return job.Gather(1).status(); }},
-      {"allgather", [](auto& job, auto&) { return job.AllGather(1).status(); }},
-      {"lease", [](auto& job, auto&) { return Lease(job); }},
-      {"leave", [](auto& job, auto&) { return job.Leave(); }},
-      {"allreduce",
-       [](auto&, auto& communicator) {
-         std::vector<float> data(1 << 20, 1);
-         return communicator.AllReduce(absl::MakeSpan(data));
-       }},
-  };
-  return *kPrimitives;
-}
-
-absl::Status Stuck(muster::Job& job, const std::string& name) {
-  auto communicator = muster::Communicator::Create(job);
-  RETURN_IF_ERROR(communicator.status());
-  const bool last = job.rank() == job.world_size() - 1;
-  if (name == "lease") {
-    if (last) return HoldLease(job);
-    RETURN_IF_ERROR(job.Barrier("the lease is held"));
-  }
-  std::cout << "rank " << job.rank() << " pid " << getpid() << " enters " << name << std::endl;
-  if (last) return job.AwaitFailure(absl::Minutes(1));
-  return Primitives().at(name)(job, **communicator);
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string what = argc > 1 ? argv[1] : "all";
+int main() {
   auto job = muster::Job::Join(muster::JobOptions::FromEnvironment());
-  const absl::Status status = !job.ok()       ? job.status()
-                              : what == "all" ? All(**job)
-                                              : Stuck(**job, what);
+  const absl::Status status = job.ok() ? All(**job) : job.status();
   if (!status.ok()) {
     std::cout << "error: " << status << std::endl;
     return kError;

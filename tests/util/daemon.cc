@@ -1,5 +1,8 @@
 #include "tests/util/daemon.h"
 
+#include <signal.h>
+
+#include <cstdio>
 #include <fstream>
 #include <utility>
 
@@ -15,32 +18,48 @@ constexpr absl::Duration kStartTimeout = absl::Seconds(60);
 
 }  // namespace
 
+int AwaitPort(Process& musterd, const std::string& port_file) {
+  const absl::Time deadline = absl::Now() + kStartTimeout;
+  while (musterd.Running() && absl::Now() < deadline) {
+    int port = 0;
+    if (std::ifstream(port_file) >> port) return port;
+    absl::SleepFor(kPoll);
+  }
+  ADD_FAILURE() << "musterd did not start; its output:\n" << musterd.Output();
+  return 0;
+}
+
 std::unique_ptr<TestDaemon> TestDaemon::Start(const std::vector<std::string>& flags,
                                               const std::map<std::string, std::string>& env,
                                               const std::string& listen) {
-  const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
-  std::vector<std::string> argv = {MusterdPath(), absl::StrCat("--listen=", listen),
-                                   absl::StrCat("--port-file=", port_file)};
-  argv.insert(argv.end(), flags.begin(), flags.end());
-  std::unique_ptr<TestDaemon> daemon(new TestDaemon(Process::Start(argv, env), port_file));
-  if (!daemon->AwaitPort()) return nullptr;
+  std::unique_ptr<TestDaemon> daemon(new TestDaemon(flags, env));
+  daemon->Listen(listen);
+  if (daemon->port_ == 0) return nullptr;
   return daemon;
 }
 
 std::string TestDaemon::address() const { return absl::StrCat("127.0.0.1:", port_); }
 
-TestDaemon::TestDaemon(std::unique_ptr<Process> process, std::string port_file)
-    : process_(std::move(process)), port_file_(std::move(port_file)) {}
+TestDaemon::TestDaemon(std::vector<std::string> flags, std::map<std::string, std::string> env)
+    : flags_(std::move(flags)),
+      env_(std::move(env)),
+      port_file_(absl::StrCat(MakeTempDir(), "/port")) {}
 
-bool TestDaemon::AwaitPort() {
-  const absl::Time deadline = absl::Now() + kStartTimeout;
-  while (process_->Running() && absl::Now() < deadline) {
-    if (std::ifstream(port_file_) >> port_) return true;
-    absl::SleepFor(kPoll);
-  }
-  ADD_FAILURE() << "musterd did not start; its output:\n" << process_->Output();
-  return false;
+void TestDaemon::Listen(const std::string& listen) {
+  std::vector<std::string> argv = {MusterdPath(), absl::StrCat("--listen=", listen),
+                                   absl::StrCat("--port-file=", port_file_)};
+  argv.insert(argv.end(), flags_.begin(), flags_.end());
+  process_ = Process::Start(argv, env_);
+  port_ = AwaitPort(*process_, port_file_);
 }
+
+void TestDaemon::Kill() {
+  process_->Signal(SIGKILL);
+  process_->Wait();
+  std::remove(port_file_.c_str());
+}
+
+void TestDaemon::StartAgain() { Listen(address()); }
 
 std::string MusterdPath() { return Runfile("server/musterd"); }
 

@@ -10,6 +10,10 @@
 
 namespace muster::testing {
 
+// Waits until a musterd has written its --port-file. 0, and a test failure that shows its output,
+// if it ends instead.
+int AwaitPort(Process& musterd, const std::string& port_file);
+
 // A real musterd process that listens on a free port of 127.0.0.1. Killed when the object goes.
 class TestDaemon {
  public:
@@ -25,12 +29,19 @@ class TestDaemon {
   const std::string& port_file() const { return port_file_; }
   Process& process() { return *process_; }
 
- private:
-  TestDaemon(std::unique_ptr<Process> process, std::string port_file);
-  bool AwaitPort();
+  // kill -9.
+  void Kill();
+  // Starts it again after its end, with the same flags, at the same port. Listens at return.
+  void StartAgain();
 
-  std::unique_ptr<Process> process_;
+ private:
+  TestDaemon(std::vector<std::string> flags, std::map<std::string, std::string> env);
+  void Listen(const std::string& listen);
+
+  const std::vector<std::string> flags_;
+  const std::map<std::string, std::string> env_;
   const std::string port_file_;
+  std::unique_ptr<Process> process_;
   int port_ = 0;
 };
 

@@ -60,6 +60,7 @@ class FakeJob::ControlPlane final : public internal::ControlPlane {
   bool is_distributed() const override { return true; }
   const std::vector<Member>& members() const override { return state_->members; }
   int rank() const override { return rank_; }
+  uint64_t epoch() const override { return 1; }
   absl::Duration default_timeout() const override { return state_->options.timeout; }
   std::string local_address() const override { return state_->options.local_address; }
   size_t max_payload_bytes() const override { return 0; }
@@ -85,6 +86,15 @@ class FakeJob::ControlPlane final : public internal::ControlPlane {
   }
   void ReleaseLease(const std::string&, LeaseScope, uint64_t) override {}
   absl::Status Leave(const CallOptions&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Rejoin(const CallOptions&) override {
+    return absl::UnimplementedError("the fake job has one epoch");
+  }
+  int newcomers_waiting() const override { return 0; }
+  Subscription OnNewcomers(std::function<void()>) override { return Subscription(); }
+  absl::Status RequestStop(const CallOptions&) override {
+    return absl::UnimplementedError("the fake job cannot be stopped");
+  }
+  bool stop_requested() const override { return false; }
 
   absl::Status health() const override {
     absl::MutexLock lock(&state_->mutex);

@@ -41,6 +41,17 @@ class Cancellation {
   std::map<int64_t, std::function<void()>> wakes_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Where the program makes a call, for messages of all ranks: "train.cc:42". A parameter of this
+// type is left to its default, which is the line of the call.
+struct CallSite {
+  static constexpr CallSite Here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return CallSite{file, line};
+  }
+
+  const char* file = "";
+  int line = 0;
+};
+
 // Taken by every call that can wait.
 struct CallOptions {
   // How long the call may wait before it ends with DEADLINE_EXCEEDED, naming what it waited for.
@@ -50,6 +61,10 @@ struct CallOptions {
 
   // Ends the call with CANCELLED when cancelled. Not owned.
   Cancellation* cancellation = nullptr;
+
+  // Of Gather and AllGather: all ranks must contribute equally many bytes. Where they do not, all
+  // get FAILED_PRECONDITION that names the two sides, as for any other disagreement.
+  bool same_size = false;
 };
 
 }  // namespace muster

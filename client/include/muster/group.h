@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,9 @@ struct Member {
   std::string node_id;
   std::string hostname;
   int64_t pid = 0;
+  // The rank in the epoch before, of a survivor: it holds the job's state. Absent of a newcomer,
+  // and of everyone in the first epoch. See Job::Rejoin().
+  std::optional<int> previous_rank = std::nullopt;
 };
 
 namespace internal {
@@ -91,32 +95,39 @@ class Group {
 
   // Waits for all. The label says what the program is doing ("epoch 3"), must agree between the
   // ranks and stands in every error and status page.
-  absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {}) const;
+  absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
+                       CallSite site = CallSite::Here()) const;
 
   // Returns the root's value on every rank; the others' `value` is not looked at. `root` is an
   // index into the group. T: see muster/codec.h.
   template <class T>
-  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {}) const;
+  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {},
+                              CallSite site = CallSite::Here()) const;
 
   // Returns every rank's value, in the group's order, at the root, and an empty vector elsewhere.
   template <class T>
   absl::StatusOr<std::vector<T>> Gather(const T& value, int root = 0,
-                                        const CallOptions& options = {}) const;
+                                        const CallOptions& options = {},
+                                        CallSite site = CallSite::Here()) const;
 
   // Returns every rank's value, in the group's order, on every rank.
   template <class T>
-  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {}) const;
+  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {},
+                                           CallSite site = CallSite::Here()) const;
 
   // The same on raw bytes. `type_name` must agree between the ranks.
   absl::StatusOr<std::string> BroadcastBytes(absl::string_view bytes, int root,
                                              absl::string_view type_name = "bytes",
-                                             const CallOptions& options = {}) const;
+                                             const CallOptions& options = {},
+                                             CallSite site = CallSite::Here()) const;
   absl::StatusOr<std::vector<std::string>> GatherBytes(absl::string_view bytes, int root,
                                                        absl::string_view type_name = "bytes",
-                                                       const CallOptions& options = {}) const;
+                                                       const CallOptions& options = {},
+                                                       CallSite site = CallSite::Here()) const;
   absl::StatusOr<std::vector<std::string>> AllGatherBytes(absl::string_view bytes,
                                                           absl::string_view type_name = "bytes",
-                                                          const CallOptions& options = {}) const;
+                                                          const CallOptions& options = {},
+                                                          CallSite site = CallSite::Here()) const;
 
   // For data planes, which live on a group: the member at an index of this group, the job's health
   // and the job's default time-out. See the functions of the same names in Job.
@@ -154,22 +165,26 @@ absl::StatusOr<std::vector<T>> DecodeAll(const absl::StatusOr<std::vector<std::s
 }  // namespace internal
 
 template <class T>
-absl::StatusOr<T> Group::Broadcast(const T& value, int root, const CallOptions& options) const {
+absl::StatusOr<T> Group::Broadcast(const T& value, int root, const CallOptions& options,
+                                   CallSite site) const {
   const std::string bytes = rank() == root ? Encode(value) : std::string();
-  absl::StatusOr<std::string> payload = BroadcastBytes(bytes, root, Codec<T>::TypeName(), options);
+  absl::StatusOr<std::string> payload =
+      BroadcastBytes(bytes, root, Codec<T>::TypeName(), options, site);
   if (!payload.ok()) return payload.status();
   return Decode<T>(*payload);
 }
 
 template <class T>
-absl::StatusOr<std::vector<T>> Group::Gather(const T& value, int root,
-                                             const CallOptions& options) const {
-  return internal::DecodeAll<T>(GatherBytes(Encode(value), root, Codec<T>::TypeName(), options));
+absl::StatusOr<std::vector<T>> Group::Gather(const T& value, int root, const CallOptions& options,
+                                             CallSite site) const {
+  return internal::DecodeAll<T>(
+      GatherBytes(Encode(value), root, Codec<T>::TypeName(), options, site));
 }
 
 template <class T>
-absl::StatusOr<std::vector<T>> Group::AllGather(const T& value, const CallOptions& options) const {
-  return internal::DecodeAll<T>(AllGatherBytes(Encode(value), Codec<T>::TypeName(), options));
+absl::StatusOr<std::vector<T>> Group::AllGather(const T& value, const CallOptions& options,
+                                                CallSite site) const {
+  return internal::DecodeAll<T>(AllGatherBytes(Encode(value), Codec<T>::TypeName(), options, site));
 }
 
 }  // namespace muster

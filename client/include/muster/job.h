@@ -1,8 +1,9 @@
 #ifndef MUSTER_JOB_H_
 #define MUSTER_JOB_H_
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -32,7 +33,12 @@ namespace muster {
 //   absl::Status left = (*job)->Leave();
 //
 // When any member of the job is lost, every waiting and later call of this process ends with
-// ABORTED and one text that names the lost member's rank, node, pid and cause.
+// ABORTED and one text that names the lost member's rank, node, pid and cause. In an elastic job
+// Rejoin() then leads into the next epoch. (An epoch, here, is one formed membership of the job,
+// not a pass over the training data.)
+//
+// musterd may be killed and started again at any time: calls wait until it is back, and end as they
+// would have ended.
 //
 // A process that called fork() cannot use a Job it had before: calls in the child are refused.
 class Job {
@@ -62,8 +68,51 @@ class Job {
   // nothing of it. DEADLINE_EXCEEDED names who is not leaving; this process then counts as lost.
   absl::Status Leave(const CallOptions& options = {});
 
+  // Leads from the current epoch into the next one, in an elastic job (musterd --min-world-size):
+  // after a loss, or to take in newcomers. Breaks the epoch if it is still whole, so that every
+  // other member gets ABORTED from its calls and must call Rejoin() too. Blocks until the next
+  // epoch forms: when all its places are taken, or when nothing has changed for the daemon's settle
+  // time and there are enough members.
+  //
+  // Afterwards everything below is of the new epoch. What was made before stays of the old one:
+  // groups, copies of world() and communicators return the old epoch's error, and references that
+  // were got from this object stay valid; make new ones. A lease that is held stays held. Ranks are
+  // stable: survivors keep their order, and rank 0 is one of them if there is any, so that
+  // `Broadcast(state, 0)` gives everybody what the job had reached; see resumed().
+  //
+  // Call it from one thread. Others may go on using the Job; each of their calls is of the epoch in
+  // which it began. In serial mode: OK, and nothing changes.
+  //   FAILED_PRECONDITION  the job is not elastic, or too few members are left for it to go on, or
+  //                        another thread is at it, or this process has left;
+  //   ABORTED              this process counts as lost: it cannot come back, only a new process
+  //   can; DEADLINE_EXCEEDED    naming whom the job waits for; may be called again; CANCELLED,
+  //   UNAVAILABLE as in Group.
+  absl::Status Rejoin(const CallOptions& options = {});
+
+  // Names the current epoch; grows from each to the next.
+  uint64_t epoch() const;
+  // Whether the epoch continues an earlier one: then rank 0 is a survivor, which holds the job's
+  // state. self().previous_rank tells whether this process is one.
+  bool resumed() const { return members().front().previous_rank.has_value(); }
+
+  // Number of processes that wait for a place, as far as the next epoch has one for them. Does not
+  // block. The members may differ for a moment: to re-form, let one of them call Rejoin(), or agree
+  // first (`Broadcast(NewcomersWaiting(), 0)`).
+  int NewcomersWaiting() const;
+  // Calls `callback` once, when that number is not 0 for the first time in this epoch: from a
+  // thread of the SDK, or at once in this one. It must not block, nor call the Job.
+  [[nodiscard]] Subscription OnNewcomers(std::function<void()> callback) const;
+
+  // Asks all ranks to stop at one and the same step, for instance because the machine of this one
+  // is about to go away. Returns when the coordinator knows; errors as in Group.
+  absl::Status RequestStop(const CallOptions& options = {});
+  // Whether a collective of the world that this process has completed in this epoch said that a
+  // stop was asked for. Turns true at the same collective on all ranks, and stays so: after
+  // `job->Barrier("step 7")` either all ranks see it or none. Does not block.
+  bool StopRequested() const;
+
   int rank() const { return self().rank; }
-  int world_size() const { return world_.size(); }
+  int world_size() const { return world().size(); }
   int local_rank() const { return self().local_rank; }
   // Number of processes on this node.
   int local_world_size() const;
@@ -80,24 +129,28 @@ class Job {
   const Member& self() const;
 
   // All ranks.
-  const Group& world() const { return world_; }
+  const Group& world() const;
 
   // The collectives of the world; see Group.
-  absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {}) const {
-    return world_.Barrier(label, options);
+  absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
+                       CallSite site = CallSite::Here()) const {
+    return world().Barrier(label, options, site);
   }
   template <class T>
-  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {}) const {
-    return world_.Broadcast(value, root, options);
+  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {},
+                              CallSite site = CallSite::Here()) const {
+    return world().Broadcast(value, root, options, site);
   }
   template <class T>
   absl::StatusOr<std::vector<T>> Gather(const T& value, int root = 0,
-                                        const CallOptions& options = {}) const {
-    return world_.Gather(value, root, options);
+                                        const CallOptions& options = {},
+                                        CallSite site = CallSite::Here()) const {
+    return world().Gather(value, root, options, site);
   }
   template <class T>
-  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {}) const {
-    return world_.AllGather(value, options);
+  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {},
+                                           CallSite site = CallSite::Here()) const {
+    return world().AllGather(value, options, site);
   }
 
   // A group of some ranks, in the order given, which all of them must create alike. Local: does not
@@ -128,9 +181,9 @@ class Job {
   // Runs `work` on rank 0 and returns its value, or its error, on every rank. A collective of the
   // world. A value over the coordinator's limit is RESOURCE_EXHAUSTED on every rank.
   template <class F>
-  auto RunOnMain(F&& work, const CallOptions& options = {});
+  auto RunOnMain(F&& work, const CallOptions& options = {}, CallSite site = CallSite::Here());
 
-  // OK while every member is there; afterwards the error that calls end with.
+  // OK while every member of the current epoch is there; afterwards the error that calls end with.
   absl::Status health() const;
 
   // Blocks until a member is lost and returns that error, or OK after `timeout`: what a data plane
@@ -138,7 +191,8 @@ class Job {
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
   // Calls `callback` once, with the error that names the lost member, as soon as that is known:
-  // from a thread of the SDK, or at once in this one. It must not block, nor call the Job.
+  // from a thread of the SDK, or at once in this one. It must not block, nor call the Job. Of the
+  // current epoch: subscribe again after Rejoin().
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
 
   // Not for programs.
@@ -150,12 +204,18 @@ class Job {
 
   // Gives rank 0's `outcome` to every rank.
   absl::StatusOr<std::string> ShareFromMain(const absl::StatusOr<std::string>& outcome,
-                                            const CallOptions& options);
+                                            const CallOptions& options, CallSite site);
 
-  std::unique_ptr<internal::ControlPlane> control_;
-  Group world_;
-  absl::Mutex mutex_;
-  std::map<std::string, Group> groups_ ABSL_GUARDED_BY(mutex_);
+  // The job in one of its epochs.
+  struct Epoch;
+  Epoch& current() const { return *current_.load(std::memory_order_acquire); }
+  internal::ControlPlane& control() const;
+  void Enter(std::unique_ptr<internal::ControlPlane> control);
+
+  std::atomic<Epoch*> current_{nullptr};
+  mutable absl::Mutex mutex_;
+  // The last one is the current one. The others go on to serve what was made in them.
+  std::vector<std::unique_ptr<Epoch>> epochs_ ABSL_GUARDED_BY(mutex_);
 };
 
 namespace internal {
@@ -228,11 +288,11 @@ auto Job::RunOnce(absl::string_view name, LeaseScope scope, F&& work, const Call
 }
 
 template <class F>
-auto Job::RunOnMain(F&& work, const CallOptions& options) {
+auto Job::RunOnMain(F&& work, const CallOptions& options, CallSite site) {
   using Return = internal::WorkReturn<F>;
   absl::StatusOr<std::string> outcome = std::string();
   if (is_main()) outcome = internal::EncodeOutcome(internal::RunWork(std::forward<F>(work)));
-  return internal::DecodeOutcome<Return>(ShareFromMain(outcome, options));
+  return internal::DecodeOutcome<Return>(ShareFromMain(outcome, options, site));
 }
 
 }  // namespace muster

@@ -14,9 +14,13 @@ case $FAKE_MUSTERD in
     exit 3
     ;;
   never-listens) ;;
+  ends-again) [ -n "$port_file" ] || exit 4 ;;   # when it is started a second time
+esac
+case $FAKE_MUSTERD in
+  never-listens) ;;
   *)
     # Nobody listens on the discard port: whoever calls is refused at once.
-    echo 9 >"$port_file.new" && mv "$port_file.new" "$port_file"
+    [ -z "$port_file" ] || { echo 9 >"$port_file.new" && mv "$port_file.new" "$port_file"; }
     ;;
 esac
 exec sleep 1000

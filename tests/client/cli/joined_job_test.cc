@@ -168,8 +168,8 @@ TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: running"));
   EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
-  EXPECT_THAT(text, ContainsRegex(
-                        "\n0 +n0 +[^ ]+ +[0-9]+ +running +Barrier\\('epoch 1'\\).* +[0-9.]+m?s +"));
+  EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[^ ]+ +[0-9]+ +running +in Barrier\\('epoch "
+                                  "1'\\).* for [0-9.]+m?s +"));
   EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[^ ]+ +[0-9]+ +running +"));
   EXPECT_THAT(text,
               ContainsRegex("pending collectives\n.*MISSING.*\nworld +#0 +Barrier.* 0-1 +2 "));

@@ -60,6 +60,25 @@ TEST(LaunchPlanTest, RanksOfANodeAreContiguous) {
   EXPECT_EQ(plan.job, "default") << "what a musterd serves unless it is told otherwise";
 }
 
+TEST(LaunchPlanTest, AJobIsElasticWhereAnyFlagSaysSo) {
+  RunFlags flags = Flags();
+  flags.nproc_per_node = "4";
+  EXPECT_FALSE(Plan(flags).elastic());
+  EXPECT_EQ(Plan(flags).min_world_size, 4);
+  flags.max_restarts = "1";
+  EXPECT_TRUE(Plan(flags).elastic());
+  flags.max_restarts.reset();
+  flags.min_world_size = "3";
+  EXPECT_TRUE(Plan(flags).elastic());
+  EXPECT_EQ(Plan(flags).max_world_size, 4);
+  flags.min_world_size = "5";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--min-world-size is '5'; expected a whole number from 1 "
+                                        "to 4"));
+  flags.min_world_size.reset();
+  flags.max_world_size = "3";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--max-world-size is '3'; expected a whole number from 4"));
+}
+
 struct BadFlag {
   std::optional<std::string> RunFlags::*flag;
   std::string value;
@@ -102,6 +121,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::grace, "5", "--grace is '5'; expected a duration such as 5s"},
         BadFlag{&RunFlags::grace, "-1s", "--grace is '-1s'"},
         BadFlag{&RunFlags::failure_wait, "soon", "--failure-wait is 'soon'"},
+        BadFlag{&RunFlags::max_restarts, "-1", "--max-restarts is '-1'"},
+        BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
+        BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},
         BadFlag{&RunFlags::musterd, "musterd", "--musterd and --coordinator exclude each other"}));
 
@@ -128,7 +150,7 @@ TEST(LaunchPlanTest, TheProgramIsNeeded) {
 TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
   RunFlags flags = MultiNodeFlags();
   flags.node_id = "n2";
-  const auto variables = RankEnvironment(Plan(flags), {"fe80::1", 7370}, 1, "\x01\xff", {});
+  const auto variables = RankEnvironment(Plan(flags), {"fe80::1", 7370}, {1, "\x01\xff", 2}, {});
   for (const char* expected :
        {"MUSTER_COORDINATOR=[fe80::1]:7370", "MUSTER_JOB=default", "MUSTER_WORLD_SIZE=24",
         "MUSTER_RANK=17", "MUSTER_LOCAL_RANK=1", "MUSTER_NODE_RANK=2", "MUSTER_NODE_ID=n2",
@@ -141,13 +163,12 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
 TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
   RunFlags flags = MultiNodeFlags();
   flags.master_port = "29500";
-  EXPECT_THAT(RankEnvironment(Plan(flags), {"head", 7370}, 0, "", {}),
-              Contains("MASTER_PORT=29500"));
+  EXPECT_THAT(RankEnvironment(Plan(flags), {"head", 7370}, {}, {}), Contains("MASTER_PORT=29500"));
 }
 
 TEST(RankEnvironmentTest, ReplacesInheritedValuesAndKeepsTheRest) {
   const auto variables = RankEnvironment(
-      Plan(Flags()), {"127.0.0.1", 7}, 0, "",
+      Plan(Flags()), {"127.0.0.1", 7}, {},
       {"RANK=9", "PATH=/bin", "MUSTER_TIMEOUT=5s", "RANKING=1", "MUSTER_NODE_ID=x"});
   EXPECT_THAT(variables, Contains("RANK=0"));
   EXPECT_THAT(variables, Not(Contains("RANK=9")));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -48,21 +49,35 @@ TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
   EXPECT_THAT(muster.process().Output(), Not(HasSubstr("a rank\n")));
 }
 
-TEST(RunCoordinatorTest, ThatDiesEndsTheRun) {
+TEST(RunCoordinatorTest, ThatDiesIsStartedAgainOnItsPort) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({"--nproc-per-node=2"}, "echo ready; exec sleep 1001"),
+                       {{"FAKE_MUSTERD_DIR", directory}});
+  ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
+  const std::string pid = ReadFile(directory + "/pid");
+  kill(std::stoi(pid), SIGKILL);
+  ASSERT_TRUE(muster.process().WaitForOutput("; started again as pid "));
+  EXPECT_THAT(
+      muster.process().Output(),
+      HasSubstr(absl::StrCat("muster: the coordinator (musterd, pid ", absl::StripSuffix(pid, "\n"),
+                             ") was killed by signal 9 (SIGKILL); started again")));
+  ASSERT_TRUE(WaitUntil([&] { return ReadFile(directory + "/pid") != pid; }));
+  EXPECT_THAT(ReadFile(directory + "/arguments"), HasSubstr("--listen=127.0.0.1:9\n"));
+  EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 2));
+}
+
+TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(
       RunShell({"--nproc-per-node=2", "--failure-wait=0s"}, "echo ready; exec sleep 1001"),
-      {{"FAKE_MUSTERD_DIR", directory}});
+      {{"FAKE_MUSTERD_DIR", directory}, {"FAKE_MUSTERD", "ends-again"}});
   ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
-  pid_t pid = 0;
-  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(directory + "/pid"), &pid));
-  kill(pid, SIGKILL);
+  kill(std::stoi(ReadFile(directory + "/pid")), SIGKILL);
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
-              HasSubstr(absl::StrCat("muster: the coordinator (musterd, pid ", pid,
-                                     ") was killed by signal 9 (SIGKILL); ending ranks 0-1")));
-  EXPECT_THAT(muster.process().Output(),
-              HasSubstr("failed: its coordinator was killed by signal 9 (SIGKILL)"));
+              HasSubstr("exited with status 4 and is not started again (it has ended 10 times "
+                        "within 10s); ending ranks 0-1"));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("failed: its coordinator exited with status 4"));
   EXPECT_TRUE(muster.WaitForNone());
 }
 

@@ -48,12 +48,28 @@ TEST(StatusReportTest, AlignsTheMembers) {
       StatusReport(Status(kRunning)),
       "job digits: running (2 of 2 have joined), epoch 17, world size 2; musterd 0.1.0, up 1m15s\n"
       "\n"
-      "RANK  NODE  HOST   PID  STATE    LAST COLLECTIVE                      WAITING         LAST "
+      "RANK  NODE  HOST   PID  STATE    ACTIVITY                                          LAST "
       "CALL\n"
-      "0     n0    alpha  71   running  Barrier('epoch 1') #12 of the world  12.3s           12.0s "
+      "0     n0    alpha  71   running  in Barrier('epoch 1') #12 of the world for 12.3s  12.0s "
       "ago\n"
-      "1     n1    beta   8    leaving  -                                    Leave for 1.0s  40ms "
+      "1     n1    beta   8    leaving  in Leave for 1.0s                                 40ms "
       "ago\n");
+}
+
+TEST(StatusReportTest, AMemberThatComputesShowsWhatItDidLast) {
+  EXPECT_THAT(StatusReport(Status(R"pb(
+                members {
+                  last_collective: "Barrier op 3 of the world"
+                  activity: "last completed Barrier op 3 of the world 40s ago"
+                })pb")),
+              HasSubstr("  last completed Barrier op 3 of the world 40s ago  "));
+}
+
+TEST(StatusReportTest, AnElasticJobSaysItsBoundsAndWhoWaits) {
+  EXPECT_THAT(StatusReport(Status("world_size: 3 min_world_size: 2 max_world_size: 4 "
+                                  "newcomers_waiting: 1 stop_requested: true")),
+              HasSubstr("world size 3 (elastic, 2 to 4); newcomers waiting: 1; a stop was asked "
+                        "for; musterd"));
 }
 
 TEST(StatusReportTest, AJobThatForms) {
@@ -71,12 +87,16 @@ TEST(StatusReportTest, PendingCollectivesNameTheMissing) {
       arrived_ranks: [ 3, 4 ]
       missing_ranks: [ 0, 1, 2, 5 ]
       age { seconds: 3700 }
+      since_last_arrival { seconds: 60 }
     }
     pending_collectives { group: "tp" operation: "Barrier" arrived_ranks: 1 })pb"));
   EXPECT_THAT(report, HasSubstr("\npending collectives\n"
-                                "GROUP  NUMBER  OPERATION          ARRIVED  MISSING  SINCE\n"
-                                "world  #3      Broadcast(root 0)  3-4      0-2,5    1h1m\n"
-                                "tp     #0      Barrier            1        -        0ms\n"));
+                                "GROUP  NUMBER  OPERATION          ARRIVED  MISSING  SINCE  LAST "
+                                "ARRIVAL\n"
+                                "world  #3      Broadcast(root 0)  3-4      0-2,5    1h1m   1m0s "
+                                "ago\n"
+                                "tp     #0      Barrier            1        -        0ms    0ms "
+                                "ago\n"));
 }
 
 TEST(StatusReportTest, Leases) {
@@ -108,16 +128,21 @@ TEST(StatusReportTest, RecentFailures) {
       rank: 1
       member { node_id: "n1" pid: 8 }
       cause: "killed by signal 9 (SIGKILL)"
+      activity: "no collective so far"
       age { seconds: 5 }
     }
     recent_failures {
       member { node_id: "n2" pid: 9 }
       cause: "gone"
     })pb"));
-  EXPECT_THAT(report, HasSubstr("\nrecent failures\n"
-                                "RANK  NODE  PID  CAUSE                         WHEN\n"
-                                "1     n1    8    killed by signal 9 (SIGKILL)  5.0s ago\n"
-                                "-     n2    9    gone                          0ms ago\n"));
+  EXPECT_THAT(report,
+              HasSubstr("\nrecent failures\n"
+                        "RANK  NODE  PID  CAUSE                         ACTIVITY              "
+                        "WHEN\n"
+                        "1     n1    8    killed by signal 9 (SIGKILL)  no collective so far  "
+                        "5.0s ago\n"
+                        "-     n2    9    gone                          -                     "
+                        "0ms ago\n"));
   EXPECT_THAT(report, Not(HasSubstr("leases")));
 }
 

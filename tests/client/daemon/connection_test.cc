@@ -6,7 +6,7 @@
 
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
-#include "tests/client/daemon/tcp_proxy.h"
+#include "tests/util/tcp_proxy.h"
 
 namespace muster::testing {
 namespace {

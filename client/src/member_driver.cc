@@ -1,0 +1,223 @@
+#include "client/src/member_driver.h"
+
+#include <utility>
+#include <variant>
+
+#include "client/src/address.h"
+#include "client/src/cancel_watch.h"
+#include "muster/log.h"
+
+namespace muster::internal {
+
+MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), member_([&] {
+        options.connected = [this] { return transport_->connected(); };
+        return std::move(options);
+      }()) {
+  Lock lock(mutex_);
+  Apply(member_.Start(SteadyClock::now()));
+  thread_ = std::thread([this] { RunThread(); });
+}
+
+MemberDriver::~MemberDriver() {
+  {
+    Lock lock(mutex_);
+    Apply(member_.Stop(SteadyClock::now()));
+    stopping_ = true;
+    news_.notify_all();
+    WakeThread();
+  }
+  thread_.join();
+  transport_.reset();  // ends its callbacks, which use all of the rest
+}
+
+absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCall begin) {
+  Waiter waiter;
+  Lock lock(mutex_);
+  const CallId id = next_call_++;
+  waiters_.emplace(id, &waiter);
+  Apply(begin(member_, SteadyClock::now(), id));
+  Drain(&lock);
+  lock.unlock();
+  CancelWatch watch(cancellation, [this, id] {
+    RunInCallback([id](MemberCore& member, SteadyTime now) { return member.Cancel(now, id); });
+  });
+  lock.lock();
+  waiter.wakes.wait(lock, [&] { return waiter.reply.has_value(); });
+  // What the end of the call has asked for, such as its withdrawal.
+  Drain(&lock);
+  lock.unlock();
+  return *std::move(waiter.reply);
+}
+
+void MemberDriver::Run(Step step) {
+  Lock lock(mutex_);
+  Apply(step(member_, SteadyClock::now()));
+  Drain(&lock);
+}
+
+void MemberDriver::RunInCallback(Step step) {
+  Lock lock(mutex_);
+  Apply(step(member_, SteadyClock::now()));
+  if (!outbox_.empty() && !draining_) WakeThread();
+}
+
+void MemberDriver::OnEnd(uint64_t attempt, Step step) {
+  Lock lock(mutex_);
+  flights_.erase(attempt);
+  lock.unlock();
+  RunInCallback(step);
+}
+
+void MemberDriver::Apply(Effects effects) {
+  for (Output& output : effects.outputs) {
+    if (const auto* send = std::get_if<SendCall>(&output)) flights_[send->attempt];
+    if (const auto* open = std::get_if<OpenStream>(&output)) flights_[open->attempt];
+    outbox_.push_back(std::move(output));
+  }
+  for (Completion& completion : effects.completions) {
+    Waiter* const waiter = waiters_.extract(completion.call).mapped();
+    waiter->reply = std::move(completion.reply);
+    waiter->wakes.notify_one();
+  }
+  if (effects.news) news_.notify_all();
+  if (effects.news || member_.NextDeadline() < armed_) WakeThread();
+}
+
+void MemberDriver::Drain(Lock* lock) {
+  if (draining_) return;
+  draining_ = true;
+  while (!outbox_.empty()) {
+    Output output = std::move(outbox_.front());
+    outbox_.pop_front();
+    lock->unlock();
+    std::visit([this](auto& what) { Do(std::move(what)); }, output);
+    lock->lock();
+  }
+  draining_ = false;
+}
+
+void MemberDriver::Do(SendCall send) {
+  auto done = [this, attempt = send.attempt](const absl::Status& status, Response response) {
+    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+      return member.OnReply(now, attempt, status, std::move(response));
+    });
+  };
+  KeepFlight(send.attempt,
+             transport_->Call(std::move(send.request), send.timeout, std::move(done)));
+}
+
+void MemberDriver::Do(OpenStream open) {
+  Transport::StreamHandler handler;
+  handler.on_response = [this, attempt = open.attempt](const v1::AttachResponse& response) {
+    RunInCallback([&](MemberCore& member, SteadyTime now) {
+      return member.OnStreamResponse(now, attempt, response);
+    });
+  };
+  handler.on_end = [this, attempt = open.attempt](const absl::Status& status) {
+    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+      return member.OnStreamEnd(now, attempt, status);
+    });
+  };
+  KeepFlight(open.attempt, transport_->Attach(open.request, std::move(handler)));
+}
+
+void MemberDriver::KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight) {
+  Lock lock(mutex_);
+  const auto entry = flights_.find(attempt);
+  if (entry != flights_.end()) entry->second = std::move(flight);
+}
+
+void MemberDriver::Do(const CancelSend& cancel) {
+  Lock lock(mutex_);
+  const auto entry = flights_.find(cancel.attempt);
+  const std::shared_ptr<InFlight> flight = entry == flights_.end() ? nullptr : entry->second;
+  lock.unlock();
+  if (flight != nullptr) flight->Cancel();
+}
+
+void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
+
+void MemberDriver::RunThread() {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    armed_ = SteadyTime::min();  // awake: it will look by itself
+    const SteadyTime now = SteadyClock::now();
+    if (member_.NextDeadline() <= now) Apply(member_.Tick(now));
+    thread_must_look_ = false;
+    Drain(&lock);
+    TellListeners(&lock);
+    if (thread_must_look_ || stopping_) continue;
+    armed_ = member_.NextDeadline();
+    thread_wakes_.wait_until(lock, armed_, [this] { return thread_must_look_; });
+  }
+  Drain(&lock);
+}
+
+void MemberDriver::WakeThread() {
+  thread_must_look_ = true;
+  thread_wakes_.notify_one();
+}
+
+void MemberDriver::TellListeners(Lock* lock) {
+  for (auto& [epoch, listeners] : listeners_) TellListeners(lock, epoch, &listeners);
+}
+
+void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch, Listeners* listeners) {
+  const absl::Status failure = member_.HealthOf(epoch);
+  const bool tell_failure = !failure.ok() && !std::exchange(listeners->failure_told, !failure.ok());
+  const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
+  const bool tell_newcomers = newcomers && !std::exchange(listeners->newcomers_told, newcomers);
+  lock->unlock();
+  if (tell_failure) listeners->failure->Notify(failure);
+  if (tell_newcomers) listeners->newcomers->Notify();
+  lock->lock();
+}
+
+absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.HealthOf(epoch);
+}
+
+absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
+  const SteadyTime until = After(SteadyClock::now(), timeout);
+  Lock lock(mutex_);
+  news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
+  return member_.HealthOf(epoch);
+}
+
+bool MemberDriver::StopRequested(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.StopRequested(epoch);
+}
+
+int MemberDriver::NewcomersWaiting(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.NewcomersWaiting(epoch);
+}
+
+Subscription MemberDriver::OnFailure(const EpochId& epoch,
+                                     OneShot<absl::Status>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneShot<absl::Status>> listeners = listeners_[epoch].failure;
+  WakeThread();
+  lock.unlock();
+  return listeners->Add(std::move(callback));
+}
+
+Subscription MemberDriver::OnNewcomers(const EpochId& epoch, OneShot<>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneShot<>> listeners = listeners_[epoch].newcomers;
+  WakeThread();
+  lock.unlock();
+  return listeners->Add(std::move(callback));
+}
+
+v1::Limits MemberDriver::limits() const {
+  Lock lock(mutex_);
+  return member_.limits();
+}
+
+std::string MemberDriver::local_address() const { return LocalAddressTowards(transport_->peer()); }
+
+}  // namespace muster::internal

@@ -1,0 +1,82 @@
+#include "client/src/protocol/collective_sequence.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace muster::internal {
+namespace {
+
+// As the coordinator names it: "Barrier('epoch 1')", "Gather(root 2, int32)".
+std::string DescribeCall(const CollectiveCall& call) {
+  static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
+  std::vector<std::string> parts;
+  if (!call.label.empty()) parts.push_back(absl::StrCat("'", call.label, "'"));
+  if (call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kGather) {
+    parts.push_back(absl::StrCat("root ", call.root));
+  }
+  if (!call.type_name.empty()) parts.push_back(call.type_name);
+  return absl::StrCat(kNames[static_cast<int>(call.kind)], "(", absl::StrJoin(parts, ", "), ")");
+}
+
+bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
+  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name &&
+         a.payload_size.has_value() == b.payload_size.has_value();
+}
+
+// Whether the coordinator has refused an arrival without recording it.
+bool NothingRecorded(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+absl::Status CollectiveSequence::Begin(CollectiveCall call) {
+  if (!finished_.ok()) return finished_;
+  if (in_progress_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(), " is in progress in another thread, and ", DescribeCall(call),
+                     " was called; a group does one collective at a time"));
+  }
+  if (sends_ > 0) {
+    if (absl::Status same = CheckSame(call); !same.ok()) return same;
+  }
+  call_ = std::move(call);
+  in_progress_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
+  if (!SameOperation(call, call_)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        Describe(), " was sent and has not completed, and ", DescribeCall(call),
+        " was called; repeat the first one until it completes, others may count on it"));
+  }
+  if (call.payload == call_.payload) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      Describe(), " was sent and has not completed, and is repeated with another payload (",
+      call.payload.size(), " bytes now, ", call_.payload.size(),
+      " bytes before); repeat it with the same one, others may have got it"));
+}
+
+void CollectiveSequence::End(const absl::Status& status, int sends) {
+  in_progress_ = false;
+  sends_ += sends;
+  if (status.ok()) {
+    retained_ = std::move(call_);
+    ++number_;
+    sends_ = 0;
+  } else if (absl::IsFailedPrecondition(status)) {
+    Finish(status);
+  } else if (NothingRecorded(status) && sends_ == 1) {
+    sends_ = 0;
+  }
+}
+
+std::string CollectiveSequence::Describe() const {
+  return absl::StrCat(DescribeCall(call_), " op ", number_, " of ", group_);
+}
+
+}  // namespace muster::internal

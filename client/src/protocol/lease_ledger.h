@@ -1,0 +1,70 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "muster/lease.h"
+#include "muster/v1/coordinator.pb.h"
+
+namespace muster::internal {
+
+// Names leased work.
+struct LeaseId {
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  friend bool operator==(const LeaseId& a, const LeaseId& b) {
+    return a.name == b.name && a.scope == b.scope;
+  }
+};
+
+// The leases of one member: what it asked for, what it holds, and what it knows to be done. Pure:
+// no I/O, no threads, no clock.
+class LeaseLedger {
+ public:
+  // Names a new request.
+  uint64_t NewRequest() { return ++last_request_; }
+
+  // The request was granted under this token: the member holds the lease until End().
+  void Granted(const LeaseId& lease, uint64_t request, uint64_t token);
+  bool Holds(uint64_t token) const { return held_.count(token) != 0; }
+
+  // The lease of this token is held no more. The request that got it; nullopt if none did.
+  std::optional<uint64_t> End(uint64_t token);
+
+  // Of the leases held only those with these tokens are still the member's.
+  void KeepOnly(const std::set<uint64_t>& tokens);
+
+  // The outcome of work that is done. The latest are kept, `max_bytes` in all.
+  void Completed(const LeaseId& lease, const v1::LeaseResult& result, size_t max_bytes);
+
+  // Puts all of it into what the member tells a coordinator.
+  void AddTo(v1::Claim* claim) const;
+
+ private:
+  struct Held {
+    LeaseId lease;
+    uint64_t request = 0;
+  };
+  struct Done {
+    LeaseId lease;
+    v1::LeaseResult result;
+  };
+
+  void Saw(uint64_t token);
+
+  uint64_t last_request_ = 0;
+  uint64_t highest_token_ = 0;
+  std::map<uint64_t, Held> held_;  // by token
+  std::list<Done> done_;           // the latest first
+  size_t done_bytes_ = 0;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_LEASE_LEDGER_H_

@@ -1,0 +1,289 @@
+#include "client/src/protocol/member_core.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+namespace {
+
+std::string DescribeLease(const LeaseId& lease) {
+  return absl::StrCat("lease '", lease.name, "' of the ",
+                      lease.scope == LeaseScope::kNode ? "node" : "job");
+}
+
+// Whether a request for a lease may still be waiting, or be granted, at the coordinator.
+bool MayBeGranted(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
+         absl::IsUnavailable(status);
+}
+
+absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) {
+  if (place.rank() < static_cast<uint32_t>(place.roster_size())) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call.what, ": the coordinator gave rank ", place.rank(),
+                                          " of ", place.roster_size()));
+}
+
+}  // namespace
+
+MemberCore::MemberCore(MemberOptions options)
+    : options_(std::move(options)), stream_backoff_(options_.random) {}
+
+Effects MemberCore::Start(SteadyTime now) {
+  detached_since_ = now;
+  OpenAttach(now);
+  return Settle(now);
+}
+
+Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
+                         const Patience& patience) {
+  PendingCall call = NewCall(now, absl::StrCat("joining job '", options.job, "'"), patience);
+  call.request = [options](SteadyTime) { return MakeJoin(options); };
+  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
+  return Begin(now, id, std::move(call));
+}
+
+void MemberCore::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
+    *reply = absl::DeadlineExceededError(
+        absl::StrCat(call.what, ": waiting for members: ", reply->status().message()));
+  }
+  if (reply->ok()) TakePlace(call, reply);
+}
+
+void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  const auto& place = std::get<v1::JoinResponse>(**reply);
+  if (absl::Status valid = CheckPlace(call, place); !valid.ok()) {
+    *reply = valid;
+    return;
+  }
+  membership_.Entered(call.ended, place);
+  effects_.news = true;
+}
+
+Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
+                           const Patience& patience) {
+  if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
+  if (rejoining_ || !membership_.IsIn(epoch)) {
+    return Refuse(id, absl::FailedPreconditionError(absl::StrCat(
+                          Describe(), " rejoins already, in another thread; one must do it")));
+  }
+  rejoining_ = true;
+  PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), patience);
+  call.leads_on = true;
+  call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
+  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
+  return Begin(now, id, std::move(call));
+}
+
+void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  rejoining_ = false;
+  if (!reply->ok()) return;
+  *reply = Response(PlaceOf(std::get<v1::RejoinResponse>(**reply)));
+  TakePlace(call, reply);
+}
+
+Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
+                               const Patience& patience) {
+  if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
+  const auto sequence = membership_.GroupOf(group.name, group.ranks).sequence;
+  if (absl::Status status = sequence->Begin(std::move(call)); !status.ok()) {
+    return Refuse(id, status);
+  }
+  PendingCall pending = NewCall(now, sequence->Describe(), patience);
+  pending.epoch = group.epoch;
+  // What the sequence holds of the call does not change before End().
+  pending.request = [group, sequence](SteadyTime) {
+    return MakeCollective(group.epoch, group.name, group.ranks, sequence->number(),
+                          sequence->call());
+  };
+  pending.on_end = [this, group, sequence](const PendingCall& ended, auto* reply) {
+    FinishCollective(group, sequence.get(), ended, *reply);
+  };
+  return Begin(now, id, std::move(pending));
+}
+
+void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequence,
+                                  const PendingCall& call, const absl::StatusOr<Response>& reply) {
+  const bool of_world = group.name.empty() && membership_.IsIn(group.epoch);
+  if (of_world && reply.ok() && StopRequestedIn(*reply)) {
+    membership_.StopAgreed(sequence->number());
+    stop_asked_ = true;
+  }
+  sequence->End(reply.status(), call.sends);
+}
+
+Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
+                                const Patience& patience) {
+  if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
+  stop_asked_ = true;
+  PendingCall call = NewCall(now, "asking all ranks to stop", patience);
+  call.epoch = epoch;
+  call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
+  return Begin(now, id, std::move(call));
+}
+
+Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch,
+                                 const LeaseId& lease, const Patience& patience) {
+  if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
+  const uint64_t request = leases_.NewRequest();
+  PendingCall call = NewCall(now, DescribeLease(lease), patience);
+  call.epoch = epoch;
+  call.request = [=](SteadyTime) { return MakeAcquire(epoch, lease.name, lease.scope, request); };
+  call.on_end = [this, lease, request](const PendingCall& ended, auto* reply) {
+    FinishAcquire(lease, request, ended, *reply);
+  };
+  return Begin(now, id, std::move(call));
+}
+
+void MemberCore::FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
+                               const absl::StatusOr<Response>& reply) {
+  if (!reply.ok()) {
+    if (call.sends > 0 && MayBeGranted(reply.status())) {
+      Abandon(call.ended, *call.epoch, lease, request);
+    }
+    return;
+  }
+  const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
+  if (answer.has_granted()) {
+    leases_.Granted(lease, request, answer.granted().token());
+  } else {
+    leases_.Completed(lease, answer.completed(), limits_.max_payload_bytes());
+  }
+}
+
+Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoch,
+                                  const LeaseId& lease, uint64_t token,
+                                  const absl::StatusOr<std::string>& outcome) {
+  if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
+  if (!leases_.Holds(token)) return Refuse(id, NotHeld(lease, token));
+  PendingCall call = NewCall(now, absl::StrCat("completing ", DescribeLease(lease)),
+                             Patience(now, options_.coordinator_timeout));
+  // A lease is the job's: it outlives the epoch in which it was granted.
+  call.epoch = epoch;
+  call.outlives_epoch = true;
+  call.request = [=](SteadyTime) { return MakeComplete(lease.name, lease.scope, token, outcome); };
+  call.on_end = [this, lease, token, outcome](const PendingCall&, auto* reply) {
+    if (reply->ok() || absl::IsFailedPrecondition(reply->status())) leases_.End(token);
+    if (!reply->ok()) return;
+    leases_.Completed(lease, ResultOf(token, outcome), limits_.max_payload_bytes());
+  };
+  return Begin(now, id, std::move(call));
+}
+
+absl::Status MemberCore::NotHeld(const LeaseId& lease, uint64_t token) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      DescribeLease(lease), " is no longer held by ", Describe(), " under token ", token,
+      ": the coordinator gave it up while this process was away, and another one may hold it now; "
+      "what was produced under this token must not be used"));
+}
+
+Effects MemberCore::ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
+                                 uint64_t token) {
+  const std::optional<uint64_t> request = leases_.End(token);
+  if (request) Abandon(now, epoch, lease, *request);
+  return Settle(now);
+}
+
+void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
+                         uint64_t request) {
+  PendingCall call = NewCall(now, absl::StrCat("giving up ", DescribeLease(lease)),
+                             Patience(now, options_.coordinator_timeout));
+  call.epoch = epoch;
+  call.outlives_epoch = true;
+  call.in_background = true;
+  call.request = [=](SteadyTime) { return MakeAbandon(lease.name, lease.scope, request); };
+  calls_.emplace(next_background_++, std::move(call));
+}
+
+Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
+                          const Patience& patience) {
+  if (left_) {
+    effects_.completions.push_back({id, Response(v1::LeaveResponse())});
+    return Settle(now);
+  }
+  leaving_ = true;
+  PendingCall call = NewCall(now, absl::StrCat("leaving job '", options_.job_id, "'"), patience);
+  call.epoch = epoch;
+  call.last = true;
+  call.request = [epoch](SteadyTime) { return MakeLeave(epoch); };
+  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishLeave(ended, reply); };
+  return Begin(now, id, std::move(call));
+}
+
+void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  // A leaving member needs nothing of a job that broke. Past its deadline, though, it may be the
+  // one that the coordinator counts as lost.
+  if (absl::IsAborted(reply->status())) {
+    if (call.ended >= call.patience.deadline) {
+      *reply = absl::DeadlineExceededError(absl::StrCat(call.what, ": timed out after ",
+                                                        absl::FormatDuration(call.patience.timeout),
+                                                        "; ", reply->status().message()));
+    } else {
+      *reply = Response(v1::LeaveResponse());
+    }
+  }
+  if (!reply->ok()) return;
+  left_ = true;
+  stream_.reopen_at.reset();
+  effects_.outputs.push_back(CancelSend{stream_.attempt});
+}
+
+Effects MemberCore::Cancel(SteadyTime now, CallId id) {
+  const auto call = calls_.find(id);
+  if (call != calls_.end()) call->second.cancelled = true;
+  return Settle(now);
+}
+
+Effects MemberCore::Stop(SteadyTime now) {
+  stopping_ = true;
+  stream_.reopen_at.reset();
+  effects_.outputs.push_back(CancelSend{stream_.attempt});
+  return Settle(now);
+}
+
+PendingCall MemberCore::NewCall(SteadyTime now, std::string what, const Patience& patience) const {
+  return PendingCall(std::move(what), patience, now, options_.random);
+}
+
+Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {
+  calls_.emplace(id, std::move(call));
+  return Settle(now);
+}
+
+Effects MemberCore::Refuse(CallId id, const absl::Status& why) {
+  effects_.completions.push_back({id, why});
+  return std::exchange(effects_, {});
+}
+
+absl::Status MemberCore::CheckMember(const EpochId& epoch) const {
+  absl::Status status = CheckNotLeaving();
+  return status.ok() ? HealthOf(epoch) : status;
+}
+
+absl::Status MemberCore::CheckNotLeaving() const {
+  if (!leaving_) return fate_;
+  return LeftError(options_.job_id, static_cast<int>(membership_.place()->rank()));
+}
+
+absl::Status MemberCore::HealthOf(const EpochId& epoch) const {
+  const absl::Status health = membership_.HealthOf(epoch);
+  return health.ok() ? fate_ : health;
+}
+
+bool MemberCore::StopRequested(const EpochId& epoch) const {
+  return membership_.IsIn(epoch) && membership_.stop_agreed();
+}
+
+int MemberCore::NewcomersWaiting(const EpochId& epoch) const {
+  return membership_.IsIn(epoch) ? membership_.newcomers() : 0;
+}
+
+std::string MemberCore::Describe() const {
+  const std::string job = absl::StrCat("job '", options_.job_id, "'");
+  const v1::JoinResponse* const place = membership_.place();
+  return place == nullptr ? job : absl::StrCat("rank ", place->rank(), " of ", job);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,211 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/src/control_plane.h"
+#include "client/src/identity.h"
+#include "client/src/protocol/backoff.h"
+#include "client/src/protocol/effects.h"
+#include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/membership.h"
+#include "client/src/protocol/pending_call.h"
+#include "client/src/protocol/session_state.h"
+#include "client/src/steady_clock.h"
+#include "muster/job_options.h"
+
+namespace muster::internal {
+
+// Who a member is, and where its coordinator is.
+struct MemberOptions {
+  std::string coordinator;  // as the user wrote it, for messages
+  std::string job_id;
+  Identity identity;
+  // How long a call keeps trying while the coordinator does not answer.
+  absl::Duration coordinator_timeout;
+  // How much longer than a call's time-out its answer may take: at the time-out it is the
+  // coordinator that answers, since it knows what was missing.
+  absl::Duration slack = absl::Seconds(5);
+  // For jitter.
+  Random random;
+  // Whether there is a connection to the coordinator now, for messages.
+  std::function<bool()> connected;
+};
+
+// A collective's place: an epoch, and one of its groups.
+struct GroupId {
+  EpochId epoch;
+  std::string name;        // empty for the world
+  std::vector<int> ranks;  // empty for the world
+};
+
+// Every decision of one member of a job, as a state machine without I/O, threads or clock: what the
+// program and the coordinator do goes in, together with the time, and effects come out. Attaches,
+// attaches again, stamps and repeats calls, drops replies that do not count, and ends each call
+// exactly once.
+//
+// Not thread-safe: the caller serializes the steps. `now` must not go back.
+class MemberCore {
+ public:
+  explicit MemberCore(MemberOptions options);
+  MemberCore(const MemberCore&) = delete;
+  MemberCore& operator=(const MemberCore&) = delete;
+
+  // The first step: attaches.
+  Effects Start(SteadyTime now);
+
+  // ---- The program calls ----
+  // Each of these ends with exactly one Completion, in this step or a later one. Errors are the
+  // coordinator's, those of the public headers, and
+  //   ABORTED            the epoch of the call is broken; an ABORTED of the coordinator breaks it;
+  //   CANCELLED          by Cancel() or Stop();
+  //   DEADLINE_EXCEEDED  the time-out has passed, and the coordinator could not be asked what was
+  //                      missing;
+  //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout.
+
+  // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
+  // leads from this epoch, the latest, into the next one.
+  Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Patience& patience);
+  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
+                     const Patience& patience);
+  Effects AcquireLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
+                       const Patience& patience);
+  Effects CompleteLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
+                        uint64_t token, const absl::StatusOr<std::string>& outcome);
+  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+
+  // Gives a held lease up. Nobody waits for it.
+  Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
+  // The program does not wait for this call any longer. Unknown ids are ignored.
+  Effects Cancel(SteadyTime now, CallId id);
+  // The last step but for what the network still says: ends every call, and the stream.
+  Effects Stop(SteadyTime now);
+
+  // ---- The network answers ----
+  // What does not belong to the current session, or to a send that still counts, changes nothing.
+  Effects OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status, Response response);
+  Effects OnStreamResponse(SteadyTime now, uint64_t attempt, const v1::AttachResponse& response);
+  Effects OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::Status& status);
+
+  // Does what is due: call at NextDeadline(), or at any time.
+  Effects Tick(SteadyTime now);
+  // When Tick() has something to do next; SteadyTime::max() if nothing is due.
+  SteadyTime NextDeadline() const;
+
+  // OK, or the error that every call of that epoch ends with.
+  absl::Status HealthOf(const EpochId& epoch) const;
+  // Whether a collective of the world has said that a stop was asked for, in the latest epoch.
+  bool StopRequested(const EpochId& epoch) const;
+  // Number of processes that wait for a place which the next epoch would have.
+  int NewcomersWaiting(const EpochId& epoch) const;
+  // As announced by the coordinator; valid once joined.
+  const v1::Limits& limits() const { return limits_; }
+
+ private:
+  // The latest Attach.
+  struct Stream {
+    uint64_t attempt = 0;
+    bool answered = false;
+    std::optional<SteadyTime> reopen_at;  // where it has ended and another one is worth a try
+  };
+  using Calls = std::map<CallId, PendingCall>;
+
+  // member_core.cc: calls of the program.
+  PendingCall NewCall(SteadyTime now, std::string what, const Patience& patience) const;
+  Effects Begin(SteadyTime now, CallId id, PendingCall call);
+  Effects Refuse(CallId id, const absl::Status& why);
+  absl::Status CheckMember(const EpochId& epoch) const;
+  absl::Status CheckNotLeaving() const;
+  absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
+  void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
+                        const absl::StatusOr<Response>& reply);
+  void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
+                     const absl::StatusOr<Response>& reply);
+  void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t request);
+
+  // member_core_calls.cc: sends, replies and ends.
+  // Moves every call on as far as it gets now, and returns what that and the step before asked for.
+  Effects Settle(SteadyTime now);
+  void Advance(SteadyTime now, CallId id, PendingCall* call);
+  void Send(SteadyTime now, PendingCall* call);
+  void Withdraw(PendingCall* call);
+  void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
+                 Response response);
+  void PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call, absl::string_view why);
+  void End(SteadyTime now, CallId id, absl::StatusOr<Response> reply);
+  Calls::iterator FindSend(uint64_t attempt);
+  // Whether and why a call must end whatever it waits for.
+  absl::Status Interruption(const PendingCall& call) const;
+  bool MustWaitForBackground(SteadyTime now, const PendingCall& call) const;
+  // When waiting for what the call waits for ends.
+  SteadyTime DeadlineOf(const PendingCall& call) const;
+  SteadyTime SessionDeadline(const PendingCall& call) const;
+  absl::Status Unreachable(SteadyTime now, const PendingCall& call) const;
+  absl::Status NotRegistered(const PendingCall& call) const;
+
+  // member_core_stream.cc: the Attach stream.
+  void OpenAttach(SteadyTime now);
+  v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
+  // All that a coordinator which was started anew must learn from this member.
+  v1::Claim NewClaim(SteadyTime now) const;
+  void TakeFirstResponse(const v1::AttachResponse& response);
+  void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
+  void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
+  void TakeFinish(const v1::GroupFinished& finished);
+  void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
+  // Sends the arrival at the latest collective that has completed once more.
+  void Contribute(SteadyTime now, const v1::NeedContribution& need);
+  void LogStreamEnd();
+  void LogReattached(bool recovering);
+  void Warn(std::string line);
+  // This member can do nothing more in the job. The first reason counts.
+  void Fail(const absl::Status& why);
+  void BreakEpoch(const EpochId& epoch, EpochEnd end);
+
+  // "rank 3 of job 'x'", or "job 'x'" before it has joined.
+  std::string Describe() const;
+
+  const MemberOptions options_;
+  Effects effects_;  // of the step in progress
+
+  SessionState session_;
+  Stream stream_;
+  Backoff stream_backoff_;
+  bool registered_ = false;  // at least once
+  v1::Limits limits_;
+  SteadyTime detached_since_;
+  std::string last_error_;  // of the network
+  bool trouble_logged_ = false;
+
+  Membership membership_;
+  LeaseLedger leases_;
+  absl::Status fate_;  // of the member, whatever the epoch
+  bool rejoining_ = false;
+  bool stop_asked_ = false;  // in any epoch, by this program or as a collective has said
+  bool leaving_ = false;     // the program has called Leave()
+  bool left_ = false;        // nothing that happens to the job matters
+  bool stopping_ = false;
+
+  Calls calls_;
+  uint64_t ends_ = 0;                    // number of calls that have ended
+  CallId next_background_ = 1ull << 63;  // above what the surroundings use
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_

@@ -1,0 +1,196 @@
+// Calls of a member: how they are sent, repeated and ended.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/member_core.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+namespace {
+
+// Whether a reply says that the call may not have reached the coordinator's state machine.
+bool MustRepeat(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsCancelled(status);
+}
+
+}  // namespace
+
+Effects MemberCore::Settle(SteadyTime now) {
+  uint64_t ends = 0;
+  do {
+    ends = ends_;
+    for (auto next = calls_.begin(); next != calls_.end();) {
+      const auto call = next++;
+      Advance(now, call->first, &call->second);
+    }
+    // The end of one call may set others free.
+  } while (ends_ != ends);
+  return std::exchange(effects_, {});
+}
+
+void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
+  if (absl::Status status = Interruption(*call); !status.ok()) return End(now, id, status);
+  if (MustWaitForBackground(now, *call)) return;
+  const bool sent = call->in_flight.has_value();
+  if (sent && !call->last && !session_.IsCurrent(*call->in_flight)) Withdraw(call);
+  if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
+  if (call->in_flight || (!call->paused_until && !session_.session())) {
+    if (now < DeadlineOf(*call)) return;
+    return End(now, id, registered_ ? Unreachable(now, *call) : NotRegistered(*call));
+  }
+  if (!call->paused_until) Send(now, call);
+}
+
+absl::Status MemberCore::Interruption(const PendingCall& call) const {
+  if (stopping_) return absl::CancelledError(absl::StrCat(call.what, ": the Job was destroyed"));
+  if (!call.last || !call.in_flight) {
+    const bool bound = call.epoch && !call.outlives_epoch;
+    const absl::Status health = bound ? HealthOf(*call.epoch) : fate_;
+    if (!health.ok()) return health;
+  }
+  if (call.leads_on && membership_.IsLast()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        call.what, ": the job is not elastic (musterd --min-world-size), and it has failed: ",
+        membership_.Health().message()));
+  }
+  if (call.only_in && !(call.only_in == session_.session())) {
+    return absl::CancelledError("the session has ended");
+  }
+  if (!call.cancelled) return absl::OkStatus();
+  return absl::CancelledError(absl::StrCat(call.what, ": ", Describe(), " was cancelled"));
+}
+
+// Leases that were given up must not be held until this process is taken for lost.
+bool MemberCore::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
+  if (!call.last || call.in_flight || now >= call.patience.deadline) return false;
+  return std::any_of(calls_.begin(), calls_.end(), [](const auto& entry) {
+    return entry.second.in_background && !entry.second.only_in;
+  });
+}
+
+void MemberCore::Send(SteadyTime now, PendingCall* call) {
+  const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->patience.deadline));
+  call->in_flight = session_.NewStamp();
+  call->sent_at = now;
+  ++call->sends;
+  Request request = call->request(now);
+  FillContext(options_.job_id, *call->in_flight, wait, &request);
+  // The transport's own limit comes last: it only cleans up.
+  effects_.outputs.push_back(
+      SendCall{call->in_flight->attempt, std::move(request), wait + 2 * options_.slack});
+}
+
+void MemberCore::Withdraw(PendingCall* call) {
+  if (!call->in_flight) return;
+  effects_.outputs.push_back(CancelSend{call->in_flight->attempt});
+  call->in_flight.reset();
+}
+
+Effects MemberCore::OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status,
+                            Response response) {
+  const auto call = FindSend(attempt);
+  if (call != calls_.end()) {
+    TakeReply(now, call->first, &call->second, status, std::move(response));
+  }
+  return Settle(now);
+}
+
+MemberCore::Calls::iterator MemberCore::FindSend(uint64_t attempt) {
+  return std::find_if(calls_.begin(), calls_.end(), [attempt](const auto& entry) {
+    const std::optional<Stamp>& sent = entry.second.in_flight;
+    return sent && sent->attempt == attempt;
+  });
+}
+
+void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
+                           Response response) {
+  const bool counts = session_.IsCurrent(*call->in_flight) ||
+                      (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
+  call->in_flight.reset();
+  if (!counts) return;
+  if (MustRepeat(status)) return PauseBeforeRetry(now, id, call, status.message());
+  if (status.ok()) return End(now, id, std::move(response));
+  if (absl::IsAborted(status) && !left_ && !call->only_in) {
+    call->epoch ? BreakEpoch(*call->epoch, {status, {}, now, {}}) : Fail(status);
+  }
+  End(now, id, status);
+}
+
+void MemberCore::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
+                                  absl::string_view why) {
+  last_error_ = std::string(why);
+  // An answer that took a while was parked: the coordinator was there.
+  if (!call->unavailable_since || now - call->sent_at > std::chrono::seconds(1)) {
+    call->unavailable_since = now;
+  }
+  if (now > After(*call->unavailable_since, options_.coordinator_timeout)) {
+    return End(now, id, Unreachable(now, *call));
+  }
+  call->paused_until = After(now, call->backoff.Next());
+}
+
+void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) {
+  const auto found = calls_.find(id);
+  PendingCall call = std::move(found->second);
+  calls_.erase(found);
+  Withdraw(&call);
+  call.ended = now;
+  ++ends_;
+  if (call.on_end) call.on_end(call, &reply);
+  if (!call.in_background) {
+    effects_.completions.push_back({id, std::move(reply)});
+  } else if (!reply.ok()) {
+    effects_.outputs.push_back(
+        WriteLog{LogLevel::kDebug, absl::StrCat(call.what, ": ", reply.status().message())});
+  }
+}
+
+Effects MemberCore::Tick(SteadyTime now) {
+  if (stream_.reopen_at && now >= *stream_.reopen_at) OpenAttach(now);
+  return Settle(now);
+}
+
+SteadyTime MemberCore::NextDeadline() const {
+  SteadyTime next = stream_.reopen_at.value_or(SteadyTime::max());
+  for (const auto& [id, call] : calls_) next = std::min(next, DeadlineOf(call));
+  return next;
+}
+
+SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
+  if (call.in_flight) return After(call.patience.deadline, options_.slack);
+  if (call.paused_until) return *call.paused_until;
+  return SessionDeadline(call);
+}
+
+SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
+  if (!registered_ || session_.session()) return call.patience.deadline;
+  return std::min(call.patience.deadline, After(detached_since_, options_.coordinator_timeout));
+}
+
+absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) const {
+  const bool timed_out = now >= call.patience.deadline;
+  const SteadyTime since =
+      session_.session() ? call.unavailable_since.value_or(call.start) : detached_since_;
+  const std::string text = absl::StrCat(
+      call.what, ": ", Describe(),
+      timed_out
+          ? absl::StrCat(" timed out after ", absl::FormatDuration(call.patience.timeout), "; it")
+          : "",
+      " could not reach the coordinator at ", options_.coordinator, " for ",
+      absl::FormatDuration(Rounded(Between(since, now))),
+      " (last error: ", last_error_.empty() ? "no answer" : last_error_,
+      "); is musterd running there?");
+  return timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+}
+
+absl::Status MemberCore::NotRegistered(const PendingCall& call) const {
+  const char* phase = options_.connected() ? "registering with" : "connecting to";
+  return absl::DeadlineExceededError(
+      absl::StrCat(call.what, ": timed out after ", absl::FormatDuration(call.patience.timeout),
+                   " while ", phase, " the coordinator at ", options_.coordinator,
+                   last_error_.empty() ? "" : absl::StrCat(" (", last_error_, ")"),
+                   "; is musterd running there?"));
+}
+
+}  // namespace muster::internal

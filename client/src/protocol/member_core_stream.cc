@@ -1,0 +1,218 @@
+// The Attach stream of a member: how it is opened, kept and opened again.
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/member_core.h"
+#include "client/src/protocol/messages.h"
+#include "muster/version.h"
+
+namespace muster::internal {
+namespace {
+
+// docs/protocol.md: the version of the wire protocol.
+constexpr uint32_t kProtocolVersion = 1;
+
+// Whether the end of a stream says something about the way to the coordinator and not about this
+// member.
+bool IsTransportError(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:  // a coordinator that ends
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What answers may be no musterd, or one of a later protocol that leaves out what this one needs.
+absl::Status CheckAnswer(const v1::AttachResponse& response) {
+  const v1::Attached& attached = response.attached();
+  if (response.has_attached() && attached.has_session() && attached.limits().max_name_bytes() > 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the versions do not fit: this SDK is ", MUSTER_VERSION, " and speaks protocol ",
+                   kProtocolVersion, "; the coordinator is '", attached.daemon_version(),
+                   "' and does not answer as that protocol says"));
+}
+
+// The final error of an attach, in the words of a caller.
+absl::Status Refusal(const std::string& coordinator, bool joined, const absl::Status& status) {
+  if (joined) return absl::AbortedError(status.message());
+  const std::string where = absl::StrCat("registering with ", coordinator, ": ");
+  if (absl::IsUnimplemented(status)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(where, "what listens there is no musterd that speaks protocol ",
+                     kProtocolVersion, " of SDK ", MUSTER_VERSION, " (", status.message(), ")"));
+  }
+  return absl::Status(status.code(), absl::StrCat(where, status.message()));
+}
+
+}  // namespace
+
+void MemberCore::OpenAttach(SteadyTime now) {
+  stream_ = Stream();
+  stream_.attempt = session_.BeginAttach();
+  effects_.outputs.push_back(OpenStream{stream_.attempt, NewAttach(now, stream_.attempt)});
+}
+
+v1::AttachRequest MemberCore::NewAttach(SteadyTime now, uint64_t attempt) const {
+  v1::AttachRequest request;
+  request.set_job_id(options_.job_id);
+  SetIdentity(options_.identity, request.mutable_member());
+  request.set_protocol_version(kProtocolVersion);
+  request.set_sdk_version(MUSTER_VERSION);
+  request.set_attempt(attempt);
+  if (membership_.place() == nullptr) return request;
+  *request.mutable_epoch() = membership_.place()->epoch();
+  *request.mutable_claim() = NewClaim(now);
+  return request;
+}
+
+v1::Claim MemberCore::NewClaim(SteadyTime now) const {
+  v1::Claim claim;
+  membership_.AddTo(now, &claim);
+  leases_.AddTo(&claim);
+  claim.set_leaving(leaving_);
+  claim.set_stop_asked(stop_asked_);
+  return claim;
+}
+
+Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
+                                     const v1::AttachResponse& response) {
+  if (!session_.IsLatest(attempt)) return {};
+  if (std::exchange(stream_.answered, true)) {
+    TakeEvent(now, response);
+  } else {
+    TakeFirstResponse(response);
+  }
+  return Settle(now);
+}
+
+void MemberCore::TakeFirstResponse(const v1::AttachResponse& response) {
+  if (const absl::Status fits = CheckAnswer(response); !fits.ok()) {
+    return Fail(Refusal(options_.coordinator, membership_.place() != nullptr, fits));
+  }
+  const v1::Attached& attached = response.attached();
+  const v1::SessionId& session = attached.session();
+  session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter()});
+  limits_ = attached.limits();
+  const auto& standing = attached.standing_tokens();
+  leases_.KeepOnly(std::set<uint64_t>(standing.begin(), standing.end()));
+  LogReattached(attached.recovering());
+  registered_ = true;
+  last_error_.clear();
+}
+
+void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
+  if (left_) return;
+  switch (response.event_case()) {
+    case v1::AttachResponse::kEpochBroken:
+      return TakeBreak(now, response.epoch_broken());
+    case v1::AttachResponse::kNeedContribution:
+      return Contribute(now, response.need_contribution());
+    case v1::AttachResponse::kGroupFinished:
+      return TakeFinish(response.group_finished());
+    case v1::AttachResponse::kStillWaiting:
+      return Warn(absl::StrCat(Describe(), ": ", response.still_waiting().text()));
+    case v1::AttachResponse::kNewcomersWaiting:
+      return TakeNewcomers(response.newcomers_waiting());
+    default:  // a later protocol's
+      return;
+  }
+}
+
+void MemberCore::TakeBreak(SteadyTime now, const v1::EpochBroken& broken) {
+  EpochEnd end{absl::AbortedError(broken.reason()), {}, now, broken.may_rejoin()};
+  end.failures.assign(broken.failures().begin(), broken.failures().end());
+  BreakEpoch(EpochOf(broken.epoch()), std::move(end));
+}
+
+void MemberCore::TakeFinish(const v1::GroupFinished& finished) {
+  if (!membership_.IsIn(EpochOf(finished.epoch()))) return;
+  const v1::Group& group = finished.group();
+  const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
+  membership_.GroupOf(group.name(), ranks)
+      .sequence->Finish(absl::FailedPreconditionError(finished.reason()));
+}
+
+void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
+  if (!membership_.IsIn(EpochOf(newcomers.epoch()))) return;
+  membership_.set_newcomers(
+      static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
+  effects_.news = true;
+}
+
+void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
+  const EpochId epoch = EpochOf(need.epoch());
+  const Membership::Group* const group =
+      membership_.IsIn(epoch) ? membership_.FindGroup(need.group().name()) : nullptr;
+  if (group == nullptr || !group->sequence->retained() ||
+      group->sequence->number() != need.sequence() + 1) {
+    return;
+  }
+  PendingCall call = NewCall(now, absl::StrCat("repeating op ", need.sequence()),
+                             Patience(now, options_.coordinator_timeout));
+  call.epoch = epoch;
+  call.in_background = true;
+  call.only_in = session_.session();
+  call.request = [need, ranks = group->ranks, content = *group->sequence->retained()](SteadyTime) {
+    return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
+                          content);
+  };
+  calls_.emplace(next_background_++, std::move(call));
+}
+
+Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::Status& status) {
+  if (!session_.Detached(attempt)) return {};
+  if (stream_.answered) detached_since_ = now;
+  last_error_ = status.ok() ? "the coordinator ended the session" : std::string(status.message());
+  if (left_ || stopping_ || !fate_.ok()) return Settle(now);
+  if (IsTransportError(status)) {
+    LogStreamEnd();
+    if (stream_.answered) stream_backoff_.Reset();
+    stream_.reopen_at = After(now, stream_backoff_.Next());
+  } else {
+    Fail(Refusal(options_.coordinator, membership_.place() != nullptr, status));
+  }
+  return Settle(now);
+}
+
+void MemberCore::LogStreamEnd() {
+  if (stream_.answered) trouble_logged_ = false;
+  // The coordinator of a job that has failed may end at any time.
+  if (!membership_.Health().ok() && !rejoining_) return;
+  if (std::exchange(trouble_logged_, true)) return;
+  Warn(absl::StrCat(Describe(), stream_.answered ? ": lost the connection to" : ": cannot reach",
+                    " the coordinator at ", options_.coordinator, ", trying again: ", last_error_));
+}
+
+void MemberCore::LogReattached(bool recovering) {
+  if (!std::exchange(trouble_logged_, false)) return;
+  Warn(absl::StrCat(Describe(), ": reached the coordinator at ", options_.coordinator,
+                    registered_ ? " again" : "",
+                    recovering ? "; it was restarted and waits for the other members" : ""));
+}
+
+void MemberCore::Warn(std::string line) {
+  effects_.outputs.push_back(WriteLog{LogLevel::kWarning, std::move(line)});
+}
+
+void MemberCore::Fail(const absl::Status& why) {
+  fate_.Update(why);
+  effects_.news = true;
+}
+
+void MemberCore::BreakEpoch(const EpochId& epoch, EpochEnd end) {
+  membership_.Ended(epoch, std::move(end));
+  effects_.news = true;
+}
+
+}  // namespace muster::internal

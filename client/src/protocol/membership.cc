@@ -1,0 +1,102 @@
+#include "client/src/protocol/membership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+
+void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
+  const EpochId entered = EpochOf(place.epoch());
+  if (IsIn(entered)) return;
+  if (const std::optional<EpochId> old = epoch()) {
+    Ended(*old, {absl::AbortedError(absl::StrCat(
+                     "epoch ", old->number, " has ended: this process, rank ", place_->rank(),
+                     " of it, is rank ", place.rank(), " of epoch ", entered.number)),
+                 {},
+                 now,
+                 true});
+  }
+  place_ = std::move(place);
+  groups_.clear();
+  stop_sequence_.reset();
+  newcomers_ = 0;
+  ended_.merge(ended_early_);
+  ended_early_.clear();
+}
+
+std::optional<EpochId> Membership::epoch() const {
+  if (!place_) return std::nullopt;
+  return EpochOf(place_->epoch());
+}
+
+void Membership::Ended(const EpochId& epoch, EpochEnd end) {
+  if (!IsIn(epoch) && place_ && epoch < *this->epoch()) return;
+  auto& ends = IsIn(epoch) ? ended_ : ended_early_;
+  const auto [known, is_new] = ends.emplace(epoch, end);
+  if (is_new) return;
+  if (end.may_rejoin) known->second.may_rejoin = end.may_rejoin;
+  if (known->second.failures.empty()) known->second.failures = std::move(end.failures);
+}
+
+bool Membership::IsLast() const {
+  const auto ended = place_ ? ended_.find(*epoch()) : ended_.end();
+  return ended != ended_.end() && !ended->second.may_rejoin.value_or(true);
+}
+
+absl::Status Membership::HealthOf(const EpochId& epoch) const {
+  const auto ended = ended_.find(epoch);
+  return ended == ended_.end() ? absl::OkStatus() : ended->second.why;
+}
+
+Membership::Group& Membership::GroupOf(const std::string& name, const std::vector<int>& ranks) {
+  const auto [group, is_new] = groups_.try_emplace(name);
+  if (is_new) {
+    group->second.ranks = ranks;
+    group->second.sequence = std::make_shared<CollectiveSequence>(
+        name.empty() ? "the world" : absl::StrCat("group '", name, "'"));
+  }
+  return group->second;
+}
+
+Membership::Group* Membership::FindGroup(const std::string& name) {
+  const auto group = groups_.find(name);
+  return group == groups_.end() ? nullptr : &group->second;
+}
+
+void Membership::StopAgreed(uint64_t sequence) {
+  if (!stop_sequence_) stop_sequence_ = sequence;
+}
+
+void Membership::AddTo(SteadyTime now, v1::Claim* claim) const {
+  if (!place_) return;
+  *claim->mutable_epoch() = place_->epoch();
+  const uint64_t early = ended_early_.empty() ? 0 : ended_early_.rbegin()->first.number;
+  claim->set_highest_epoch_number(std::max(place_->epoch().number(), early));
+  claim->set_rank(place_->rank());
+  *claim->mutable_roster() = place_->roster();
+  for (const auto& [name, group] : groups_) {
+    v1::GroupClaim* const known = claim->add_groups();
+    SetGroup(name, group.ranks, known->mutable_group());
+    known->set_next_sequence(group.sequence->number());
+    known->set_finished(std::string(group.sequence->finished().message()));
+  }
+  if (stop_sequence_) claim->set_stop_sequence(*stop_sequence_);
+  AddBrokenTo(now, claim);
+}
+
+void Membership::AddBrokenTo(SteadyTime now, v1::Claim* claim) const {
+  const auto ended = ended_.find(*epoch());
+  if (ended == ended_.end()) return;
+  const EpochEnd& end = ended->second;
+  claim->mutable_broken()->set_reason(std::string(end.why.message()));
+  for (const v1::Failure& failure : end.failures) {
+    v1::Failure* const known = claim->mutable_broken()->add_failures();
+    *known = failure;
+    SetDuration(DurationOf(failure.age()) + Between(end.when, now), known->mutable_age());
+  }
+}
+
+}  // namespace muster::internal

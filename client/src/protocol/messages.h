@@ -1,0 +1,56 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/control_plane.h"
+#include "client/src/identity.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/requests.h"
+#include "client/src/protocol/session_state.h"
+#include "muster/job_options.h"
+
+// The SDK's words as messages of the protocol, and back. Context is left to FillContext().
+namespace muster::internal {
+
+v1::LeaseScope ScopeOf(LeaseScope scope);
+void SetDuration(absl::Duration duration, google::protobuf::Duration* out);
+absl::Duration DurationOf(const google::protobuf::Duration& duration);
+void SetGroup(const std::string& name, const std::vector<int>& ranks, v1::Group* out);
+void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
+// Names the sender of one send: the part of a request that differs between its repetitions.
+void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
+                 Request* request);
+
+Request MakeJoin(const JobOptions& options);
+Request MakeCollective(const EpochId& epoch, const std::string& group,
+                       const std::vector<int>& ranks, uint64_t sequence,
+                       const CollectiveCall& call);
+Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
+                    uint64_t request);
+Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
+                     const absl::StatusOr<std::string>& outcome);
+Request MakeAbandon(const std::string& name, LeaseScope scope, uint64_t request);
+Request MakeLeave(const EpochId& epoch);
+Request MakeRejoin(v1::Claim claim);
+
+// The same place, as Join would have answered it.
+v1::JoinResponse PlaceOf(v1::RejoinResponse response);
+// Whether the answer to a collective says that a stop was asked for.
+bool StopRequestedIn(const Response& response);
+// What work has ended with, under this token.
+v1::LeaseResult ResultOf(uint64_t token, const absl::StatusOr<std::string>& outcome);
+
+EpochId EpochOf(const v1::EpochId& epoch);
+std::vector<Member> MembersOf(const v1::JoinResponse& place);
+// As ControlPlane::RunCollective() returns them.
+std::vector<std::string> PayloadsOf(Response response);
+absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_

@@ -1,0 +1,71 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/protocol/backoff.h"
+#include "client/src/protocol/effects.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/requests.h"
+#include "client/src/protocol/session_state.h"
+#include "client/src/steady_clock.h"
+
+namespace muster::internal {
+
+// How long a call may wait.
+struct Patience {
+  Patience(SteadyTime now, absl::Duration how_long)
+      : timeout(how_long), deadline(After(now, how_long)) {}
+
+  absl::Duration timeout;  // for messages
+  SteadyTime deadline;
+};
+
+// A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
+// is sent again.
+struct PendingCall {
+  PendingCall(std::string name, const Patience& p, SteadyTime now, const Random& random)
+      : what(std::move(name)), patience(p), start(now), backoff(random) {}
+
+  std::string what;  // "Barrier('epoch 1') op 12 of the world"
+  Patience patience;
+  SteadyTime start;
+
+  // The epoch that an ABORTED of the coordinator breaks, and with whose end the call ends. Without
+  // one: the member.
+  std::optional<EpochId> epoch;
+  // The call goes on when its epoch ends.
+  bool outlives_epoch = false;
+  // The call leads into the next epoch, and ends if there is none.
+  bool leads_on = false;
+  // The only session in which the call makes sense; its answer then means nothing.
+  std::optional<SessionId> only_in;
+  // The member's last call: its reply counts whatever becomes of session and job meanwhile.
+  bool last = false;
+  // A call that the program does not wait for.
+  bool in_background = false;
+
+  // What to send now, without its CallContext. Whatever names a collective or a lease is the same
+  // at each send.
+  std::function<Request(SteadyTime now)> request;
+  // Applies the end of the call to the member's state, and may change what the program gets.
+  std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
+
+  bool cancelled = false;
+  int sends = 0;
+  std::optional<Stamp> in_flight;
+  SteadyTime sent_at;
+  std::optional<SteadyTime> paused_until;
+  // Since when every send was answered at once with UNAVAILABLE.
+  std::optional<SteadyTime> unavailable_since;
+  Backoff backoff;
+  SteadyTime ended;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_

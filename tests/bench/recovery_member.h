@@ -1,0 +1,28 @@
+#ifndef MUSTER_TESTS_BENCH_RECOVERY_MEMBER_H_
+#define MUSTER_TESTS_BENCH_RECOVERY_MEMBER_H_
+
+#include <cstdint>
+#include <ctime>
+
+namespace muster::testing {
+
+// What a member process of recovery.cc writes to the pipe that its last argument names. The clock
+// is one for all processes of a machine.
+struct Report {
+  enum Kind : int32_t { kReady, kLost, kReformed, kBarrier };
+
+  Kind kind;
+  int32_t rank;
+  int64_t pid;
+  int64_t nanos;
+};
+
+inline int64_t MonotonicNanos() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_BENCH_RECOVERY_MEMBER_H_

@@ -1,0 +1,159 @@
+// A node that the network no longer reaches. Two network namespaces stand for two nodes, a pair of
+// virtual interfaces for the cable between them.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=300ms"};
+
+// Where only a user namespace gives the right to make a network: root there is who we are here.
+bool EnterUserNamespace() {
+  const std::string map = absl::StrCat("0 ", geteuid(), " 1");
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
+  return (std::ofstream("/proc/self/uid_map") << map << std::flush).good();
+}
+
+// Moves this process into a network of its own. Before any thread is started.
+bool EnterOwnNetwork() { return unshare(CLONE_NEWNET) == 0 || EnterUserNamespace(); }
+
+std::string NetworkOf(const std::string& process) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(absl::StrCat("/proc/", process, "/ns/net"), ignored)
+      .string();
+}
+
+class CutOffNodeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!EnterOwnNetwork()) {
+      why_not_ = absl::StrCat("no network namespace of its own: ", strerror(errno));
+    }
+  }
+
+  void SetUp() override {
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+    far_ = Process::Start({"unshare", "--net", "sleep", "1000"});
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (far_->Running() && NetworkOf(FarPid()) == NetworkOf("self") && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+    LayCable();
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+  }
+
+  void TearDown() override {
+    if (why_not_.empty()) Sh("ip link del near");
+  }
+
+  std::string FarPid() const { return absl::StrCat(far_->pid()); }
+  std::string OnFarNode() const { return absl::StrCat("nsenter --net --target ", FarPid(), " "); }
+
+  // Addresses 10.77.0.1 here and 10.77.0.2 there.
+  void LayCable() {
+    Sh("ip link set lo up");
+    Sh(absl::StrCat("ip link add near type veth peer name far netns ", FarPid()));
+    Sh("ip address add 10.77.0.1/24 dev near");
+    Sh("ip link set near up");
+    Sh(OnFarNode() + "ip link set lo up");
+    Sh(OnFarNode() + "ip address add 10.77.0.2/24 dev far");
+    Sh(OnFarNode() + "ip link set far up");
+  }
+
+  void Cut() { Sh("ip link set near down"); }
+  void Mend() { Sh("ip link set near up"); }
+
+  // A command that fails says why the test cannot be.
+  void Sh(const std::string& command) {
+    auto process = Process::Start({"sh", "-c", command});
+    if (!(process->Wait() == kSuccess) && why_not_.empty()) {
+      why_not_ = absl::StrCat("'", command, "' failed here: ", process->Output());
+    }
+  }
+
+  // Four ranks, of which 2 and 3 are on the far node. They have begun when they say `mark`.
+  void StartJob(const Words& daemon_flags, const Words& steps, const std::string& mark) {
+    Words flags = {"--world-size=4", "--insecure"};
+    flags.insert(flags.end(), daemon_flags.begin(), daemon_flags.end());
+    daemon_ = TestDaemon::Start(flags, {}, "0.0.0.0:0");
+    for (int node : {0, 1}) {
+      Words command = {Runfile("client/cli/muster"),
+                       "run",
+                       absl::StrCat("--coordinator=10.77.0.1:", daemon_->port()),
+                       "--nproc-per-node=2",
+                       "--nnodes=2",
+                       absl::StrCat("--node-rank=", node),
+                       node == 0 ? "--node-id=near" : "--node-id=far",
+                       "--",
+                       Runfile("tests/fault/rank")};
+      command.insert(command.end(), steps.begin(), steps.end());
+      if (node == 1) {
+        const Words enter = {"nsenter", "--net", "--target", FarPid()};
+        command.insert(command.begin(), enter.begin(), enter.end());
+      }
+      nodes_.push_back(Process::Start(command, {{"MUSTER_TIMEOUT", "20s"}}));
+    }
+    for (auto& node : nodes_) ASSERT_TRUE(node->WaitForOutput(mark));
+  }
+
+  Words ReduceSteps() const {
+    return {"connect", "reduce-until=" + gate_.path(), "barrier", "leave"};
+  }
+
+  static std::string why_not_;
+  const Gate gate_;
+  std::unique_ptr<Process> far_;
+  std::unique_ptr<TestDaemon> daemon_;
+  std::vector<std::unique_ptr<Process>> nodes_;
+};
+
+std::string CutOffNodeTest::why_not_;
+
+TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartJob({}, ReduceSteps(), "has reduced"));
+  Cut();
+  Mend();
+  gate_.Open();
+  for (auto& node : nodes_) EXPECT_EQ(node->Wait(), kSuccess) << node->Output();
+}
+
+TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
+  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, ReduceSteps(), "has reduced"));
+  Cut();
+  EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
+  EXPECT_EQ(CountOf(nodes_[0]->Output(), "error: ABORTED"), 2) << nodes_[0]->Output();
+  EXPECT_THAT(nodes_[0]->Output(), AllOf(HasSubstr("(node 'far', host "), HasSubstr("was lost")));
+  // Over there nobody can know; the operation ends at its own time-out.
+  EXPECT_EQ(nodes_[1]->Wait(), kRankError) << nodes_[1]->Output();
+  EXPECT_THAT(nodes_[1]->Output(), HasSubstr("error: DEADLINE_EXCEEDED"));
+}
+
+TEST_F(CutOffNodeTest, ThatComesBackTooLateIsToldThatItIsLost) {
+  ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, {"run-until-stopped"}, "is on its way"));
+  Cut();
+  EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
+  Mend();
+  EXPECT_EQ(nodes_[1]->Wait(), kRankError) << nodes_[1]->Output();
+  EXPECT_THAT(nodes_[1]->Output(), AllOf(HasSubstr("ABORTED"), HasSubstr("was lost")));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,170 @@
+// Training while things die: the digits example, its daemon and its ranks.
+
+#include <signal.h>
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr int kKills = 20;
+constexpr int kRanks = 4;
+constexpr int kEpochs = 80;  // more than the kills can be spread over
+constexpr absl::Duration kPoll = absl::Milliseconds(1);
+constexpr absl::Duration kPatience = absl::Minutes(3);
+
+Words Digits(const std::string& json) {
+  return {Runfile("examples/digits/digits"),
+          "--data",
+          Runfile("examples/digits/data/digits.csv.gz"),
+          "--epochs",
+          absl::StrCat(kEpochs),
+          "--json",
+          json};
+}
+
+// The digits example on four ranks, without a launcher; rank 0 writes the curve to `json`. A rank
+// is asked for unless the job is elastic.
+std::vector<std::unique_ptr<Process>> StartDigits(const TestDaemon& daemon, const std::string& json,
+                                                  bool elastic = false) {
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::map<std::string, std::string> env = {{"MUSTER_COORDINATOR", daemon.address()}};
+    if (!elastic) env["MUSTER_RANK"] = absl::StrCat(rank);
+    ranks.push_back(Process::Start(Digits(json), env));
+  }
+  return ranks;
+}
+
+void AwaitDigits(const std::vector<std::unique_ptr<Process>>& ranks) {
+  for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(kPatience), kSuccess) << rank->Output();
+}
+
+// The file of --json, without what says how fast the run was.
+std::string CurveOf(const std::string& json) {
+  std::ifstream file(json);
+  std::string curve;
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StrContains(line, "images_per_second")) absl::StrAppend(&curve, line, "\n");
+  }
+  return curve;
+}
+
+int EpochsOf(const Process& rank) { return CountOf(rank.Output(), "epoch "); }
+
+// Waits until rank 0 has gone on by some epochs or has ended.
+void AwaitEpochs(Process& rank, int until) {
+  while (rank.Running() && EpochsOf(rank) < until) absl::SleepFor(kPoll);
+}
+
+std::string UndisturbedCurve() {
+  const std::string json = absl::StrCat(MakeTempDir(), "/curve.json");
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  AwaitDigits(StartDigits(*daemon, json));
+  return CurveOf(json);
+}
+
+TEST(DigitsTest, TheCurveIsTheSameDigitForDigitWhenTheDaemonIsKilled20Times) {
+  std::mt19937 random(::testing::UnitTest::GetInstance()->random_seed());
+  const std::string json = absl::StrCat(MakeTempDir(), "/curve.json");
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  const auto ranks = StartDigits(*daemon, json);
+  for (int kill = 0; kill < kKills; ++kill) {
+    // The first ones while the job forms, the others some epochs after the last one: in a random
+    // place of them, so that it may be in any call, or in none.
+    if (kill > 2) AwaitEpochs(*ranks[0], EpochsOf(*ranks[0]) + 1 + static_cast<int>(random() % 3));
+    absl::SleepFor(absl::Microseconds(random() % 30000));
+    ASSERT_TRUE(ranks[0]->Running()) << "over after " << kill << " kills:\n" << ranks[0]->Output();
+    daemon->Kill();
+    daemon->StartAgain();
+  }
+  AwaitDigits(ranks);
+  const std::string undisturbed = UndisturbedCurve();
+  EXPECT_NE(undisturbed, "");
+  EXPECT_EQ(CurveOf(json), undisturbed);
+}
+
+// What the run ends with: "final loss=0.0736946376189 accuracy=0.963788300836".
+struct Final {
+  double loss = 0;
+  double accuracy = 0;
+};
+
+Final FinalOf(const std::string& output) {
+  Final result;
+  const size_t at = output.find("final loss=");
+  if (at == std::string::npos || std::sscanf(output.c_str() + at, "final loss=%lf accuracy=%lf",
+                                             &result.loss, &result.accuracy) != 2) {
+    ADD_FAILURE() << "no result in " << output;
+  }
+  return result;
+}
+
+// The order in which floats are added differs with the number of ranks, nothing else.
+void ExpectSame(const Final& result, const Final& expected) {
+  EXPECT_NEAR(result.loss, expected.loss, 1e-4 * expected.loss);
+  EXPECT_NEAR(result.accuracy, expected.accuracy, 0.003);  // of one held-out image
+}
+
+Final UndisturbedFinal() {
+  auto alone = Process::Start(Digits(absl::StrCat(MakeTempDir(), "/curve.json")));
+  EXPECT_EQ(alone->Wait(kPatience), kSuccess) << alone->Output();
+  return FinalOf(alone->Output());
+}
+
+pid_t PidOfRank(uint32_t rank, const TestDaemon& daemon) {
+  const v1::GetStatusResponse job = StatusReader(daemon.address()).Get();
+  for (const v1::MemberStatus& member : job.members()) {
+    if (member.has_rank() && member.rank() == rank)
+      return static_cast<pid_t>(member.member().pid());
+  }
+  ADD_FAILURE() << "no rank " << rank;
+  return 0;
+}
+
+TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccuracy) {
+  const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=1h"});
+  Words command = {
+      Runfile("client/cli/muster"), "run", "--coordinator", daemon->address(), "--nproc-per-node=4",
+      "--max-restarts=1",           "--"};
+  const Words digits = Digits(absl::StrCat(MakeTempDir(), "/curve.json"));
+  command.insert(command.end(), digits.begin(), digits.end());
+  auto run = Process::Start(command);
+  AwaitEpochs(*run, 3);
+  kill(PidOfRank(2, *daemon), SIGKILL);
+  EXPECT_EQ(run->Wait(kPatience), kSuccess) << run->Output();
+  EXPECT_THAT(run->Output(), ::testing::HasSubstr("(restart 1 of at most 1)"));
+  ExpectSame(FinalOf(run->Output()), UndisturbedFinal());
+}
+
+TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
+  const auto daemon = TestDaemon::Start(
+      {"--world-size=4", "--min-world-size=2", "--settle=200ms", "--member-grace=100ms"});
+  auto ranks = StartDigits(*daemon, absl::StrCat(MakeTempDir(), "/curve.json"), /*elastic=*/true);
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForState(v1::JOB_STATE_RUNNING));
+  const pid_t first = PidOfRank(0, *daemon);
+  std::string output;
+  for (auto& rank : ranks) {
+    if (rank->pid() != first) continue;
+    AwaitEpochs(*rank, 3);
+    rank->Signal(SIGKILL);
+  }
+  for (auto& rank : ranks) {
+    const Exit killed = {true, SIGKILL};
+    EXPECT_EQ(rank->Wait(kPatience), rank->pid() == first ? killed : kSuccess) << rank->Output();
+    if (rank->pid() != first) output += rank->Output();
+  }
+  ExpectSame(FinalOf(output), UndisturbedFinal());
+}
+
+}  // namespace
+}  // namespace muster::testing

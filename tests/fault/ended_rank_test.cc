@@ -1,0 +1,67 @@
+// Ranks that end by themselves, and ranks that never come.
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto run = LaunchAt(*daemon, 3, {"barrier", "1:exit=3", "barrier"}, {"--node-id=alpha"});
+  EXPECT_EQ(run->Wait(), kRankError);
+  const std::string story = SentenceAbout(1, run->Output());
+  EXPECT_THAT(story, AllOf(HasSubstr("(node 'alpha', host "),
+                           HasSubstr(absl::StrCat("pid ", PidOf(1, *run), ") was lost at ")),
+                           HasSubstr("exited with status 3")));
+  EXPECT_EQ(CountOf(run->Output(), story), 2) << run->Output();
+  EXPECT_TRUE(daemon->process().WaitForOutput(story));
+  EXPECT_THAT(MusterStatus(*daemon), HasSubstr(story));
+}
+
+// It would otherwise be a rank that has done its work, as far as its launcher can tell.
+TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLost) {
+  auto daemon = TestDaemon::Start({"--world-size=2"});
+  auto run = LaunchAt(*daemon, 2, {"1:exit=0", "barrier"});
+  EXPECT_EQ(run->Wait(), kRankError);
+  EXPECT_THAT(run->Output(), HasSubstr("exited with status 0"));
+}
+
+TEST(EndedRankTest, ARankThatNeverJoinsIsNamedWhenTheWaitIsOver) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto ranks = StartRanks(daemon->address(), 2, {}, {{"MUSTER_TIMEOUT", "1s"}});
+  ExpectEnds(ranks, kRankError);
+  EXPECT_THAT(ranks[0]->Output(),
+              AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("joined; missing: rank")));
+}
+
+TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsOver) {
+  auto daemon = TestDaemon::Start({"--world-size=2"});
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 2,
+                          {"allgather", absl::StrCat("1:", gate.wait()), "try:barrier", "barrier"},
+                          {{"MUSTER_TIMEOUT", "2s"}});
+  ASSERT_TRUE(ranks[0]->WaitForOutput("error: DEADLINE_EXCEEDED"));
+  EXPECT_THAT(SentenceAbout(1, ranks[0]->Output()),
+              AllOf(HasSubstr(absl::StrCat("pid ", ranks[1]->pid())), HasSubstr("AllGather")));
+  gate.Open();
+}
+
+TEST(EndedRankTest, RanksThatCallDifferentThingsAreBothNamed) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto ranks = StartRanks(daemon->address(), 3, {"2:allgather", "barrier"});
+  ExpectEnds(ranks, kRankError);
+  for (const auto& rank : ranks) {
+    EXPECT_THAT(rank->Output(),
+                AllOf(HasSubstr("error: FAILED_PRECONDITION"), HasSubstr("called Barrier("),
+                      HasSubstr("rank 2 called AllGather(")));
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,134 @@
+// What a machine can run out of: disk space, file descriptors.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// A command under a shell's settings: "ulimit -n 40".
+std::unique_ptr<Process> StartUnder(const std::string& setting, const Words& command,
+                                    const std::map<std::string, std::string>& env = {}) {
+  Words all = {"sh", "-c", setting + "; exec \"$@\"", "sh"};
+  all.insert(all.end(), command.begin(), command.end());
+  return Process::Start(all, env);
+}
+
+// A directory in which rank 0's log can be opened, and every write of it fails as on a full disk.
+std::string FullLogDirectory() {
+  const std::string directory = MakeTempDir();
+  EXPECT_EQ(symlink("/dev/full", absl::StrCat(directory, "/rank-0.log").c_str()), 0);
+  return directory;
+}
+
+TEST(DiskFullTest, UnderTheLogDirectoryIsSaidOnceAndTheJobGoesOn) {
+  auto run = Launch(2, {"barrier", "allgather", "leave"}, {"--log-dir", FullLogDirectory()});
+  EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
+  EXPECT_EQ(CountOf(run->Output(),
+                    "rank-0.log: No space left on device; what is meant for it is "
+                    "dropped"),
+            1)
+      << run->Output();
+  EXPECT_EQ(CountOf(run->Output(), "is done"), 2);  // what the log lacks is still shown
+}
+
+TEST(DiskFullTest, UnderTheDaemonsLogDoesNotStopTheJob) {
+  const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
+  auto daemon = StartUnder("exec 2>/dev/full", {MusterdPath(), "--listen=127.0.0.1:0",
+                                                "--port-file", port_file, "--exit-when-done"});
+  const int port = AwaitPort(*daemon, port_file);
+  auto ranks = StartRanks(absl::StrCat("127.0.0.1:", port), 2, {"barrier", "leave"},
+                          {{"MUSTER_WORLD_SIZE", "2"}});
+  ExpectEnds(ranks, kSuccess);
+  EXPECT_EQ(daemon->Wait(), kSuccess);
+}
+
+constexpr char kFewDescriptors[] = "ulimit -n 48";  // of the daemon, for 16 members
+
+class DescriptorsTest : public ::testing::Test {
+ protected:
+  std::string Start(const Words& flags) {
+    const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
+    Words command = {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", port_file};
+    command.insert(command.end(), flags.begin(), flags.end());
+    daemon_ = StartUnder(kFewDescriptors, command);
+    port_ = AwaitPort(*daemon_, port_file);
+    return absl::StrCat("127.0.0.1:", port_);
+  }
+
+  std::unique_ptr<Process> daemon_;
+  int port_ = 0;
+};
+
+TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsStart) {
+  auto daemon =
+      StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0", "--world-size=17"});
+  EXPECT_EQ(daemon->Wait(), (Exit{false, 2}));
+  EXPECT_THAT(daemon->Output(), AllOf(HasSubstr("--world-size is 17"), HasSubstr("ulimit -Hn"),
+                                      HasSubstr("16 members")));
+}
+
+TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
+  const std::string coordinator = Start({});
+  auto ranks = StartRanks(coordinator, 17, {}, {{"MUSTER_WORLD_SIZE", "17"}});
+  ExpectEnds(ranks, kRankError);
+  EXPECT_THAT(ranks[0]->Output(), AllOf(HasSubstr("16"), HasSubstr("ulimit -Hn")));
+}
+
+// Connections that are no members: the daemon cannot tell them apart before it has them.
+class Connections {
+ public:
+  Connections(int port, int count) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    for (int i = 0; i < count; ++i) {
+      fds_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(connect(fds_.back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    }
+  }
+  ~Connections() { Close(); }
+
+  void Close() {
+    for (int fd : fds_) close(fd);
+    fds_.clear();
+  }
+
+ private:
+  std::vector<int> fds_;
+};
+
+TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWhenTheyEnd) {
+  const std::string coordinator = Start({"--world-size=2"});
+  Connections connections(port_, 100);
+  ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
+  auto ranks = StartRanks(coordinator, 2, {"barrier", "leave"});
+  for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("trying again"));
+  connections.Close();
+  ExpectEnds(ranks, kSuccess);
+}
+
+TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
+  const std::string coordinator = Start({"--world-size=2"});
+  auto ranks = StartRanks(coordinator, 2,
+                          {"barrier", "1:hoard", "barrier", "try:connect", "1:unhoard", "connect",
+                           "allreduce", "leave"});
+  ExpectEnds(ranks, kSuccess);
+  EXPECT_THAT(ranks[1]->Output(), HasSubstr("Too many open files"));
+  EXPECT_THAT(ranks[0]->Output(),
+              AllOf(HasSubstr("rank 1 (node "), HasSubstr("cannot take part in the communicator"),
+                    HasSubstr("Too many open files")));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,144 @@
+// musterd is killed and started again: the job ends with the same results, and no application code
+// takes part in that.
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Rank 2 keeps the others in the call until the gate opens: while the daemon is away, or after.
+struct Scene {
+  std::string name;
+  Words before;  // the call
+  std::string call;
+  std::string parked_in;  // as the daemon puts it
+  std::string last_does;  // when the gate has opened
+  bool opens_while_away = false;
+};
+
+std::vector<Scene> Scenes() {
+  std::vector<Scene> scenes;
+  for (bool away : {false, true}) {
+    const std::string when = away ? "ThatCompletesWhileItIsAway" : "";
+    scenes.insert(scenes.end(),
+                  {{"ABarrier" + when, {}, "barrier", "Barrier", "barrier", away},
+                   {"ABroadcast" + when, {}, "broadcast", "Broadcast", "broadcast", away},
+                   {"AGather" + when, {}, "gather", "Gather", "gather", away},
+                   {"AnAllGather" + when, {}, "allgather", "AllGather", "allgather", away},
+                   {"ALease" + when, {"2:hold", "barrier"}, "lease", "lease", "complete", away},
+                   {"Leave" + when, {}, "leave", "Leave", "leave", away}});
+  }
+  return scenes;
+}
+
+class KilledDaemonTest : public ::testing::TestWithParam<Scene> {
+ protected:
+  Words StepsOf(int rank) const {
+    Words steps = GetParam().before;
+    if (rank == 2) steps.push_back(gate_.wait());
+    steps.push_back(rank == 2 ? GetParam().last_does : GetParam().call);
+    if (GetParam().call != "leave") steps.insert(steps.end(), {"allgather", "leave"});
+    return steps;
+  }
+
+  void KillAndStartAgain() {
+    daemon_->Kill();
+    if (GetParam().opens_while_away) gate_.Open();
+    daemon_->StartAgain();
+    gate_.Open();
+  }
+
+  const Gate gate_;
+  const std::unique_ptr<TestDaemon> daemon_ =
+      TestDaemon::Start({"--world-size=3", "--exit-when-done"});
+};
+
+TEST_P(KilledDaemonTest, EndsWithTheSameResults) {
+  StatusReader status(daemon_->address());
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank : {0, 1, 2}) {
+    ranks.push_back(StartRank(daemon_->address(), rank, StepsOf(rank)));
+  }
+  ASSERT_TRUE(status.WaitForParked(2, GetParam().parked_in));
+  KillAndStartAgain();
+  ExpectEnds(ranks, kSuccess);
+  if (GetParam().call == "lease") {
+    for (int rank : {0, 1}) {
+      EXPECT_THAT(ranks[rank]->Output(), HasSubstr("finds the work done by rank 2"));
+    }
+  }
+  EXPECT_EQ(daemon_->process().Wait(), kSuccess) << daemon_->process().Output();
+}
+
+INSTANTIATE_TEST_SUITE_P(InTheMiddleOf, KilledDaemonTest, ::testing::ValuesIn(Scenes()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(KilledDaemonWhileJoiningTest, TheJobFormsAllTheSame) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  StatusReader status(daemon->address());
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank : {0, 1}) ranks.push_back(StartRank(daemon->address(), rank, {"barrier", "leave"}));
+  ASSERT_TRUE(status.WaitForParked(2, "Join"));
+  daemon->Kill();
+  daemon->StartAgain();
+  ranks.push_back(StartRank(daemon->address(), 2, {"barrier", "leave"}));
+  ExpectEnds(ranks, kSuccess);
+}
+
+// How often the rank said that it has reduced by now.
+int Reduced(const Process& rank) {
+  const std::string output = rank.Output();
+  const std::string mark = "has reduced ";
+  const size_t at = output.rfind(mark);
+  return at == std::string::npos ? 0 : std::stoi(output.substr(at + mark.size()));
+}
+
+bool AwaitReduced(const Process& rank, int more) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(1);
+  const int until = Reduced(rank) + more;
+  while (Reduced(rank) < until && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
+  return Reduced(rank) >= until;
+}
+
+TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {
+  auto daemon = TestDaemon::Start({"--world-size=3"});
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 3,
+                          {"connect", "reduce-until=" + gate.path(), "barrier", "leave"});
+  ASSERT_TRUE(ranks[0]->WaitForOutput("has reduced"));
+  daemon->Kill();
+  for (const auto& rank : ranks) EXPECT_TRUE(AwaitReduced(*rank, 100)) << rank->Output();
+  daemon->StartAgain();
+  for (const auto& rank : ranks) EXPECT_TRUE(AwaitReduced(*rank, 100)) << rank->Output();
+  gate.Open();
+  ExpectEnds(ranks, kSuccess);
+}
+
+// A member that does not come back to the restarted daemon is lost at the end of the recovery.
+TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecoveryGrace) {
+  auto daemon = TestDaemon::Start(
+      {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--recovery-grace=6s"});
+  StatusReader status(daemon->address());
+  auto ranks = StartRanks(daemon->address(), 3, {"2:loss", "barrier"});
+  ASSERT_TRUE(status.WaitForParked(2, "Barrier"));
+  daemon->Kill();
+  ranks[1]->Signal(SIGKILL);
+  EXPECT_EQ(ranks[1]->Wait(), (Exit{true, SIGKILL}));
+  const pid_t lost = ranks[1]->pid();
+  ranks.erase(ranks.begin() + 1);
+  daemon->StartAgain();
+  ExpectEnds(ranks, kRankError);
+  for (const auto& rank : ranks) {
+    EXPECT_THAT(rank->Output(), HasSubstr("rank 1 (node '"));
+    EXPECT_THAT(rank->Output(), HasSubstr(absl::StrCat("pid ", lost, ") was lost at ")));
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

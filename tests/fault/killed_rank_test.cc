@@ -1,0 +1,106 @@
+// A rank is killed while the others are in a call that it keeps from completing.
+
+#include <signal.h>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kRanks = 3;
+
+// Rank 2 waits for a loss where the others call something that needs it.
+struct Scene {
+  std::string name;
+  Words before;
+  std::string call;
+  int parked = 2;  // how many the daemon sees waiting
+  int killed = 1;
+  int errors = 2;  // a rank that is leaving needs nothing, and gets none
+};
+
+class KilledRankTest : public ::testing::TestWithParam<Scene> {
+ protected:
+  std::unique_ptr<Process> LaunchScene() {
+    Words steps = GetParam().before;
+    steps.push_back("2:loss");
+    steps.push_back(GetParam().call);
+    return LaunchAt(*daemon_, kRanks, steps, {"--node-id=alpha"});
+  }
+
+  bool AwaitScene(Process& run) {
+    return AwaitBegin(run, {0, 1}, GetParam().call) && AwaitBegin(run, {2}, "loss") &&
+           status_.WaitForParked(GetParam().parked);
+  }
+
+  const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--world-size=3"});
+  StatusReader status_{daemon_->address()};
+};
+
+TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
+  const int killed = GetParam().killed;
+  auto run = LaunchScene();
+  ASSERT_TRUE(AwaitScene(*run)) << run->Output();
+  const pid_t pid = PidOf(killed, *run);
+  kill(pid, SIGKILL);
+
+  EXPECT_EQ(run->Wait(), (Exit{false, 128 + SIGKILL})) << run->Output();
+  const std::string story = SentenceAbout(killed, run->Output());
+  EXPECT_THAT(story, AllOf(HasSubstr("(node 'alpha', host "),
+                           HasSubstr(absl::StrCat("pid ", pid, ") was lost at ")),
+                           HasSubstr("killed by signal 9 (SIGKILL)")));
+  EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), GetParam().errors) << run->Output();
+  EXPECT_EQ(CountOf(run->Output(), story), GetParam().errors) << run->Output();
+  EXPECT_TRUE(daemon_->process().WaitForOutput(story));
+  EXPECT_THAT(MusterStatus(*daemon_), HasSubstr(story));
+  EXPECT_EQ(status_.Get().state(), v1::JOB_STATE_FAILED);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    While, KilledRankTest,
+    ::testing::Values(Scene{"InABarrier", {}, "barrier"}, Scene{"InABroadcast", {}, "broadcast"},
+                      Scene{"InAGather", {}, "gather"}, Scene{"InAnAllGather", {}, "allgather"},
+                      Scene{"WaitingForALease", {"2:hold", "barrier"}, "lease"},
+                      Scene{"HoldingALease", {"2:hold", "barrier"}, "lease", 2, /*killed=*/2},
+                      Scene{"Leaving", {}, "leave", 2, 1, /*errors=*/1},
+                      Scene{"InAnAllReduce", {"connect"}, "allreduce", /*parked=*/0}),
+    [](const auto& info) { return info.param.name; });
+
+// Without a launcher the daemon sees only that the connection has ended, and waits for the grace.
+TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
+  auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=300ms"});
+  auto ranks = StartRanks(daemon->address(), kRanks, {"connect", "2:loss", "allreduce"});
+  for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("ends connect"));
+  ranks[1]->Signal(SIGKILL);
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(ranks[rank]->Wait(), kRankError);
+    EXPECT_THAT(ranks[rank]->Output(),
+                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (node '"),
+                      HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
+                      HasSubstr("did not come back within 300ms")));
+  }
+}
+
+// Nobody needs it yet: its place is free again.
+TEST(KilledRankWhileJoiningTest, LeavesItsPlaceToAnother) {
+  auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=100ms"});
+  StatusReader status(daemon->address());
+  const Words steps = {"barrier", "leave"};
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank : {0, 1}) ranks.push_back(StartRank(daemon->address(), rank, steps));
+  ASSERT_TRUE(status.WaitForParked(2, "Join"));
+  ranks[1]->Signal(SIGKILL);
+  EXPECT_EQ(ranks[1]->Wait(), (Exit{true, SIGKILL}));
+  ranks.pop_back();
+  for (int rank : {1, 2}) ranks.push_back(StartRank(daemon->address(), rank, steps));
+  ExpectEnds(ranks, kSuccess);
+}
+
+}  // namespace
+}  // namespace muster::testing

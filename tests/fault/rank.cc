@@ -1,0 +1,290 @@
+// One rank of the fault tests: joins, then does the steps that its arguments name, in their order.
+//
+//   barrier broadcast gather allgather   one collective through the coordinator
+//   connect                              makes the communicator that the next two use
+//   allreduce                            one all-reduce, of 4 MiB
+//   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
+//   hold, complete, lease                takes the lease of some work; publishes it; both
+//   rejoin                               leads into the next epoch
+//   newcomers                            nothing until a process waits for a place
+//   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
+//   hoard, unhoard                       takes all file descriptors that are left; gives them back
+//   wait=FILE                            nothing until FILE is there
+//   loss                                 nothing until a member is lost
+//   leave
+//   exit=STATUS                          ends the process at once
+//
+// "2:exit=3" is for rank 2 alone, "first:barrier" for those that are in the job's first epoch,
+// "try:barrier" prints an error and goes on. Otherwise the first error is printed and ends the
+// process with status 3. Values are checked: a wrong one is an error.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "muster/communicator.h"
+#include "muster/job.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr int kError = 3;
+constexpr int kElements = 1 << 20;
+constexpr int kTold = 20;  // how often reduce-until says where it is
+constexpr absl::Duration kPoll = absl::Milliseconds(5);
+constexpr absl::Duration kLong = absl::Minutes(2);
+
+std::atomic<bool> told_to_stop{false};
+
+bool Exists(const std::string& path) {
+  struct stat ignored;
+  return stat(path.c_str(), &ignored) == 0;
+}
+
+absl::Status Expect(bool right, absl::string_view what) {
+  return right ? absl::OkStatus() : absl::DataLossError(absl::StrCat("wrong result of ", what));
+}
+
+class Rank {
+ public:
+  explicit Rank(std::unique_ptr<Job> job) : job_(std::move(job)) {}
+
+  // Does the step if it is this rank's.
+  absl::Status Do(absl::string_view step) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(step, absl::MaxSplits(':', 1));
+    int rank = 0;
+    if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &rank)) {
+      return rank == job_->rank() ? Do(parts[1]) : absl::OkStatus();
+    }
+    if (absl::ConsumePrefix(&step, "first:")) return job_->resumed() ? absl::OkStatus() : Do(step);
+    if (!absl::ConsumePrefix(&step, "try:")) return DoNamed(step);
+    if (const absl::Status status = DoNamed(step); !status.ok()) {
+      Say(absl::StrCat("error: ", status.ToString()));
+    }
+    return absl::OkStatus();
+  }
+
+  void Say(const std::string& text) const {
+    std::cout << absl::StrCat("rank ", job_->rank(), " ", text, "\n") << std::flush;
+  }
+
+ private:
+  using Step = absl::Status (Rank::*)(const std::string& argument);
+
+  static const std::map<std::string, Step>& Steps() {
+    static const auto* const kSteps = new std::map<std::string, Step>{
+        {"barrier", &Rank::Barrier},
+        {"broadcast", &Rank::Broadcast},
+        {"gather", &Rank::Gather},
+        {"allgather", &Rank::AllGather},
+        {"connect", &Rank::Connect},
+        {"allreduce", &Rank::AllReduce},
+        {"reduce-until", &Rank::ReduceUntil},
+        {"hold", &Rank::Hold},
+        {"complete", &Rank::Complete},
+        {"lease", &Rank::Lease},
+        {"rejoin", &Rank::Rejoin},
+        {"newcomers", &Rank::Newcomers},
+        {"run-until-stopped", &Rank::RunUntilStopped},
+        {"hoard", &Rank::Hoard},
+        {"unhoard", &Rank::Unhoard},
+        {"wait", &Rank::Wait},
+        {"loss", &Rank::Loss},
+        {"leave", &Rank::Leave},
+        {"exit", &Rank::Exit},
+    };
+    return *kSteps;
+  }
+
+  absl::Status DoNamed(absl::string_view step) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(step, absl::MaxSplits('=', 1));
+    const auto found = Steps().find(parts.first);
+    if (found == Steps().end()) {
+      return absl::InvalidArgumentError(absl::StrCat("no step '", step, "'"));
+    }
+    Say(absl::StrCat("pid ", getpid(), " begins ", step));
+    const absl::Status status = (this->*found->second)(parts.second);
+    if (status.ok()) Say(absl::StrCat("ends ", step));
+    return status;
+  }
+
+  absl::Status Barrier(const std::string&) { return job_->Barrier("in a barrier"); }
+
+  absl::Status Broadcast(const std::string&) {
+    const auto value = job_->Broadcast(absl::StrCat("from ", job_->rank()), Last());
+    if (!value.ok()) return value.status();
+    return Expect(*value == absl::StrCat("from ", Last()), "Broadcast");
+  }
+
+  absl::Status Gather(const std::string&) {
+    const auto values = job_->Gather(job_->rank(), Last());
+    if (!values.ok()) return values.status();
+    return Expect(*values == (job_->rank() == Last() ? AllRanks() : std::vector<int>()), "Gather");
+  }
+
+  absl::Status AllGather(const std::string&) {
+    const auto values = job_->AllGather(job_->rank());
+    if (!values.ok()) return values.status();
+    return Expect(*values == AllRanks(), "AllGather");
+  }
+
+  absl::Status Connect(const std::string&) {
+    auto communicator = Communicator::Create(*job_);
+    if (communicator.ok()) communicator_ = *std::move(communicator);
+    return communicator.status();
+  }
+
+  absl::Status AllReduce(const std::string&) {
+    std::vector<float> data(kElements, static_cast<float>(job_->rank() + 1));
+    const absl::Status status = communicator_->AllReduce(absl::MakeSpan(data));
+    if (!status.ok()) return status;
+    const int n = job_->world_size();
+    return Expect(data.front() == n * (n + 1) / 2 && data.back() == data.front(), "AllReduce");
+  }
+
+  absl::Status ReduceUntil(const std::string& file) {
+    for (int count = 1;; ++count) {
+      std::vector<float> data = {1, job_->is_main() && Exists(file) ? 1.0f : 0.0f};
+      const absl::Status status = communicator_->AllReduce(absl::MakeSpan(data));
+      if (!status.ok()) return status;
+      if (data[0] != job_->world_size()) return Expect(false, "AllReduce");
+      if (data[1] > 0) return absl::OkStatus();
+      if (count % kTold == 0) Say(absl::StrCat("has reduced ", count, " times"));
+    }
+  }
+
+  absl::Status Hold(const std::string&) {
+    auto lease = job_->AcquireLease("work", LeaseScope::kJob);
+    if (!lease.ok()) return lease.status();
+    lease_ = *std::move(lease);
+    if (lease_->held()) {
+      Say(absl::StrCat("holds the lease with token ", lease_->token()));
+    } else if (lease_->result().ok()) {
+      Say(absl::StrCat("finds the work done ", *lease_->result()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Complete(const std::string&) {
+    if (!lease_->held()) return absl::OkStatus();
+    return lease_->Complete(absl::StrCat("by rank ", job_->rank()));
+  }
+
+  absl::Status Lease(const std::string&) {
+    const absl::Status held = Hold("");
+    return held.ok() ? Complete("") : held;
+  }
+
+  absl::Status Rejoin(const std::string&) {
+    const int before = job_->rank();
+    const absl::Status status = job_->Rejoin();
+    if (!status.ok()) return status;
+    Say(absl::StrCat("of ", job_->world_size(), " was rank ", before, " before"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Newcomers(const std::string&) {
+    return Await([this] { return job_->NewcomersWaiting() > 0; });
+  }
+
+  absl::Status RunUntilStopped(const std::string&) {
+    signal(SIGTERM, [](int) { told_to_stop = true; });
+    for (int step = 0;; ++step) {
+      if (told_to_stop.exchange(false)) {
+        if (const absl::Status asked = job_->RequestStop(); !asked.ok()) return asked;
+      }
+      const auto steps = job_->AllGather(step);
+      if (!steps.ok()) return steps.status();
+      if (*steps != std::vector<int>(job_->world_size(), step)) return Expect(false, "AllGather");
+      if (job_->StopRequested()) {
+        Say(absl::StrCat("stops at step ", step));
+        return absl::OkStatus();
+      }
+      if (step == kTold) Say("is on its way");
+    }
+  }
+
+  absl::Status Hoard(const std::string&) {
+    int fd = 0;
+    while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) hoard_.push_back(fd);
+    return absl::OkStatus();
+  }
+
+  absl::Status Unhoard(const std::string&) {
+    for (int fd : hoard_) close(fd);
+    hoard_.clear();
+    return absl::OkStatus();
+  }
+
+  absl::Status Wait(const std::string& file) {
+    return Await([&file] { return Exists(file); });
+  }
+
+  template <class Condition>
+  static absl::Status Await(Condition condition) {
+    const absl::Time deadline = absl::Now() + kLong;
+    while (!condition()) {
+      if (absl::Now() > deadline) return absl::DeadlineExceededError("nothing has happened");
+      absl::SleepFor(kPoll);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Loss(const std::string&) { return job_->AwaitFailure(kLong); }
+  absl::Status Leave(const std::string&) { return job_->Leave(); }
+
+  absl::Status Exit(const std::string& status) {
+    int code = 0;
+    if (absl::SimpleAtoi(status, &code)) _exit(code);
+    return absl::InvalidArgumentError(absl::StrCat("exit=", status));
+  }
+
+  int Last() const { return job_->world_size() - 1; }
+
+  std::vector<int> AllRanks() const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank <= Last(); ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+
+  const std::unique_ptr<Job> job_;
+  std::unique_ptr<Communicator> communicator_;
+  std::optional<muster::Lease> lease_;
+  std::vector<int> hoard_;
+};
+
+int Fail(const absl::Status& status) {
+  std::cout << absl::StrCat("error: ", status.ToString(), "\n") << std::flush;
+  return kError;
+}
+
+int Run(const std::vector<std::string>& steps) {
+  auto job = Job::Join(JobOptions::FromEnvironment());
+  if (!job.ok()) return Fail(job.status());
+  Rank rank(*std::move(job));
+  for (const std::string& step : steps) {
+    if (const absl::Status status = rank.Do(step); !status.ok()) return Fail(status);
+  }
+  rank.Say("is done");
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  return muster::testing::Run(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,100 @@
+#include "tests/fault/scenario.h"
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace muster::testing {
+namespace {
+
+std::string RankPath() { return Runfile("tests/fault/rank"); }
+std::string MusterPath() { return Runfile("client/cli/muster"); }
+
+void Append(const Words& words, Words* command) {
+  command->insert(command->end(), words.begin(), words.end());
+}
+
+}  // namespace
+
+std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flags,
+                                const std::map<std::string, std::string>& env) {
+  std::map<std::string, std::string> variables = env;
+  variables.emplace("MUSTER_MUSTERD", MusterdPath());
+  Words command = {MusterPath(), "run", "--nproc-per-node", absl::StrCat(ranks)};
+  Append(flags, &command);
+  Append({"--", RankPath()}, &command);
+  Append(steps, &command);
+  return Process::Start(command, variables);
+}
+
+std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
+                                  const Words& flags) {
+  Words all = {"--coordinator", daemon.address()};
+  Append(flags, &all);
+  return Launch(ranks, steps, all);
+}
+
+std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Words& steps,
+                                   std::map<std::string, std::string> env) {
+  env.emplace("MUSTER_COORDINATOR", coordinator);
+  if (rank >= 0) env.emplace("MUSTER_RANK", absl::StrCat(rank));
+  Words command = {RankPath()};
+  Append(steps, &command);
+  return Process::Start(command, env);
+}
+
+std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator, int ranks,
+                                                 const Words& steps,
+                                                 const std::map<std::string, std::string>& env) {
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    processes.push_back(StartRank(coordinator, rank, steps, env));
+  }
+  return processes;
+}
+
+void ExpectEnds(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit) {
+  for (const auto& process : processes) EXPECT_EQ(process->Wait(), exit) << process->Output();
+}
+
+Gate::Gate() : path_(absl::StrCat(MakeTempDir(), "/gate")) {}
+
+void Gate::Open() const { std::ofstream(path_).close(); }
+
+bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::string& step) {
+  for (int rank : ranks) {
+    if (!launcher.WaitForOutput(absl::StrCat("rank ", rank, " pid "))) return false;
+    const std::string line =
+        absl::StrCat("rank ", rank, " pid ", PidOf(rank, launcher), " begins ", step);
+    if (!launcher.WaitForOutput(line)) return false;
+  }
+  return true;
+}
+
+pid_t PidOf(int rank, const Process& launcher) {
+  const std::string mark = absl::StrCat("rank ", rank, " pid ");
+  const std::string output = launcher.Output();
+  const size_t at = output.find(mark);
+  return at == std::string::npos ? -1 : std::stoi(output.substr(at + mark.size()));
+}
+
+int CountOf(const std::string& text, const std::string& what) {
+  return static_cast<int>(std::vector<std::string>(absl::StrSplit(text, what)).size()) - 1;
+}
+
+std::string SentenceAbout(int rank, const std::string& text) {
+  const size_t at = text.find(absl::StrCat("rank ", rank, " (node '"));
+  if (at == std::string::npos) return "";
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+std::string MusterStatus(const TestDaemon& daemon) {
+  auto status = Process::Start({MusterPath(), "status", "--coordinator", daemon.address()});
+  EXPECT_EQ(status->Wait(), kSuccess) << status->Output();
+  return status->Output();
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,93 @@
+// SIGSTOP and SIGCONT: a debugger, a batch system that makes room, a laptop's lid.
+
+#include <signal.h>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const v1::MemberStatus* RankOf(int rank, const v1::GetStatusResponse& job) {
+  for (const v1::MemberStatus& member : job.members()) {
+    if (member.has_rank() && static_cast<int>(member.rank()) == rank) return &member;
+  }
+  return nullptr;
+}
+
+TEST(StoppedRankTest, IsShownAtOnceUnderTheLauncherAndGoesOnAtSigcont) {
+  auto daemon = TestDaemon::Start({"--world-size=2"});
+  StatusReader status(daemon->address());
+  Gate gate;
+  auto run = LaunchAt(*daemon, 2, {absl::StrCat("1:", gate.wait()), "barrier", "leave"});
+  ASSERT_TRUE(AwaitBegin(*run, {0}, "barrier"));
+  ASSERT_TRUE(AwaitBegin(*run, {1}, "wait"));
+  const pid_t stopped = PidOf(1, *run);
+  kill(stopped, SIGSTOP);
+  EXPECT_TRUE(run->WaitForOutput("is stopped; it goes on at SIGCONT"));
+  EXPECT_TRUE(status.WaitFor([](const v1::GetStatusResponse& job) {
+    return RankOf(1, job)->state() == v1::MEMBER_STATE_STOPPED;
+  }));
+  EXPECT_THAT(MusterStatus(*daemon), HasSubstr("stopped"));
+  kill(stopped, SIGCONT);
+  EXPECT_TRUE(status.WaitFor([](const v1::GetStatusResponse& job) {
+    return RankOf(1, job)->state() == v1::MEMBER_STATE_RUNNING;
+  }));
+  gate.Open();
+  EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
+}
+
+TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
+  auto daemon = TestDaemon::Start(
+      {"--world-size=3", "--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms"});
+  StatusReader status(daemon->address());
+  auto ranks = StartRanks(daemon->address(), 3, {"2:loss", "barrier"});
+  ASSERT_TRUE(status.WaitForParked(2, "Barrier"));
+  ranks[1]->Signal(SIGSTOP);
+  for (int rank : {0, 2}) {
+    EXPECT_EQ(ranks[rank]->Wait(), kRankError);
+    EXPECT_THAT(ranks[rank]->Output(),
+                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (node '"),
+                      HasSubstr(absl::StrCat("pid ", ranks[1]->pid(), ") was lost at "))));
+  }
+  ranks[1]->Signal(SIGCONT);
+  EXPECT_EQ(ranks[1]->Wait(), kRankError);
+  EXPECT_THAT(ranks[1]->Output(), AllOf(HasSubstr("error: ABORTED"), HasSubstr("was lost")));
+}
+
+TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
+  auto daemon = TestDaemon::Start({"--world-size=2"});
+  StatusReader status(daemon->address());
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 2,
+                          {absl::StrCat("1:", gate.wait()), "barrier", "allgather", "leave"});
+  ASSERT_TRUE(status.WaitForParked(1, "Barrier"));
+  daemon->process().Signal(SIGSTOP);
+  gate.Open();
+  ASSERT_TRUE(ranks[1]->WaitForOutput("begins barrier"));
+  daemon->process().Signal(SIGCONT);
+  ExpectEnds(ranks, kSuccess);
+}
+
+// So long that the SDK has given the connection up: 10 s until it asks, 5 s for the answer.
+TEST(StoppedDaemonTest, IsFoundAgainByItsMembersAfterTheyHaveMissedIt) {
+  auto daemon = TestDaemon::Start({"--world-size=2"});
+  StatusReader status(daemon->address());
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 2,
+                          {absl::StrCat("1:", gate.wait()), "barrier", "allgather", "leave"});
+  ASSERT_TRUE(status.WaitForParked(1, "Barrier"));
+  daemon->process().Signal(SIGSTOP);
+  for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("trying again"));
+  daemon->process().Signal(SIGCONT);
+  gate.Open();
+  ExpectEnds(ranks, kSuccess);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,48 @@
+#ifndef MUSTER_TESTS_UTIL_TCP_PROXY_H_
+#define MUSTER_TESTS_UTIL_TCP_PROXY_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace muster::testing {
+
+// A port of 127.0.0.1 whose connections lead to another one, until they are cut.
+class TcpProxy {
+ public:
+  explicit TcpProxy(int target_port);
+  ~TcpProxy();
+
+  std::string address() const;
+
+  // Breaks every connection, as a network would.
+  void Cut();
+  // Refused: new connections are broken at once, until allowed again.
+  void Refuse(bool refuse);
+  // Where new connections lead from now on.
+  void Redirect(int target_port);
+  // Waits until this many connections in all have been made.
+  void WaitForConnections(int count);
+
+ private:
+  struct Connection;
+
+  void Accept();
+  static void Pump(Connection* connection);
+
+  int listener_ = -1;
+  int port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int target_port_;
+  bool refuse_ = false;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::thread acceptor_;
+};
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_UTIL_TCP_PROXY_H_
