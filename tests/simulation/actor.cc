@@ -1,0 +1,54 @@
+#include "tests/simulation/actor.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr int kMaxShortTimeouts = 3;
+
+// Ranks, processes, or the coordinator that could not be reached.
+bool NamesSomeone(const absl::Status& status) {
+  const absl::string_view text = status.message();
+  return absl::StrContains(text, "rank") || absl::StrContains(text, "process") ||
+         absl::StrContains(text, "coordinator at");
+}
+
+}  // namespace
+
+void Actor::Later(std::function<void()> what) {
+  After(random.Between(absl::ZeroDuration(), absl::Milliseconds(random.Chance(0.1) ? 2000 : 100)),
+        std::move(what));
+}
+
+void Actor::After(absl::Duration delay, std::function<void()> what) {
+  stage->timeline.After(delay, [this, what = std::move(what)] {
+    if (gone()) return;
+    if (process->paused_until() <= stage->now()) return what();
+    After(process->paused_until() - stage->now(), what);
+  });
+}
+
+absl::Duration Actor::DrawTimeout(int tries) {
+  if (*faults_are_over || tries > kMaxShortTimeouts || !random.Chance(0.25)) return kLongTimeout;
+  return random.Between(absl::Milliseconds(100), absl::Seconds(3));
+}
+
+void Actor::MayCancel(internal::CallId call) {
+  if (*faults_are_over || !random.Chance(0.05)) return;
+  After(random.Between(absl::ZeroDuration(), absl::Seconds(1)), [this, call] {
+    process->Run([call](internal::MemberCore& member, internal::SteadyTime now) {
+      return member.Cancel(now, call);
+    });
+  });
+}
+
+void Actor::CheckError(const std::string& call, const absl::Status& status) {
+  if (status.ok() || absl::IsCancelled(status) || NamesSomeone(status)) return;
+  stage->Violation("process ", process->id(), ": ", call,
+                   " fails with an error that names nobody: ", status.ToString());
+}
+
+}  // namespace muster::simulation
