@@ -9,11 +9,13 @@ namespace {
 
 constexpr int kMaxShortTimeouts = 3;
 
-// Ranks, processes, or the coordinator that could not be reached.
+// Ranks, processes, or the coordinator that could not be reached. Of a lease that nobody holds
+// there is nobody to name.
 bool NamesSomeone(const absl::Status& status) {
-  const absl::string_view text = status.message();
-  return absl::StrContains(text, "rank") || absl::StrContains(text, "process") ||
-         absl::StrContains(text, "coordinator at");
+  for (const char* who : {"rank", "process", "coordinator at", "nobody holds it"}) {
+    if (absl::StrContains(status.message(), who)) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
 
@@ -131,13 +132,7 @@ void Daemon::Deliver(const core::StreamEvent& event) {
                       ": the first event of a stream must be Attached, and no other");
   }
   stream->second = true;
-  sink_->Event(
-      event.stream,
-      std::visit(Overloaded{
-                     [&](const core::Attached& e) { return service::ToProto(e, core_.options()); },
-                     [&](const core::EpochBroken& e) { return service::ToProto(e, Now()); },
-                 },
-                 event.event));
+  sink_->Event(event.stream, service::ToProto(event.event, Now(), core_.options()));
 }
 
 void Daemon::Deliver(const core::StreamEnd& end) {

@@ -44,7 +44,7 @@ Setting DrawSetting(uint64_t seed) {
   setting.mismatches = random.Chance(0.15);
   setting.early_leave = random.Chance(0.1);
   setting.stops = random.Chance(0.2);
-  setting.restarts = setting.elastic = setting.stops = false;
+  setting.elastic = setting.stops = false;
   setting.clock_goes_back = setting.harmless() && random.Chance(0.5);
   setting.weather = setting.harmless() ? Unsettled(random) : Stormy(random);
   setting.faults = random.Pick(5);
