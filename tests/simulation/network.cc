@@ -84,7 +84,10 @@ void Network::Arrive(const FlightPtr& flight) {
   } else {
     daemon->Call(flight->waiter, std::get<internal::Request>(flight->rpc.request));
   }
-  if (flight->cancelled || flight->connection->server_knows) CloseAtServer(flight);
+  if (flight->cancelled) CloseAtServer(flight);
+  if (flight->connection->server_knows) {
+    stage_->timeline.After(Latency(), [this, flight] { Close(flight); });
+  }
 }
 
 void Network::Cancel(ProcessId from, uint64_t attempt) {
