@@ -42,6 +42,8 @@ class Cluster {
   // From now on the network is fair.
   void EndFaults();
 
+  Network& network() { return network_; }
+
   // ---- The end ----
   // No process runs or will be started.
   bool Over() const;

@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_SIMULATION_DAEMON_H_
 #define MUSTER_TESTS_SIMULATION_DAEMON_H_
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -46,7 +47,7 @@ class Daemon {
   void Kill() { alive_ = false; }
   bool alive() const { return alive_; }
   // The process is stopped for a while. What reaches it must wait until then.
-  void PauseUntil(absl::Duration time) { paused_until_ = time; }
+  void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
   // Calls that are parked, and streams that are open.

@@ -29,25 +29,14 @@ Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
   Fault fault;
   fault.kind = kind;
   fault.at = random.Between(absl::ZeroDuration(), setting.faults_until);
+  fault.after_answer = random.Chance(0.6);
   fault.place = random.Pick(setting.size);
   fault.length = DrawLength(kind, random);
   fault.choice = random.Next();
   return fault;
 }
 
-}  // namespace
-
-std::vector<Fault> DrawFaults(const Setting& setting) {
-  Random random(setting.seed, "faults");
-  const std::vector<Fault::Kind> kinds = KindsOf(setting);
-  std::vector<Fault> faults;
-  for (uint32_t i = 0; i < setting.faults; ++i) {
-    faults.push_back(DrawFault(kinds[random.Pick(kinds.size())], setting, random));
-  }
-  if (setting.stops) faults.push_back(DrawFault(Fault::kStop, setting, random));
-  return faults;
-}
-
+// Lets it happen, now.
 void Apply(const Fault& fault, Cluster* cluster) {
   const bool one_of_four = fault.choice % 4 == 0;
   switch (fault.kind) {
@@ -70,6 +59,34 @@ void Apply(const Fault& fault, Cluster* cluster) {
       return cluster->RequestStop(fault.place);
     case Fault::kRejoin:
       return cluster->RejoinUnasked(fault.place);
+  }
+}
+
+}  // namespace
+
+std::vector<Fault> DrawFaults(const Setting& setting) {
+  Random random(setting.seed, "faults");
+  const std::vector<Fault::Kind> kinds = KindsOf(setting);
+  std::vector<Fault> faults;
+  if (setting.split) faults.push_back(DrawFault(Fault::kSplit, setting, random));
+  for (uint32_t i = 0; i < setting.faults; ++i) {
+    faults.push_back(DrawFault(kinds[random.Pick(kinds.size())], setting, random));
+  }
+  if (setting.stops) faults.push_back(DrawFault(Fault::kStop, setting, random));
+  return faults;
+}
+
+void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
+             Cluster* cluster) {
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (without.count(i) > 0) continue;
+    const auto happen = [=, fault = faults[i]] {
+      stage->Say("fault ", i);
+      Apply(fault, cluster);
+    };
+    const bool after_answer = faults[i].after_answer;
+    stage->timeline.At(faults[i].at,
+                       [=] { after_answer ? cluster->network().OnNextAnswer(happen) : happen(); });
   }
 }
 

@@ -2,12 +2,13 @@
 #define MUSTER_TESTS_SIMULATION_FAULTS_H_
 
 #include <cstdint>
-#include <string>
+#include <set>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/stage.h"
 
 namespace muster::simulation {
 
@@ -27,6 +28,7 @@ struct Fault {
 
   Kind kind = kCut;
   absl::Duration at;
+  bool after_answer = false;  // not at that time, but just after the next answer
   uint32_t place = 0;
   absl::Duration length;
   uint64_t choice = 0;  // of variants
@@ -35,8 +37,9 @@ struct Fault {
 // The faults of a schedule, in no order.
 std::vector<Fault> DrawFaults(const Setting& setting);
 
-// Lets it happen, now.
-void Apply(const Fault& fault, Cluster* cluster);
+// Lets them happen when they are due, but for these.
+void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
+             Cluster* cluster);
 
 }  // namespace muster::simulation
 

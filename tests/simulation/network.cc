@@ -137,6 +137,12 @@ Network::FlightPtr Network::TakeFlight(WaiterId waiter, const absl::Status& stat
 
 void Network::Reply(WaiterId waiter, absl::Status status, internal::Response response) {
   const FlightPtr flight = TakeFlight(waiter, status, response);
+  if (status.ok()) {
+    for (Timeline::Event& event : std::exchange(on_next_answer_, {})) {
+      stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(2)),
+                             std::move(event));
+    }
+  }
   if (random_.Chance(weather_.drop)) {
     return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), weather_.lost_notice),
                             absl::UnavailableError("the reply was lost"));

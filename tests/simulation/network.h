@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -59,6 +60,10 @@ class Network : public Process::Wire, public Daemon::Sink {
   void Route(ProcessId process, DaemonId daemon);
   DaemonId RouteOf(ProcessId process) const;
   bool Connected(ProcessId process) const;
+
+  // Does this once, just after a daemon has sent its next good answer to a call: while some of the
+  // answers of one step have arrived, and others have not.
+  void OnNextAnswer(Timeline::Event event) { on_next_answer_.push_back(std::move(event)); }
 
   // Cuts the connection of a process; both ends learn of it within the weather's notice.
   void Cut(ProcessId process);
@@ -132,6 +137,7 @@ class Network : public Process::Wire, public Daemon::Sink {
   std::map<ProcessId, DaemonId> routes_;
   std::set<ProcessId> cut_off_;
   std::map<ProcessId, std::shared_ptr<Connection>> connections_;
+  std::vector<Timeline::Event> on_next_answer_;
   core::WaiterId last_waiter_ = 0;
   std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
   std::map<core::WaiterId, FlightPtr> at_servers_;

@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_SIMULATION_PROCESS_H_
 #define MUSTER_TESTS_SIMULATION_PROCESS_H_
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -56,7 +57,7 @@ class Process {
   void Kill();
   bool alive() const { return alive_; }
   // The process is stopped for a while. What reaches it must wait until then.
-  void PauseUntil(absl::Duration time) { paused_until_ = time; }
+  void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
   ProcessId id() const { return id_; }

@@ -47,7 +47,7 @@ Setting DrawSetting(uint64_t seed) {
   setting.elastic = setting.stops = false;
   setting.clock_goes_back = setting.harmless() && random.Chance(0.5);
   setting.weather = setting.harmless() ? Unsettled(random) : Stormy(random);
-  setting.faults = random.Pick(5);
+  setting.faults = random.Pick(7);
   setting.faults_until = absl::Seconds(2 + random.Pick(8));
   return setting;
 }

@@ -45,13 +45,7 @@ Result Simulate(const Options& options) {
   Cluster cluster(&setting, &stage);
   cluster.Start();
   const std::vector<Fault> faults = DrawFaults(setting);
-  for (size_t i = 0; i < faults.size(); ++i) {
-    if (options.without_faults.count(i) > 0) continue;
-    stage.timeline.At(faults[i].at, [&stage, &cluster, fault = faults[i], i] {
-      stage.Say("fault ", i);
-      Apply(fault, &cluster);
-    });
-  }
+  Arrange(faults, options.without_faults, &stage, &cluster);
   stage.timeline.At(setting.faults_until, [&cluster] { cluster.EndFaults(); });
   RunUntilOver(&stage, cluster);
   if (stage.violations().empty()) {
