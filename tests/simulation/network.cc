@@ -53,8 +53,8 @@ void Network::Launch(FlightPtr flight) {
   stage_->timeline.After(Latency(), [this, flight] { Arrive(flight); });
 }
 
-// Arrives before or after the original; nobody waits for its answer, and its connection or its own
-// withdrawal ends it.
+// Arrives before or after the original, but on the same connection; nobody waits for its answer,
+// and its connection or its own withdrawal ends it.
 void Network::LaunchDuplicate(const FlightPtr& flight) {
   auto copy = std::make_shared<Flight>();
   copy->rpc = flight->rpc;
@@ -70,6 +70,7 @@ void Network::LaunchDuplicate(const FlightPtr& flight) {
 void Network::Arrive(const FlightPtr& flight) {
   Daemon* const daemon = daemons_[flight->rpc.daemon];
   if (!daemon->alive() || !GetsThrough(*flight->connection)) return;
+  if (flight->rpc.duplicate && flight->connection->cut) return;
   if (flight->cancelled && random_.Chance(0.5)) return;  // gRPC has dropped it before
   if (daemon->paused_until() > stage_->now()) {
     return stage_->timeline.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
