@@ -114,7 +114,9 @@ std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim
 
 void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim) {
   highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
+  if (claim.stop_asked) AskStop();
   if (!claim.epoch || !epoch_ || !(*claim.epoch == epoch_->id)) return;
+  ApplyStopClaim(claim);
   for (const GroupClaim& group : claim.groups) ApplyGroupClaim(member, group);
   if (claim.leaving && epoch_->broken.ok()) StartLeaving(member);
   if (claim.broken && epoch_->broken.ok()) ApplyBrokenClaim(*claim.broken);

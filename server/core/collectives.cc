@@ -109,6 +109,7 @@ absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& n
   for (uint32_t rank = 0; name.name.empty() && rank < WorldSize(); ++rank) ranks.push_back(rank);
   auto group =
       std::make_unique<CollectiveGroup>(name, std::move(ranks), epoch_->recovered, &budget_);
+  if (stop_asked_ && name.name.empty()) group->AskStop();
   return groups.emplace(name, std::move(group)).first->second.get();
 }
 

@@ -42,6 +42,12 @@ Effects Coordinator::StreamClosed(Time now, WaiterId stream) {
 Effects Coordinator::Join(Time now, WaiterId waiter, const JoinRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<JoinRequest>, request);
 }
+Effects Coordinator::Rejoin(Time now, WaiterId waiter, const RejoinRequest& request) {
+  return Call(*impl_, now, waiter, &Impl::Receive<RejoinRequest>, request);
+}
+Effects Coordinator::RequestStop(Time now, WaiterId waiter, const StopRequest& request) {
+  return Call(*impl_, now, waiter, &Impl::Receive<StopRequest>, request);
+}
 Effects Coordinator::Collective(Time now, WaiterId waiter, const CollectiveRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<CollectiveRequest>, request);
 }
@@ -225,7 +231,9 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
   const Waiter& waiter = it->second;
   switch (waiter.call) {
     case Waiter::Call::kJoin:
+    case Waiter::Call::kRejoin:
       StopJoining(waiter.member);
+      FormationChanged();
       break;
     case Waiter::Call::kCollective:
       waiter.group->Withdraw(*waiter.group->IndexOf(*waiter.member->rank), id);
@@ -257,6 +265,7 @@ void Coordinator::Impl::Cancel(WaiterId id) {
 void Coordinator::Impl::Tick() {
   ExpireGraces();
   ExpireContenders();
+  ExpireFormation();
   if (recovering() && *recovery_ends_ <= now_) EndRecovery();
   while (std::optional<WaiterId> id = deadlines_.Pop(now_)) TimeOut(*id);
 }
@@ -268,6 +277,9 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   switch (waiter.call) {
     case Waiter::Call::kJoin:
       status = JoinTimeout(waiter);
+      break;
+    case Waiter::Call::kRejoin:
+      status = RejoinTimeout(waiter);
       break;
     case Waiter::Call::kCollective:
       status = CollectiveTimeout(waiter);
@@ -292,7 +304,7 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
 }
 
 Time Coordinator::Impl::NextDeadline() const {
-  return std::min({deadlines_.Next(), graces_.Next(), contenders_.Next(),
+  return std::min({deadlines_.Next(), graces_.Next(), contenders_.Next(), formation_timers_.Next(),
                    recovery_ends_.value_or(absl::InfiniteFuture())});
 }
 

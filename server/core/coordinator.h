@@ -29,11 +29,14 @@ class Coordinator {
   Effects StreamClosed(Time now, WaiterId stream);
 
   Effects Join(Time now, WaiterId waiter, const JoinRequest& request);
+  // Of elastic jobs: leaves (and breaks) the claimed epoch for the next one.
+  Effects Rejoin(Time now, WaiterId waiter, const RejoinRequest& request);
   Effects Collective(Time now, WaiterId waiter, const CollectiveRequest& request);
   Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);
   Effects CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request);
   Effects AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request);
   Effects Leave(Time now, WaiterId waiter, const LeaveRequest& request);
+  Effects RequestStop(Time now, WaiterId waiter, const StopRequest& request);
   Effects ReportExit(Time now, WaiterId waiter, const ExitReport& report);
 
   // The caller of a parked call has gone away: withdraws it without a reply. Unknown ids are

@@ -18,14 +18,16 @@
 #include "server/core/collective_group.h"
 #include "server/core/coordinator.h"
 #include "server/core/deadlines.h"
+#include "server/core/formation.h"
 #include "server/core/lease_table.h"
 #include "server/core/placement.h"
 
 namespace muster::core {
 
 // A call of an attached member.
-using MemberCall = std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest,
-                                CompleteLeaseRequest, AbandonLeaseRequest, LeaveRequest>;
+using MemberCall =
+    std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest, CompleteLeaseRequest,
+                 AbandonLeaseRequest, LeaveRequest, RejoinRequest, StopRequest>;
 
 // One process that has attached, or that a claim has named. Members of the epoch are kept, lost and
 // left ones too, until the epoch is over; others only while they are there.
@@ -42,7 +44,10 @@ struct Member {
   bool awaited() const { return session.counter == 0; }
 
   // Joining.
-  std::optional<PlaceWish> wish;  // while it waits for the epoch to form
+  std::optional<PlaceWish> wish;  // while it waits, in Join or Rejoin, for an epoch to form
+  // Of a member of the epoch before the one that forms: it is there for that; it may be yet.
+  bool comes() const { return wish.has_value() && attached(); }
+  bool may_come() const { return !comes() && !gone(); }
   WaiterId join_waiter = 0;
   uint64_t join_attempt = 0;
 
@@ -67,7 +72,7 @@ struct Member {
 
 // A parked call.
 struct Waiter {
-  enum class Call { kJoin, kCollective, kLease, kLeave, kPutOff };
+  enum class Call { kJoin, kRejoin, kCollective, kLease, kLeave, kPutOff };
 
   Waiter() = default;
   Waiter(Member* m, Call c) : member(m), call(c) {}
@@ -98,7 +103,8 @@ uint64_t HeldBytes(const MemberCall& call);
 
 // The state behind Coordinator. Its functions stand in files by topic: sessions.cc (attach,
 // detach), losses.cc, claims.cc (what members say of themselves), recovery.cc (a restarted daemon),
-// joining.cc, collectives.cc, leases.cc, leaving.cc, status.cc; coordinator.cc has the frame.
+// joining.cc, forming.cc, elastic.cc, stopping.cc, collectives.cc, leases.cc, leaving.cc,
+// status.cc; coordinator.cc has the frame.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
@@ -146,6 +152,8 @@ class Coordinator::Impl {
   absl::Status Serve(WaiterId waiter, Member* member, const CompleteLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const AbandonLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const LeaveRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
 
   // ---- coordinator.cc: calls and waiters ----
   absl::StatusOr<Member*> Caller(const CallContext& call);
@@ -232,9 +240,32 @@ class Coordinator::Impl {
   void StopJoining(Member* member);
   void ResolveContenders();
   void ExpireContenders();
-  void TryForm();
-  void Form(const std::vector<Member*>& chosen);
   absl::Status JoinTimeout(const Waiter& waiter) const;
+
+  // ---- forming.cc ----
+  bool Forming() const;
+  std::vector<Member*> ChooseMembers() const;
+  FormationDecision DecideOn(const std::vector<Member*>& chosen) const;
+  void TryForm();
+  Roster PlacesOf(const std::vector<Member*>& chosen) const;
+  void Form(const std::vector<Member*>& chosen);
+  void LogFormed(const std::string& reason);
+  void Retire(const Epoch& previous);
+  void RefuseCandidates(const std::string& why);
+
+  // ---- elastic.cc ----
+  enum class FormationTimer { kSettle, kRejoin };
+  bool elastic() const { return options_.min_world_size != 0; }
+  uint32_t Places() const;
+  absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
+  bool Settled() const;
+  void FormationChanged();
+  void StartReforming();
+  void ExpireFormation();
+  void LoseSilent();
+  void FailReforming();
+  void AnnounceNewcomers();
+  absl::Status RejoinTimeout(const Waiter& waiter) const;
 
   // ---- collectives.cc ----
   absl::Status CheckCollective(const CollectiveRequest& request) const;
@@ -263,8 +294,12 @@ class Coordinator::Impl {
   void MarkLeft(Member* member);
   absl::Status LeaveTimeout(const Waiter& waiter) const;
 
+  // ---- stopping.cc ----
+  void AskStop();
+  void ApplyStopClaim(const Claim& claim);
+
   // ---- status.cc ----
-  std::string FormingWords() const;
+  std::string StateWords() const;
   MemberStatus StatusOf(const Member& member, Time now) const;
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
   std::vector<PendingCollective> PendingCollectives(Time now) const;
@@ -297,6 +332,23 @@ class Coordinator::Impl {
   Deadlines<Incarnation> contenders_;  // want a place that a live member holds
   uint32_t agreed_size_ = 0;           // by the first candidate that names one
   std::string agreed_by_;
+
+  // Of elastic jobs.
+  Deadlines<FormationTimer> formation_timers_;
+  Time formation_changed_;  // when somebody last came or went
+  Time rejoin_deadline_;    // while the job re-forms
+  // What the epoch's members were last told of those who wait.
+  struct Announced {
+    EpochId epoch;
+    uint32_t waiting = 0;
+    uint32_t free_places = 0;
+    friend bool operator==(const Announced& a, const Announced& b) {
+      return a.epoch == b.epoch && a.waiting == b.waiting && a.free_places == b.free_places;
+    }
+  };
+  Announced announced_;
+
+  bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
 
   ByteBudget budget_;  // before the groups and leases that use it
   LeaseTable leases_;

@@ -1,7 +1,5 @@
-// Join: places, contention for them, and the formation of the epoch.
+// Join: places, and contention for them.
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,8 +28,7 @@ absl::Status BelowWorldSize(absl::string_view what, std::optional<uint32_t> valu
 }  // namespace
 
 uint32_t Coordinator::Impl::WorldSize() const {
-  if (epoch_) return static_cast<uint32_t>(epoch_->members.size());
-  return options_.world_size != 0 ? options_.world_size : agreed_size_;
+  return epoch_ ? static_cast<uint32_t>(epoch_->members.size()) : Places();
 }
 
 absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
@@ -40,16 +37,20 @@ absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const Place
         absl::StrCat("world size ", wish.world_size, " is over the limit of ",
                      options_.limits.max_members, " (musterd --max-members raises it)"));
   }
-  const uint32_t known = WorldSize();
+  // In an elastic job without a flag the largest number counts.
+  const bool by_flag = options_.world_size != 0 || options_.max_world_size != 0;
+  const uint32_t known = elastic() ? (by_flag ? Places() : 0) : WorldSize();
   if (known == 0 || wish.world_size == 0 || wish.world_size == known) return absl::OkStatus();
-  const std::string source = options_.world_size != 0 ? "musterd --world-size" : agreed_by_;
+  const std::string source = options_.max_world_size != 0 ? "musterd --max-world-size"
+                             : options_.world_size != 0   ? "musterd --world-size"
+                                                          : agreed_by_;
   return absl::FailedPreconditionError(absl::StrCat("world sizes disagree: ", member.who(),
                                                     " expects ", wish.world_size, " members, ",
                                                     source, " says ", known));
 }
 
 absl::Status Coordinator::Impl::CheckRankWishes(const Member& member, const PlaceWish& wish) const {
-  const uint32_t size = wish.world_size != 0 ? wish.world_size : WorldSize();
+  const uint32_t size = wish.world_size != 0 ? wish.world_size : Places();
   if (absl::Status s = BelowWorldSize("rank", wish.rank, size); !s.ok()) return s;
   if (absl::Status s = BelowWorldSize("local rank", wish.local_rank, size); !s.ok()) return s;
   if (absl::Status s = BelowWorldSize("node rank", wish.node_rank, size); !s.ok()) return s;
@@ -79,6 +80,7 @@ absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinReques
     if (absl::Status s = ValidateName("topology", wish.topology, max); !s.ok()) return s;
   }
   if (absl::Status s = CheckWorldSize(member, wish); !s.ok()) return s;
+  if (epoch_ && elastic()) return CanPark();  // for a place that is or becomes free
   if (epoch_) {
     if (wish.rank && *wish.rank < WorldSize()) {
       return PlaceTaken(member, {epoch_->members[*wish.rank], absl::StrCat("rank ", *wish.rank)});
@@ -116,14 +118,17 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
   member->join_attempt = request.call.attempt;
   member->wish = wish;
   candidates_[member->arrival] = member;
-  if (WorldSize() == 0 && wish.world_size != 0) {
+  if (wish.world_size > Places()) {
     agreed_size_ = wish.world_size;
     agreed_by_ = member->who();
   }
   Log(Severity::kInfo,
-      absl::StrCat(member->who(), " has come: ", candidates_.size(), " of ",
-                   WorldSize() == 0 ? "?" : absl::StrCat(WorldSize()), " members"));
+      absl::StrCat(
+          member->who(), " has come: ", candidates_.size(),
+          epoch_ ? " waiting for a place"
+                 : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members")));
   conflict ? Contend(member, *conflict) : TakePlace(member);
+  FormationChanged();
   TryForm();
   return absl::OkStatus();
 }
@@ -188,7 +193,7 @@ void Coordinator::Impl::StopJoining(Member* member) {
   }
   contenders_.Clear(member->identity.incarnation);
   candidates_.erase(member->arrival);
-  if (candidates_.empty()) agreed_size_ = 0;
+  if (candidates_.empty() && !elastic()) agreed_size_ = 0;
 }
 
 // Gives places that have become free to those who wait for them, and forms the epoch if that was
@@ -219,55 +224,8 @@ void Coordinator::Impl::ExpireContenders() {
   }
 }
 
-void Coordinator::Impl::TryForm() {
-  const uint32_t size = WorldSize();
-  if (epoch_ || draining_ || recovering() || size == 0 || candidates_.size() < size) return;
-  std::vector<Member*> chosen;
-  for (const auto& [arrival, member] : candidates_) {
-    if (!member->attached() || contenders_.Has(member->identity.incarnation)) continue;
-    chosen.push_back(member);
-    if (chosen.size() == size) break;
-  }
-  if (chosen.size() == size) Form(chosen);
-}
-
-void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
-  std::vector<Candidate> candidates;
-  for (const Member* member : chosen) candidates.push_back({member->identity, *member->wish});
-  auto epoch = std::make_unique<Epoch>();
-  const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now_)));
-  highest_epoch_ = std::max(highest_epoch_, wall) + 1;
-  epoch->id = {highest_epoch_, options_.random()};
-  epoch->roster = std::make_shared<const Roster>(AssignPlaces(candidates));
-  uint32_t rank = 0;
-  for (const RosterEntry& entry : *epoch->roster) {
-    Member* member = members_.at(entry.member.incarnation).get();
-    member->rank = rank++;
-    epoch->members.push_back(member);
-  }
-  epoch_ = std::move(epoch);
-  early_exits_.clear();
-  state_ = JobState::kRunning;
-  std::set<std::string> nodes;
-  for (const Member* member : chosen) nodes.insert(member->identity.node_id);
-  Log(Severity::kInfo,
-      absl::StrCat("epoch ", epoch_->id.number, " formed: ", chosen.size(), " members on ",
-                   nodes.size(), nodes.size() == 1 ? " node" : " nodes"));
-  for (Member* member : epoch_->members) {
-    const WaiterId waiter = member->join_waiter;
-    StopJoining(member);
-    Finish(waiter, absl::OkStatus(), JoinAnswer{epoch_->id, *member->rank, epoch_->roster});
-  }
-  while (!candidates_.empty()) {
-    Member* spare = candidates_.begin()->second;
-    const WaiterId waiter = spare->join_waiter;
-    StopJoining(spare);
-    Finish(waiter, absl::FailedPreconditionError(absl::StrCat(
-                       "the job is full: all of its ", WorldSize(), " members have joined")));
-  }
-}
-
 absl::Status Coordinator::Impl::JoinTimeout(const Waiter& waiter) const {
+  if (epoch_) return RejoinTimeout(waiter);
   std::vector<std::string> present;
   std::vector<uint32_t> missing;
   for (const auto& [arrival, member] : candidates_) {

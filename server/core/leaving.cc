@@ -66,6 +66,7 @@ void Coordinator::Impl::TryFinishLeaving() {
   for (Member* member : epoch_->members) {
     if (!member->lost) MarkLeft(member);
   }
+  RefuseCandidates("the job is finished: its members have left");
 }
 
 // The member needs nothing more: its parked Leave succeeds, and its stream may end any time.

@@ -83,6 +83,7 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
     }
   }
   if (!of_epoch.empty() && epoch_->broken.ok()) Break(of_epoch);
+  if (state_ == JobState::kReforming) FormationChanged();
   TryFinishLeaving();
   ResolveContenders();
   TryEndRecovery();
@@ -123,9 +124,10 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
 // answered when they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   reason_ = reason;
-  state_ = JobState::kFailed;
+  state_ = elastic() ? JobState::kReforming : JobState::kFailed;
   epoch_->broken = absl::AbortedError(reason_);
-  Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
+  Log(Severity::kError,
+      absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_));
   for (Member* member : epoch_->members) {
     if (member->gone()) continue;
     SendBroken(member);
@@ -133,10 +135,11 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
     if (member->leaving) MarkLeft(member);
     FinishAllOf(member, epoch_->broken);
   }
+  if (elastic() && !recovering()) StartReforming();
 }
 
 void Coordinator::Impl::SendBroken(Member* member) {
-  EpochBroken event{epoch_->id, Say(reason_), {}, false};
+  EpochBroken event{epoch_->id, Say(reason_), {}, elastic() && !member->leaving};
   for (const Member* other : epoch_->members) {
     if (other->lost) event.failures.push_back(*other->lost);
   }

@@ -20,6 +20,29 @@ absl::Status AtMostADay(absl::string_view flag, absl::Duration value) {
       absl::StrCat(flag, " must be from 0s to 24h, not ", absl::FormatDuration(value)));
 }
 
+absl::Status CheckElastic(const Options& options) {
+  const auto refuse = [](const auto&... text) {
+    return absl::InvalidArgumentError(absl::StrCat(text...));
+  };
+  const uint32_t least = options.min_world_size;
+  const uint32_t most = options.max_world_size;
+  if (most != 0 && least == 0) {
+    return refuse("--max-world-size ", most, " needs --min-world-size, which makes a job elastic");
+  }
+  if (most > options.limits.max_members) {
+    return refuse("--max-world-size ", most, " is over --max-members ", options.limits.max_members);
+  }
+  if (most != 0 && options.world_size != 0 && most != options.world_size) {
+    return refuse("--world-size ", options.world_size, " and --max-world-size ", most,
+                  " differ; give one of them");
+  }
+  const uint32_t places = most != 0 ? most : options.world_size;
+  if (places != 0 && least > places) {
+    return refuse("--min-world-size ", least, " is over the ", places, " members that the job has");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateName(absl::string_view what, absl::string_view name, uint32_t max_bytes) {
@@ -44,6 +67,9 @@ absl::Status Options::Validate() const {
     return absl::InvalidArgumentError(
         absl::StrCat("--world-size ", world_size, " is over --max-members ", limits.max_members));
   }
+  if (absl::Status s = CheckElastic(*this); !s.ok()) return s;
+  if (absl::Status s = AtMostADay("--settle", settle); !s.ok()) return s;
+  if (absl::Status s = AtMostADay("--rejoin-timeout", rejoin_timeout); !s.ok()) return s;
   if (absl::Status s = AtMostADay("--member-grace", member_grace); !s.ok()) return s;
   if (absl::Status s = AtMostADay("--recovery-grace", recovery_grace); !s.ok()) return s;
   if (default_wait_timeout <= absl::ZeroDuration() ||

@@ -30,6 +30,13 @@ struct Limits {
 struct Options {
   std::string job_id = "default";
   uint32_t world_size = 0;  // 0: as the first member says
+  // Not 0: the job is elastic, and an epoch forms with at least so many members.
+  uint32_t min_world_size = 0;
+  uint32_t max_world_size = 0;  // of an elastic job; 0: world_size
+  // How long nobody must have come or gone before an epoch forms with places unfilled.
+  absl::Duration settle = absl::Seconds(5);
+  // How long the survivors of a broken epoch have to call Rejoin.
+  absl::Duration rejoin_timeout = absl::Seconds(60);
   absl::Duration member_grace = absl::Seconds(2);
   // How long a restarted daemon waits for the members of a claimed epoch, from the first claim.
   absl::Duration recovery_grace = absl::Seconds(60);

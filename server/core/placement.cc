@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace muster::core {
@@ -49,17 +50,69 @@ std::vector<size_t> OrderCandidates(const std::vector<Candidate>& candidates) {
   return order;
 }
 
+// Nodes by their first rank, members of a node by rank.
+void NumberNodes(Roster* roster) {
+  std::map<std::string, std::pair<uint32_t, uint32_t>> nodes;  // node rank, members so far
+  for (RosterEntry& entry : *roster) {
+    const uint32_t next_node = static_cast<uint32_t>(nodes.size());
+    auto& [node_rank, members] =
+        nodes.try_emplace(entry.member.node_id, next_node, 0).first->second;
+    entry.local_rank = members++;
+    entry.node_rank = node_rank;
+  }
+}
+
+// Each survivor's rank among `size`: its old one, if those after it still find room above it.
+std::vector<uint32_t> RanksOf(const std::vector<Survivor>& survivors, uint32_t size) {
+  std::vector<uint32_t> ranks;
+  for (size_t i = 0; i < survivors.size(); ++i) {
+    const uint32_t highest = size - static_cast<uint32_t>(survivors.size() - i);
+    const uint32_t lowest = ranks.empty() ? 0 : ranks.back() + 1;
+    ranks.push_back(i == 0 ? 0 : std::max(lowest, std::min(survivors[i].previous_rank, highest)));
+  }
+  return ranks;
+}
+
 }  // namespace
 
 Roster AssignPlaces(const std::vector<Candidate>& candidates) {
   Roster roster;
-  std::map<std::string, std::pair<uint32_t, uint32_t>> nodes;  // node rank, members so far
   for (size_t index : OrderCandidates(candidates)) {
-    const MemberIdentity& member = candidates[index].member;
-    const uint32_t next_node = static_cast<uint32_t>(nodes.size());
-    auto& [node_rank, members] = nodes.try_emplace(member.node_id, next_node, 0).first->second;
-    roster.push_back({member, members++, node_rank, {}});
+    roster.push_back({candidates[index].member, 0, 0, {}});
   }
+  NumberNodes(&roster);
+  return roster;
+}
+
+Roster ReassignPlaces(const std::vector<Survivor>& survivors,
+                      const std::vector<Candidate>& newcomers, const Roster& previous) {
+  Roster roster(survivors.size() + newcomers.size());
+  const std::vector<uint32_t> kept = RanksOf(survivors, static_cast<uint32_t>(roster.size()));
+  std::set<uint32_t> vacant;
+  for (uint32_t rank = 0; rank < roster.size(); ++rank) vacant.insert(rank);
+  for (size_t i = 0; i < survivors.size(); ++i) {
+    roster[kept[i]] = {survivors[i].member, 0, 0, survivors[i].previous_rank};
+    vacant.erase(kept[i]);
+  }
+  std::vector<const Candidate*> waiting;
+  for (const Candidate& newcomer : newcomers) waiting.push_back(&newcomer);
+  const auto place = [&](const auto& fits) {
+    for (const Candidate*& newcomer : waiting) {
+      if (newcomer == nullptr) continue;
+      const auto rank = std::find_if(vacant.begin(), vacant.end(),
+                                     [&](uint32_t r) { return fits(*newcomer, r); });
+      if (rank == vacant.end()) continue;
+      roster[*rank] = {newcomer->member, 0, 0, {}};
+      vacant.erase(rank);
+      newcomer = nullptr;
+    }
+  };
+  place([](const Candidate& c, uint32_t r) { return c.wish.rank == r; });
+  place([&](const Candidate& c, uint32_t r) {
+    return r < previous.size() && previous[r].member.node_id == c.member.node_id;
+  });
+  place([](const Candidate&, uint32_t) { return true; });
+  NumberNodes(&roster);
   return roster;
 }
 

@@ -31,6 +31,19 @@ struct Candidate {
 // none.
 Roster AssignPlaces(const std::vector<Candidate>& candidates);
 
+// A member of the epoch before.
+struct Survivor {
+  MemberIdentity member;
+  uint32_t previous_rank = 0;
+};
+
+// The places in an epoch that follows another one, of which `previous` is the roster. `survivors`
+// are in rank order and keep it; each keeps its very rank where that leaves nobody out, and the
+// first of them is rank 0. Newcomers, who come in the order of their arrival, take what is vacated:
+// the rank that they ask for, else one that was their node's, else any.
+Roster ReassignPlaces(const std::vector<Survivor>& survivors,
+                      const std::vector<Candidate>& newcomers, const Roster& previous);
+
 }  // namespace muster::core
 
 #endif  // MUSTER_SERVER_CORE_PLACEMENT_H_

@@ -164,6 +164,7 @@ void Coordinator::Impl::EndRecovery() {
     }
   }
   SettleAbsent();
+  if (state_ == JobState::kReforming) StartReforming();
   ServePutOffCalls();
   TryFinishLeaving();
   GrantLeases();

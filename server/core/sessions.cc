@@ -104,6 +104,9 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
       absl::StrCat(member->who(), again ? " attached again" : " attached"));
   if (epoch_ && member->rank && !epoch_->broken.ok()) SendBroken(member);
   if (request.claim) ApplyClaim(member, *request.claim);
+  if (announced_.waiting > 0 && member->rank && epoch_ && announced_.epoch == epoch_->id) {
+    Send(member, NewcomersWaiting{epoch_->id, announced_.waiting, announced_.free_places});
+  }
   TryEndRecovery();
   ResolveContenders();
   GrantLeases();

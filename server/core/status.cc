@@ -15,7 +15,7 @@ MemberState StateOf(const Member& member) {
   if (member.awaited()) return MemberState::kAwaited;
   if (!member.attached()) return MemberState::kDetached;
   if (member.leaving) return MemberState::kLeaving;
-  if (member.rank) return MemberState::kRunning;
+  if (member.rank && !member.wish) return MemberState::kRunning;
   return member.wish ? MemberState::kJoining : MemberState::kAttached;
 }
 
@@ -23,6 +23,8 @@ absl::string_view CallName(Waiter::Call call) {
   switch (call) {
     case Waiter::Call::kJoin:
       return "Join";
+    case Waiter::Call::kRejoin:
+      return "Rejoin";
     case Waiter::Call::kCollective:
       return "a collective";
     case Waiter::Call::kLease:
@@ -60,9 +62,11 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-std::string Coordinator::Impl::FormingWords() const {
-  const std::string size = WorldSize() == 0 ? "?" : absl::StrCat(WorldSize());
-  return absl::StrCat(candidates_.size(), " of ", size, " members have joined");
+std::string Coordinator::Impl::StateWords() const {
+  if (recovering()) return AwaitedWords();
+  if (state_ == JobState::kForming) return DecideOn(ChooseMembers()).reason;
+  if (state_ != JobState::kReforming) return reason_;
+  return absl::StrCat(reason_, "; the next epoch: ", DecideOn(ChooseMembers()).reason);
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
@@ -119,9 +123,7 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
   status.state = recovering() ? JobState::kRecovering : state_;
-  status.reason = recovering()                   ? AwaitedWords()
-                  : state_ == JobState::kForming ? FormingWords()
-                                                 : reason_;
+  status.reason = StateWords();
   status.world_size = WorldSize();
   if (epoch_) status.epoch = epoch_->id;
   for (const Member* member : InOrder(epoch_.get(), members_)) {
@@ -132,6 +134,14 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
     status.leases.push_back(StatusOf(key, lease, now));
   }
   status.recent_failures.assign(failures_.begin(), failures_.end());
+  if (elastic()) {
+    status.min_world_size = options_.min_world_size;
+    status.max_world_size = Places();
+  }
+  for (const auto& [arrival, member] : candidates_) {
+    status.newcomers_waiting += epoch_ && !member->rank;
+  }
+  status.stop_requested = stop_asked_;
   return status;
 }
 

@@ -76,6 +76,16 @@ void DeclareJob(Declarer& app, Flags* flags) {
   app.Group("Job");
   app.Value("job", "ID", &core.job_id, "Name of the job; members of another job are refused");
   app.Value("world-size", "N", &core.world_size, "Number of members; 0: as the first member says");
+  app.Value("min-world-size", "N", &core.min_world_size,
+            "Makes the job elastic: after a loss it goes on with at least so\nmany members; 0: it "
+            "fails");
+  app.Value("max-world-size", "N", &core.max_world_size,
+            "Most members of an elastic job; 0: --world-size");
+  app.Value("settle", "DURATION", &core.settle,
+            "How long nobody must have come or gone before an elastic job\nforms with places "
+            "unfilled");
+  app.Value("rejoin-timeout", "DURATION", &core.rejoin_timeout,
+            "How long the survivors of a loss have to call Rejoin");
   app.Value("default-wait-timeout", "DURATION", &core.default_wait_timeout,
             "How long a call waits whose caller does not say");
   app.Switch("exit-when-done", &flags->exit_when_done,

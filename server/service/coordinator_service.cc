@@ -30,6 +30,18 @@ ServerUnaryReactor* CoordinatorService::Join(CallbackServerContext*, const v1::J
   return Start(*request, response, &Coordinator::Join);
 }
 
+ServerUnaryReactor* CoordinatorService::Rejoin(CallbackServerContext*,
+                                               const v1::RejoinRequest* request,
+                                               v1::RejoinResponse* response) {
+  return Start(*request, response, &Coordinator::Rejoin);
+}
+
+ServerUnaryReactor* CoordinatorService::RequestStop(CallbackServerContext*,
+                                                    const v1::RequestStopRequest* request,
+                                                    v1::RequestStopResponse* response) {
+  return Start(*request, response, &Coordinator::RequestStop);
+}
+
 ServerUnaryReactor* CoordinatorService::Barrier(CallbackServerContext*,
                                                 const v1::BarrierRequest* request,
                                                 v1::BarrierResponse* response) {

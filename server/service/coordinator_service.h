@@ -16,6 +16,10 @@ class CoordinatorService final : public v1::CoordinatorService::CallbackService 
                                                        const v1::AttachRequest*) override;
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext*, const v1::JoinRequest*,
                                  v1::JoinResponse*) override;
+  grpc::ServerUnaryReactor* Rejoin(grpc::CallbackServerContext*, const v1::RejoinRequest*,
+                                   v1::RejoinResponse*) override;
+  grpc::ServerUnaryReactor* RequestStop(grpc::CallbackServerContext*, const v1::RequestStopRequest*,
+                                        v1::RequestStopResponse*) override;
   grpc::ServerUnaryReactor* Barrier(grpc::CallbackServerContext*, const v1::BarrierRequest*,
                                     v1::BarrierResponse*) override;
   grpc::ServerUnaryReactor* Broadcast(grpc::CallbackServerContext*, const v1::BroadcastRequest*,

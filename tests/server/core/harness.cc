@@ -82,12 +82,7 @@ std::vector<Process> Harness::Formed(uint32_t size) {
   std::vector<WaiterId> joins;
   for (uint32_t i = 0; i < size; ++i) processes.push_back(Attached());
   for (Process& process : processes) joins.push_back(Join(process));
-  for (uint32_t i = 0; i < size; ++i) {
-    const auto& answer = std::get<JoinAnswer>(ReplyTo(joins[i]).answer);
-    processes[i].epoch = answer.epoch;
-    processes[i].rank = answer.rank;
-    processes[i].roster = answer.roster;
-  }
+  for (uint32_t i = 0; i < size; ++i) TakePlace(processes[i], joins[i]);
   return processes;
 }
 
@@ -130,6 +125,26 @@ WaiterId Harness::Join(Process& process, JoinRequest wish, absl::Duration timeou
   wish.call = Context(process, timeout);
   const WaiterId id = NextId();
   return Absorb(id, coordinator_->Join(now_, id, wish));
+}
+
+WaiterId Harness::Rejoin(Process& process, absl::Duration timeout) {
+  RejoinRequest request{Context(process, timeout), ClaimOf(process, process.next[""])};
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_->Rejoin(now_, id, request));
+}
+
+void Harness::TakePlace(Process& process, WaiterId id) {
+  const auto* answer = std::get_if<JoinAnswer>(&ReplyTo(id).answer);
+  ASSERT_NE(answer, nullptr) << StatusOf(id);
+  process.epoch = answer->epoch;
+  process.rank = answer->rank;
+  process.roster = answer->roster;
+  process.next.clear();
+}
+
+WaiterId Harness::RequestStop(Process& process) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_->RequestStop(now_, id, {Context(process)}));
 }
 
 CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,

@@ -71,6 +71,11 @@ class Harness {
                     const std::string& value, LeaseScope scope = LeaseScope::kJob);
   WaiterId Abandon(Process& process, const std::string& name, uint64_t request_id,
                    LeaseScope scope = LeaseScope::kJob);
+  // Leaves the process's epoch; TakePlace() enters the next one.
+  WaiterId Rejoin(Process& process, absl::Duration timeout = absl::Minutes(10));
+  // The process's place is what a Join or Rejoin was answered with.
+  void TakePlace(Process& process, WaiterId id);
+  WaiterId RequestStop(Process& process);
   WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
   WaiterId ReportExit(const Process& process, bool signaled, int code);
   void Cancel(WaiterId id);

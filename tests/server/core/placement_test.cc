@@ -68,5 +68,45 @@ TEST(PlacementTest, GlobalRanksAreHonouredWhenAllAsk) {
               ElementsAre("b:0/0", "c:1/0", "a:1/1"));
 }
 
+std::vector<std::string> Reassigned(const std::vector<std::pair<std::string, uint32_t>>& survivors,
+                                    const std::vector<std::string>& newcomers) {
+  std::vector<Survivor> s;
+  for (const auto& [name, rank] : survivors) s.push_back({{name, 0, "n", "", 0}, rank});
+  std::vector<Candidate> n;
+  for (const std::string& name : newcomers) n.push_back({{name, 0, "n", "", 0}, {}});
+  std::vector<std::string> names;
+  for (const RosterEntry& e : ReassignPlaces(s, n, {})) names.push_back(e.member.incarnation);
+  return names;
+}
+
+TEST(ReassignTest, SurvivorsKeepTheirRanksWhereThePlacesAreFilled) {
+  EXPECT_THAT(Reassigned({{"a", 0}, {"c", 2}, {"d", 3}}, {"x"}), ElementsAre("a", "x", "c", "d"));
+}
+
+TEST(ReassignTest, TheyMoveDownWhereThereAreFewer) {
+  EXPECT_THAT(Reassigned({{"a", 0}, {"c", 2}, {"d", 3}}, {}), ElementsAre("a", "c", "d"));
+  EXPECT_THAT(Reassigned({{"b", 1}, {"d", 3}}, {"x"}), ElementsAre("b", "x", "d"));
+}
+
+TEST(ReassignTest, Rank0IsTheFirstSurvivor) {
+  EXPECT_THAT(Reassigned({{"b", 1}, {"c", 2}}, {"x"}), ElementsAre("b", "x", "c"));
+  EXPECT_THAT(Reassigned({}, {"x", "y"}), ElementsAre("x", "y"));
+}
+
+TEST(ReassignTest, NewcomersGetTheRankTheyAskForOrTheirNodesOrAny) {
+  const MemberIdentity a{"a", 0, "n0", "", 0}, lost{"l", 0, "n1", "", 0};
+  const Roster previous{{a, 0, 0, {}}, {lost, 0, 1, {}}, {lost, 1, 1, {}}, {lost, 2, 1, {}}};
+  Candidate any{{"x", 0, "n2", "", 0}, {}};
+  Candidate same_node{{"y", 0, "n1", "", 0}, {}};
+  Candidate asks{{"z", 0, "n2", "", 0}, {}};
+  asks.wish.rank = 1;
+  const Roster roster = ReassignPlaces({{a, 0}}, {any, same_node, asks}, previous);
+  EXPECT_EQ(roster[1].member.incarnation, "z");
+  EXPECT_EQ(roster[2].member.incarnation, "y");
+  EXPECT_EQ(roster[3].member.incarnation, "x");
+  EXPECT_EQ(roster[3].local_rank, 1u);
+  EXPECT_EQ(roster[3].node_rank, roster[1].node_rank);
+}
+
 }  // namespace
 }  // namespace muster::core

@@ -1,0 +1,265 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Options Elastic(uint32_t least, uint32_t most) {
+  Options options = Harness::DefaultOptions(most);
+  options.min_world_size = least;
+  return options;
+}
+
+std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
+
+JobState StateOf(Harness& h) { return h.coordinator().GetStatus(h.now()).state; }
+
+const JoinAnswer& PlaceOf(const Harness& h, WaiterId id) {
+  EXPECT_TRUE(h.StatusOf(id).ok()) << h.StatusOf(id);
+  return std::get<JoinAnswer>(h.ReplyTo(id).answer);
+}
+
+TEST(ElasticTest, SurvivorsGoOnInTheirOrderAfterTheSettleTime) {
+  Harness h(Elastic(2, 4));
+  std::vector<Process> p = h.Formed(4);
+  h.ReportExit(p[1], true, 9);
+  ASSERT_THAT(h.BrokenEvents(p[0].stream), SizeIs(1));
+  EXPECT_TRUE(h.BrokenEvents(p[0].stream)[0].may_rejoin);
+  EXPECT_EQ(StateOf(h), JobState::kReforming);
+  EXPECT_FALSE(h.coordinator().Outcome().has_value());
+  const WaiterId r0 = h.Rejoin(p[0]), r3 = h.Rejoin(p[3]), r2 = h.Rejoin(p[2]);
+  h.Advance(absl::Milliseconds(4999));
+  EXPECT_TRUE(h.Parked(r0));
+  h.Advance(absl::Milliseconds(1));
+  const JoinAnswer place = PlaceOf(h, r3);
+  EXPECT_GT(place.epoch.number, p[0].epoch.number);
+  EXPECT_EQ(place.rank, 2u);
+  EXPECT_EQ(PlaceOf(h, r2).rank, 1u);
+  ASSERT_THAT(*place.roster, SizeIs(3));
+  EXPECT_EQ((*place.roster)[2].previous_rank, 3u);
+  h.TakePlace(p[0], r0);
+  h.TakePlace(p[2], r2);
+  h.TakePlace(p[3], r3);
+  for (int i : {0, 2, 3}) h.Barrier(p[i]);
+  const WaiterId again = h.Barrier(p[0]);
+  EXPECT_TRUE(h.Parked(again)) << "sequence numbers start anew: the barrier before completed";
+}
+
+TEST(ElasticTest, ANewcomerTakesTheVacatedPlaceAtOnce) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[1], true, 9);
+  Process newcomer = h.Attached();
+  const WaiterId join = h.Join(newcomer);
+  const WaiterId r0 = h.Rejoin(p[0]);
+  EXPECT_TRUE(h.Parked(join)) << "rank 2 may still come";
+  const WaiterId r2 = h.Rejoin(p[2]);
+  EXPECT_EQ(PlaceOf(h, join).rank, 1u);
+  EXPECT_EQ(PlaceOf(h, r2).rank, 2u);
+  EXPECT_EQ(PlaceOf(h, r0).rank, 0u);
+  EXPECT_FALSE((*PlaceOf(h, join).roster)[1].previous_rank.has_value());
+}
+
+TEST(ElasticTest, Rank0IsASurvivorAndOrderIsKept) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[0], true, 9);
+  Process newcomer = h.Attached();
+  const WaiterId join = h.Join(newcomer);
+  const WaiterId r1 = h.Rejoin(p[1]), r2 = h.Rejoin(p[2]);
+  EXPECT_EQ(PlaceOf(h, r1).rank, 0u);
+  EXPECT_EQ(PlaceOf(h, r2).rank, 2u);
+  EXPECT_EQ(PlaceOf(h, join).rank, 1u);
+}
+
+TEST(ElasticTest, ARejoinBreaksTheEpochAndTakesTheNewcomerIn) {
+  Harness h(Elastic(1, 3));
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a), jb = h.Join(b);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(a, ja);
+  h.TakePlace(b, jb);
+  Process newcomer = h.Attached();
+  const WaiterId join = h.Join(newcomer);
+  EXPECT_TRUE(h.Parked(join));
+  ASSERT_THAT(h.Events<NewcomersWaiting>(a.stream), SizeIs(1));
+  EXPECT_EQ(h.Events<NewcomersWaiting>(a.stream)[0].waiting, 1u);
+  EXPECT_EQ(h.Events<NewcomersWaiting>(a.stream)[0].free_places, 1u);
+  EXPECT_EQ(h.coordinator().GetStatus(h.now()).newcomers_waiting, 1u);
+  const WaiterId parked = h.Barrier(b);
+  const WaiterId ra = h.Rejoin(a);
+  EXPECT_EQ(h.StatusOf(parked).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(Text(h, parked), HasSubstr("rank 0 (node 'n0', host host-n0, pid 1001) asked for a "
+                                         "new epoch"));
+  const WaiterId rb = h.Rejoin(b);
+  EXPECT_EQ(PlaceOf(h, ra).rank, 0u);
+  EXPECT_EQ(PlaceOf(h, rb).rank, 1u);
+  EXPECT_EQ(PlaceOf(h, join).rank, 2u);
+}
+
+TEST(ElasticTest, ANewcomerThatGoesAwayIsTakenBack) {
+  Harness h(Elastic(1, 2));
+  Process a = h.Attached();
+  const WaiterId ja = h.Join(a);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(a, ja);
+  Process newcomer = h.Attached();
+  h.Cancel(h.Join(newcomer));
+  ASSERT_THAT(h.Events<NewcomersWaiting>(a.stream), SizeIs(2));
+  EXPECT_EQ(h.Events<NewcomersWaiting>(a.stream)[1].waiting, 0u);
+}
+
+TEST(ElasticTest, ASilentSurvivorIsLostAtTheRejoinDeadline) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]);
+  h.Advance(absl::Milliseconds(59'999));
+  EXPECT_TRUE(h.Parked(r0)) << "rank 2 may still come";
+  h.Advance(absl::Milliseconds(1));
+  EXPECT_THAT(std::string(h.EndOf(p[2].stream)->message()),
+              HasSubstr("it did not call Rejoin within 1m"));
+  h.Advance(absl::Seconds(5));
+  EXPECT_THAT(*PlaceOf(h, r1).roster, SizeIs(2));
+}
+
+TEST(ElasticTest, SurvivorsBelowTheMinimumGetAClearEnd) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[1], true, 9);
+  h.ReportExit(p[2], true, 9);
+  const WaiterId r0 = h.Rejoin(p[0]);
+  h.Advance(absl::Minutes(2));
+  EXPECT_EQ(h.StatusOf(r0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(h, r0), AllOf(HasSubstr("no new epoch formed within 1m"),
+                                 HasSubstr("1 of 3 members have joined, at least 2 must"),
+                                 HasSubstr("killed by signal 9")));
+  EXPECT_EQ(h.coordinator().Outcome()->code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(h.StatusOf(h.Rejoin(p[0])).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST(ElasticTest, ALateReplacementSavesTheJobBeforeTheDeadline) {
+  Harness h(Elastic(2, 2));
+  std::vector<Process> p = h.Formed(2);
+  h.ReportExit(p[1], true, 9);
+  const WaiterId r0 = h.Rejoin(p[0]);
+  h.Advance(absl::Seconds(55));
+  Process newcomer = h.Attached();
+  EXPECT_EQ(PlaceOf(h, h.Join(newcomer)).rank, 1u);
+  EXPECT_EQ(PlaceOf(h, r0).rank, 0u);
+}
+
+TEST(ElasticTest, ALostAnswerOfRejoinIsGivenAgain) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[2], true, 9);
+  h.Rejoin(p[0]);
+  h.Rejoin(p[1]);
+  h.Advance(absl::Seconds(5));
+  h.CloseStream(p[1]);
+  h.Recover(p[1], 0);  // claims the epoch before
+  EXPECT_FALSE(h.EndOf(p[1].stream).has_value());
+  EXPECT_EQ(PlaceOf(h, h.Rejoin(p[1])).rank, 1u);
+}
+
+TEST(ElasticTest, TheLostCannotComeBackIntoTheNextEpoch) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.CloseStream(p[2]);
+  h.Advance(absl::Seconds(2));
+  h.Rejoin(p[0]);
+  h.Rejoin(p[1]);
+  h.Advance(absl::Seconds(5));
+  h.Recover(p[2], 0);
+  EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
+}
+
+TEST(ElasticTest, ARejoinOfAJobThatIsNotElasticIsRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId r = h.Rejoin(p[0]);
+  EXPECT_EQ(h.StatusOf(r).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(h, r), HasSubstr("--min-world-size"));
+  EXPECT_TRUE(h.BrokenEvents(p[1].stream).empty());
+}
+
+TEST(ElasticTest, ReformingSurvivesARestart) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[2], true, 9);
+  const EpochBroken told = h.BrokenEvents(p[0].stream).at(0);
+  h.Rejoin(p[0]);
+  h.Restart();
+  Claim claim = h.ClaimOf(p[0], 4);
+  const Failure& loss = told.failures.at(0);
+  claim.broken = BrokenClaim{told.reason, {{loss.rank, loss.member, loss.cause, {}, ""}}};
+  h.Attach(p[0], claim);
+  const WaiterId r0 = h.Rejoin(p[0]);
+  h.Recover(p[1], 4);
+  EXPECT_EQ(StateOf(h), JobState::kReforming);
+  const WaiterId r1 = h.Rejoin(p[1]);
+  h.Advance(absl::Seconds(5));
+  EXPECT_THAT(*PlaceOf(h, r0).roster, SizeIs(2));
+  EXPECT_GT(PlaceOf(h, r1).epoch.number, p[0].epoch.number);
+}
+
+TEST(ElasticTest, ALeaseIsTakenOverWithAHigherTokenAfterItsHolderIsLost) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  const uint64_t stale = h.TokenOf(h.Acquire(p[2], "work", 1));
+  h.Acquire(p[0], "work", 1);
+  h.CloseStream(p[2]);
+  h.Advance(absl::Seconds(2));
+  const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(p[0], r0);
+  h.TakePlace(p[1], r1);
+  const WaiterId next = h.Acquire(p[0], "work", 2);
+  EXPECT_GT(h.TokenOf(next), stale);
+  EXPECT_EQ(h.StatusOf(h.Complete(p[2], "work", stale, "x")).code(), absl::StatusCode::kAborted)
+      << "the holder was lost";
+  EXPECT_EQ(h.StatusOf(h.Complete(p[1], "work", stale, "x")).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", h.TokenOf(next), "y")).ok());
+}
+
+TEST(ElasticTest, TheSameWithTheDaemonRestartedInBetween) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  const uint64_t stale = h.TokenOf(h.Acquire(p[2], "work", 1));
+  h.Restart();
+  for (int i : {0, 1}) {
+    Claim seen = h.ClaimOf(p[i], 0);
+    seen.highest_token = stale;
+    h.Attach(p[i], seen);
+  }
+  h.Advance(absl::Seconds(60));  // the holder is lost
+  const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(p[0], r0);
+  h.TakePlace(p[1], r1);
+  EXPECT_GT(h.TokenOf(h.Acquire(p[1], "work", 1)), stale);
+  Claim late = h.ClaimOf(p[2], 0);
+  late.held.push_back({"work", LeaseScope::kJob, stale, 1});
+  h.Attach(p[2], late);
+  EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
+}
+
+TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
+  Harness h(Elastic(1, 2));
+  std::vector<Process> p = h.Formed(2);
+  Process spare = h.Attached();
+  const WaiterId join = h.Join(spare);
+  EXPECT_TRUE(h.Parked(join)) << "a place may become free";
+  h.Leave(p[0]);
+  h.Leave(p[1]);
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace muster::core
