@@ -1,5 +1,6 @@
 #include "tests/simulation/actor.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -48,9 +49,19 @@ void Actor::MayCancel(internal::CallId call) {
 }
 
 void Actor::CheckError(const std::string& call, const absl::Status& status) {
+  CheckBlame(call, status);
   if (status.ok() || absl::IsCancelled(status) || NamesSomeone(status)) return;
   stage->Violation("process ", process->id(), ": ", call,
                    " fails with an error that names nobody: ", status.ToString());
+}
+
+void Actor::CheckBlame(const std::string& call, const absl::Status& status) {
+  const size_t pid = status.message().find("pid ");
+  if (!absl::IsAborted(status) || setting->split || pid == absl::string_view::npos) return;
+  const ProcessId named = std::atoi(std::string(status.message().substr(pid + 4)).c_str());
+  if (checks->disturbed.count(named) > 0) return;
+  stage->Violation("process ", process->id(), ": ", call,
+                   " blames a process that nothing has happened to: ", status.ToString());
 }
 
 }  // namespace muster::simulation

@@ -42,6 +42,8 @@ struct Actor {
 
   // The error of a call, if there is one, must say who is to blame.
   void CheckError(const std::string& call, const absl::Status& status);
+  // Who is said to have been lost must not be fine.
+  void CheckBlame(const std::string& call, const absl::Status& status);
 };
 
 }  // namespace muster::simulation

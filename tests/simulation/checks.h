@@ -1,6 +1,8 @@
 #ifndef MUSTER_TESTS_SIMULATION_CHECKS_H_
 #define MUSTER_TESTS_SIMULATION_CHECKS_H_
 
+#include <set>
+
 #include "tests/simulation/collective_checks.h"
 #include "tests/simulation/lease_checks.h"
 #include "tests/simulation/memberships.h"
@@ -19,6 +21,8 @@ class Checks : public WireTap {
   Memberships memberships;
   CollectiveChecks collectives;
   LeaseChecks leases;
+  // Processes of which others may be told that they were lost: something has happened to them.
+  std::set<ProcessId> disturbed;
 
   // WireTap:
   void Arrived(core::WaiterId waiter, const Rpc& rpc) override { collectives.Arrived(waiter, rpc); }

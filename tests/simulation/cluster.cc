@@ -48,8 +48,13 @@ core::Options Cluster::DaemonOptions() {
   options.daemon_version = "simulated";
   options.instance = random_.Next();
   options.random = Numbers(random_.Next(), "nonces");
-  // Harmless schedules have no pause that is longer.
+  // Where nobody is meant to be lost, no pause is longer.
   options.member_grace = absl::Seconds(3);
+  if (setting_->elastic) {
+    options.min_world_size = setting_->least_size;
+    options.max_world_size = setting_->size;
+    options.settle = absl::Seconds(1);
+  }
   return options;
 }
 
@@ -145,6 +150,7 @@ void Cluster::KillProcess(uint32_t place, bool silent, bool reported) {
   if (program == nullptr) return;
   Process& process = program->process();
   stage_->Say("process ", process.id(), " dies", silent ? ", and its host" : "");
+  checks_.disturbed.insert(process.id());
   program->Killed();
   process.Kill();
   checks_.leases.Gone(process);
@@ -178,11 +184,14 @@ void Cluster::PauseProcess(uint32_t place, absl::Duration length) {
   if (program == nullptr) return;
   stage_->Say("process ", program->process().id(), " is stopped for ",
               absl::FormatDuration(length));
+  checks_.disturbed.insert(program->process().id());
   program->process().PauseUntil(stage_->now() + length);
 }
 
 void Cluster::CutProcess(uint32_t place) {
-  if (Running(place) != nullptr) network_.Cut(Running(place)->process().id());
+  if (Running(place) == nullptr) return;
+  checks_.disturbed.insert(Running(place)->process().id());
+  network_.Cut(Running(place)->process().id());
 }
 
 void Cluster::CutOffProcess(uint32_t place, absl::Duration length) {
@@ -190,6 +199,7 @@ void Cluster::CutOffProcess(uint32_t place, absl::Duration length) {
   if (program == nullptr) return;
   const ProcessId id = program->process().id();
   stage_->Say("process ", id, " is cut off for ", absl::FormatDuration(length));
+  checks_.disturbed.insert(id);
   network_.CutOff(id);
   stage_->timeline.After(length, [this, id] {
     stage_->Say("process ", id, " can be reached again");

@@ -12,10 +12,12 @@ using internal::MemberCore;
 using internal::SteadyTime;
 
 CollectiveTrack::CollectiveTrack(Actor* actor, const Place& place, const EpochPlan* plan,
-                                 const GroupPlan* group, OnEnd on_end)
+                                 const GroupPlan* group, std::function<void()> on_step,
+                                 OnEnd on_end)
     : Track(actor, place, std::move(on_end)),
       plan_(plan),
       group_(group),
+      on_step_(std::move(on_step)),
       index_(*IndexOf(*group, place.rank)),
       steps_(plan->early_leaver == place.rank
                  ? std::min(plan->early_leaver_steps, group->steps.size())
@@ -59,6 +61,7 @@ void CollectiveTrack::Done(absl::Duration timeout, absl::StatusOr<internal::Resp
     }
     ++next_;
     tries_ = 0;
+    on_step_();
   } else if (absl::IsFailedPrecondition(reply.status())) {
     CheckRefusal(reply.status());
     return End(absl::OkStatus());

@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_SIMULATION_COLLECTIVE_TRACK_H_
 #define MUSTER_TESTS_SIMULATION_COLLECTIVE_TRACK_H_
 
+#include <functional>
 #include <string>
 
 #include "client/src/protocol/requests.h"
@@ -12,9 +13,9 @@ namespace muster::simulation {
 // One rank's collectives in one group, repeated where they time out or are cancelled.
 class CollectiveTrack final : public Track {
  public:
-  // `plan` must outlive this.
+  // `plan` must outlive this. `on_step` is called after each step.
   CollectiveTrack(Actor* actor, const Place& place, const EpochPlan* plan, const GroupPlan* group,
-                  OnEnd on_end);
+                  std::function<void()> on_step, OnEnd on_end);
 
   void Start() override;
 
@@ -26,6 +27,7 @@ class CollectiveTrack final : public Track {
 
   const EpochPlan* const plan_;
   const GroupPlan* const group_;
+  const std::function<void()> on_step_;
   const size_t index_;  // of this rank in the group
   const size_t steps_;
   size_t next_ = 0;

@@ -78,7 +78,12 @@ void Daemon::Call(WaiterId waiter, const internal::Request& request) {
           [&](const v1::LeaveRequest& r) {
             Start<v1::LeaveResponse>(waiter, FromProto(r), &Coordinator::Leave);
           },
-          [&](const auto&) {},
+          [&](const v1::RejoinRequest& r) {
+            Start<v1::RejoinResponse>(waiter, FromProto(r), &Coordinator::Rejoin);
+          },
+          [&](const v1::RequestStopRequest& r) {
+            Start<v1::RequestStopResponse>(waiter, FromProto(r), &Coordinator::RequestStop);
+          },
       },
       request);
 }

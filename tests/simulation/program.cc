@@ -61,7 +61,8 @@ void Program::Enter() {
   const auto on_end = [this](const absl::Status& status) { TrackEnded(status); };
   for (const GroupPlan& group : plan_.groups) {
     if (!IndexOf(group, place_->rank)) continue;
-    tracks_.push_back(std::make_unique<CollectiveTrack>(&actor_, *place_, &plan_, &group, on_end));
+    tracks_.push_back(std::make_unique<CollectiveTrack>(
+        &actor_, *place_, &plan_, &group, [this] { WelcomeNewcomers(); }, on_end));
   }
   tracks_.push_back(std::make_unique<LeaseTrack>(&actor_, *place_, &plan_, &unpublished_, on_end));
   open_tracks_ = tracks_.size();
@@ -93,12 +94,20 @@ void Program::EpochDone() {
 }
 
 void Program::RejoinUnasked() {
-  if (!actor_.gone() && place_ && !rejoining_ && open_tracks_ > 0) Rejoin();
+  if (actor_.gone() || !place_ || rejoining_ || open_tracks_ == 0) return;
+  if (rejoins_ < kMaxRejoins) Rejoin();
+}
+
+// Between two steps a program may notice that others wait for a place, and let them in.
+void Program::WelcomeNewcomers() {
+  if (actor_.process->member().NewcomersWaiting(place_->epoch) == 0) return;
+  if (actor_.random.Chance(0.2)) actor_.Later([this] { RejoinUnasked(); });
 }
 
 void Program::Rejoin() {
-  if (++rejoins_ > kMaxRejoins) return Exit(epoch_over_);
+  if (rejoins_++ == kMaxRejoins) return Exit(epoch_over_);
   rejoining_ = true;
+  actor_.checks->disturbed.insert(actor_.process->id());
   actor_.process->Call(
       "Rejoin", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
@@ -152,6 +161,7 @@ void Program::Exit(const absl::Status& outcome) {
   actor_.stage->Say("process ", actor_.process->id(), " exits: ", outcome);
   outcome_ = outcome;
   actor_.exited = true;
+  actor_.checks->disturbed.insert(actor_.process->id());
   actor_.checks->leases.Gone(*actor_.process);
   actor_.process->Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
   actor_.process->Kill();

@@ -44,6 +44,7 @@ class Program {
   void Joined(absl::StatusOr<internal::Response> reply);
   void Enter();
   void TrackEnded(const absl::Status& status);
+  void WelcomeNewcomers();
   void MoveOn();
   void EpochDone();
   void Rejoin();

@@ -41,12 +41,12 @@ Setting DrawSetting(uint64_t seed) {
   setting.losses = random.Chance(0.4);
   setting.split = random.Chance(0.1);
   setting.elastic = random.Chance(0.4);
+  setting.least_size = 1 + random.Pick(setting.size);
   setting.mismatches = random.Chance(0.15);
   setting.early_leave = random.Chance(0.1);
   setting.stops = random.Chance(0.2);
-  setting.elastic = setting.stops = false;
   setting.clock_goes_back = setting.harmless() && random.Chance(0.5);
-  setting.weather = setting.harmless() ? Unsettled(random) : Stormy(random);
+  setting.weather = !setting.losses && !setting.split ? Unsettled(random) : Stormy(random);
   setting.faults = random.Pick(7);
   setting.faults_until = absl::Seconds(2 + random.Pick(8));
   return setting;
@@ -57,7 +57,7 @@ std::string Setting::Describe() const {
   if (restarts) words.push_back("restarts of the daemon");
   if (losses) words.push_back("losses");
   if (split) words.push_back("two daemons");
-  if (elastic) words.push_back("elastic");
+  if (elastic) words.push_back(absl::StrCat("elastic from ", least_size));
   if (mismatches) words.push_back("mismatches");
   if (early_leave) words.push_back("early leavers");
   if (stops) words.push_back("stop requests");

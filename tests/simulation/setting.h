@@ -31,14 +31,16 @@ struct Setting {
   bool restarts = false;    // the daemon dies and comes back with nothing
   bool losses = false;      // processes die, stop or are cut off for longer than the grace
   bool split = false;       // two daemons serve the job at once
-  bool elastic = false;     // the job goes on without those who are lost
+  bool elastic = false;     // the job goes on without those who are lost,
+  uint32_t least_size = 1;  // as long as this many are left
   bool mismatches = false;  // some rank calls something else
   bool early_leave = false;
   bool stops = false;            // some rank asks for a stop
   bool clock_goes_back = false;  // a restarted daemon's wall clock is behind the old one's
 
-  // Nothing happens that a job must not survive: every call succeeds in the end.
-  bool harmless() const { return !losses && !split; }
+  // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic
+  // jobs: who forms a new epoch may leave somebody behind.
+  bool harmless() const { return !losses && !split && !elastic; }
   std::string Describe() const;
 };
 
