@@ -32,6 +32,9 @@ class Machine {
     now_ = end;
   }
 
+  // Moves the clock as a process sees it that was stopped: nothing happens meanwhile.
+  void Sleep(absl::Duration duration) { now_ = After(now_, duration); }
+
   void Accept(uint64_t session) {
     v1::AttachResponse response;
     response.mutable_attached()->mutable_session()->set_counter(session);
@@ -172,6 +175,16 @@ TEST(MemberCoreTest, TimeOutIsLeftToTheCoordinatorAsLongAsItAnswers) {
   machine.Advance(absl::Seconds(5));
   ASSERT_NE(machine.EndOf(2), nullptr);
   EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(MemberCoreTest, AProcessThatWasStoppedForLongSaysWhomItDidNotReach) {
+  Machine machine;
+  machine.Joined();
+  machine.Barrier(2, absl::Seconds(30));
+  machine.Sleep(absl::Minutes(5));
+  machine.Reply(absl::DeadlineExceededError("Deadline Exceeded"));
+  EXPECT_THAT(std::string(machine.EndOf(2)->message()),
+              HasSubstr("could not reach the coordinator at host:7370"));
 }
 
 TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNumber) {
