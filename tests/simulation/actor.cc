@@ -10,10 +10,15 @@ namespace {
 
 constexpr int kMaxShortTimeouts = 3;
 
-// Ranks, processes, or the coordinator that could not be reached. Of a lease that nobody holds
-// there is nobody to name.
+// Whether an error is about somebody who did not come, or came to grief.
+bool MustNameSomeone(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
+         absl::IsUnavailable(status);
+}
+
+// Ranks, processes, or the coordinator that could not be reached.
 bool NamesSomeone(const absl::Status& status) {
-  for (const char* who : {"rank", "process", "coordinator at", "nobody holds it"}) {
+  for (const char* who : {"rank", "process", "coordinator at"}) {
     if (absl::StrContains(status.message(), who)) return true;
   }
   return false;
@@ -50,7 +55,7 @@ void Actor::MayCancel(internal::CallId call) {
 
 void Actor::CheckError(const std::string& call, const absl::Status& status) {
   CheckBlame(call, status);
-  if (status.ok() || absl::IsCancelled(status) || NamesSomeone(status)) return;
+  if (!MustNameSomeone(status) || NamesSomeone(status)) return;
   stage->Violation("process ", process->id(), ": ", call,
                    " fails with an error that names nobody: ", status.ToString());
 }
