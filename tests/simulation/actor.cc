@@ -12,13 +12,13 @@ constexpr int kMaxShortTimeouts = 3;
 
 // Whether an error is about somebody who did not come, or came to grief.
 bool MustNameSomeone(const absl::Status& status) {
-  return absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
-         absl::IsUnavailable(status);
+  return absl::IsDeadlineExceeded(status) || absl::IsAborted(status) || absl::IsUnavailable(status);
 }
 
-// Ranks, processes, or the coordinator that could not be reached.
+// Ranks, processes, or the coordinator that could not be reached; or the epoch that has taken the
+// place of the caller's.
 bool NamesSomeone(const absl::Status& status) {
-  for (const char* who : {"rank", "process", "coordinator at"}) {
+  for (const char* who : {"rank", "process", "coordinator at", "is not the current one"}) {
     if (absl::StrContains(status.message(), who)) return true;
   }
   return false;

@@ -1,6 +1,7 @@
 #include "tests/simulation/memberships.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -41,19 +42,28 @@ void Memberships::Entered(const Process& process, const v1::JoinResponse& place)
                       roster, ", others with ", epoch->second.roster);
   }
   if (is_new) CheckRanks(place);
-  CheckNumber(process, number, is_new);
-}
-
-void Memberships::CheckNumber(const Process& process, uint64_t number, bool is_new) {
   uint64_t& latest = latest_of_[process.id()];
   if (number <= latest) {
     stage_->Violation("process ", process.id(), " enters epoch ", number, " after ", latest);
   }
   latest = number;
-  if (is_new && !setting_->split && number <= highest_number_) {
-    stage_->Violation("epoch ", number, " is formed after ", highest_number_);
+}
+
+void Memberships::Answered(const absl::Status& status, const internal::Response& response) {
+  if (!status.ok()) return;
+  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) CheckFormed(join->epoch());
+  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) CheckFormed(rejoin->epoch());
+}
+
+// The first answer of an epoch is sent when it forms.
+void Memberships::CheckFormed(const v1::EpochId& epoch) {
+  if (!formed_.insert(epoch.nonce()).second) return;
+  // A daemon whose clock is behind may stay behind an epoch that nobody has heard of.
+  const bool grows = !setting_->split && !setting_->clock_goes_back;
+  if (grows && epoch.number() <= highest_number_) {
+    stage_->Violation("epoch ", epoch.number(), " is formed after ", highest_number_);
   }
-  highest_number_ = std::max(highest_number_, number);
+  highest_number_ = std::max(highest_number_, epoch.number());
 }
 
 void Memberships::CheckRanks(const v1::JoinResponse& place) {

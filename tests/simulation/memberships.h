@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "client/src/protocol/requests.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/simulation/process.h"
 #include "tests/simulation/setting.h"
@@ -24,6 +26,8 @@ class Memberships {
   // Both must outlive this.
   Memberships(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
+  // At a daemon; see WireTap. What is no place in an epoch is ignored.
+  void Answered(const absl::Status& status, const internal::Response& response);
   // Join or Rejoin has answered this process with its place.
   void Entered(const Process& process, const v1::JoinResponse& place);
   // Who has a rank; the epoch must have been entered by someone.
@@ -42,12 +46,13 @@ class Memberships {
   };
 
   void CheckRanks(const v1::JoinResponse& place);
-  void CheckNumber(const Process& process, uint64_t number, bool is_new);
+  void CheckFormed(const v1::EpochId& epoch);
 
   const Setting* const setting_;
   Stage* const stage_;
   std::map<uint64_t, Epoch> epochs_;  // by nonce
   std::map<ProcessId, uint64_t> latest_of_;
+  std::set<uint64_t> formed_;  // nonces
   uint64_t highest_number_ = 0;
 };
 
