@@ -1,9 +1,9 @@
 // Trains a classifier of handwritten digits, data-parallel, on all ranks of a Muster job. Read this
-// file first, then load.cc (a lease) and trainer.cc (broadcast, all-reduce, barrier, gather).
+// file first, then load.cc (a lease) and trainer.cc (broadcast, all-reduce, barrier, all-gather).
+// In an elastic job it survives the loss of a rank: Run() below.
 
 #include <iostream>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,51 +24,64 @@ int Fail(const absl::Status& error) {
 }
 
 // For an error that every rank has got: rank 0 reports it, and the ranks leave together, lest the
-// first to exit be taken for the one that failed. Where the job itself is broken rank 0 may be the
-// one that is gone, and each rank speaks for itself.
+// first to exit be taken for the one that failed.
 int FailTogether(muster::Job& job, const absl::Status& error) {
-  if (!job.health().ok()) return Fail(error);
   if (job.is_main()) Fail(error);
   const absl::Status left = job.Leave();
   return left.ok() ? 1 : Fail(left);
 }
 
 // What was asked for with --json and --save.
-absl::Status WriteFiles(const Flags& flags, int world_size, const std::vector<EpochReport>& curve,
-                        const Parameters& parameters) {
+absl::Status WriteFiles(const Flags& flags, int world_size, const Progress& progress) {
   absl::Status written;
   if (!flags.json.empty())
-    written.Update(WriteCurve(flags.json, flags.training, world_size, curve));
-  if (!flags.save.empty()) written.Update(WriteParameters(flags.save, parameters));
+    written.Update(WriteCurve(flags.json, flags.training, world_size, progress.curve));
+  if (!flags.save.empty()) written.Update(WriteParameters(flags.save, progress.parameters));
   return written;
 }
 
-int Run(muster::Job& job, const Flags& flags) {
+// Everything, from what rank 0 has reached on. Returns the exit status, or the error of a job whose
+// membership has ended.
+absl::StatusOr<int> Work(muster::Job& job, const Flags& flags, Progress* progress) {
   const absl::StatusOr<Dataset> data = LoadDataset(job, flags.data);
+  if (absl::IsAborted(data.status())) return data.status();
   if (!data.ok()) return FailTogether(job, data.status());
 
   muster::CommunicatorOptions options;
   options.backend = flags.backend;
   absl::StatusOr<std::unique_ptr<muster::Communicator>> communicator =
       muster::Communicator::Create(job, options);
+  if (absl::IsAborted(communicator.status())) return communicator.status();
   if (!communicator.ok()) return Fail(communicator.status());
 
   if (job.is_main()) PrintSetup(job, **communicator, *data);
-  std::vector<EpochReport> curve;
   Trainer trainer(job, **communicator, *data, flags.training);
-  const absl::Status trained = trainer.Train([&](const EpochReport& report) {
-    PrintEpoch(report);
-    curve.push_back(report);
-  });
+  const absl::Status trained = trainer.Train(progress, PrintEpoch);
+  if (absl::IsAborted(trained)) return trained;
   if (!trained.ok()) return Fail(trained);
 
-  const absl::Status written = job.RunOnMain(
-      [&] { return WriteFiles(flags, job.world_size(), curve, trainer.parameters()); });
+  const absl::Status written =
+      job.RunOnMain([&] { return WriteFiles(flags, job.world_size(), *progress); });
+  if (absl::IsAborted(written)) return written;
   if (!written.ok()) return FailTogether(job, written);
 
-  if (job.is_main()) PrintResult(curve.back());
+  if (job.is_main()) PrintResult(progress->curve.back());
   const absl::Status left = job.Leave();
   return left.ok() ? 0 : Fail(left);
+}
+
+// Works on in the next epoch of the job when a member is lost, or when newcomers are waiting. In a
+// job that is not elastic the first loss is the end.
+int Run(muster::Job& job, const Flags& flags) {
+  Progress progress;
+  while (true) {
+    const absl::StatusOr<int> exit_status = Work(job, flags, &progress);
+    if (exit_status.ok()) return *exit_status;
+    if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
+      Fail(exit_status.status());
+      return Fail(rejoined);
+    }
+  }
 }
 
 }  // namespace

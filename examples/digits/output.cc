@@ -1,6 +1,5 @@
 #include "examples/digits/output.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iostream>
@@ -18,10 +17,10 @@ namespace {
 void Print(const std::string& line) { std::cout << line << std::endl; }
 
 // How far the ranks' own losses lie apart; nothing where there is one.
-std::string RankSpread(const std::vector<double>& losses) {
-  if (losses.size() < 2) return "";
-  const auto [lowest, highest] = std::minmax_element(losses.begin(), losses.end());
-  return absl::StrFormat(" (by rank %.4f to %.4f)", *lowest, *highest);
+std::string RankSpread(const EpochReport& report) {
+  if (report.lowest_rank_loss == report.highest_rank_loss) return "";
+  return absl::StrFormat(" (by rank %.4f to %.4f)", report.lowest_rank_loss,
+                         report.highest_rank_loss);
 }
 
 absl::Status WriteFile(const std::string& path, const std::string& contents) {
@@ -48,7 +47,7 @@ void PrintSetup(const muster::Job& job, const muster::Communicator& communicator
 
 void PrintEpoch(const EpochReport& report) {
   Print(absl::StrFormat("epoch %3d  loss %.6f%s  held-out accuracy %.4f  %.0f images/s",
-                        report.epoch, report.loss, RankSpread(report.rank_loss), report.accuracy,
+                        report.epoch, report.loss, RankSpread(report), report.accuracy,
                         report.images_per_second));
 }
 

@@ -1,5 +1,7 @@
 #include "examples/digits/trainer.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,31 +11,45 @@
 
 namespace digits {
 
-absl::Status Trainer::Train(const OnEpoch& on_epoch) {
-  // Rank 0 draws the initial weights, everybody gets them.
-  const Parameters initial = job_.is_main() ? InitialParameters(options_.seed) : Parameters();
-  absl::StatusOr<Parameters> broadcast = job_.Broadcast(initial);
-  if (!broadcast.ok()) return broadcast.status();
-  parameters_ = *std::move(broadcast);
-
-  for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
+absl::Status Trainer::Train(Progress* progress, const OnEpoch& on_epoch) {
+  if (absl::Status shared = ShareProgress(progress); !shared.ok()) return shared;
+  for (int epoch = progress->curve.size() + 1; epoch <= options_.epochs; ++epoch) {
+    // One rank that turns to the next epoch of the job takes all others with it.
+    if (job_.is_main() && job_.NewcomersWaiting() > 0) {
+      return absl::AbortedError("newcomers wait for a place");
+    }
     // All start the epoch together. Whoever is late is named, with the label, by the others' error
     // and by `muster status`.
     const absl::Status together = job_.Barrier(absl::StrCat("epoch ", epoch));
     if (!together.ok()) return together;
+    parameters_ = progress->parameters;
     const absl::Time start = absl::Now();
     const absl::Status trained = RunEpoch(epoch);
     if (!trained.ok()) return trained;
     const absl::Duration elapsed = absl::Now() - start;
 
-    const absl::StatusOr<std::vector<Score>> scores = job_.Gather(Evaluate());
+    const absl::StatusOr<std::vector<Score>> scores = job_.AllGather(Evaluate());
     if (!scores.ok()) return scores.status();
-    if (!job_.is_main()) continue;
     EpochReport report = Summarize(*scores);
     report.epoch = epoch;
     report.images_per_second = data_.training.size() / absl::ToDoubleSeconds(elapsed);
-    on_epoch(report);
+    progress->parameters = parameters_;
+    progress->curve.push_back(report);
+    if (job_.is_main()) on_epoch(report);
   }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::ShareProgress(Progress* progress) {
+  // Rank 0 draws the initial weights. In a later epoch of the job it is a survivor, and has them.
+  if (job_.is_main() && progress->parameters.empty()) {
+    progress->parameters = InitialParameters(options_.seed);
+  }
+  absl::StatusOr<Parameters> parameters = job_.Broadcast(progress->parameters);
+  if (!parameters.ok()) return parameters.status();
+  absl::StatusOr<std::vector<EpochReport>> curve = job_.Broadcast(progress->curve);
+  if (!curve.ok()) return curve.status();
+  *progress = {*std::move(parameters), *std::move(curve)};
   return absl::OkStatus();
 }
 
@@ -79,12 +95,16 @@ Trainer::Score Trainer::Evaluate() const {
 EpochReport Trainer::Summarize(const std::vector<Score>& scores) {
   EpochReport report;
   Score total;
+  report.lowest_rank_loss = std::numeric_limits<double>::infinity();
   for (const Score& score : scores) {
     total.loss += score.loss;
     total.training += score.training;
     total.correct += score.correct;
     total.held_out += score.held_out;
-    if (score.training > 0) report.rank_loss.push_back(score.loss / score.training);
+    if (score.training == 0) continue;
+    const double mean = score.loss / score.training;
+    report.lowest_rank_loss = std::min(report.lowest_rank_loss, mean);
+    report.highest_rank_loss = std::max(report.highest_rank_loss, mean);
   }
   report.loss = total.loss / total.training;
   report.accuracy = static_cast<double>(total.correct) / total.held_out;

@@ -21,13 +21,22 @@ struct TrainingOptions {
   double learning_rate = 1.5;
 };
 
-// What rank 0 knows after an epoch.
+// What all ranks know after an epoch.
 struct EpochReport {
-  int epoch = 0;                  // from 1
-  double loss = 0;                // mean over the whole training set
-  double accuracy = 0;            // on the held-out images
-  double images_per_second = 0;   // of training, all ranks together
-  std::vector<double> rank_loss;  // mean over each rank's share, for the ranks that have one
+  int64_t epoch = 0;             // from 1
+  double loss = 0;               // mean over the whole training set
+  double accuracy = 0;           // on the held-out images
+  double images_per_second = 0;  // of training, all ranks together
+  // Of the mean losses over each rank's share.
+  double lowest_rank_loss = 0;
+  double highest_rank_loss = 0;
+};
+
+// What training has reached at the end of an epoch: all that a rank must know to go on from there,
+// and the same on every rank.
+struct Progress {
+  Parameters parameters;           // empty: training has not begun
+  std::vector<EpochReport> curve;  // of each epoch so far
 };
 
 // Trains one model on all ranks of a job: each rank computes the gradient of its share of every
@@ -42,11 +51,11 @@ class Trainer {
           const TrainingOptions& options)
       : job_(job), communicator_(communicator), data_(data), options_(options) {}
 
-  // A collective of the world. Errors are those of Job and Communicator.
-  absl::Status Train(const OnEpoch& on_epoch);
-
-  // The same on every rank.
-  const Parameters& parameters() const { return parameters_; }
+  // Trains from what rank 0 has reached until the last epoch, and keeps `progress` up to date,
+  // which is that of an earlier call where one has ended with an error. A collective of the world.
+  // Errors are those of Job and Communicator; ABORTED also on rank 0, where newcomers wait for a
+  // place.
+  absl::Status Train(Progress* progress, const OnEpoch& on_epoch);
 
  private:
   // One rank's share of the evaluation.
@@ -57,6 +66,8 @@ class Trainer {
     int64_t held_out = 0;
   };
 
+  // Gives every rank what rank 0 has reached.
+  absl::Status ShareProgress(Progress* progress);
   absl::Status RunEpoch(int epoch);
   absl::Status Step(absl::Span<const int> batch);
   Score Evaluate() const;

@@ -41,10 +41,12 @@ void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_
   Send(response);
 }
 
-void FakeCoordinator::Stream::Break(const v1::EpochId& epoch, const std::string& reason) {
+void FakeCoordinator::Stream::Break(const v1::EpochId& epoch, const std::string& reason,
+                                    bool may_rejoin) {
   v1::AttachResponse response;
   *response.mutable_epoch_broken()->mutable_epoch() = epoch;
   response.mutable_epoch_broken()->set_reason(reason);
+  response.mutable_epoch_broken()->set_may_rejoin(may_rejoin);
   Send(response);
 }
 

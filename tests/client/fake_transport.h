@@ -35,7 +35,7 @@ class FakeCoordinator {
     // Registers the member in the session with this number.
     // `standing` are the tokens of its leases that stand.
     void Accept(uint64_t session, const std::vector<uint64_t>& standing = {});
-    void Break(const v1::EpochId& epoch, const std::string& reason);
+    void Break(const v1::EpochId& epoch, const std::string& reason, bool may_rejoin = false);
     void End(const absl::Status& status);
 
     v1::AttachRequest request;

@@ -66,16 +66,16 @@ v1::JoinResponse PlaceIn(const EpochId& epoch) {
 TEST(MembershipTest, OnlyTheOwnEpochBreaksAndTheFirstReasonCounts) {
   Membership membership;
   membership.Entered(kNow, PlaceIn(kEpoch));
-  membership.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow});
+  membership.Ended({100, 43}, {absl::AbortedError("another daemon's"), {}, kNow, {}});
   EXPECT_TRUE(membership.HealthOf(kEpoch).ok());
-  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow});
-  membership.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow});
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
+  membership.Ended(kEpoch, {absl::AbortedError("later"), {}, kNow, {}});
   EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }
 
 TEST(MembershipTest, LossThatIsToldBeforeThePlaceIsNotForgotten) {
   Membership membership;
-  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow});
+  membership.Ended(kEpoch, {absl::AbortedError("rank 2 was lost"), {}, kNow, {}});
   membership.Entered(kNow, PlaceIn(kEpoch));
   EXPECT_EQ(membership.HealthOf(kEpoch), absl::AbortedError("rank 2 was lost"));
 }

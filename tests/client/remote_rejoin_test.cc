@@ -62,7 +62,7 @@ TEST_F(RemoteRejoinTest, RejoinLeadsTheSameJobIntoTheNextEpoch) {
   Join();
   const Group& old_world = job_->world();
   const absl::Status lost = absl::AbortedError("rank 0 was lost");
-  stream_->Break(TheEpoch(), "rank 0 was lost");
+  stream_->Break(TheEpoch(), "rank 0 was lost", true);
   EXPECT_EQ(job_->AwaitFailure(absl::InfiniteDuration()), lost);
 
   auto rejoined = StartRejoin();
@@ -139,6 +139,18 @@ TEST_F(RemoteRejoinTest, RefusalsKeepTheirCodeAndTheEpochItsFate) {
   coordinator_.NextCall()->Reply(absl::AbortedError("this process was lost"));
   EXPECT_EQ(rejoined.get(), absl::AbortedError("this process was lost"));
   EXPECT_EQ(job_->Rejoin(), absl::AbortedError("this process was lost"));
+}
+
+TEST_F(RemoteRejoinTest, RejoinOfAJobThatIsNotElasticEndsAtOnce) {
+  Join();
+  auto rejoined = StartRejoin();
+  coordinator_.NextCall();
+  stream_->Break(TheEpoch(), "rank 0 was lost", false);
+  const absl::Status refused = rejoined.get();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), HasSubstr("the job is not elastic (musterd --min-world-size), and "
+                                          "it has failed: rank 0 was lost"));
+  EXPECT_EQ(job_->Rejoin(), refused);
 }
 
 TEST_F(RemoteRejoinTest, OneThreadRejoins) {

@@ -72,6 +72,7 @@ Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
   }
   rejoining_ = true;
   PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), patience);
+  call.leads_on = true;
   call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
   return Begin(now, id, std::move(call));

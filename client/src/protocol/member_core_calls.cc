@@ -49,6 +49,11 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
     const absl::Status health = bound ? HealthOf(*call.epoch) : fate_;
     if (!health.ok()) return health;
   }
+  if (call.leads_on && membership_.IsLast()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        call.what, ": the job is not elastic (musterd --min-world-size), and it has failed: ",
+        membership_.Health().message()));
+  }
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");
   }
@@ -112,7 +117,7 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
   if (MustRepeat(status)) return PauseBeforeRetry(now, id, call, status.message());
   if (status.ok()) return End(now, id, std::move(response));
   if (absl::IsAborted(status) && !left_ && !call->only_in) {
-    call->epoch ? BreakEpoch(*call->epoch, {status, {}, now}) : Fail(status);
+    call->epoch ? BreakEpoch(*call->epoch, {status, {}, now, {}}) : Fail(status);
   }
   End(now, id, status);
 }

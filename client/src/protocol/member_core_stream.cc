@@ -130,7 +130,7 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
 }
 
 void MemberCore::TakeBreak(SteadyTime now, const v1::EpochBroken& broken) {
-  EpochEnd end{absl::AbortedError(broken.reason()), {}, now};
+  EpochEnd end{absl::AbortedError(broken.reason()), {}, now, broken.may_rejoin()};
   end.failures.assign(broken.failures().begin(), broken.failures().end());
   BreakEpoch(EpochOf(broken.epoch()), std::move(end));
 }

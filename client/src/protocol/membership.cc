@@ -16,7 +16,8 @@ void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
                      "epoch ", old->number, " has ended: this process, rank ", place_->rank(),
                      " of it, is rank ", place.rank(), " of epoch ", entered.number)),
                  {},
-                 now});
+                 now,
+                 true});
   }
   place_ = std::move(place);
   groups_.clear();
@@ -32,11 +33,17 @@ std::optional<EpochId> Membership::epoch() const {
 }
 
 void Membership::Ended(const EpochId& epoch, EpochEnd end) {
-  if (IsIn(epoch)) {
-    ended_.emplace(epoch, std::move(end));
-  } else if (!place_ || this->epoch() < epoch) {
-    ended_early_.emplace(epoch, std::move(end));
-  }
+  if (!IsIn(epoch) && place_ && epoch < *this->epoch()) return;
+  auto& ends = IsIn(epoch) ? ended_ : ended_early_;
+  const auto [known, is_new] = ends.emplace(epoch, end);
+  if (is_new) return;
+  if (end.may_rejoin) known->second.may_rejoin = end.may_rejoin;
+  if (known->second.failures.empty()) known->second.failures = std::move(end.failures);
+}
+
+bool Membership::IsLast() const {
+  const auto ended = place_ ? ended_.find(*epoch()) : ended_.end();
+  return ended != ended_.end() && !ended->second.may_rejoin.value_or(true);
 }
 
 absl::Status Membership::HealthOf(const EpochId& epoch) const {

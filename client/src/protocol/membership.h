@@ -21,6 +21,8 @@ struct EpochEnd {
   absl::Status why;
   std::vector<v1::Failure> failures;
   SteadyTime when;
+  // Whether the job goes on in another epoch; absent while that is not known.
+  std::optional<bool> may_rejoin;
 };
 
 // The epochs that one member has had a place in, how they ended, and what there is in the latest:
@@ -40,13 +42,16 @@ class Membership {
   const v1::JoinResponse* place() const { return place_ ? &*place_ : nullptr; }
   bool IsIn(const EpochId& epoch) const { return this->epoch() == epoch; }
 
-  // The epoch has ended. The first reason counts, and an epoch that this member neither is in nor
-  // enters next is ignored.
+  // The epoch has ended. The first reason counts, what is known beside it is added, and an epoch
+  // that this member neither is in nor enters next is ignored.
   void Ended(const EpochId& epoch, EpochEnd end);
   // OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const;
   // The same of the latest epoch; OK before the first.
   absl::Status Health() const { return place_ ? HealthOf(*epoch()) : absl::OkStatus(); }
+
+  // Whether the latest epoch is known to be the job's last one.
+  bool IsLast() const;
 
   // The group of this name in the latest epoch, which is new if it is not known.
   Group& GroupOf(const std::string& name, const std::vector<int>& ranks);

@@ -40,6 +40,8 @@ struct PendingCall {
   std::optional<EpochId> epoch;
   // The call goes on when its epoch ends.
   bool outlives_epoch = false;
+  // The call leads into the next epoch, and ends if there is none.
+  bool leads_on = false;
   // The only session in which the call makes sense; its answer then means nothing.
   std::optional<SessionId> only_in;
   // The member's last call: its reply counts whatever becomes of session and job meanwhile.

@@ -14,7 +14,7 @@ JobOptions OptionsFor(const std::string& coordinator) {
 
 Jobs::Jobs(int size, const std::vector<std::string>& flags,
            const std::function<void(int, JobOptions*)>& adjust)
-    : daemon_(TestDaemon::Start(flags)) {
+    : flags_(flags), daemon_(TestDaemon::Start(flags)) {
   Join(daemon_->address(), size, adjust);
 }
 
@@ -39,6 +39,16 @@ void Jobs::Join(const std::string& coordinator, int size,
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+void Jobs::KillDaemon() {
+  daemon_->process().Signal(SIGKILL);
+  daemon_->process().Wait();
+}
+
+void Jobs::StartDaemonAgain() {
+  daemon_ = TestDaemon::Start(flags_, {}, daemon_->address());
+  ASSERT_NE(daemon_, nullptr);
 }
 
 void Jobs::Run(const std::function<void(int, Job&)>& body) {

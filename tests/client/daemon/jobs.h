@@ -31,6 +31,10 @@ class Jobs {
   int size() const { return static_cast<int>(jobs_.size()); }
   TestDaemon& daemon() { return *daemon_; }
 
+  // Kills the daemon (SIGKILL) and starts another one with the same flags on the same port.
+  void KillDaemon();
+  void StartDaemonAgain();
+
   // Ends a member without leaving, as if its process had died.
   void Destroy(int rank) { jobs_[rank].reset(); }
 
@@ -52,6 +56,7 @@ class Jobs {
   void Join(const std::string& coordinator, int size,
             const std::function<void(int index, JobOptions*)>& adjust);
 
+  const std::vector<std::string> flags_;
   std::unique_ptr<TestDaemon> daemon_;
   std::vector<std::unique_ptr<Job>> jobs_;
 };
