@@ -81,8 +81,9 @@ absl::Status CollectiveGroup::CheckCurrent(uint32_t index, const CollectiveReque
                      ", which is at op ", sequence_,
                      "; a process must not skip or repeat completed collectives"));
   }
-  if (request.call.attempt < arrival.attempt) {
-    return absl::CancelledError("a later send of the same call has arrived");
+  // Of a call that was withdrawn, a late duplicate must not count.
+  if (arrival.sent && request.call.attempt <= arrival.attempt) {
+    return absl::CancelledError("this send of the call, or a later one, has arrived before");
   }
   if (!arrival.sent || arrival.IsRepeatedBy(request)) return absl::OkStatus();
   return absl::FailedPreconditionError(

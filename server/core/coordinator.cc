@@ -267,6 +267,14 @@ void Coordinator::Impl::FinishAllOf(Member* member, const absl::Status& status) 
   }
 }
 
+void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& status) {
+  for (WaiterId id : std::set<WaiterId>(member->parked)) {
+    if (waiters_.at(id).call == Waiter::Call::kPutOff) continue;
+    Withdraw(id);
+    Finish(id, status);
+  }
+}
+
 void Coordinator::Impl::Cancel(WaiterId id) {
   Withdraw(id);
   const std::optional<Waiter> waiter = Unpark(id);

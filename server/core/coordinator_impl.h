@@ -179,6 +179,8 @@ class Coordinator::Impl {
   void Withdraw(WaiterId id);
   std::optional<Waiter> Unpark(WaiterId id);
   void FinishAllOf(Member* member, const absl::Status& status);
+  // The same, but for calls that are put off: those are judged when they are served.
+  void FinishServedOf(Member* member, const absl::Status& status);
   void TimeOut(WaiterId id);
   void Log(Severity severity, std::string text);
   std::string Say(absl::string_view text) const;  // with the job's name before it

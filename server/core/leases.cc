@@ -7,6 +7,21 @@
 #include "server/core/describe.h"
 
 namespace muster::core {
+namespace {
+
+bool IsDetached(const Member& member) { return !member.attached() && !member.left; }
+
+// "rank 3 (node 'a', host h, pid 7), which is detached,", "ranks 1,3, which are detached,".
+std::string DetachedWords(const Epoch& epoch) {
+  std::vector<uint32_t> detached;
+  for (uint32_t rank = 0; rank < epoch.members.size(); ++rank) {
+    if (IsDetached(*epoch.members[rank])) detached.push_back(rank);
+  }
+  if (detached.size() != 1) return absl::StrCat(Ranks(detached), ", which are detached,");
+  return absl::StrCat(epoch.members[detached[0]]->who(), ", which is detached,");
+}
+
+}  // namespace
 
 absl::Status Coordinator::Impl::CheckLease(absl::string_view name) const {
   return ValidateName("lease name", name, options_.limits.max_name_bytes);
@@ -22,7 +37,7 @@ LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
 bool Coordinator::Impl::MayGrant() const {
   if (!epoch_ || !epoch_->broken.ok() || recovering()) return false;
   for (const Member* member : epoch_->members) {
-    if (!member->attached() && !member->left) return false;
+    if (IsDetached(*member)) return false;
   }
   return true;
 }
@@ -82,7 +97,8 @@ void Coordinator::Impl::GrantLeases() {
 absl::Status Coordinator::Impl::LeaseTimeout(const Waiter& waiter) const {
   const LeaseKey& key = waiter.lease;
   const LeaseTable::Lease* lease = leases_.Find(key);
-  std::string why = "it was not granted, because a member of the job is detached";
+  std::string why =
+      absl::StrCat("it was not granted, because ", DetachedWords(*epoch_), " might hold it");
   if (lease != nullptr && lease->holder) {
     const auto holder = members_.find(lease->holder->request.member);
     why = absl::StrCat("held by ",

@@ -156,7 +156,7 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
     SendBroken(member);
     if (recovering()) continue;
     if (member->leaving) MarkLeft(member);
-    FinishAllOf(member, epoch_->broken);
+    FinishServedOf(member, epoch_->broken);
   }
   if (elastic() && !recovering()) StartReforming();
 }

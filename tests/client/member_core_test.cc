@@ -32,6 +32,9 @@ class Machine {
     now_ = end;
   }
 
+  // Moves the clock as a process sees it that was stopped: nothing happens meanwhile.
+  void Sleep(absl::Duration duration) { now_ = After(now_, duration); }
+
   void Accept(uint64_t session) {
     v1::AttachResponse response;
     response.mutable_attached()->mutable_session()->set_counter(session);
@@ -50,6 +53,17 @@ class Machine {
   void Barrier(CallId id, absl::Duration timeout) {
     Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Patience(now_, timeout)));
   }
+  void Acquire(CallId id) {
+    Take(member_.AcquireLease(now_, id, {7, 8}, {"unpack", LeaseScope::kJob},
+                              Patience(now_, absl::Hours(1))));
+  }
+  void BreakEpoch() {
+    v1::AttachResponse response;
+    response.mutable_epoch_broken()->mutable_epoch()->set_number(7);
+    response.mutable_epoch_broken()->mutable_epoch()->set_nonce(8);
+    response.mutable_epoch_broken()->set_may_rejoin(true);
+    Take(member_.OnStreamResponse(now_, stream_, response));
+  }
   void Joined() {
     Accept(1);
     Join(1);
@@ -62,6 +76,7 @@ class Machine {
 
   int streams() const { return streams_; }
   int calls() const { return calls_; }
+  const Request& last_request() const { return request_; }
   // How the call ended; nullptr while it goes on.
   const absl::Status* EndOf(CallId id) const {
     const auto end = ends_.find(id);
@@ -79,10 +94,16 @@ class Machine {
     return options;
   }
 
+  void Take(const SendCall& send) {
+    call_ = send.attempt;
+    request_ = send.request;
+    ++calls_;
+  }
+
   void Take(Effects effects) {
     for (const Output& output : effects.outputs) {
       if (const auto* open = std::get_if<OpenStream>(&output)) stream_ = open->attempt, ++streams_;
-      if (const auto* send = std::get_if<SendCall>(&output)) call_ = send->attempt, ++calls_;
+      if (const auto* send = std::get_if<SendCall>(&output)) Take(*send);
     }
     for (const Completion& completion : effects.completions) {
       EXPECT_EQ(ends_.count(completion.call), 0) << "ended twice";
@@ -94,6 +115,7 @@ class Machine {
   MemberCore member_;
   uint64_t stream_ = 0;
   uint64_t call_ = 0;
+  Request request_;
   int streams_ = 0;
   int calls_ = 0;
   std::map<CallId, absl::Status> ends_;
@@ -155,6 +177,16 @@ TEST(MemberCoreTest, TimeOutIsLeftToTheCoordinatorAsLongAsItAnswers) {
   EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST(MemberCoreTest, AProcessThatWasStoppedForLongSaysWhomItDidNotReach) {
+  Machine machine;
+  machine.Joined();
+  machine.Barrier(2, absl::Seconds(30));
+  machine.Sleep(absl::Minutes(5));
+  machine.Reply(absl::DeadlineExceededError("Deadline Exceeded"));
+  EXPECT_THAT(std::string(machine.EndOf(2)->message()),
+              HasSubstr("could not reach the coordinator at host:7370"));
+}
+
 TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNumber) {
   Machine machine;
   machine.Joined();
@@ -167,6 +199,18 @@ TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNu
   }
   machine.Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_EQ(*machine.EndOf(2), absl::OkStatus());
+}
+
+TEST(MemberCoreTest, GrantThatTheEndOfTheEpochMayHaveOvertakenIsGivenUp) {
+  Machine machine;
+  machine.Joined();
+  machine.Acquire(2);
+  const auto acquire = std::get<v1::AcquireLeaseRequest>(machine.last_request());
+  machine.BreakEpoch();
+  EXPECT_TRUE(absl::IsAborted(*machine.EndOf(2)));
+  const auto* abandon = std::get_if<v1::AbandonLeaseRequest>(&machine.last_request());
+  ASSERT_NE(abandon, nullptr) << "the lease would be held for as long as this process lives";
+  EXPECT_EQ(abandon->request_id(), acquire.request_id());
 }
 
 TEST(MemberCoreTest, ReplyThatComesTwiceCountsOnce) {

@@ -13,10 +13,11 @@ std::string DescribeLease(const LeaseId& lease) {
                       lease.scope == LeaseScope::kNode ? "node" : "job");
 }
 
-// Whether a request for a lease may still be waiting, or be granted, at the coordinator.
+// Whether a request for a lease may still be waiting, or be granted, at the coordinator. A grant
+// outlives its epoch, whose end may have come first.
 bool MayBeGranted(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
-         absl::IsUnavailable(status);
+         absl::IsUnavailable(status) || absl::IsAborted(status);
 }
 
 absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) {

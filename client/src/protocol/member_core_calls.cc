@@ -109,6 +109,11 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
                       (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   call->in_flight.reset();
   if (!counts) return;
+  // So late it is the transport's own limit, which names nobody; this process was stopped.
+  if (absl::IsDeadlineExceeded(status) && now >= After(call->patience.deadline, options_.slack)) {
+    last_error_ = std::string(status.message());
+    return End(now, id, Unreachable(now, *call));
+  }
   if (MustRepeat(status)) return PauseBeforeRetry(now, id, call, status.message());
   if (status.ok()) return End(now, id, std::move(response));
   if (absl::IsAborted(status) && !left_ && !call->only_in) {

@@ -118,6 +118,22 @@ TEST(CollectivesTest, ALateSendOfAnOlderAttemptChangesNothing) {
   EXPECT_TRUE(h.Parked(h.Barrier(p[1])));
 }
 
+TEST(CollectivesTest, ALateDuplicateOfAWithdrawnCallDoesNotCount) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier);
+  request.call.wait_timeout = absl::Seconds(1);
+  const WaiterId timed_out = h.Send(request);
+  h.Advance(absl::Seconds(1));
+  EXPECT_EQ(h.StatusOf(timed_out).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(h.StatusOf(h.Send(request)).code(), absl::StatusCode::kCancelled);
+  const WaiterId other = h.Barrier(p[1]);
+  EXPECT_TRUE(h.Parked(other)) << "rank 0 does not wait in the barrier any more";
+  request.call.attempt += 100;
+  EXPECT_TRUE(h.StatusOf(h.Send(request)).ok());
+  EXPECT_TRUE(h.StatusOf(other).ok());
+}
+
 TEST(CollectivesTest, ARetryWithOtherContentIsRefused) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

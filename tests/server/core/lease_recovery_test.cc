@@ -51,6 +51,25 @@ TEST(LeaseRecoveryTest, NothingIsGrantedWhileTheHolderMayBeAtWork) {
   EXPECT_TRUE(h.Parked(next));
 }
 
+TEST(LeaseRecoveryTest, WhatIsPutOffIsDoneThoughTheRecoveryEndsWithALoss) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  const uint64_t given_up = h.TokenOf(h.Acquire(p[0], "work", 1));
+  const uint64_t done = h.TokenOf(h.Acquire(p[1], "other work", 1));
+  h.Restart();
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.held.push_back(Held(given_up));
+  h.Attach(p[0], claim);
+  claim = h.ClaimOf(p[1], 0);
+  claim.held.push_back({"other work", LeaseScope::kJob, done, 1});
+  h.Attach(p[1], claim);
+  const WaiterId abandon = h.Abandon(p[0], "work", 1);
+  const WaiterId complete = h.Complete(p[1], "other work", done, "result");
+  h.Advance(absl::Seconds(61));
+  EXPECT_TRUE(h.StatusOf(abandon).ok()) << h.StatusOf(abandon);
+  EXPECT_TRUE(h.StatusOf(complete).ok()) << h.StatusOf(complete);
+}
+
 TEST(LeaseRecoveryTest, TokensGrowOverARestartWhoseClockIsBehind) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

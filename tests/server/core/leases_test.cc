@@ -116,6 +116,16 @@ TEST(LeasesTest, NothingIsGrantedWhileAMemberIsDetached) {
   EXPECT_GT(h.TokenOf(a0), 0u);
 }
 
+TEST(LeasesTest, AWaitForADetachedMemberNamesIt) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.CloseStream(p[1]);
+  const WaiterId a0 = h.Acquire(p[0], "w", 1, LeaseScope::kJob, absl::Seconds(1));
+  h.Advance(absl::Seconds(1));
+  EXPECT_EQ(h.StatusOf(a0).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(h, a0), AllOf(HasSubstr("rank 1 ("), HasSubstr("detached")));
+}
+
 TEST(LeasesTest, CompletionIsTakenFromABrokenEpoch) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

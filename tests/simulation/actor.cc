@@ -1,0 +1,72 @@
+#include "tests/simulation/actor.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr int kMaxShortTimeouts = 3;
+
+// Whether an error is about somebody who did not come, or came to grief.
+bool MustNameSomeone(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsAborted(status) || absl::IsUnavailable(status);
+}
+
+// Ranks, processes, or the coordinator that could not be reached; or the epoch that has taken the
+// place of the caller's.
+bool NamesSomeone(const absl::Status& status) {
+  for (const char* who : {"rank", "process", "coordinator at", "is not the current one"}) {
+    if (absl::StrContains(status.message(), who)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Actor::Later(std::function<void()> what) {
+  After(random.Between(absl::ZeroDuration(), absl::Milliseconds(random.Chance(0.1) ? 2000 : 100)),
+        std::move(what));
+}
+
+void Actor::After(absl::Duration delay, std::function<void()> what) {
+  stage->timeline.After(delay, [this, what = std::move(what)] {
+    if (gone()) return;
+    if (process->paused_until() <= stage->now()) return what();
+    After(process->paused_until() - stage->now(), what);
+  });
+}
+
+absl::Duration Actor::DrawTimeout(int tries) {
+  if (*faults_are_over || tries > kMaxShortTimeouts || !random.Chance(0.25)) return kLongTimeout;
+  return random.Between(absl::Milliseconds(100), absl::Seconds(3));
+}
+
+void Actor::MayCancel(internal::CallId call) {
+  if (*faults_are_over || !random.Chance(0.05)) return;
+  After(random.Between(absl::ZeroDuration(), absl::Seconds(1)), [this, call] {
+    process->Run([call](internal::MemberCore& member, internal::SteadyTime now) {
+      return member.Cancel(now, call);
+    });
+  });
+}
+
+void Actor::CheckError(const std::string& call, const absl::Status& status) {
+  CheckBlame(call, status);
+  if (!MustNameSomeone(status) || NamesSomeone(status)) return;
+  stage->Violation("process ", process->id(), ": ", call,
+                   " fails with an error that names nobody: ", status.ToString());
+}
+
+void Actor::CheckBlame(const std::string& call, const absl::Status& status) {
+  const size_t pid = status.message().find("pid ");
+  if (!absl::IsAborted(status) || setting->split || pid == absl::string_view::npos) return;
+  const ProcessId named = std::atoi(std::string(status.message().substr(pid + 4)).c_str());
+  if (checks->disturbed.count(named) > 0) return;
+  stage->Violation("process ", process->id(), ": ", call,
+                   " blames a process that nothing has happened to: ", status.ToString());
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,42 @@
+#ifndef MUSTER_TESTS_SIMULATION_CHECKS_H_
+#define MUSTER_TESTS_SIMULATION_CHECKS_H_
+
+#include <set>
+
+#include "tests/simulation/collective_checks.h"
+#include "tests/simulation/lease_checks.h"
+#include "tests/simulation/memberships.h"
+#include "tests/simulation/network.h"
+
+namespace muster::simulation {
+
+// All invariants of one schedule. Two more are checked where they show: that every call ends once
+// and in time (Process), and that answers go to who asked (Daemon).
+class Checks : public WireTap {
+ public:
+  // Both must outlive this.
+  Checks(const Setting* setting, Stage* stage)
+      : memberships(setting, stage), collectives(&memberships, stage), leases(setting, stage) {}
+
+  Memberships memberships;
+  CollectiveChecks collectives;
+  LeaseChecks leases;
+  // Processes of which others may be told that they were lost: something has happened to them.
+  std::set<ProcessId> disturbed;
+
+  // WireTap:
+  void Arrived(core::WaiterId waiter, const Rpc& rpc) override { collectives.Arrived(waiter, rpc); }
+  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+                const internal::Response& response) override {
+    memberships.Answered(status, response);
+    collectives.Answered(waiter, rpc, status);
+    leases.Answered(rpc, status, response);
+  }
+  void Withdrawn(core::WaiterId waiter, const Rpc& rpc) override {
+    collectives.Withdrawn(waiter, rpc);
+  }
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_CHECKS_H_

@@ -1,0 +1,257 @@
+#include "tests/simulation/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr int kMaxStarts = 3;
+// How soon the other end of a connection sees that a process has ended, and that a host has died.
+constexpr absl::Duration kProcessNotice = absl::Milliseconds(50);
+constexpr absl::Duration kHostNotice = absl::Seconds(15);
+constexpr absl::Duration kClockError = absl::Hours(1);
+
+std::function<uint64_t()> Numbers(uint64_t seed, std::string purpose) {
+  return [random = Random(seed, purpose)]() mutable { return random.Next(); };
+}
+
+}  // namespace
+
+Cluster::Cluster(const Setting* setting, Stage* stage)
+    : setting_(setting),
+      stage_(stage),
+      checks_(setting, stage),
+      network_(setting->seed, stage, &checks_),
+      random_(setting->seed, "cluster"),
+      places_(setting->size) {
+  network_.set_weather(setting->weather);
+}
+
+void Cluster::Start() {
+  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
+                         [this] { StartDaemon(); });
+  for (uint32_t place = 0; place < setting_->size; ++place) {
+    ++launches_pending_;
+    stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
+                           [this, place] { Launch(place); });
+  }
+}
+
+// ---- Daemons ----
+
+core::Options Cluster::DaemonOptions() {
+  core::Options options;
+  options.job_id = "simulated";
+  options.daemon_version = "simulated";
+  options.instance = random_.Next();
+  options.random = Numbers(random_.Next(), "nonces");
+  // Where nobody is meant to be lost, no pause is longer.
+  options.member_grace = absl::Seconds(3);
+  if (setting_->elastic) {
+    options.min_world_size = setting_->least_size;
+    options.max_world_size = setting_->size;
+    options.settle = absl::Seconds(1);
+  }
+  return options;
+}
+
+void Cluster::StartDaemon() {
+  const DaemonId id = static_cast<DaemonId>(daemons_.size()) + 1;
+  absl::Time clock = absl::FromUnixSeconds(1'800'000'000);
+  if (setting_->clock_goes_back) clock -= id * kClockError;
+  stage_->Say("daemon ", id, " starts");
+  daemons_[id] = std::make_unique<Daemon>(id, DaemonOptions(), clock, stage_, &network_);
+  network_.Add(id, daemons_[id].get());
+  RouteAll();
+}
+
+void Cluster::RouteAll() {
+  for (const auto& process : processes_) {
+    if (process->alive()) network_.Route(process->id(), daemons_.rbegin()->first);
+  }
+}
+
+void Cluster::KillDaemon(bool silent, absl::Duration downtime) {
+  if (current() == nullptr || !current()->alive()) return;
+  const DaemonId id = daemons_.rbegin()->first;
+  stage_->Say("daemon ", id, " dies", silent ? ", and its host" : "");
+  current()->Kill();
+  network_.DaemonGone(id, silent ? kHostNotice : kProcessNotice);
+  stage_->timeline.After(downtime, [this] { StartDaemon(); });
+}
+
+void Cluster::PauseDaemon(absl::Duration length) {
+  if (current() == nullptr || !current()->alive()) return;
+  stage_->Say("daemon ", daemons_.rbegin()->first, " is stopped for ",
+              absl::FormatDuration(length));
+  current()->PauseUntil(stage_->now() + length);
+}
+
+void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {
+  if (current() == nullptr || !current()->alive()) return;
+  const DaemonId old = daemons_.rbegin()->first;
+  std::vector<ProcessId> stay;
+  for (uint32_t place = 0; place < places_.size(); ++place) {
+    if ((places >> place & 1) != 0 && Running(place) != nullptr) {
+      stay.push_back(Running(place)->process().id());
+    }
+  }
+  StartDaemon();
+  for (const ProcessId process : stay) network_.Route(process, old);
+  stage_->Say("daemon ", old, " goes on beside it, for ", stay.size(), " processes");
+  stage_->timeline.After(length, [this, old] {
+    stage_->Say("daemon ", old, " dies");
+    daemons_[old]->Kill();
+    network_.DaemonGone(old, kProcessNotice);
+    RouteAll();
+  });
+}
+
+// ---- Processes ----
+
+internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
+  internal::MemberOptions options;
+  options.coordinator = "musterd.test:7370";
+  options.job_id = "simulated";
+  options.identity = IdentityOf(*setting_, id, place, stage_->now());
+  options.coordinator_timeout = absl::Minutes(10);
+  options.random = Numbers(setting_->seed, absl::StrCat("backoff ", id));
+  options.connected = [this, id] { return network_.Connected(id); };
+  return options;
+}
+
+void Cluster::Launch(uint32_t place) {
+  --launches_pending_;
+  ++places_[place].starts;
+  const ProcessId id = static_cast<ProcessId>(processes_.size()) + 1;
+  stage_->Say("process ", id, " starts at place ", place);
+  processes_.push_back(std::make_unique<Process>(id, OptionsOf(id, place), stage_, &network_));
+  Process* const process = processes_.back().get();
+  network_.Add(process);
+  if (current() != nullptr) network_.Route(id, daemons_.rbegin()->first);
+  Actor actor{process,  setting_,          stage_,
+              &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id))};
+  programs_.push_back(std::make_unique<Program>(
+      std::move(actor), [this, id] { network_.ProcessGone(id, kProcessNotice); }));
+  places_[place].program = programs_.back().get();
+  places_[place].program->Start();
+}
+
+Program* Cluster::Running(uint32_t place) {
+  Program* const program = places_[place].program;
+  return program != nullptr && program->process().alive() ? program : nullptr;
+}
+
+void Cluster::KillProcess(uint32_t place, bool silent, bool reported) {
+  Program* const program = Running(place);
+  if (program == nullptr) return;
+  Process& process = program->process();
+  stage_->Say("process ", process.id(), " dies", silent ? ", and its host" : "");
+  checks_.disturbed.insert(process.id());
+  program->Killed();
+  process.Kill();
+  checks_.leases.Gone(process);
+  network_.ProcessGone(process.id(), silent ? kHostNotice : kProcessNotice);
+  if (reported) ReportExit(process);
+  LaunchAgain(place);
+}
+
+void Cluster::ReportExit(const Process& process) {
+  v1::ReportExitRequest report;
+  report.set_job_id("simulated");
+  report.set_incarnation(process.identity().incarnation);
+  report.set_signal(9);
+  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(20)),
+                         [this, report] {
+                           if (current() == nullptr || !current()->alive()) return;
+                           stage_->Say("  daemon <- ", [&] { return report.ShortDebugString(); });
+                           current()->ReportExit(report);
+                         });
+}
+
+void Cluster::LaunchAgain(uint32_t place) {
+  if (!setting_->elastic || places_[place].starts == kMaxStarts) return;
+  ++launches_pending_;
+  stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
+                         [this, place] { Launch(place); });
+}
+
+void Cluster::PauseProcess(uint32_t place, absl::Duration length) {
+  Program* const program = Running(place);
+  if (program == nullptr) return;
+  stage_->Say("process ", program->process().id(), " is stopped for ",
+              absl::FormatDuration(length));
+  checks_.disturbed.insert(program->process().id());
+  program->process().PauseUntil(stage_->now() + length);
+}
+
+void Cluster::CutProcess(uint32_t place) {
+  if (Running(place) == nullptr) return;
+  checks_.disturbed.insert(Running(place)->process().id());
+  network_.Cut(Running(place)->process().id());
+}
+
+void Cluster::CutOffProcess(uint32_t place, absl::Duration length) {
+  Program* const program = Running(place);
+  if (program == nullptr) return;
+  const ProcessId id = program->process().id();
+  stage_->Say("process ", id, " is cut off for ", absl::FormatDuration(length));
+  checks_.disturbed.insert(id);
+  network_.CutOff(id);
+  stage_->timeline.After(length, [this, id] {
+    stage_->Say("process ", id, " can be reached again");
+    network_.Heal(id);
+  });
+}
+
+void Cluster::RequestStop(uint32_t place) {
+  if (Running(place) != nullptr) Running(place)->RequestStop();
+}
+
+void Cluster::RejoinUnasked(uint32_t place) {
+  if (Running(place) != nullptr) Running(place)->RejoinUnasked();
+}
+
+void Cluster::EndFaults() {
+  stage_->Say("the network is fair from now on");
+  faults_are_over_ = true;
+  network_.set_weather({});
+}
+
+// ---- The end ----
+
+bool Cluster::Over() const {
+  return launches_pending_ == 0 &&
+         std::none_of(processes_.begin(), processes_.end(),
+                      [](const auto& process) { return process->alive(); });
+}
+
+std::string Cluster::Unfinished() const {
+  std::string text;
+  for (const auto& program : programs_) {
+    if (!program->process().alive()) continue;
+    const std::string waiting = program->process().Waiting();
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "process ", program->process().id(), " in ",
+                    waiting.empty() ? "no call" : waiting);
+  }
+  return text;
+}
+
+void Cluster::CheckEnd() {
+  for (const auto& program : programs_) {
+    if (!setting_->harmless() || program->outcome() == absl::OkStatus()) continue;
+    stage_->Violation("nothing happened that a job must not survive, and process ",
+                      program->process().id(), " ends with ",
+                      program->outcome() ? program->outcome()->ToString() : "nothing");
+  }
+  for (const auto& [id, daemon] : daemons_) {
+    if (!daemon->alive() || daemon->open() == 0) continue;
+    stage_->Violation("daemon ", id, " has not answered ", daemon->open(),
+                      " calls and streams, and everyone has gone");
+  }
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,87 @@
+#ifndef MUSTER_TESTS_SIMULATION_CLUSTER_H_
+#define MUSTER_TESTS_SIMULATION_CLUSTER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/checks.h"
+#include "tests/simulation/daemon.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/process.h"
+#include "tests/simulation/program.h"
+#include "tests/simulation/setting.h"
+#include "tests/simulation/stage.h"
+
+namespace muster::simulation {
+
+// The machines of one job: its daemon (or two), and one process at each place, which a launcher
+// starts again in an elastic job.
+class Cluster {
+ public:
+  // Both must outlive this.
+  Cluster(const Setting* setting, Stage* stage);
+
+  // Daemon and processes start, in any order.
+  void Start();
+
+  // ---- Faults ----
+  // `silent`: its host dies, and nobody is told but by keepalive pings.
+  void KillProcess(uint32_t place, bool silent, bool reported);
+  void PauseProcess(uint32_t place, absl::Duration length);
+  void CutProcess(uint32_t place);
+  void CutOffProcess(uint32_t place, absl::Duration length);
+  void KillDaemon(bool silent, absl::Duration downtime);
+  void PauseDaemon(absl::Duration length);
+  // A second daemon serves the processes of these places, until the first one dies.
+  void SplitDaemon(uint64_t places, absl::Duration length);
+  void RequestStop(uint32_t place);
+  void RejoinUnasked(uint32_t place);
+  // From now on the network is fair.
+  void EndFaults();
+
+  Network& network() { return network_; }
+
+  // ---- The end ----
+  // No process runs or will be started.
+  bool Over() const;
+  // Checks what must hold once all is over.
+  void CheckEnd();
+  // Who still runs, and what it waits for.
+  std::string Unfinished() const;
+
+ private:
+  struct Place {
+    int starts = 0;
+    Program* program = nullptr;  // the latest
+  };
+
+  void StartDaemon();
+  void RouteAll();
+  void Launch(uint32_t place);
+  void LaunchAgain(uint32_t place);
+  void ReportExit(const Process& process);
+  internal::MemberOptions OptionsOf(ProcessId id, uint32_t place);
+  core::Options DaemonOptions();
+  Daemon* current() { return daemons_.empty() ? nullptr : daemons_.rbegin()->second.get(); }
+  // The program at this place, if its process runs.
+  Program* Running(uint32_t place);
+
+  const Setting* const setting_;
+  Stage* const stage_;
+  Checks checks_;
+  Network network_;
+  Random random_;
+  bool faults_are_over_ = false;
+  std::map<DaemonId, std::unique_ptr<Daemon>> daemons_;  // the latest last; all that ever were
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<Place> places_;
+  int launches_pending_ = 0;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_CLUSTER_H_

@@ -1,0 +1,109 @@
+#include "tests/simulation/collective_checks.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace muster::simulation {
+namespace {
+
+const v1::CollectiveContext* ContextOf(const v1::BarrierRequest& r) { return &r.context(); }
+const v1::CollectiveContext* ContextOf(const v1::BroadcastRequest& r) { return &r.context(); }
+const v1::CollectiveContext* ContextOf(const v1::GatherRequest& r) { return &r.context(); }
+const v1::CollectiveContext* ContextOf(const v1::AllGatherRequest& r) { return &r.context(); }
+template <typename Other>
+const v1::CollectiveContext* ContextOf(const Other&) {
+  return nullptr;
+}
+
+const v1::CollectiveContext* ContextOf(const Rpc& rpc) {
+  const auto* request = std::get_if<internal::Request>(&rpc.request);
+  if (request == nullptr) return nullptr;
+  return std::visit([](const auto& r) { return ContextOf(r); }, *request);
+}
+
+std::string Words(const std::vector<std::string>& payloads) {
+  return absl::StrCat("[", absl::StrJoin(payloads, ", "), "]");
+}
+
+}  // namespace
+
+CollectiveChecks::Collective* CollectiveChecks::Find(const Rpc& rpc) {
+  const v1::CollectiveContext* const context = ContextOf(rpc);
+  if (context == nullptr) return nullptr;
+  return &collectives_[{context->epoch().nonce(), context->group().name(), context->sequence()}];
+}
+
+void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
+  Collective* const collective = Find(rpc);
+  if (collective == nullptr) return;
+  collective->parked[waiter] = {rpc.process, rpc.daemon, rpc.attempt};
+}
+
+void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status) {
+  Collective* const collective = Find(rpc);
+  if (collective == nullptr) return;
+  const v1::CollectiveContext& context = *ContextOf(rpc);
+  if (status.ok() && !std::exchange(collective->complete, true)) {
+    CheckAllPresent({context.epoch().nonce(), context.group().name(), context.sequence()}, rpc,
+                    context, *collective);
+  }
+  collective->parked.erase(waiter);
+  if (!absl::IsDeadlineExceeded(status)) return;
+  uint64_t& withdrawn = collective->withdrawn[rpc.process];
+  withdrawn = std::max(withdrawn, rpc.attempt);
+}
+
+void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
+  Collective* const collective = Find(rpc);
+  if (collective == nullptr) return;
+  collective->parked.erase(waiter);
+  if (rpc.duplicate) return;
+  uint64_t& withdrawn = collective->withdrawn[rpc.process];
+  withdrawn = std::max(withdrawn, rpc.attempt);
+}
+
+// Called at the first answer: the calls that the same step answers next are still parked.
+void CollectiveChecks::CheckAllPresent(const Key& key, const Rpc& rpc,
+                                       const v1::CollectiveContext& context,
+                                       const Collective& collective) {
+  std::vector<uint32_t> ranks(context.group().ranks().begin(), context.group().ranks().end());
+  if (ranks.empty()) {
+    const size_t size = memberships_->SizeOf(std::get<0>(key));
+    for (uint32_t rank = 0; rank < size; ++rank) ranks.push_back(rank);
+  }
+  for (const uint32_t rank : ranks) {
+    const ProcessId process = memberships_->ProcessAt(std::get<0>(key), rank);
+    if (IsPresent(collective, process, rpc.daemon)) continue;
+    stage_->Violation("daemon ", rpc.daemon, " completes op ", std::get<2>(key), " of group '",
+                      std::get<1>(key), "' without rank ", rank, ", process ", process);
+  }
+}
+
+bool CollectiveChecks::IsPresent(const Collective& collective, ProcessId process, DaemonId daemon) {
+  const auto withdrawn = collective.withdrawn.find(process);
+  const uint64_t least = withdrawn == collective.withdrawn.end() ? 0 : withdrawn->second + 1;
+  return std::any_of(collective.parked.begin(), collective.parked.end(), [&](const auto& entry) {
+    const Parked& parked = entry.second;
+    return parked.process == process && parked.daemon == daemon && parked.attempt >= least;
+  });
+}
+
+void CollectiveChecks::Completed(const Process& process, const GroupPlan& group, size_t step,
+                                 size_t index, const std::vector<std::string>& answer) {
+  const std::string where =
+      absl::StrCat("process ", process.id(), ": step ", step, " of group '", group.name, "'");
+  const std::vector<std::string> expected = ExpectedAnswer(group, step, index);
+  if (answer != expected) {
+    stage_->Violation(where, " is answered ", Words(answer), " instead of ", Words(expected));
+  }
+  if (group.dissent_at && step >= *group.dissent_at) {
+    stage_->Violation(where, " completes, though ranks disagree on step ", *group.dissent_at);
+  }
+  size_t& next = next_step_[{process.id(), group.epoch_nonce, group.name}];
+  if (next != step) stage_->Violation(where, " completes after step ", next);
+  next = step + 1;
+}
+
+}  // namespace muster::simulation

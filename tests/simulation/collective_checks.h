@@ -1,0 +1,66 @@
+#ifndef MUSTER_TESTS_SIMULATION_COLLECTIVE_CHECKS_H_
+#define MUSTER_TESTS_SIMULATION_COLLECTIVE_CHECKS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/simulation/memberships.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/plan.h"
+
+namespace muster::simulation {
+
+// What holds of collectives:
+//   - no daemon completes one before a call of each rank of the group is parked there; a call that
+//     was withdrawn, by time-out or cancellation, does not count, nor does its late duplicate;
+//   - everyone who completes one gets what the naive model says;
+//   - one on which ranks disagree completes for nobody, and no rank gets further;
+//   - a rank completes each once, in order.
+class CollectiveChecks {
+ public:
+  // Both must outlive this.
+  CollectiveChecks(const Memberships* memberships, Stage* stage)
+      : memberships_(memberships), stage_(stage) {}
+
+  // At a daemon; see WireTap. What is no collective is ignored.
+  void Arrived(core::WaiterId waiter, const Rpc& rpc);
+  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status);
+  void Withdrawn(core::WaiterId waiter, const Rpc& rpc);
+
+  // In a program: this step of the group has completed for the rank at this index.
+  void Completed(const Process& process, const GroupPlan& group, size_t step, size_t index,
+                 const std::vector<std::string>& answer);
+
+ private:
+  // Epoch's nonce, group's name, sequence number.
+  using Key = std::tuple<uint64_t, std::string, uint64_t>;
+  struct Parked {
+    ProcessId process;
+    DaemonId daemon;
+    uint64_t attempt;
+  };
+  struct Collective {
+    std::map<core::WaiterId, Parked> parked;
+    std::map<ProcessId, uint64_t> withdrawn;  // highest attempt
+    bool complete = false;
+  };
+
+  Collective* Find(const Rpc& rpc);
+  void CheckAllPresent(const Key& key, const Rpc& rpc, const v1::CollectiveContext& context,
+                       const Collective& collective);
+  static bool IsPresent(const Collective& collective, ProcessId process, DaemonId daemon);
+
+  const Memberships* const memberships_;
+  Stage* const stage_;
+  std::map<Key, Collective> collectives_;
+  std::map<std::tuple<ProcessId, uint64_t, std::string>, size_t> next_step_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_COLLECTIVE_CHECKS_H_

@@ -1,0 +1,85 @@
+#include "tests/simulation/collective_track.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::simulation {
+
+using internal::MemberCore;
+using internal::SteadyTime;
+
+CollectiveTrack::CollectiveTrack(Actor* actor, const Place& place, const EpochPlan* plan,
+                                 const GroupPlan* group, std::function<void()> on_step,
+                                 OnEnd on_end)
+    : Track(actor, place, std::move(on_end)),
+      plan_(plan),
+      group_(group),
+      on_step_(std::move(on_step)),
+      index_(*IndexOf(*group, place.rank)),
+      steps_(plan->early_leaver == place.rank
+                 ? std::min(plan->early_leaver_steps, group->steps.size())
+                 : group->steps.size()) {}
+
+void CollectiveTrack::Start() {
+  actor_->Later([this] { CallNext(); });
+}
+
+std::string CollectiveTrack::Name() const {
+  return absl::StrCat("step ", next_, " of ",
+                      group_->name.empty() ? "the world" : absl::StrCat("'", group_->name, "'"));
+}
+
+void CollectiveTrack::CallNext() {
+  if (next_ == steps_) return End(absl::OkStatus());
+  const absl::Duration timeout = actor_->DrawTimeout(tries_++);
+  const internal::GroupId group{place_.epoch, group_->name,
+                                group_->name.empty() ? std::vector<int>() : group_->ranks};
+  const internal::CallId id = actor_->process->Call(
+      Name(), timeout,
+      [&](MemberCore& member, SteadyTime now, internal::CallId call) {
+        return member.Collective(now, call, group, CallOf(*group_, next_, index_),
+                                 internal::Patience(now, timeout));
+      },
+      [this, timeout](absl::StatusOr<internal::Response> reply) {
+        Done(timeout, std::move(reply));
+      });
+  actor_->MayCancel(id);
+}
+
+void CollectiveTrack::Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply) {
+  if (actor_->gone()) return;
+  actor_->CheckError(Name(), reply.status());
+  if (reply.ok()) {
+    actor_->checks->collectives.Completed(*actor_->process, *group_, next_, index_,
+                                          internal::PayloadsOf(*std::move(reply)));
+    if (group_->name.empty()) {
+      actor_->checks->memberships.StopSeen(*actor_->process, place_.epoch.nonce, next_,
+                                           actor_->process->member().StopRequested(place_.epoch));
+    }
+    ++next_;
+    tries_ = 0;
+    on_step_();
+  } else if (absl::IsFailedPrecondition(reply.status())) {
+    CheckRefusal(reply.status());
+    return End(absl::OkStatus());
+  } else if (EndsEpoch(reply.status())) {
+    return End(reply.status());
+  } else if (!MayRepeat(Name(), timeout, reply.status())) {
+    Unexpected(Name(), reply.status());
+    return End(reply.status());
+  }
+  actor_->Later([this] { CallNext(); });
+}
+
+// Ranks disagree here, or one of them has left. After a restart of the daemon the one before the
+// disagreement, which others have completed, may be refused too.
+void CollectiveTrack::CheckRefusal(const absl::Status& status) {
+  const bool disagree = group_->dissent_at && next_ + 1 >= *group_->dissent_at;
+  const bool left = plan_->early_leaver && IndexOf(*group_, *plan_->early_leaver);
+  if (!disagree && !left) Unexpected(Name(), status);
+}
+
+}  // namespace muster::simulation

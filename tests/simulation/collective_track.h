@@ -1,0 +1,39 @@
+#ifndef MUSTER_TESTS_SIMULATION_COLLECTIVE_TRACK_H_
+#define MUSTER_TESTS_SIMULATION_COLLECTIVE_TRACK_H_
+
+#include <functional>
+#include <string>
+
+#include "client/src/protocol/requests.h"
+#include "tests/simulation/plan.h"
+#include "tests/simulation/track.h"
+
+namespace muster::simulation {
+
+// One rank's collectives in one group, repeated where they time out or are cancelled.
+class CollectiveTrack final : public Track {
+ public:
+  // `plan` must outlive this. `on_step` is called after each step.
+  CollectiveTrack(Actor* actor, const Place& place, const EpochPlan* plan, const GroupPlan* group,
+                  std::function<void()> on_step, OnEnd on_end);
+
+  void Start() override;
+
+ private:
+  void CallNext();
+  void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
+  void CheckRefusal(const absl::Status& status);
+  std::string Name() const;
+
+  const EpochPlan* const plan_;
+  const GroupPlan* const group_;
+  const std::function<void()> on_step_;
+  const size_t index_;  // of this rank in the group
+  const size_t steps_;
+  size_t next_ = 0;
+  int tries_ = 0;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_COLLECTIVE_TRACK_H_

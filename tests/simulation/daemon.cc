@@ -1,0 +1,172 @@
+#include "tests/simulation/daemon.h"
+
+#include <utility>
+#include <variant>
+
+#include "server/service/event_conversion.h"
+#include "server/service/request_conversion.h"
+#include "server/service/response_conversion.h"
+
+namespace muster::simulation {
+namespace {
+
+using core::Coordinator;
+using core::WaiterId;
+using service::FromProto;
+
+template <typename Response>
+internal::Response Convert(const core::Answer& answer) {
+  Response response;
+  service::ToProto(answer, &response);
+  return response;
+}
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace
+
+Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink)
+    : id_(id), wall_clock_(wall_clock), stage_(stage), sink_(sink), core_(std::move(options)) {}
+
+void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
+  streams_.emplace(stream, false);
+  const absl::StatusOr<core::AttachRequest> converted = FromProto(request);
+  if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
+  Apply(core_.Attach(Now(), stream, *converted));
+}
+
+template <typename Response, typename CoreRequest>
+void Daemon::Start(WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
+                   core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
+  calls_.emplace(waiter, &Convert<Response>);
+  if (!request.ok()) return Deliver(core::Reply{waiter, request.status(), {}});
+  Apply((core_.*step)(Now(), waiter, *request));
+}
+
+void Daemon::Call(WaiterId waiter, const internal::Request& request) {
+  std::visit(
+      Overloaded{
+          [&](const v1::JoinRequest& r) {
+            Start<v1::JoinResponse>(waiter, FromProto(r), &Coordinator::Join);
+          },
+          [&](const v1::BarrierRequest& r) {
+            Start<v1::BarrierResponse>(waiter, FromProto(r), &Coordinator::Collective);
+          },
+          [&](const v1::BroadcastRequest& r) {
+            Start<v1::BroadcastResponse>(waiter, FromProto(r), &Coordinator::Collective);
+          },
+          [&](const v1::GatherRequest& r) {
+            Start<v1::GatherResponse>(waiter, FromProto(r), &Coordinator::Collective);
+          },
+          [&](const v1::AllGatherRequest& r) {
+            Start<v1::AllGatherResponse>(waiter, FromProto(r), &Coordinator::Collective);
+          },
+          [&](const v1::AcquireLeaseRequest& r) {
+            Start<v1::AcquireLeaseResponse>(waiter, FromProto(r), &Coordinator::AcquireLease);
+          },
+          [&](const v1::CompleteLeaseRequest& r) {
+            Start<v1::CompleteLeaseResponse>(waiter, FromProto(r), &Coordinator::CompleteLease);
+          },
+          [&](const v1::AbandonLeaseRequest& r) {
+            Start<v1::AbandonLeaseResponse>(waiter, FromProto(r), &Coordinator::AbandonLease);
+          },
+          [&](const v1::LeaveRequest& r) {
+            Start<v1::LeaveResponse>(waiter, FromProto(r), &Coordinator::Leave);
+          },
+          [&](const v1::RejoinRequest& r) {
+            Start<v1::RejoinResponse>(waiter, FromProto(r), &Coordinator::Rejoin);
+          },
+          [&](const v1::RequestStopRequest& r) {
+            Start<v1::RequestStopResponse>(waiter, FromProto(r), &Coordinator::RequestStop);
+          },
+      },
+      request);
+}
+
+void Daemon::Cancel(WaiterId waiter) {
+  if (calls_.erase(waiter) > 0) Apply(core_.Cancel(Now(), waiter));
+}
+
+void Daemon::CloseStream(WaiterId stream) {
+  if (streams_.erase(stream) > 0) Apply(core_.StreamClosed(Now(), stream));
+}
+
+void Daemon::ReportExit(const v1::ReportExitRequest& report) {
+  const absl::StatusOr<core::ExitReport> converted = FromProto(report);
+  core::Effects effects = core_.ReportExit(Now(), next_report_, *converted);
+  effects.replies.erase(
+      std::remove_if(effects.replies.begin(), effects.replies.end(),
+                     [this](const core::Reply& reply) { return reply.waiter == next_report_; }),
+      effects.replies.end());
+  ++next_report_;
+  Apply(effects);
+}
+
+void Daemon::Apply(const core::Effects& effects) {
+  for (const core::LogLine& line : effects.log) stage_->Say("daemon ", id_, ": ", line.text);
+  for (const core::Reply& reply : effects.replies) Deliver(reply);
+  for (const core::StreamEvent& event : effects.events) Deliver(event);
+  for (const core::StreamEnd& end : effects.ends) Deliver(end);
+  Arm();
+}
+
+void Daemon::Deliver(const core::Reply& reply) {
+  const auto call = calls_.extract(reply.waiter);
+  if (call.empty()) {
+    return stage_->Violation("daemon ", id_, " answers call ", reply.waiter,
+                             ", which has ended: ", reply.status.ToString());
+  }
+  internal::Response response;
+  if (reply.status.ok()) response = call.mapped()(reply.answer);
+  sink_->Reply(reply.waiter, reply.status, std::move(response));
+}
+
+void Daemon::Deliver(const core::StreamEvent& event) {
+  const auto stream = streams_.find(event.stream);
+  if (stream == streams_.end()) {
+    return stage_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
+                             ", which has ended");
+  }
+  if (std::holds_alternative<core::Attached>(event.event) == stream->second) {
+    stage_->Violation("daemon ", id_,
+                      ": the first event of a stream must be Attached, and no other");
+  }
+  stream->second = true;
+  sink_->Event(event.stream, service::ToProto(event.event, Now(), core_.options()));
+}
+
+void Daemon::Deliver(const core::StreamEnd& end) {
+  if (streams_.erase(end.stream) == 0) {
+    return stage_->Violation("daemon ", id_, " ends stream ", end.stream, " twice");
+  }
+  sink_->End(end.stream, end.status);
+}
+
+void Daemon::Arm() {
+  const core::Time due = core_.NextDeadline();
+  if (due >= armed_) return;
+  armed_ = due;
+  stage_->timeline.At(due - wall_clock_, [this, due] { Ring(due); });
+}
+
+void Daemon::Ring(core::Time due) {
+  if (!alive_ || armed_ != due) return;
+  if (paused_until_ > stage_->now()) {
+    return stage_->timeline.At(paused_until_, [this, due] { Ring(due); });
+  }
+  armed_ = absl::InfiniteFuture();
+  if (core_.NextDeadline() <= Now()) {
+    Apply(core_.Tick(Now()));
+    if (core_.NextDeadline() <= Now()) {
+      stage_->Violation("daemon ", id_, ": a tick leaves something due");
+    }
+  }
+  Arm();
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,87 @@
+#ifndef MUSTER_TESTS_SIMULATION_DAEMON_H_
+#define MUSTER_TESTS_SIMULATION_DAEMON_H_
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/protocol/requests.h"
+#include "server/core/coordinator.h"
+#include "tests/simulation/stage.h"
+
+namespace muster::simulation {
+
+using DaemonId = int;
+
+// One run of musterd: its core behind the service's conversions, driven by simulated time. What
+// server/service does with reactors and threads, this does with ids.
+class Daemon {
+ public:
+  // Where answers go. Each id that was started ends with exactly one Reply (End), unless it is
+  // cancelled (closed) first.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual void Reply(core::WaiterId waiter, absl::Status status, internal::Response response) = 0;
+    virtual void Event(core::WaiterId stream, v1::AttachResponse response) = 0;
+    virtual void End(core::WaiterId stream, absl::Status status) = 0;
+  };
+
+  // `wall_clock` is what its clock shows at the beginning of the simulation. `stage` and `sink`
+  // must outlive this.
+  Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink);
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  void Attach(core::WaiterId stream, const v1::AttachRequest& request);
+  void Call(core::WaiterId waiter, const internal::Request& request);
+  // The peer has gone. Unknown ids are ignored.
+  void Cancel(core::WaiterId waiter);
+  void CloseStream(core::WaiterId stream);
+  void ReportExit(const v1::ReportExitRequest& report);
+
+  // The process is gone: nothing happens in it any more.
+  void Kill() { alive_ = false; }
+  bool alive() const { return alive_; }
+  // The process is stopped for a while. What reaches it must wait until then.
+  void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
+  absl::Duration paused_until() const { return paused_until_; }
+
+  // Calls that are parked, and streams that are open.
+  size_t open() const { return calls_.size() + streams_.size(); }
+
+ private:
+  // Makes the response of one kind of call.
+  using Converter = internal::Response (*)(const core::Answer&);
+
+  template <typename Response, typename CoreRequest>
+  void Start(core::WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
+             core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
+                                                      const CoreRequest&));
+  void Apply(const core::Effects& effects);
+  void Deliver(const core::Reply& reply);
+  void Deliver(const core::StreamEvent& event);
+  void Deliver(const core::StreamEnd& end);
+  void Arm();
+  void Ring(core::Time due);
+  core::Time Now() const { return wall_clock_ + stage_->now(); }
+
+  const DaemonId id_;
+  const absl::Time wall_clock_;
+  Stage* const stage_;
+  Sink* const sink_;
+  core::Coordinator core_;
+  bool alive_ = true;
+  absl::Duration paused_until_;
+  core::Time armed_ = absl::InfiniteFuture();
+  std::map<core::WaiterId, Converter> calls_;
+  std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
+  core::WaiterId next_report_ = core::WaiterId{1} << 62;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_DAEMON_H_

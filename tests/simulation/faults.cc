@@ -1,0 +1,93 @@
+#include "tests/simulation/faults.h"
+
+namespace muster::simulation {
+namespace {
+
+std::vector<Fault::Kind> KindsOf(const Setting& setting) {
+  std::vector<Fault::Kind> kinds = {Fault::kCut, Fault::kPauseDaemon};
+  if (setting.restarts) kinds.insert(kinds.end(), 3, Fault::kRestartDaemon);
+  if (setting.losses) {
+    kinds.insert(kinds.end(), {Fault::kKill, Fault::kKill, Fault::kPause, Fault::kCutOff});
+  }
+  if (setting.split) kinds.push_back(Fault::kSplit);
+  if (setting.elastic) kinds.push_back(Fault::kRejoin);
+  return kinds;
+}
+
+absl::Duration DrawLength(Fault::Kind kind, Random& random) {
+  switch (kind) {
+    case Fault::kPauseDaemon:
+      return random.Between(absl::Milliseconds(1), absl::Milliseconds(500));
+    case Fault::kRestartDaemon:
+      return random.Between(absl::ZeroDuration(), absl::Seconds(5));
+    default:
+      return random.Between(absl::Milliseconds(100), absl::Seconds(20));
+  }
+}
+
+Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
+  Fault fault;
+  fault.kind = kind;
+  fault.at = random.Between(absl::ZeroDuration(), setting.faults_until);
+  fault.after_answer = random.Chance(0.6);
+  fault.place = random.Pick(setting.size);
+  fault.length = DrawLength(kind, random);
+  fault.choice = random.Next();
+  return fault;
+}
+
+// Lets it happen, now.
+void Apply(const Fault& fault, Cluster* cluster) {
+  const bool one_of_four = fault.choice % 4 == 0;
+  switch (fault.kind) {
+    case Fault::kCut:
+      return cluster->CutProcess(fault.place);
+    case Fault::kPauseDaemon:
+      return cluster->PauseDaemon(fault.length);
+    case Fault::kRestartDaemon:
+      return cluster->KillDaemon(/*silent=*/one_of_four, fault.length);
+    case Fault::kKill:
+      return cluster->KillProcess(fault.place, /*silent=*/one_of_four,
+                                  /*reported=*/fault.choice / 4 % 2 == 0);
+    case Fault::kPause:
+      return cluster->PauseProcess(fault.place, fault.length);
+    case Fault::kCutOff:
+      return cluster->CutOffProcess(fault.place, fault.length);
+    case Fault::kSplit:
+      return cluster->SplitDaemon(fault.choice, fault.length);
+    case Fault::kStop:
+      return cluster->RequestStop(fault.place);
+    case Fault::kRejoin:
+      return cluster->RejoinUnasked(fault.place);
+  }
+}
+
+}  // namespace
+
+std::vector<Fault> DrawFaults(const Setting& setting) {
+  Random random(setting.seed, "faults");
+  const std::vector<Fault::Kind> kinds = KindsOf(setting);
+  std::vector<Fault> faults;
+  if (setting.split) faults.push_back(DrawFault(Fault::kSplit, setting, random));
+  for (uint32_t i = 0; i < setting.faults; ++i) {
+    faults.push_back(DrawFault(kinds[random.Pick(kinds.size())], setting, random));
+  }
+  if (setting.stops) faults.push_back(DrawFault(Fault::kStop, setting, random));
+  return faults;
+}
+
+void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, Stage* stage,
+             Cluster* cluster) {
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (without.count(i) > 0) continue;
+    const auto happen = [=, fault = faults[i]] {
+      stage->Say("fault ", i);
+      Apply(fault, cluster);
+    };
+    const bool after_answer = faults[i].after_answer;
+    stage->timeline.At(faults[i].at,
+                       [=] { after_answer ? cluster->network().OnNextAnswer(happen) : happen(); });
+  }
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,125 @@
+#include "tests/simulation/lease_checks.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::simulation {
+namespace {
+
+std::string Words(const absl::StatusOr<std::string>& outcome) {
+  return outcome.ok() ? absl::StrCat("'", *outcome, "'") : outcome.status().ToString();
+}
+
+}  // namespace
+
+std::string LeaseKey(const LeaseStep& lease, const std::string& node) {
+  return lease.scope == LeaseScope::kJob ? lease.name : absl::StrCat(lease.name, " on ", node);
+}
+
+// A grant may be repeated, to the same request.
+void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
+                           const internal::Response& response) {
+  const auto* answer = std::get_if<v1::AcquireLeaseResponse>(&response);
+  if (!status.ok() || answer == nullptr || !answer->has_granted()) return;
+  const auto& asked = std::get<v1::AcquireLeaseRequest>(std::get<internal::Request>(rpc.request));
+  const Request request{rpc.process, asked.request_id()};
+  const uint64_t token = answer->granted().token();
+  const auto [grant, is_new] = grants_.try_emplace(token, request);
+  // A daemon's clock that is behind repeats tokens that nobody has seen.
+  const bool grows = !setting_->split && !setting_->clock_goes_back;
+  if (!grows) return;
+  if (!(grant->second == request)) {
+    stage_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
+                      grant->second.process);
+  }
+  if (is_new && token <= highest_granted_) {
+    stage_->Violation("token ", token, " is granted after ", highest_granted_);
+  }
+  highest_granted_ = std::max(highest_granted_, token);
+}
+
+void LeaseChecks::Granted(const Process& process, const std::string& name, uint64_t token) {
+  Lease& lease = leases_[name];
+  if (setting_->harmless()) {
+    if (lease.holder) {
+      stage_->Violation("process ", process.id(), " is granted '", name, "', which process ",
+                        *lease.holder, " holds");
+    }
+    if (lease.completed) {
+      stage_->Violation("process ", process.id(), " is granted '", name, "', which is completed");
+    }
+    if (token <= lease.token) {
+      stage_->Violation("token ", token, " of '", name, "' is granted after ", lease.token);
+    }
+  }
+  lease.holder = process.id();
+  lease.token = std::max(lease.token, token);
+}
+
+bool LeaseChecks::Write(const Process& process, const std::string& name, uint64_t token) {
+  Lease& lease = leases_[name];
+  const bool accepted = lease.resource.Write(token);
+  stage_->Say("process ", process.id(), " writes what '", name, "' protects, token ", token,
+              accepted ? "" : ": refused");
+  if (!accepted && setting_->harmless()) {
+    stage_->Violation("process ", process.id(), " holds '", name, "', and its token ", token,
+                      " is refused");
+  }
+  return accepted;
+}
+
+void LeaseChecks::Publishes(const std::string& name, uint64_t token,
+                            const absl::StatusOr<std::string>& outcome) {
+  leases_[name].published.emplace(token, outcome);
+}
+
+void LeaseChecks::Completed(const Process& process, const std::string& name, uint64_t token,
+                            const absl::Status& status) {
+  Lease& lease = leases_[name];
+  if (lease.holder == process.id()) lease.holder.reset();
+  if (!status.ok()) {
+    if (setting_->harmless()) {
+      stage_->Violation("process ", process.id(), " holds '", name,
+                        "', and its completion is refused: ", status.ToString());
+    }
+    return;
+  }
+  if (!setting_->split && lease.resource.highest() > token) {
+    stage_->Violation("process ", process.id(), " completes '", name, "' under token ", token,
+                      ", after ", lease.resource.highest());
+  }
+  CheckCompletedOnce(name, token);
+}
+
+void LeaseChecks::CheckCompletedOnce(const std::string& name, uint64_t token) {
+  Lease& lease = leases_[name];
+  if (setting_->harmless() && lease.completed && *lease.completed != token) {
+    stage_->Violation("'", name, "' is completed under token ", token, ", and was under ",
+                      *lease.completed);
+  }
+  lease.completed = token;
+}
+
+void LeaseChecks::Released(const Process& process, const std::string& name) {
+  Lease& lease = leases_[name];
+  if (lease.holder == process.id()) lease.holder.reset();
+}
+
+void LeaseChecks::Gone(const Process& process) {
+  for (auto& [name, lease] : leases_) Released(process, name);
+}
+
+void LeaseChecks::Learned(const Process& process, const std::string& name, uint64_t token,
+                          const absl::StatusOr<std::string>& outcome) {
+  Lease& lease = leases_[name];
+  const auto published = lease.published.find(token);
+  if (published == lease.published.end() || Words(published->second) != Words(outcome)) {
+    stage_->Violation("process ", process.id(), " is told that '", name, "' came to ",
+                      Words(outcome), " under token ", token, ", which nobody published");
+  }
+  CheckCompletedOnce(name, token);
+}
+
+}  // namespace muster::simulation

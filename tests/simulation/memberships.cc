@@ -1,0 +1,104 @@
+#include "tests/simulation/memberships.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace muster::simulation {
+
+ProcessId ProcessOf(const v1::MemberIdentity& identity) {
+  return static_cast<ProcessId>(identity.pid());
+}
+
+internal::Identity IdentityOf(const Setting& setting, ProcessId process, uint32_t place,
+                              absl::Duration started) {
+  internal::Identity identity;
+  identity.incarnation = absl::StrFormat("incarnation %04d", process);
+  identity.start_time_micros = absl::ToInt64Microseconds(started);
+  identity.node_id = absl::StrCat("node ", place % setting.nodes);
+  identity.hostname = absl::StrCat("host-", place % setting.nodes);
+  identity.pid = process;
+  return identity;
+}
+
+void Memberships::Entered(const Process& process, const v1::JoinResponse& place) {
+  std::string roster;
+  std::vector<ProcessId> processes;
+  for (const v1::RosterEntry& entry : place.roster()) {
+    absl::StrAppend(&roster, entry.ShortDebugString(), "\n");
+    processes.push_back(ProcessOf(entry.member()));
+  }
+  if (place.rank() >= processes.size() || processes[place.rank()] != process.id()) {
+    stage_->Violation("process ", process.id(), " is told rank ", place.rank(),
+                      ", where the roster has another: ", roster);
+  }
+  const uint64_t number = place.epoch().number();
+  const auto [epoch, is_new] =
+      epochs_.try_emplace(place.epoch().nonce(), Epoch{number, roster, processes, {}});
+  if (epoch->second.roster != roster || epoch->second.number != number) {
+    stage_->Violation("process ", process.id(), " enters epoch ", number, " with the roster ",
+                      roster, ", others with ", epoch->second.roster);
+  }
+  if (is_new) CheckRanks(place);
+  uint64_t& latest = latest_of_[process.id()];
+  if (number <= latest) {
+    stage_->Violation("process ", process.id(), " enters epoch ", number, " after ", latest);
+  }
+  latest = number;
+}
+
+void Memberships::Answered(const absl::Status& status, const internal::Response& response) {
+  if (!status.ok()) return;
+  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) CheckFormed(join->epoch());
+  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) CheckFormed(rejoin->epoch());
+}
+
+// The first answer of an epoch is sent when it forms.
+void Memberships::CheckFormed(const v1::EpochId& epoch) {
+  if (!formed_.insert(epoch.nonce()).second) return;
+  // A daemon whose clock is behind may stay behind an epoch that nobody has heard of.
+  const bool grows = !setting_->split && !setting_->clock_goes_back;
+  if (grows && epoch.number() <= highest_number_) {
+    stage_->Violation("epoch ", epoch.number(), " is formed after ", highest_number_);
+  }
+  highest_number_ = std::max(highest_number_, epoch.number());
+}
+
+void Memberships::CheckRanks(const v1::JoinResponse& place) {
+  bool survivors = false;
+  uint32_t last = 0;
+  for (const v1::RosterEntry& entry : place.roster()) {
+    if (!entry.has_previous_rank()) continue;
+    if (survivors && entry.previous_rank() <= last) {
+      stage_->Violation("survivors have changed their order: ", place.ShortDebugString());
+    }
+    last = entry.previous_rank();
+    survivors = true;
+  }
+  if (survivors && !place.roster(0).has_previous_rank()) {
+    stage_->Violation("rank 0 is a newcomer, though there are survivors: ",
+                      place.ShortDebugString());
+  }
+}
+
+ProcessId Memberships::ProcessAt(uint64_t epoch_nonce, uint32_t rank) const {
+  return epochs_.at(epoch_nonce).processes.at(rank);
+}
+
+void Memberships::StopSeen(const Process& process, uint64_t epoch_nonce, uint64_t sequence,
+                           bool stop) {
+  std::map<uint64_t, bool>& stops = epochs_.at(epoch_nonce).stops;
+  const auto [seen, is_new] = stops.try_emplace(sequence, stop);
+  if (seen->second != stop) {
+    stage_->Violation("process ", process.id(), stop ? " sees" : " does not see",
+                      " the stop at op ", sequence, " of the world, unlike others");
+  }
+  const auto next = std::next(seen);
+  const bool undone = stop ? next != stops.end() && !next->second
+                           : seen != stops.begin() && std::prev(seen)->second;
+  if (is_new && undone) stage_->Violation("a stop was seen before op ", sequence, " and not after");
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,31 @@
+#ifndef MUSTER_TESTS_SIMULATION_SIMULATION_H_
+#define MUSTER_TESTS_SIMULATION_SIMULATION_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace muster::simulation {
+
+struct Options {
+  uint64_t seed = 1;
+  bool verbose = false;             // prints the schedule
+  std::set<size_t> without_faults;  // leaves these out, by their number
+};
+
+struct Result {
+  std::vector<std::string> violations;
+  size_t faults = 0;
+  uint64_t steps = 0;
+};
+
+// Runs one schedule until every process has ended. The same options give the same schedule.
+Result Simulate(const Options& options);
+
+// Leaves out every fault without which a failing schedule still fails.
+Options Shrink(Options options);
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_SIMULATION_H_

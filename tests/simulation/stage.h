@@ -1,0 +1,64 @@
+#ifndef MUSTER_TESTS_SIMULATION_STAGE_H_
+#define MUSTER_TESTS_SIMULATION_STAGE_H_
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/simulation/timeline.h"
+
+namespace muster::simulation {
+
+// What all parts of a simulation share: the time, the list of what went wrong, and the printed
+// schedule.
+class Stage {
+ public:
+  // Prints the schedule to standard error as it unfolds, if `verbose`.
+  explicit Stage(bool verbose) : verbose_(verbose) {}
+
+  Timeline timeline;
+
+  absl::Duration now() const { return timeline.now(); }
+
+  // One line of the schedule: who, and what happens. Costs nothing where nobody reads it: what is
+  // dear to put into words comes as a function.
+  template <typename... Text>
+  void Say(const Text&... text) {
+    if (verbose_) Print(absl::StrCat(Written(text)...));
+  }
+
+  // An invariant does not hold.
+  template <typename... Text>
+  void Violation(const Text&... text) {
+    violations_.push_back(absl::StrCat(text...));
+    Say("*** ", violations_.back());
+  }
+  const std::vector<std::string>& violations() const { return violations_; }
+
+  bool verbose() const { return verbose_; }
+
+ private:
+  template <typename T>
+  static auto Written(const T& text) {
+    if constexpr (std::is_invocable_v<const T&>) {
+      return text();
+    } else if constexpr (std::is_same_v<T, absl::Status>) {
+      return text.ToString();
+    } else {
+      return absl::AlphaNum(text);
+    }
+  }
+  void Print(const std::string& line) const {
+    absl::FPrintF(stderr, "%10.4f  %s\n", absl::ToDoubleSeconds(now()), line);
+  }
+
+  const bool verbose_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_STAGE_H_

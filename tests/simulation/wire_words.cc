@@ -1,0 +1,74 @@
+#include "tests/simulation/wire_words.h"
+
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "tests/simulation/network.h"
+
+namespace muster::simulation {
+namespace {
+
+std::string Words(const v1::GroupClaim& claim) {
+  return absl::StrCat("'", claim.group().name(), "' at ", claim.next_sequence(),
+                      claim.finished().empty() ? "" : " (finished)");
+}
+
+// What the process knows, in short.
+std::string Words(const v1::Claim& claim) {
+  std::string words =
+      claim.has_epoch() ? absl::StrCat("rank ", claim.rank(), " of epoch ", claim.epoch().number())
+                        : "no epoch";
+  for (const v1::GroupClaim& group : claim.groups()) absl::StrAppend(&words, ", ", Words(group));
+  for (const v1::HeldLease& held : claim.held_leases()) {
+    absl::StrAppend(&words, ", holds '", held.name(), "' by token ", held.token());
+  }
+  for (const v1::CompletedLease& done : claim.completed_leases()) {
+    absl::StrAppend(&words, ", done: '", done.name(), "' by token ", done.result().token());
+  }
+  return absl::StrCat(words, claim.has_broken() ? ", broken" : "",
+                      claim.leaving() ? ", leaving" : "", claim.stop_asked() ? ", stop asked" : "");
+}
+
+std::string Words(const char* kind, const v1::CollectiveContext& context) {
+  return absl::StrCat(kind, "('", context.label(), "') op ", context.sequence(), " of ",
+                      context.group().name().empty() ? "the world" : context.group().name());
+}
+
+std::string Words(const v1::AttachRequest& r) {
+  return absl::StrCat("Attach, claims ", Words(r.claim()));
+}
+std::string Words(const v1::JoinRequest&) { return "Join"; }
+std::string Words(const v1::RejoinRequest& r) {
+  return absl::StrCat("Rejoin, claims ", Words(r.claim()));
+}
+std::string Words(const v1::BarrierRequest& r) { return Words("Barrier", r.context()); }
+std::string Words(const v1::BroadcastRequest& r) { return Words("Broadcast", r.context()); }
+std::string Words(const v1::GatherRequest& r) { return Words("Gather", r.context()); }
+std::string Words(const v1::AllGatherRequest& r) { return Words("AllGather", r.context()); }
+std::string Words(const v1::AcquireLeaseRequest& r) {
+  return absl::StrCat("AcquireLease '", r.name(), "', request ", r.request_id());
+}
+std::string Words(const v1::CompleteLeaseRequest& r) {
+  return absl::StrCat("CompleteLease '", r.name(), "', token ", r.result().token());
+}
+std::string Words(const v1::AbandonLeaseRequest& r) {
+  return absl::StrCat("AbandonLease '", r.name(), "', request ", r.request_id());
+}
+std::string Words(const v1::LeaveRequest&) { return "Leave"; }
+std::string Words(const v1::RequestStopRequest&) { return "RequestStop"; }
+
+}  // namespace
+
+std::string Words(const Rpc& rpc) {
+  const auto* attach = std::get_if<v1::AttachRequest>(&rpc.request);
+  const std::string what = attach != nullptr
+                               ? Words(*attach)
+                               : std::visit([](const auto& request) { return Words(request); },
+                                            std::get<internal::Request>(rpc.request));
+  return absl::StrCat("process ", rpc.process, ", attempt ", rpc.attempt,
+                      rpc.duplicate ? " again: " : ": ", what);
+}
+
+std::string Words(const v1::AttachResponse& response) { return response.ShortDebugString(); }
+
+}  // namespace muster::simulation

@@ -1,0 +1,18 @@
+#ifndef MUSTER_TESTS_SIMULATION_WIRE_WORDS_H_
+#define MUSTER_TESTS_SIMULATION_WIRE_WORDS_H_
+
+#include <string>
+
+#include "muster/v1/coordinator.pb.h"
+
+namespace muster::simulation {
+
+struct Rpc;
+
+// Messages as one line of a printed schedule; dear, so made only where the line is printed.
+std::string Words(const Rpc& rpc);
+std::string Words(const v1::AttachResponse& response);
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_WIRE_WORDS_H_
