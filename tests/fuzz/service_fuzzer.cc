@@ -1,0 +1,8 @@
+// The libFuzzer target: bazel test --config=fuzz //tests/fuzz:service_fuzzer.
+
+#include "tests/fuzz/fuzzed_service.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  muster::fuzz::RunFuzzedSchedule(data, size);
+  return 0;
+}
