@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,39 +12,47 @@
 namespace muster::core {
 namespace {
 
-const std::shared_ptr<const std::vector<Bytes>>& NoPayloads() {
-  static const auto* const kNone =
-      new std::shared_ptr<const std::vector<Bytes>>(std::make_shared<std::vector<Bytes>>());
-  return *kNone;
-}
-
-// What the rank at `index` gets of a completed collective.
-CollectiveAnswer AnswerFor(CollectiveKind kind, uint32_t root, uint32_t index,
-                           const std::shared_ptr<const std::vector<Bytes>>& payloads) {
-  const bool nothing = kind == CollectiveKind::kGather && index != root;
-  return {nothing ? NoPayloads() : payloads};
-}
+// Call sites that a disagreement names for each side.
+constexpr size_t kMaxCallSites = 3;
 
 CollectiveGroup::Step Only(WaiterId waiter, absl::Status status) {
   return {{waiter, std::move(status), {}}};
 }
 
+// What some ranks of a group called, and from where.
+struct Side {
+  std::vector<uint32_t> ranks;
+  std::set<std::string> call_sites;
+};
+
+std::string SideWords(const Side& side, const std::string& operation) {
+  std::vector<std::string> sites(side.call_sites.begin(), side.call_sites.end());
+  if (sites.size() > kMaxCallSites) {
+    sites.resize(kMaxCallSites);
+    sites.push_back("...");
+  }
+  return absl::StrCat(Ranks(side.ranks), " called ", operation,
+                      sites.empty() ? "" : absl::StrCat(" at ", absl::StrJoin(sites, ", ")));
+}
+
 }  // namespace
 
-CollectiveGroup::CollectiveGroup(std::string name, std::vector<uint32_t> ranks, ByteBudget* budget)
+CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
+                                 ByteBudget* budget)
     : name_(std::move(name)),
       ranks_(std::move(ranks)),
+      recovered_(recovered),
       budget_(budget),
-      slots_(ranks_.size()),
-      last_payloads_(NoPayloads()),
-      last_attempts_(ranks_.size()) {}
+      arrivals_(ranks_.size()),
+      past_(ranks_.size()),
+      next_(ranks_.size()) {}
 
-CollectiveGroup::~CollectiveGroup() { budget_->Release(slot_bytes_ + last_bytes_); }
+CollectiveGroup::~CollectiveGroup() { budget_->Release(bytes_ + past_.bytes()); }
 
-std::string CollectiveGroup::words() const { return GroupWords(name_, ranks_); }
+std::string CollectiveGroup::words() const { return GroupWords(name_); }
 
 std::optional<uint32_t> CollectiveGroup::IndexOf(uint32_t rank) const {
-  if (name_.empty()) return rank;  // the world's ranks are their own indices
+  if (name_.name.empty()) return rank;  // the world's ranks are their own indices
   const auto it = std::find(ranks_.begin(), ranks_.end(), rank);
   if (it == ranks_.end()) return std::nullopt;
   return static_cast<uint32_t>(it - ranks_.begin());
@@ -55,152 +64,198 @@ bool CollectiveGroup::Shares(const std::vector<uint32_t>& ranks) const {
 
 CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId waiter,
                                               const CollectiveRequest& request) {
-  if (request.sequence + 1 == sequence_) return Replay(index, waiter, request);
-  if (!finished_.empty()) return Only(waiter, absl::FailedPreconditionError(finished_));
-  if (request.sequence != sequence_) {
-    return Only(waiter, absl::FailedPreconditionError(absl::StrCat(
-                            "rank ", ranks_[index], " called op ", request.sequence, " of ",
-                            words(), ", which is at op ", sequence_,
-                            "; a process must not skip or repeat completed collectives")));
-  }
-  Slot& slot = slots_[index];
-  if (request.call.attempt < slot.attempt) {
-    return Only(waiter, absl::CancelledError("a later send of the same call has arrived"));
-  }
-  if (absl::Status s = CheckRepeat(slot, request); !s.ok()) return Only(waiter, s);
-  if (!slot.sent) {
-    if (absl::Status s = budget_->Reserve(request.payload->size()); !s.ok()) return Only(waiter, s);
-    slot_bytes_ += request.payload->size();
-  }
   Step step;
-  if (slot.waiter != 0) {
-    step = Only(slot.waiter, absl::CancelledError("replaced by a later send of the same call"));
-    --parked_;
-  }
-  if (parked_ == 0) first_arrival_ = now;
-  Record(slot, waiter, request);
-  // All earlier calls agree with each other, so any one of them stands for all.
-  if (!sample_) sample_ = index;
-  const bool agree = SameCall(slots_[*sample_], slot);
-  Step rest = !agree ? Mismatch() : parked_ == slots_.size() ? Complete() : Step();
+  if (recovered_) step = Observe(index, request.sequence);
+  Step rest = request.sequence + 1 == sequence_ ? ArriveAtPast(index, waiter, request)
+                                                : ArriveAtCurrent(now, index, waiter, request);
   std::move(rest.begin(), rest.end(), std::back_inserter(step));
   return step;
 }
 
-void CollectiveGroup::Record(Slot& slot, WaiterId waiter, const CollectiveRequest& request) {
-  slot = {true,         waiter,        request.call.attempt, request.kind,
-          request.root, request.label, request.type_name,    request.payload};
-  ++parked_;
+absl::Status CollectiveGroup::CheckCurrent(uint32_t index, const CollectiveRequest& request) const {
+  const Arrival& arrival = arrivals_[index];
+  if (!finished_.empty()) return absl::FailedPreconditionError(finished_);
+  if (request.sequence != sequence_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", ranks_[index], " called op ", request.sequence, " of ", words(),
+                     ", which is at op ", sequence_,
+                     "; a process must not skip or repeat completed collectives"));
+  }
+  if (request.call.attempt < arrival.attempt) {
+    return absl::CancelledError("a later send of the same call has arrived");
+  }
+  if (!arrival.sent || arrival.IsRepeatedBy(request)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("op ", sequence_, " of ", words(), " was first sent as ", arrival.Words(),
+                   " and must be repeated with the same content, not as ", OperationOf(request)));
 }
 
-// The retry of a completed collective gets the same answer.
-CollectiveGroup::Step CollectiveGroup::Replay(uint32_t index, WaiterId waiter,
-                                              const CollectiveRequest& request) const {
-  if (request.call.attempt < last_attempts_[index]) {
+CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index, WaiterId waiter,
+                                                       const CollectiveRequest& request) {
+  Arrival& arrival = arrivals_[index];
+  if (absl::Status s = CheckCurrent(index, request); !s.ok()) return Only(waiter, s);
+  if (!arrival.sent) {
+    if (absl::Status s = budget_->Reserve(request.payload->size()); !s.ok()) return Only(waiter, s);
+    bytes_ += request.payload->size();
+  }
+  Step step;
+  if (arrival.waiter != 0) {
+    step = Only(arrival.waiter, absl::CancelledError("replaced by a later send of the same call"));
+    --parked_;
+  }
+  if (parked_ == 0) first_arrival_ = now;
+  last_arrival_ = now;
+  arrival.Record(waiter, request);
+  ++parked_;
+  next_[index] = sequence_;
+  // All earlier calls agree with each other, so any one of them stands for all.
+  if (!sample_) sample_ = index;
+  const bool agree = arrivals_[*sample_].SameCall(arrival);
+  Step rest = !agree ? Mismatch() : parked_ == arrivals_.size() ? Complete() : Step();
+  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  return step;
+}
+
+// A retry of the completed collective, whose answer was lost; or a contribution that others need.
+CollectiveGroup::Step CollectiveGroup::ArriveAtPast(uint32_t index, WaiterId waiter,
+                                                    const CollectiveRequest& request) {
+  const Arrival& arrival = past_.arrivals()[index];
+  if (request.call.attempt < arrival.attempt) {
     return Only(waiter, absl::CancelledError("a later send of the same call has been answered"));
   }
-  if (request.kind != last_kind_ || request.root != last_root_) {
-    return Only(waiter, absl::FailedPreconditionError(absl::StrCat(
-                            "op ", request.sequence, " of ", words(), " completed as ",
-                            Operation(last_kind_, last_root_, "", ""), "; rank ", ranks_[index],
-                            " repeats it as ", Operation(request.kind, request.root, "", ""))));
+  const Arrival* sample = past_.Sample();
+  if (sample != nullptr && (request.kind != sample->kind || request.root != sample->root)) {
+    return Only(waiter,
+                absl::FailedPreconditionError(absl::StrCat(
+                    "op ", request.sequence, " of ", words(), " completed as ", sample->Words(),
+                    "; rank ", ranks_[index], " repeats it as ", OperationOf(request))));
   }
-  return {{waiter, absl::OkStatus(), AnswerFor(last_kind_, last_root_, index, last_payloads_)}};
-}
-
-absl::Status CollectiveGroup::CheckRepeat(const Slot& slot,
-                                          const CollectiveRequest& request) const {
-  if (!slot.sent) return absl::OkStatus();
-  const bool same = slot.kind == request.kind && slot.root == request.root &&
-                    slot.label == request.label && slot.type_name == request.type_name &&
-                    *slot.payload == *request.payload;
-  if (same) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("op ", sequence_, " of ", words(), " was first sent as ", Words(slot),
-                   " and must be repeated with the same content, not as ",
-                   Operation(request.kind, request.root, request.label, request.type_name)));
-}
-
-bool CollectiveGroup::SameCall(const Slot& a, const Slot& b) {
-  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name;
-}
-
-std::string CollectiveGroup::Words(const Slot& slot) {
-  return Operation(slot.kind, slot.root, slot.label, slot.type_name);
-}
-
-std::string CollectiveGroup::Disagreement() const {
-  std::map<std::string, std::vector<uint32_t>> sides;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].sent) sides[Words(slots_[i])].push_back(ranks_[i]);
+  if (!arrival.sent) {
+    if (absl::Status s = budget_->Reserve(request.payload->size()); !s.ok()) return Only(waiter, s);
   }
-  std::vector<std::pair<std::vector<uint32_t>, std::string>> ordered;
-  for (auto& [operation, ranks] : sides) {
-    std::sort(ranks.begin(), ranks.end());
-    ordered.emplace_back(ranks, operation);
+  Step step;
+  if (arrival.waiter != 0) {
+    step = Only(arrival.waiter, absl::CancelledError("replaced by a later send of the same call"));
   }
-  std::sort(ordered.begin(), ordered.end());
-  return absl::StrJoin(ordered, ", ", [](std::string* out, const auto& side) {
-    absl::StrAppend(out, Ranks(side.first), " called ", side.second);
-  });
+  past_.Record(index, waiter, request);
+  if (next_[index] >= sequence_) {  // it has the result, and only contributes
+    step.push_back(
+        {past_.Unpark(index), absl::OkStatus(), {std::make_shared<std::vector<Bytes>>()}});
+  }
+  Step rest = past_.Settle();
+  MarkStop(&rest);
+  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  return step;
 }
 
-CollectiveGroup::Step CollectiveGroup::Mismatch() {
-  finished_ =
-      absl::StrCat("ranks disagree on op ", sequence_, " of ", words(), ": ", Disagreement(),
-                   "; all ranks must call the same collectives in the same order");
-  for (Slot& slot : slots_) slot.payload = nullptr;
-  budget_->Release(std::exchange(slot_bytes_, 0));
-  return FailParked(absl::FailedPreconditionError(finished_));
+CollectiveGroup::Step CollectiveGroup::Observe(uint32_t index, uint64_t next) {
+  next_[index] = std::max(next_[index], next);
+  return next > sequence_ ? MoveOn(next) : Step();
+}
+
+CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
+  // Nobody can be further back than one collective, unless it calls what it must not.
+  const absl::Status over = absl::FailedPreconditionError(
+      absl::StrCat("op ", next - 1, " of ", words(),
+                   " has completed; a process must not repeat collectives from before it"));
+  Step step = next > sequence_ + 1 ? FailParked(over) : Step();
+  for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, over, {}});
+  budget_->Release(past_.bytes());
+  if (next == sequence_ + 1) {
+    past_ = PastCollective(std::exchange(arrivals_, std::vector<Arrival>(ranks_.size())),
+                           std::exchange(bytes_, 0));
+  } else {
+    past_ = PastCollective(ranks_.size());
+    budget_->Release(std::exchange(bytes_, 0));
+    arrivals_.assign(ranks_.size(), Arrival());
+  }
+  sequence_ = next;
+  parked_ = 0;
+  sample_.reset();
+  Step rest = past_.Settle();
+  MarkStop(&rest);
+  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  return step;
 }
 
 CollectiveGroup::Step CollectiveGroup::Complete() {
-  const CollectiveKind kind = slots_[0].kind;
-  const uint32_t root = slots_[0].root;
-  auto payloads = std::make_shared<std::vector<Bytes>>();
-  if (kind == CollectiveKind::kBroadcast) {
-    payloads->push_back(slots_[root].payload);
-  } else if (kind != CollectiveKind::kBarrier) {
-    for (const Slot& slot : slots_) payloads->push_back(slot.payload);
+  if (stop_asked_ && !stop_sequence_) stop_sequence_ = sequence_;
+  return MoveOn(sequence_ + 1);
+}
+
+void CollectiveGroup::MarkStop(Step* step) const {
+  if (!stop_sequence_ || sequence_ <= *stop_sequence_) return;
+  for (Finished& done : *step) done.answer.stop_requested = true;
+}
+
+std::string CollectiveGroup::Disagreement() const {
+  std::map<std::string, Side> sides;
+  for (size_t i = 0; i < arrivals_.size(); ++i) {
+    if (!arrivals_[i].sent) continue;
+    Side& side = sides[arrivals_[i].Words()];
+    side.ranks.push_back(ranks_[i]);
+    if (!arrivals_[i].call_site.empty()) side.call_sites.insert(arrivals_[i].call_site);
   }
-  budget_->Release(last_bytes_);
-  last_bytes_ = std::exchange(slot_bytes_, 0);
-  last_kind_ = kind;
-  last_root_ = root;
-  last_payloads_ = std::move(payloads);
-  Step step;
-  for (uint32_t i = 0; i < slots_.size(); ++i) {
-    last_attempts_[i] = slots_[i].attempt;
-    step.push_back({slots_[i].waiter, absl::OkStatus(), AnswerFor(kind, root, i, last_payloads_)});
+  std::map<std::vector<uint32_t>, std::string> ordered;
+  for (auto& [operation, side] : sides) {
+    std::sort(side.ranks.begin(), side.ranks.end());
+    ordered[side.ranks] = SideWords(side, operation);
   }
-  ++sequence_;
-  parked_ = 0;
-  sample_.reset();
-  slots_.assign(slots_.size(), Slot());
+  return absl::StrJoin(
+      ordered, ", ", [](std::string* out, const auto& side) { absl::StrAppend(out, side.second); });
+}
+
+CollectiveGroup::Step CollectiveGroup::Mismatch() {
+  return FinishForGood(
+      absl::StrCat("ranks disagree on op ", sequence_, " of ", words(), ": ", Disagreement(),
+                   "; all ranks must call the same collectives in the same order"));
+}
+
+CollectiveGroup::Step CollectiveGroup::FinishForGood(const std::string& text) {
+  if (!finished_.empty()) return {};
+  finished_ = text;
+  finished_news_ = true;
+  Step step = FailParked(absl::FailedPreconditionError(finished_));
+  budget_->Release(std::exchange(bytes_, 0));
+  arrivals_.assign(ranks_.size(), Arrival());
   return step;
 }
 
 void CollectiveGroup::Withdraw(uint32_t index, WaiterId waiter) {
-  Slot& slot = slots_[index];
-  if (slot.waiter != waiter || waiter == 0) return;
-  slot.waiter = 0;
+  if (waiter == 0) return;
+  if (past_.arrivals()[index].waiter == waiter) past_.Unpark(index);
+  Arrival& arrival = arrivals_[index];
+  if (arrival.waiter != waiter) return;
+  arrival.waiter = 0;
   --parked_;
 }
 
 CollectiveGroup::Step CollectiveGroup::FailParked(const absl::Status& status) {
   Step step;
-  for (Slot& slot : slots_) {
-    if (slot.waiter == 0) continue;
-    step.push_back({std::exchange(slot.waiter, 0), status, {}});
+  for (Arrival& arrival : arrivals_) {
+    if (arrival.waiter == 0) continue;
+    step.push_back({std::exchange(arrival.waiter, 0), status, {}});
   }
   parked_ = 0;
   return step;
 }
 
-std::vector<uint32_t> CollectiveGroup::Missing() const {
+std::vector<uint32_t> CollectiveGroup::NeededContributors() const {
+  std::vector<uint32_t> needed;
+  for (uint32_t index : past_.Wanted()) {
+    if (next_[index] >= sequence_) needed.push_back(ranks_[index]);
+  }
+  return needed;
+}
+
+std::vector<uint32_t> CollectiveGroup::Missing(uint64_t sequence) const {
   std::vector<uint32_t> missing;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].waiter == 0) missing.push_back(ranks_[i]);
+  if (sequence < sequence_) {
+    for (uint32_t index : past_.Wanted()) missing.push_back(ranks_[index]);
+  } else {
+    for (size_t i = 0; i < arrivals_.size(); ++i) {
+      if (arrivals_[i].waiter == 0) missing.push_back(ranks_[i]);
+    }
   }
   std::sort(missing.begin(), missing.end());
   return missing;
@@ -208,20 +263,21 @@ std::vector<uint32_t> CollectiveGroup::Missing() const {
 
 std::vector<uint32_t> CollectiveGroup::Arrived() const {
   std::vector<uint32_t> arrived;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].waiter != 0) arrived.push_back(ranks_[i]);
+  for (size_t i = 0; i < arrivals_.size(); ++i) {
+    if (arrivals_[i].waiter != 0) arrived.push_back(ranks_[i]);
   }
   std::sort(arrived.begin(), arrived.end());
   return arrived;
 }
 
-std::string CollectiveGroup::OperationOf(uint32_t index) const {
-  return absl::StrCat(Words(slots_[index]), " op ", sequence_, " of ", words());
+std::string CollectiveGroup::OperationAt(uint32_t index, uint64_t sequence) const {
+  const Arrival& arrival = sequence < sequence_ ? past_.arrivals()[index] : arrivals_[index];
+  return absl::StrCat(arrival.Words(), " op ", sequence, " of ", words());
 }
 
 std::string CollectiveGroup::PendingOperation() const {
-  for (const Slot& slot : slots_) {
-    if (slot.waiter != 0) return Words(slot);
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.waiter != 0) return arrival.Words();
   }
   return "";
 }

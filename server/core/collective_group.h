@@ -3,38 +3,37 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/core/arrival.h"
 #include "server/core/byte_budget.h"
+#include "server/core/past_collective.h"
 #include "server/core/types.h"
 
 namespace muster::core {
 
-// One group's sequence of collectives: who has arrived at the current one, and the answers of the
-// last.
+// One group's sequence of collectives: who has arrived at the current one, and the last completed
+// one for those whose answer was lost.
 //
 // Arrivals are a set of ranks, never a count; a collective completes when every rank of the group
-// is parked in it. What a rank called at a sequence number is fixed by its first send, withdrawn or
-// not.
+// is parked in it, or when a rank proves, after a restart of the coordinator, that it once did.
+// What a rank called at a sequence number is fixed by its first send, withdrawn or not.
 class CollectiveGroup {
  public:
-  // A waiter that is done, and how.
-  struct Finished {
-    WaiterId waiter = 0;
-    absl::Status status;
-    CollectiveAnswer answer;
-  };
+  using Finished = FinishedCall;
   // Empty: the arrival is parked, or nothing changed.
-  using Step = std::vector<Finished>;
+  using Step = std::vector<FinishedCall>;
 
-  // `ranks` are the world's, in the group's order. `budget` must outlive the group.
-  CollectiveGroup(std::string name, std::vector<uint32_t> ranks, ByteBudget* budget);
+  // `ranks` are the world's, in the group's order. `budget` must outlive the group. `recovered`:
+  // the group may be older than this coordinator, so that an arrival can be ahead of it.
+  CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered, ByteBudget* budget);
   ~CollectiveGroup();
   CollectiveGroup(const CollectiveGroup&) = delete;
   CollectiveGroup& operator=(const CollectiveGroup&) = delete;
 
-  const std::string& name() const { return name_; }
+  const GroupName& name() const { return name_; }
   const std::vector<uint32_t>& ranks() const { return ranks_; }
   // "the world", "group 'tp' (ranks 0,2)".
   std::string words() const;
@@ -49,62 +48,72 @@ class CollectiveGroup {
   // The waiter no longer waits: its arrival does not count any more. Unknown waiters are ignored.
   void Withdraw(uint32_t index, WaiterId waiter);
 
-  // Ends every parked call with this error. The sequence number is not consumed.
+  // Ends every call that is parked in the current collective with this error. The sequence number
+  // is not consumed.
   Step FailParked(const absl::Status& status);
 
-  // Ranks of the world that have not arrived at the current collective, and that have, sorted.
-  std::vector<uint32_t> Missing() const;
+  // A rank has completed every collective below `next`, so these have completed.
+  Step Observe(uint32_t index, uint64_t next);
+  // No collective of this group can succeed any more. The first text counts.
+  Step FinishForGood(const std::string& text);
+
+  // From the next completion on, answers say that a stop was requested; or they have said so since
+  // that sequence number.
+  void AskStop() { stop_asked_ = true; }
+  void ObserveStop(uint64_t sequence) { stop_sequence_ = sequence; }
+
+  // Members that have completed the last collective and whose contributions to it others wait for.
+  std::vector<uint32_t> NeededContributors() const;
+
+  // Ranks of the world that have not arrived at this collective, and that have, sorted. Of the last
+  // completed one: whose contributions are missing.
+  std::vector<uint32_t> Missing(uint64_t sequence) const;
   std::vector<uint32_t> Arrived() const;
   bool pending() const { return parked_ > 0; }
   Time first_arrival() const { return first_arrival_; }
+  Time last_arrival() const { return last_arrival_; }
   uint64_t sequence() const { return sequence_; }
-  // "Barrier('x') op 3 of the world", of what `index` called at the current sequence number.
-  std::string OperationOf(uint32_t index) const;
-  // The same of whoever is parked.
+  // "Barrier('x') op 3 of the world", of what `index` called at that sequence number.
+  std::string OperationAt(uint32_t index, uint64_t sequence) const;
+  // "Barrier('x')" of whoever is parked.
   std::string PendingOperation() const;
   // Why no collective of this group can succeed any more; empty: it can.
   const std::string& finished_text() const { return finished_; }
+  // Whether it has finished for good since this was last asked.
+  bool TakeFinishedNews() { return std::exchange(finished_news_, false); }
 
  private:
-  // What one rank called at the current sequence number.
-  struct Slot {
-    bool sent = false;    // the content is fixed
-    WaiterId waiter = 0;  // parked, if not 0
-    uint64_t attempt = 0;
-    CollectiveKind kind = CollectiveKind::kBarrier;
-    uint32_t root = 0;
-    std::string label;
-    std::string type_name;
-    Bytes payload;
-  };
-
-  Step Replay(uint32_t index, WaiterId waiter, const CollectiveRequest& request) const;
+  Step ArriveAtCurrent(Time now, uint32_t index, WaiterId waiter, const CollectiveRequest& request);
+  Step ArriveAtPast(uint32_t index, WaiterId waiter, const CollectiveRequest& request);
+  absl::Status CheckCurrent(uint32_t index, const CollectiveRequest& request) const;
   Step Mismatch();
   Step Complete();
-  absl::Status CheckRepeat(const Slot& slot, const CollectiveRequest& request) const;
-  void Record(Slot& slot, WaiterId waiter, const CollectiveRequest& request);
+  // Every collective below `next` has completed; the last of them becomes the past one.
+  Step MoveOn(uint64_t next);
+  // Marks the answers of the collective before the current one.
+  void MarkStop(Step* step) const;
   std::string Disagreement() const;
-  static bool SameCall(const Slot& a, const Slot& b);
-  static std::string Words(const Slot& slot);
 
-  const std::string name_;
+  const GroupName name_;
   const std::vector<uint32_t> ranks_;
+  const bool recovered_;
   ByteBudget* const budget_;
 
   uint64_t sequence_ = 0;           // of the current collective
-  std::vector<Slot> slots_;         // of the current collective, one per rank
-  std::optional<uint32_t> sample_;  // a slot that was sent
+  std::vector<Arrival> arrivals_;   // at the current collective, one per rank
+  std::optional<uint32_t> sample_;  // an arrival that was sent
   size_t parked_ = 0;
-  uint64_t slot_bytes_ = 0;
+  uint64_t bytes_ = 0;
   Time first_arrival_;
+  Time last_arrival_;
   std::string finished_;
+  bool finished_news_ = false;
 
-  // Of the last completed collective, kept until the next one completes: a retry gets it again.
-  CollectiveKind last_kind_ = CollectiveKind::kBarrier;
-  uint32_t last_root_ = 0;
-  std::shared_ptr<const std::vector<Bytes>> last_payloads_;
-  uint64_t last_bytes_ = 0;
-  std::vector<uint64_t> last_attempts_;
+  PastCollective past_;         // the one before the current one
+  std::vector<uint64_t> next_;  // what each rank has completed, as far as is known
+
+  bool stop_asked_ = false;
+  std::optional<uint64_t> stop_sequence_;  // the first whose answers carry the stop
 };
 
 }  // namespace muster::core

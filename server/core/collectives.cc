@@ -21,32 +21,31 @@ bool RootOnly(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast; 
 
 }  // namespace
 
-absl::Status Coordinator::Impl::CheckGroup(const CollectiveRequest& request,
-                                           uint32_t caller_rank) const {
-  const uint32_t size = WorldSize();
-  if (request.group.empty() != request.ranks.empty()) {
+absl::Status Coordinator::Impl::CheckGroup(const GroupName& group, uint32_t caller_rank,
+                                           uint32_t size) const {
+  if (group.name.empty() != group.ranks.empty()) {
     return absl::InvalidArgumentError(
         "a group has a name and ranks; the world has neither of them");
   }
-  if (request.group.empty()) return absl::OkStatus();
+  if (group.name.empty()) return absl::OkStatus();
   const uint32_t max = options_.limits.max_name_bytes;
-  if (absl::Status s = ValidateName("group name", request.group, max); !s.ok()) return s;
+  if (absl::Status s = ValidateName("group name", group.name, max); !s.ok()) return s;
   const auto refuse = [&](const auto&... text) {
     return absl::InvalidArgumentError(absl::StrCat(text...));
   };
   std::vector<bool> seen(size);
-  for (uint32_t rank : request.ranks) {
+  for (uint32_t rank : group.ranks) {
     if (rank >= size) {
-      return refuse("group '", request.group, "' names rank ", rank, "; the job's ranks are 0-",
+      return refuse("group '", group.name, "' names rank ", rank, "; the job's ranks are 0-",
                     size - 1);
     }
-    if (seen[rank]) return refuse("group '", request.group, "' names rank ", rank, " twice");
+    if (seen[rank]) return refuse("group '", group.name, "' names rank ", rank, " twice");
     seen[rank] = true;
   }
   if (seen[caller_rank]) return absl::OkStatus();
-  std::vector<uint32_t> sorted = request.ranks;
+  std::vector<uint32_t> sorted = group.ranks;
   std::sort(sorted.begin(), sorted.end());
-  return refuse("rank ", caller_rank, " is not in group '", request.group, "' (", Ranks(sorted),
+  return refuse("rank ", caller_rank, " is not in group '", group.name, "' (", Ranks(sorted),
                 ") and cannot call it");
 }
 
@@ -59,11 +58,11 @@ absl::Status Coordinator::Impl::CheckCollective(const CollectiveRequest& request
       !s.ok()) {
     return s;
   }
-  const size_t size = request.group.empty() ? WorldSize() : request.ranks.size();
+  const size_t size = request.group.name.empty() ? WorldSize() : request.group.ranks.size();
   if (request.root >= size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "root ", request.root, " is out of range: ", GroupWords(request.group, request.ranks),
-        " has ", size, " members"));
+    return absl::InvalidArgumentError(absl::StrCat("root ", request.root,
+                                                   " is out of range: ", GroupWords(request.group),
+                                                   " has ", size, " members"));
   }
   if (request.payload->size() > limits.max_payload_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -73,29 +72,44 @@ absl::Status Coordinator::Impl::CheckCollective(const CollectiveRequest& request
   return CanPark();
 }
 
-absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const CollectiveRequest& request) {
+// What a rank sends must be what its call says that everybody sends.
+absl::Status Coordinator::Impl::CheckPayload(const CollectiveRequest& request, uint32_t index,
+                                             uint32_t rank) const {
+  const bool sends = !RootOnly(request.kind) || index == request.root;
+  if (!sends) {
+    if (request.payload->empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank,
+                                                   " sends a payload to a Broadcast with root ",
+                                                   request.root, "; only the root does"));
+  }
+  if (!request.payload_size || *request.payload_size == request.payload->size()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " sends a payload of ",
+                                                 request.payload->size(), " bytes to ",
+                                                 OperationOf(request)));
+}
+
+absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& name) {
   auto& groups = epoch_->groups;
-  const auto it = groups.find({request.group, request.ranks});
+  const auto it = groups.find(name);
   if (it != groups.end()) return it->second.get();
-  for (auto same = groups.lower_bound({request.group, {}});
-       same != groups.end() && same->first.first == request.group; ++same) {
-    if (!same->second->Shares(request.ranks)) continue;
+  for (auto same = groups.lower_bound({name.name, {}});
+       same != groups.end() && same->first.name == name.name; ++same) {
+    if (!same->second->Shares(name.ranks)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        "two groups are called '", request.group, "' and share ranks: ", same->second->words(),
-        " and ", GroupWords(request.group, request.ranks),
-        "; groups of one name must be the same list or share no rank"));
+        "two groups are called '", name.name, "' and share ranks: ", same->second->words(), " and ",
+        GroupWords(name), "; groups of one name must be the same list or share no rank"));
   }
   if (groups.size() >= options_.limits.max_groups) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the epoch has ", groups.size(), " groups, the limit (musterd --max-groups raises it)"));
   }
-  std::vector<uint32_t> ranks = request.ranks;
-  for (uint32_t rank = 0; request.group.empty() && rank < WorldSize(); ++rank) {
-    ranks.push_back(rank);
-  }
-  auto group = std::make_unique<CollectiveGroup>(request.group, std::move(ranks), &budget_);
-  return groups.emplace(std::pair(request.group, request.ranks), std::move(group))
-      .first->second.get();
+  std::vector<uint32_t> ranks = name.ranks;
+  for (uint32_t rank = 0; name.name.empty() && rank < WorldSize(); ++rank) ranks.push_back(rank);
+  auto group =
+      std::make_unique<CollectiveGroup>(name, std::move(ranks), epoch_->recovered, &budget_);
+  return groups.emplace(name, std::move(group)).first->second.get();
 }
 
 absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& group,
@@ -112,41 +126,45 @@ absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& grou
                    leaving.size() == 1 ? " has" : " have", " called Leave"));
 }
 
-absl::Status Coordinator::Impl::Collective(WaiterId id, const CollectiveRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
-  Member* member = *caller;
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
+                                      const CollectiveRequest& request) {
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
-  if (absl::Status s = CheckGroup(request, *member->rank); !s.ok()) return s;
+  if (absl::Status s = CheckGroup(request.group, *member->rank, WorldSize()); !s.ok()) return s;
   if (absl::Status s = CheckCollective(request); !s.ok()) return s;
-  absl::StatusOr<CollectiveGroup*> found = FindGroup(request);
+  absl::StatusOr<CollectiveGroup*> found = FindGroup(request.group);
   if (!found.ok()) return found.status();
   CollectiveGroup* group = *found;
   const uint32_t index = *group->IndexOf(*member->rank);
-  if (RootOnly(request.kind) && index != request.root && !request.payload->empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", *member->rank,
-                                                   " sends a payload to a Broadcast with root ",
-                                                   request.root, "; only the root does"));
-  }
+  if (absl::Status s = CheckPayload(request, index, *member->rank); !s.ok()) return s;
   const std::string op =
-      absl::StrCat(Operation(request.kind, request.root, request.label, request.type_name), " op ",
-                   request.sequence, " of ", group->words());
+      absl::StrCat(OperationOf(request), " op ", request.sequence, " of ", group->words());
   if (request.sequence >= group->sequence()) {
+    if (absl::Status s = CheckStays(*member); !s.ok()) return s;
     if (absl::Status s = CheckNobodyIsLeaving(*group, op); !s.ok()) return s;
+    member->last_collective = op;
   }
-  member->last_collective = op;
-  Park(id, {member, Waiter::Call::kCollective, {}, {}, group, {}}, request.call);
+  Waiter waiter(member, Waiter::Call::kCollective);
+  waiter.group = group;
+  waiter.sequence = request.sequence;
+  Park(id, std::move(waiter), request.call);
   Apply(group, group->Arrive(now_, index, id, request));
   return absl::OkStatus();
 }
 
 void Coordinator::Impl::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {
-  bool mismatch = false;
   for (CollectiveGroup::Finished& done : step) {
-    mismatch |= !group->finished_text().empty();
     Finish(done.waiter, done.status, std::move(done.answer));
   }
-  if (mismatch) Log(Severity::kError, group->finished_text());
+  if (group->TakeFinishedNews()) AnnounceFinished(*group);
+  if (epoch_->recovered) AskForContributions(group);
+}
+
+void Coordinator::Impl::AnnounceFinished(const CollectiveGroup& group) {
+  Log(Severity::kError, group.finished_text());
+  for (uint32_t rank : group.ranks()) {
+    Send(epoch_->members[rank],
+         GroupFinished{epoch_->id, group.name(), Say(group.finished_text())});
+  }
 }
 
 // The leaver will not come: whoever waits for it must not wait any longer.
@@ -159,8 +177,9 @@ void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
   }
 }
 
-std::string Coordinator::Impl::DescribeMissing(const CollectiveGroup& group) const {
-  const std::vector<uint32_t> missing = group.Missing();
+std::string Coordinator::Impl::DescribeMissing(const CollectiveGroup& group,
+                                               uint64_t sequence) const {
+  const std::vector<uint32_t> missing = group.Missing(sequence);
   std::string text =
       absl::StrCat("missing ", missing.size(), " of ", group.ranks().size(), ": ", Ranks(missing));
   for (size_t i = 0; i < missing.size() && i < kMaxDescribed; ++i) {
@@ -177,8 +196,9 @@ std::string Coordinator::Impl::DescribeMissing(const CollectiveGroup& group) con
 absl::Status Coordinator::Impl::CollectiveTimeout(const Waiter& waiter) const {
   const CollectiveGroup& group = *waiter.group;
   const uint32_t index = *group.IndexOf(*waiter.member->rank);
-  return absl::DeadlineExceededError(absl::StrCat(
-      group.OperationOf(index), " waited ", HowLong(waiter.timeout), "; ", DescribeMissing(group)));
+  return absl::DeadlineExceededError(absl::StrCat(group.OperationAt(index, waiter.sequence),
+                                                  " waited ", HowLong(waiter.timeout), "; ",
+                                                  DescribeMissing(group, waiter.sequence)));
 }
 
 }  // namespace muster::core

@@ -40,22 +40,22 @@ Effects Coordinator::StreamClosed(Time now, WaiterId stream) {
 }
 
 Effects Coordinator::Join(Time now, WaiterId waiter, const JoinRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Join, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<JoinRequest>, request);
 }
 Effects Coordinator::Collective(Time now, WaiterId waiter, const CollectiveRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Collective, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<CollectiveRequest>, request);
 }
 Effects Coordinator::AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::AcquireLease, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<AcquireLeaseRequest>, request);
 }
 Effects Coordinator::CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::CompleteLease, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<CompleteLeaseRequest>, request);
 }
 Effects Coordinator::AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::AbandonLease, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<AbandonLeaseRequest>, request);
 }
 Effects Coordinator::Leave(Time now, WaiterId waiter, const LeaveRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Leave, request);
+  return Call(*impl_, now, waiter, &Impl::Receive<LeaveRequest>, request);
 }
 Effects Coordinator::ReportExit(Time now, WaiterId waiter, const ExitReport& report) {
   return Call(*impl_, now, waiter, &Impl::ReportExit, report);
@@ -178,11 +178,13 @@ absl::Status Coordinator::Impl::CheckEpoch(const Member& member, const EpochId& 
                                            epoch_->id.number, "; join again"));
   }
   if (!epoch_->broken.ok()) return epoch_->broken;
-  if (member.leaving) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(member.who(), " has called Leave; no collective or lease may follow it"));
-  }
   return absl::OkStatus();
+}
+
+absl::Status Coordinator::Impl::CheckStays(const Member& member) const {
+  if (!member.leaving) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(member.who(), " has called Leave; no collective or lease may follow it"));
 }
 
 absl::Status Coordinator::Impl::CanPark() const {
@@ -193,10 +195,10 @@ absl::Status Coordinator::Impl::CanPark() const {
 }
 
 void Coordinator::Impl::Park(WaiterId id, Waiter waiter, const CallContext& call) {
-  waiter.since = now_;
+  waiter.since = call.since.value_or(now_);
   waiter.timeout = call.wait_timeout.value_or(options_.default_wait_timeout);
   waiter.member->parked.insert(id);
-  deadlines_.Set(id, now_ + waiter.timeout);
+  deadlines_.Set(id, waiter.since + waiter.timeout);
   waiters_[id] = std::move(waiter);
 }
 
@@ -233,6 +235,9 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
       break;
     case Waiter::Call::kLeave:
       break;  // the intention to leave stands
+    case Waiter::Call::kPutOff:
+      budget_.Release(HeldBytes(*waiter.put_off));
+      break;
   }
 }
 
@@ -252,6 +257,7 @@ void Coordinator::Impl::Cancel(WaiterId id) {
 void Coordinator::Impl::Tick() {
   ExpireGraces();
   ExpireContenders();
+  if (recovering() && *recovery_ends_ <= now_) EndRecovery();
   while (std::optional<WaiterId> id = deadlines_.Pop(now_)) TimeOut(*id);
 }
 
@@ -272,6 +278,9 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
     case Waiter::Call::kLeave:
       status = LeaveTimeout(waiter);
       break;
+    case Waiter::Call::kPutOff:
+      status = PutOffTimeout(waiter);
+      break;
   }
   Log(Severity::kWarning, absl::StrCat(waiter.member->who(), ": ", status.message()));
   Withdraw(id);
@@ -283,17 +292,20 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
 }
 
 Time Coordinator::Impl::NextDeadline() const {
-  return std::min({deadlines_.Next(), graces_.Next(), contenders_.Next()});
+  return std::min({deadlines_.Next(), graces_.Next(), contenders_.Next(),
+                   recovery_ends_.value_or(absl::InfiniteFuture())});
 }
 
 void Coordinator::Impl::Drain(std::string reason) {
   draining_ = std::move(reason);
   const absl::Status status = absl::UnavailableError(*draining_);
+  recovery_ends_.reset();
   while (!waiters_.empty()) Finish(waiters_.begin()->first, status);
   while (!streams_.empty()) EndStream(streams_.begin()->second, status);
 }
 
 std::optional<absl::Status> Coordinator::Impl::Outcome() const {
+  if (recovering()) return std::nullopt;
   if (state_ == JobState::kFinished) return absl::OkStatus();
   if (state_ == JobState::kFailed) return Say(absl::AbortedError(reason_));
   return std::nullopt;

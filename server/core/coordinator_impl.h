@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,17 +23,23 @@
 
 namespace muster::core {
 
-// One process that has attached. Members of the epoch are kept, lost and left ones too, until the
-// daemon ends; others only while they are there.
+// A call of an attached member.
+using MemberCall = std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest,
+                                CompleteLeaseRequest, AbandonLeaseRequest, LeaveRequest>;
+
+// One process that has attached, or that a claim has named. Members of the epoch are kept, lost and
+// left ones too, until the epoch is over; others only while they are there.
 struct Member {
   MemberIdentity identity;
-  uint64_t arrival = 0;  // order of the first Attach
+  uint64_t arrival = 0;  // order in which they became known
 
   // The session, and its stream while that is open.
   SessionId session;
   uint64_t attach_attempt = 0;
   WaiterId stream = 0;
   bool attached() const { return stream != 0; }
+  // Named by a claim only: this daemon has not heard of it.
+  bool awaited() const { return session.counter == 0; }
 
   // Joining.
   std::optional<PlaceWish> wish;  // while it waits for the epoch to form
@@ -45,6 +52,10 @@ struct Member {
   WaiterId leave_waiter = 0;
   bool left = false;
   std::optional<Failure> lost;
+  std::optional<ExitReport> exit;  // it ended well before it attached to this daemon
+  bool gone() const { return left || lost.has_value(); }
+  // Contributions that its current session was asked for.
+  std::set<std::pair<const CollectiveGroup*, uint64_t>> asked;
 
   // For messages and status.
   std::string last_collective;
@@ -56,41 +67,52 @@ struct Member {
 
 // A parked call.
 struct Waiter {
-  enum class Call { kJoin, kCollective, kLease, kLeave };
+  enum class Call { kJoin, kCollective, kLease, kLeave, kPutOff };
+
+  Waiter() = default;
+  Waiter(Member* m, Call c) : member(m), call(c) {}
 
   Member* member = nullptr;
   Call call = Call::kJoin;
   Time since;
   absl::Duration timeout;
-  CollectiveGroup* group = nullptr;  // of a kCollective
-  LeaseKey lease;                    // of a kLease
+  CollectiveGroup* group = nullptr;           // of a kCollective
+  uint64_t sequence = 0;                      // of a kCollective
+  LeaseKey lease;                             // of a kLease
+  std::shared_ptr<const MemberCall> put_off;  // of a kPutOff: what to do after the recovery
 };
 
 // One formed membership and its groups.
 struct Epoch {
   EpochId id;
   std::shared_ptr<const Roster> roster;
+  bool recovered = false;        // known from claims: formed by an earlier daemon
   std::vector<Member*> members;  // by rank
   size_t leavers = 0;            // members that have called Leave
-  std::map<std::pair<std::string, std::vector<uint32_t>>, std::unique_ptr<CollectiveGroup>> groups;
+  std::map<GroupName, std::unique_ptr<CollectiveGroup>> groups;
   absl::Status broken;  // once a member is lost: what every call of the epoch ends with
 };
 
-// The state behind Coordinator. Its functions stand in files by topic: sessions.cc (attach, detach,
-// loss), joining.cc, collectives.cc, leases.cc, leaving.cc, status.cc; coordinator.cc has the
-// frame.
+// Payload bytes of a call that is put off.
+uint64_t HeldBytes(const MemberCall& call);
+
+// The state behind Coordinator. Its functions stand in files by topic: sessions.cc (attach,
+// detach), losses.cc, claims.cc (what members say of themselves), recovery.cc (a restarted daemon),
+// joining.cc, collectives.cc, leases.cc, leaving.cc, status.cc; coordinator.cc has the frame.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
 
   absl::Status Attach(WaiterId stream, const AttachRequest& request);
   void StreamClosed(WaiterId stream);
-  absl::Status Join(WaiterId waiter, const JoinRequest& request);
-  absl::Status Collective(WaiterId waiter, const CollectiveRequest& request);
-  absl::Status AcquireLease(WaiterId waiter, const AcquireLeaseRequest& request);
-  absl::Status CompleteLease(WaiterId waiter, const CompleteLeaseRequest& request);
-  absl::Status AbandonLease(WaiterId waiter, const AbandonLeaseRequest& request);
-  absl::Status Leave(WaiterId waiter, const LeaveRequest& request);
+  // Any call of a member: serves it, or puts it off until the recovery is over.
+  template <class Request>
+  absl::Status Receive(WaiterId waiter, const Request& request) {
+    absl::StatusOr<Member*> caller = Caller(request.call);
+    if (!caller.ok()) return caller.status();
+    if (recovering()) return PutOff(waiter, *caller, request);
+    return Serve(waiter, *caller, request);
+  }
   absl::Status ReportExit(WaiterId waiter, const ExitReport& report);
   void Cancel(WaiterId waiter);
   void Tick();
@@ -117,9 +139,18 @@ class Coordinator::Impl {
     std::string place;  // in words
   };
 
+  // ---- Calls of members; an error refuses the call, which has changed nothing then ----
+  absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const CollectiveRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const AcquireLeaseRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const CompleteLeaseRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const AbandonLeaseRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const LeaveRequest& request);
+
   // ---- coordinator.cc: calls and waiters ----
   absl::StatusOr<Member*> Caller(const CallContext& call);
   absl::Status CheckEpoch(const Member& member, const EpochId& epoch) const;
+  absl::Status CheckStays(const Member& member) const;
   absl::Status CheckCallContext(const CallContext& call) const;
   // What a call of a process that this daemon does not (or no longer) know is told.
   absl::Status UnknownSession(const SessionId& session) const;
@@ -140,16 +171,54 @@ class Coordinator::Impl {
   absl::Status Say(const absl::Status& status) const;
 
   // ---- sessions.cc ----
+  absl::Status CheckIdentity(const MemberIdentity& member) const;
   absl::Status CheckAttach(const AttachRequest& request) const;
   absl::StatusOr<Member*> Admit(const AttachRequest& request);
+  Member* AddMember(const MemberIdentity& identity);
   void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
+  void EndSession(Member* member);
   void EndStream(Member* member, const absl::Status& status);
+  void Remove(Member* member);
+  template <class Event>
+  void Send(const Member* member, Event event) {
+    if (member->attached()) effects_.events.push_back({member->stream, std::move(event)});
+  }
+
+  // ---- losses.cc ----
   void ExpireGraces();
+  absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
+  std::string ExitCause(const ExitReport& report) const;
+  void NoteExit(Member* member, const ExitReport& report);
   void Lose(const std::vector<Loss>& losses);
   void RecordLoss(Member* member, const std::string& cause);
   void Break(const std::vector<Member*>& lost);
+  void BreakEpoch(const std::string& reason);
   void SendBroken(Member* member);
-  void Remove(Member* member);
+
+  // ---- claims.cc ----
+  absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim) const;
+  absl::Status CheckClaimedEpoch(const MemberIdentity& claimant, const Claim& claim) const;
+  absl::Status CheckClaimedLeases(const Claim& claim) const;
+  std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
+  void ApplyClaim(Member* member, const Claim& claim);
+  void ApplyGroupClaim(Member* member, const GroupClaim& claim);
+  void ApplyBrokenClaim(const BrokenClaim& claim);
+  std::string Unsaid(absl::string_view text) const;  // Say() undone
+
+  // ---- recovery.cc ----
+  bool recovering() const { return recovery_ends_.has_value(); }
+  absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
+  void AdoptEpoch(const Claim& claim);
+  void DropEpoch(const Roster& successor);
+  absl::Status PutOff(WaiterId id, Member* member, MemberCall call);
+  void PutOffCandidates();
+  void TryEndRecovery();
+  void EndRecovery();
+  void SettleAbsent();
+  void ServePutOffCalls();
+  void AskForContributions(CollectiveGroup* group);
+  std::string AwaitedWords() const;
+  absl::Status PutOffTimeout(const Waiter& waiter) const;
 
   // ---- joining.cc ----
   absl::Status CheckJoin(const Member& member, const JoinRequest& request) const;
@@ -169,13 +238,15 @@ class Coordinator::Impl {
 
   // ---- collectives.cc ----
   absl::Status CheckCollective(const CollectiveRequest& request) const;
-  absl::Status CheckGroup(const CollectiveRequest& request, uint32_t caller_rank) const;
-  absl::StatusOr<CollectiveGroup*> FindGroup(const CollectiveRequest& request);
+  absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size) const;
+  absl::Status CheckPayload(const CollectiveRequest& request, uint32_t index, uint32_t rank) const;
+  absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
   void FailCollectivesOf(Member* leaver);
   absl::Status CollectiveTimeout(const Waiter& waiter) const;
-  std::string DescribeMissing(const CollectiveGroup& group) const;
+  std::string DescribeMissing(const CollectiveGroup& group, uint64_t sequence) const;
+  void AnnounceFinished(const CollectiveGroup& group);
 
   // ---- leases.cc ----
   absl::Status CheckLease(absl::string_view name) const;
@@ -186,6 +257,7 @@ class Coordinator::Impl {
   absl::Status LeaseTimeout(const Waiter& waiter) const;
 
   // ---- leaving.cc ----
+  void StartLeaving(Member* member);
   void ReleaseForLeaving(Member* leaver);
   void TryFinishLeaving();
   void MarkLeft(Member* member);
@@ -209,6 +281,11 @@ class Coordinator::Impl {
   uint64_t arrivals_ = 0;
   Deadlines<Incarnation> graces_;
   std::deque<Failure> failures_;  // the latest first
+  // Of processes that this daemon does not know: a claim may name them yet.
+  absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
+
+  std::optional<Time> recovery_ends_;  // while it lasts
+  std::deque<WaiterId> put_off_;       // calls to serve then, in order
 
   absl::flat_hash_map<WaiterId, Waiter> waiters_;
   Deadlines<WaiterId> deadlines_;

@@ -63,17 +63,18 @@ std::string HowLong(absl::Duration duration) {
 }
 
 std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
-                      absl::string_view type_name) {
+                      absl::string_view type_name, std::optional<uint64_t> payload_size) {
   std::vector<std::string> parts;
   if (!label.empty()) parts.push_back(absl::StrCat("'", label, "'"));
   if (HasRoot(kind)) parts.push_back(absl::StrCat("root ", root));
   if (!type_name.empty()) parts.push_back(std::string(type_name));
+  if (payload_size) parts.push_back(absl::StrCat(*payload_size, " bytes"));
   return absl::StrCat(KindName(kind), "(", absl::StrJoin(parts, ", "), ")");
 }
 
-std::string GroupWords(absl::string_view name, const std::vector<uint32_t>& ranks) {
-  if (name.empty()) return "the world";
-  return absl::StrCat("group '", name, "' (", Ranks(ranks), ")");
+std::string GroupWords(const GroupName& group) {
+  if (group.name.empty()) return "the world";
+  return absl::StrCat("group '", group.name, "' (", Ranks(group.ranks), ")");
 }
 
 std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id) {

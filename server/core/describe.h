@@ -7,7 +7,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/core/types.h"
+#include "server/core/requests.h"
+#include "server/core/vocabulary.h"
 
 // The words for what the core decides. Errors, log lines and the status page all use these.
 namespace muster::core {
@@ -25,12 +26,12 @@ std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member);
 // "12.3s": three significant digits are enough for people.
 std::string HowLong(absl::Duration duration);
 
-// "Barrier('epoch 1')", "Broadcast(root 0, int64)".
+// "Barrier('epoch 1')", "Broadcast(root 0, int64, 8 bytes)".
 std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
-                      absl::string_view type_name);
+                      absl::string_view type_name, std::optional<uint64_t> payload_size);
 
 // "the world", "group 'tp' (ranks 0,2)".
-std::string GroupWords(absl::string_view name, const std::vector<uint32_t>& ranks);
+std::string GroupWords(const GroupName& group);
 
 // "lease 'unpack' of node 'n1'", "lease 'index' of the job".
 std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id);

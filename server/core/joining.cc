@@ -90,10 +90,7 @@ absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinReques
   return CanPark();
 }
 
-absl::Status Coordinator::Impl::Join(WaiterId id, const JoinRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
-  Member* member = *caller;
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinRequest& request) {
   if (epoch_ && member->rank && !member->left) {
     if (!epoch_->broken.ok()) return epoch_->broken;
     Respond(id, JoinAnswer{epoch_->id, *member->rank, epoch_->roster});
@@ -114,7 +111,7 @@ absl::Status Coordinator::Impl::Join(WaiterId id, const JoinRequest& request) {
       member->identity.start_time_micros < conflict->holder->identity.start_time_micros) {
     return PlaceTaken(*member, *conflict);
   }
-  Park(id, {member, Waiter::Call::kJoin, {}, {}, nullptr, {}}, request.call);
+  Park(id, Waiter(member, Waiter::Call::kJoin), request.call);
   member->join_waiter = id;
   member->join_attempt = request.call.attempt;
   member->wish = wish;
@@ -224,7 +221,7 @@ void Coordinator::Impl::ExpireContenders() {
 
 void Coordinator::Impl::TryForm() {
   const uint32_t size = WorldSize();
-  if (epoch_ || draining_ || size == 0 || candidates_.size() < size) return;
+  if (epoch_ || draining_ || recovering() || size == 0 || candidates_.size() < size) return;
   std::vector<Member*> chosen;
   for (const auto& [arrival, member] : candidates_) {
     if (!member->attached() || contenders_.Has(member->identity.incarnation)) continue;
@@ -249,6 +246,7 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
     epoch->members.push_back(member);
   }
   epoch_ = std::move(epoch);
+  early_exits_.clear();
   state_ = JobState::kRunning;
   std::set<std::string> nodes;
   for (const Member* member : chosen) nodes.insert(member->identity.node_id);

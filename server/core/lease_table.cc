@@ -25,16 +25,19 @@ uint64_t LeaseTable::NextToken(Time now) {
   return highest_token_;
 }
 
+absl::Status LeaseTable::CheckRoomFor(const LeaseKey& key) const {
+  if (leases_.count(key) > 0 || leases_.size() < max_leases_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the coordinator keeps ", leases_.size(),
+                   " leases, its limit (musterd --max-leases raises it)"));
+}
+
 LeaseTable::Step LeaseTable::Acquire(const LeaseKey& key, const Request& request, uint64_t attempt,
                                      WaiterId waiter) {
   if (abandoned_.count(request) > 0) {
     return Only(waiter, absl::CancelledError("this request was abandoned"));
   }
-  if (leases_.count(key) == 0 && leases_.size() >= max_leases_) {
-    return Only(waiter, absl::ResourceExhaustedError(
-                            absl::StrCat("the coordinator keeps ", leases_.size(),
-                                         " leases, its limit (musterd --max-leases raises it)")));
-  }
+  if (absl::Status s = CheckRoomFor(key); !s.ok()) return Only(waiter, s);
   Lease& lease = leases_[key];
   if (lease.result) return Only(waiter, absl::OkStatus(), *lease.result);
   if (lease.holder && lease.holder->request == request) {
@@ -94,12 +97,17 @@ absl::StatusOr<LeaseTable::Step> LeaseTable::Complete(const LeaseKey& key,
                        : "; nobody holds it",
         "; discard what was done under the old token"));
   }
+  return Publish(&lease, std::move(result));
+}
+
+absl::StatusOr<LeaseTable::Step> LeaseTable::Publish(Lease* lease, LeaseResult result) {
   if (absl::Status s = budget_->Reserve(result.value->size()); !s.ok()) return s;
-  lease.holder.reset();
-  lease.result = std::move(result);
+  if (lease->result) budget_->Release(lease->result->value->size());
+  lease->holder.reset();
+  lease->result = std::move(result);
   Step step;
-  for (const Waiting& waiting : std::exchange(lease.queue, {})) {
-    step.push_back({waiting.waiter, absl::OkStatus(), *lease.result});
+  for (const Waiting& waiting : std::exchange(lease->queue, {})) {
+    step.push_back({waiting.waiter, absl::OkStatus(), *lease->result});
   }
   return step;
 }
@@ -134,6 +142,40 @@ void LeaseTable::RememberAbandoned(const Request& request) {
     abandoned_.erase(first);
   }
   abandoned_.insert(request);
+}
+
+bool LeaseTable::Stands(const LeaseKey& key, const Request& request, uint64_t token) const {
+  const Lease* lease = Find(key);
+  if (lease == nullptr) return false;
+  if (lease->result) return lease->result->token == token;
+  return lease->holder && lease->holder->token == token && lease->holder->request == request;
+}
+
+bool LeaseTable::AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token,
+                             Time now) {
+  Observe(token);
+  if (!CheckRoomFor(key).ok()) return false;
+  Lease& lease = leases_[key];
+  const bool later_known = lease.result || (lease.holder && lease.holder->token >= token);
+  if (!later_known) lease.holder = Holder{request, token, now};
+  return Stands(key, request, token);
+}
+
+absl::StatusOr<LeaseTable::Step> LeaseTable::AdoptResult(const LeaseKey& key,
+                                                         const LeaseResult& result) {
+  Observe(result.token);
+  if (absl::Status s = CheckRoomFor(key); !s.ok()) return s;
+  Lease& lease = leases_[key];
+  if (lease.result && lease.result->token >= result.token) return Step();
+  return Publish(&lease, result);
+}
+
+void LeaseTable::KeepOnly(const Incarnation& member, const std::vector<uint64_t>& tokens) {
+  for (auto& [key, lease] : leases_) {
+    if (!lease.holder || lease.holder->request.member != member) continue;
+    const bool kept = std::count(tokens.begin(), tokens.end(), lease.holder->token) > 0;
+    if (!kept) lease.holder.reset();
+  }
 }
 
 void LeaseTable::Withdraw(const LeaseKey& key, WaiterId waiter) {

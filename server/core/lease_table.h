@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_CORE_LEASE_TABLE_H_
 #define MUSTER_SERVER_CORE_LEASE_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -84,6 +85,20 @@ class LeaseTable {
   // later.
   Step Abandon(const LeaseKey& key, const Request& request);
 
+  // ---- What members know, for a coordinator that was restarted ----
+
+  // A token that was granted once: later ones are higher.
+  void Observe(uint64_t token) { highest_token_ = std::max(highest_token_, token); }
+  // Whether the lease is held by this request under this token, or was completed under it.
+  bool Stands(const LeaseKey& key, const Request& request, uint64_t token) const;
+  // The request says that it holds the lease: it does, unless a later grant or a result is known.
+  bool AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token, Time now);
+  // A member says that the work is done: it is, and whoever waits is answered. A grant that is
+  // known is void.
+  absl::StatusOr<Step> AdoptResult(const LeaseKey& key, const LeaseResult& result);
+  // Takes away from the member every lease that it holds under another token than these.
+  void KeepOnly(const Incarnation& member, const std::vector<uint64_t>& tokens);
+
   // The waiter no longer waits.
   void Withdraw(const LeaseKey& key, WaiterId waiter);
 
@@ -95,6 +110,8 @@ class LeaseTable {
 
  private:
   uint64_t NextToken(Time now);
+  absl::Status CheckRoomFor(const LeaseKey& key) const;
+  absl::StatusOr<Step> Publish(Lease* lease, LeaseResult result);
   void RememberAbandoned(const Request& request);
   void EraseIfUnused(std::map<LeaseKey, Lease>::iterator it);
 

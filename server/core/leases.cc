@@ -20,31 +20,31 @@ LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
 // A holder that is only detached might still be at work: nothing is granted until everybody is
 // here.
 bool Coordinator::Impl::MayGrant() const {
-  if (!epoch_ || !epoch_->broken.ok()) return false;
+  if (!epoch_ || !epoch_->broken.ok() || recovering()) return false;
   for (const Member* member : epoch_->members) {
     if (!member->attached() && !member->left) return false;
   }
   return true;
 }
 
-absl::Status Coordinator::Impl::AcquireLease(WaiterId id, const AcquireLeaseRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
-  Member* member = *caller;
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
+                                      const AcquireLeaseRequest& request) {
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = CheckStays(*member); !s.ok()) return s;
   if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
   if (absl::Status s = CanPark(); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
-  Park(id, {member, Waiter::Call::kLease, {}, {}, nullptr, key}, request.call);
+  Waiter waiter(member, Waiter::Call::kLease);
+  waiter.lease = key;
+  Park(id, std::move(waiter), request.call);
   Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
                         request.call.attempt, id));
   if (MayGrant()) Apply(leases_.Grant(now_, key));
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::CompleteLease(WaiterId id, const CompleteLeaseRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
+                                      const CompleteLeaseRequest& request) {
   if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
   const uint64_t size = request.result.value->size();
   if (size > options_.limits.max_payload_bytes) {
@@ -52,22 +52,21 @@ absl::Status Coordinator::Impl::CompleteLease(WaiterId id, const CompleteLeaseRe
         "the result of lease '", request.name, "' has ", size, " bytes; the limit is ",
         options_.limits.max_payload_bytes, " (musterd --max-payload-bytes raises it)"));
   }
-  const LeaseKey key = KeyOf(**caller, request.scope, request.name);
+  const LeaseKey key = KeyOf(*member, request.scope, request.name);
   absl::StatusOr<LeaseTable::Step> step =
-      leases_.Complete(key, (*caller)->identity.incarnation, request.result);
+      leases_.Complete(key, member->identity.incarnation, request.result);
   if (!step.ok()) return step.status();
   Respond(id);
   Apply(*step);
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::AbandonLease(WaiterId id, const AbandonLeaseRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
+                                      const AbandonLeaseRequest& request) {
   if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
-  const LeaseKey key = KeyOf(**caller, request.scope, request.name);
+  const LeaseKey key = KeyOf(*member, request.scope, request.name);
   Respond(id);
-  Apply(leases_.Abandon(key, {(*caller)->identity.incarnation, request.request_id}));
+  Apply(leases_.Abandon(key, {member->identity.incarnation, request.request_id}));
   if (MayGrant()) Apply(leases_.Grant(now_, key));
   return absl::OkStatus();
 }

@@ -9,10 +9,7 @@
 
 namespace muster::core {
 
-absl::Status Coordinator::Impl::Leave(WaiterId id, const LeaveRequest& request) {
-  absl::StatusOr<Member*> caller = Caller(request.call);
-  if (!caller.ok()) return caller.status();
-  Member* member = *caller;
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
   if (!epoch_ || !member->rank) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
@@ -30,16 +27,19 @@ absl::Status Coordinator::Impl::Leave(WaiterId id, const LeaveRequest& request) 
   if (member->leave_waiter != 0) {
     Finish(member->leave_waiter, absl::CancelledError("replaced by a later send of the same call"));
   }
-  Park(id, {member, Waiter::Call::kLeave, {}, {}, nullptr, {}}, request.call);
+  Park(id, Waiter(member, Waiter::Call::kLeave), request.call);
   member->leave_waiter = id;
-  if (!member->leaving) {
-    member->leaving = true;
-    ++epoch_->leavers;
-    Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
-    ReleaseForLeaving(member);
-  }
+  StartLeaving(member);
   TryFinishLeaving();
   return absl::OkStatus();
+}
+
+void Coordinator::Impl::StartLeaving(Member* member) {
+  if (member->leaving) return;
+  member->leaving = true;
+  ++epoch_->leavers;
+  Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
+  ReleaseForLeaving(member);
 }
 
 // Whoever waits for the leaver must not wait any longer: for its arrivals, and for the leases it
@@ -47,7 +47,8 @@ absl::Status Coordinator::Impl::Leave(WaiterId id, const LeaveRequest& request) 
 void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
   FailCollectivesOf(leaver);
   for (WaiterId id : std::set<WaiterId>(leaver->parked)) {
-    if (id == leaver->leave_waiter) continue;
+    const Waiter::Call call = waiters_.at(id).call;
+    if (id == leaver->leave_waiter || call == Waiter::Call::kPutOff) continue;
     Withdraw(id);
     Finish(id, absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
   }
@@ -56,7 +57,7 @@ void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
 }
 
 void Coordinator::Impl::TryFinishLeaving() {
-  if (state_ != JobState::kRunning) return;
+  if (state_ != JobState::kRunning || recovering()) return;
   const auto done = [](const Member* m) { return m->leaving || m->left || m->lost.has_value(); };
   if (!std::all_of(epoch_->members.begin(), epoch_->members.end(), done)) return;
   state_ = JobState::kFinished;

@@ -14,6 +14,12 @@ absl::Status MustBePositive(absl::string_view flag, uint64_t value) {
   return absl::InvalidArgumentError(absl::StrCat(flag, " must be at least 1"));
 }
 
+absl::Status AtMostADay(absl::string_view flag, absl::Duration value) {
+  if (value >= absl::ZeroDuration() && value <= absl::Hours(24)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " must be from 0s to 24h, not ", absl::FormatDuration(value)));
+}
+
 }  // namespace
 
 absl::Status ValidateName(absl::string_view what, absl::string_view name, uint32_t max_bytes) {
@@ -38,10 +44,8 @@ absl::Status Options::Validate() const {
     return absl::InvalidArgumentError(
         absl::StrCat("--world-size ", world_size, " is over --max-members ", limits.max_members));
   }
-  if (member_grace < absl::ZeroDuration() || member_grace > absl::Hours(24)) {
-    return absl::InvalidArgumentError(absl::StrCat("--member-grace must be from 0s to 24h, not ",
-                                                   absl::FormatDuration(member_grace)));
-  }
+  if (absl::Status s = AtMostADay("--member-grace", member_grace); !s.ok()) return s;
+  if (absl::Status s = AtMostADay("--recovery-grace", recovery_grace); !s.ok()) return s;
   if (default_wait_timeout <= absl::ZeroDuration() ||
       default_wait_timeout == absl::InfiniteDuration()) {
     return absl::InvalidArgumentError(

@@ -31,6 +31,8 @@ struct Options {
   std::string job_id = "default";
   uint32_t world_size = 0;  // 0: as the first member says
   absl::Duration member_grace = absl::Seconds(2);
+  // How long a restarted daemon waits for the members of a claimed epoch, from the first claim.
+  absl::Duration recovery_grace = absl::Seconds(60);
   absl::Duration default_wait_timeout = absl::Minutes(30);
   Limits limits;
   std::string daemon_version;

@@ -58,7 +58,7 @@ Roster AssignPlaces(const std::vector<Candidate>& candidates) {
     const MemberIdentity& member = candidates[index].member;
     const uint32_t next_node = static_cast<uint32_t>(nodes.size());
     auto& [node_rank, members] = nodes.try_emplace(member.node_id, next_node, 0).first->second;
-    roster.push_back({member, members++, node_rank});
+    roster.push_back({member, members++, node_rank, {}});
   }
   return roster;
 }

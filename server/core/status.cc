@@ -12,6 +12,7 @@ namespace {
 MemberState StateOf(const Member& member) {
   if (member.lost) return MemberState::kLost;
   if (member.left) return MemberState::kLeft;
+  if (member.awaited()) return MemberState::kAwaited;
   if (!member.attached()) return MemberState::kDetached;
   if (member.leaving) return MemberState::kLeaving;
   if (member.rank) return MemberState::kRunning;
@@ -28,13 +29,16 @@ absl::string_view CallName(Waiter::Call call) {
       return "AcquireLease";
     case Waiter::Call::kLeave:
       return "Leave";
+    case Waiter::Call::kPutOff:
+      return "a call that is put off until the coordinator has recovered";
   }
   return "";
 }
 
 std::string WaitWords(const Waiter& waiter) {
   if (waiter.call == Waiter::Call::kCollective) {
-    return waiter.group->OperationOf(*waiter.group->IndexOf(*waiter.member->rank));
+    const uint32_t index = *waiter.group->IndexOf(*waiter.member->rank);
+    return waiter.group->OperationAt(index, waiter.sequence);
   }
   if (waiter.call == Waiter::Call::kLease) {
     return LeaseWords(waiter.lease.name, waiter.lease.scope, waiter.lease.node_id);
@@ -63,8 +67,8 @@ std::string Coordinator::Impl::FormingWords() const {
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
   MemberStatus status{
-      member.identity,       member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
-      now - member.last_call};
+      member.identity,        member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
+      now - member.last_call, ""};
   if (member.rank) {
     const RosterEntry& place = (*epoch_->roster)[*member.rank];
     status.local_rank = place.local_rank;
@@ -105,16 +109,19 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
   if (!epoch_) return pending;
   for (const auto& [key, group] : epoch_->groups) {
     if (!group->pending()) continue;
-    pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
-                       group->Arrived(), group->Missing(), now - group->first_arrival()});
+    pending.push_back({group->name().name, group->sequence(), group->PendingOperation(),
+                       group->Arrived(), group->Missing(group->sequence()),
+                       now - group->first_arrival(), now - group->last_arrival()});
   }
   return pending;
 }
 
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
-  status.state = state_;
-  status.reason = state_ == JobState::kForming ? FormingWords() : reason_;
+  status.state = recovering() ? JobState::kRecovering : state_;
+  status.reason = recovering()                   ? AwaitedWords()
+                  : state_ == JobState::kForming ? FormingWords()
+                                                 : reason_;
   status.world_size = WorldSize();
   if (epoch_) status.epoch = epoch_->id;
   for (const Member* member : InOrder(epoch_.get(), members_)) {

@@ -97,6 +97,10 @@ void DeclareLiveness(Declarer& app, Flags* flags) {
   app.Group("Liveness");
   app.Value("member-grace", "DURATION", &flags->server.core.member_grace,
             "How long a member may be cut off before it counts as lost");
+  app.Value(
+      "recovery-grace", "DURATION", &flags->server.core.recovery_grace,
+      "How long a restarted daemon waits for the members of a running job;\nmore than the two "
+      "below and 1s");
   app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
             "How often a silent member is pinged");
   app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,

@@ -1,8 +1,8 @@
 #include "server/service/attach_stream.h"
 
 #include "absl/status/statusor.h"
+#include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
-#include "server/service/response_conversion.h"
 #include "server/service/status.h"
 
 namespace muster::service {
@@ -43,13 +43,8 @@ std::optional<std::pair<core::Time, StreamItem>> AttachStream::Next() {
   return next;
 }
 
-void AttachStream::Send(core::Time now, const core::Attached& event) {
-  writing_ = ToProto(event, driver_->options());
-  StartWrite(&writing_);
-}
-
-void AttachStream::Send(core::Time now, const core::EpochBroken& event) {
-  writing_ = ToProto(event, now);
+void AttachStream::Send(core::Time now, const core::Event& event) {
+  writing_ = ToProto(event, now, driver_->options());
   StartWrite(&writing_);
 }
 

@@ -32,8 +32,7 @@ class AttachStream final : public grpc::ServerWriteReactor<v1::AttachResponse>, 
 
   // The next item, if it may be sent now; sets busy_.
   std::optional<std::pair<core::Time, StreamItem>> Next();
-  void Send(core::Time now, const core::Attached& event);
-  void Send(core::Time now, const core::EpochBroken& event);
+  void Send(core::Time now, const core::Event& event);
   void Send(core::Time now, const absl::Status& end);
 
   Driver* const driver_;

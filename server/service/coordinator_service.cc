@@ -6,6 +6,7 @@
 #include "server/service/response_conversion.h"
 #include "server/service/status.h"
 #include "server/service/unary_call.h"
+#include "server/service/writer.h"
 
 namespace muster::service {
 

@@ -131,7 +131,7 @@ void Driver::ClaimStreams(Effects* effects, Time now, Deliveries* out) {
   for (core::StreamEvent& event : effects->events) {
     auto entry = streams_.find(event.stream);
     if (entry == streams_.end()) continue;
-    std::visit([&](auto& e) { entry->second->Push(now, std::move(e)); }, event.event);
+    entry->second->Push(now, std::move(event.event));
     out->streams.push_back(entry->second);
   }
   for (core::StreamEnd& end : effects->ends) {

@@ -31,7 +31,7 @@ class Call {
   virtual void End(const absl::Status& status, const core::Answer& answer) = 0;
 };
 
-using StreamItem = std::variant<core::Attached, core::EpochBroken, absl::Status>;
+using StreamItem = std::variant<core::Event, absl::Status>;
 
 // An Attach stream, as the driver sees it.
 class EventStream {

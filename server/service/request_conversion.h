@@ -12,6 +12,7 @@ namespace muster::service {
 
 absl::StatusOr<core::AttachRequest> FromProto(const v1::AttachRequest& in);
 absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in);
+absl::StatusOr<core::RejoinRequest> FromProto(const v1::RejoinRequest& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BroadcastRequest& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(const v1::GatherRequest& in);
@@ -20,6 +21,8 @@ absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseReques
 absl::StatusOr<core::CompleteLeaseRequest> FromProto(const v1::CompleteLeaseRequest& in);
 absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);
 absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in);
+absl::StatusOr<core::StopRequest> FromProto(const v1::RequestStopRequest& in);
+absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateRequest& in);
 absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in);
 
 }  // namespace muster::service

@@ -38,6 +38,22 @@ absl::Status CheckKeepalive(absl::string_view what, absl::Duration value) {
       absl::StrCat(what, " is ", absl::FormatDuration(value), "; expected 10ms to 24h"));
 }
 
+// Members whose connection hangs find out by their keepalive, and then try again after at most
+// this.
+constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(1);
+
+// A recovery that ended before every living member could have come back would break the job.
+absl::Status CheckRecoveryGrace(const ServerOptions& options) {
+  const absl::Duration least =
+      options.keepalive_time + options.keepalive_timeout + kMaxReconnectBackoff;
+  if (options.core.recovery_grace > least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--recovery-grace is ", absl::FormatDuration(options.core.recovery_grace),
+      "; it must be more than ", absl::FormatDuration(least),
+      ": --keepalive-time, --keepalive-timeout and the largest reconnect backoff (",
+      absl::FormatDuration(kMaxReconnectBackoff), "), in which every living member comes back"));
+}
+
 absl::Status CheckReachability(const ListenAddress& address, bool insecure) {
   if (insecure || IsLoopback(address)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -54,6 +70,7 @@ absl::Status Validate(const ServerOptions& options, const ListenAddress& address
   if (absl::Status s = CheckKeepalive("keepalive timeout", options.keepalive_timeout); !s.ok()) {
     return s;
   }
+  if (absl::Status s = CheckRecoveryGrace(options); !s.ok()) return s;
   return CheckReachability(address, options.insecure);
 }
 
@@ -62,12 +79,15 @@ int Milliseconds(absl::Duration duration) {
 }
 
 // Twice the largest payload, so that one which is slightly too large gets the core's answer, which
-// names the limit and its flag, and not gRPC's.
-int ReceiveLimit(uint64_t max_payload_bytes) {
+// names the limit and its flag, and not gRPC's; and a claim's roster.
+int ReceiveLimit(const core::Limits& limits) {
   constexpr uint64_t kMost = std::numeric_limits<int>::max();
-  constexpr uint64_t kRest = 1 << 20;
-  if (max_payload_bytes > (kMost - kRest) / 2) return static_cast<int>(kMost);
-  return static_cast<int>(2 * max_payload_bytes + kRest);
+  constexpr uint64_t kRosterEntry = 1 << 10;
+  const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
+  if (rest >= kMost || limits.max_payload_bytes > (kMost - rest) / 2) {
+    return static_cast<int>(kMost);
+  }
+  return static_cast<int>(2 * limits.max_payload_bytes + rest);
 }
 
 void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
@@ -120,7 +140,7 @@ absl::Status Server::Listen(const ServerOptions& options) {
   // Without this a second daemon would share the port, and take half of the members.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(options, &builder);
-  builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits.max_payload_bytes));
+  builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
   const ListenAddress asked = address_;

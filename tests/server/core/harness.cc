@@ -18,15 +18,43 @@ core::Options Harness::DefaultOptions(uint32_t world_size) {
 }
 
 Harness::Harness(core::Options options)
-    : now_(absl::FromUnixSeconds(1'700'000'000)), coordinator_(std::move(options)) {
-  EXPECT_EQ(coordinator_.options().Validate(), absl::OkStatus());
+    : now_(absl::FromUnixSeconds(1'700'000'000)),
+      coordinator_(std::make_unique<Coordinator>(std::move(options))) {
+  EXPECT_EQ(coordinator_->options().Validate(), absl::OkStatus());
+}
+
+void Harness::Restart() {
+  core::Options options = coordinator_->options();
+  ++options.instance;
+  coordinator_ = std::make_unique<Coordinator>(std::move(options));
+}
+
+Claim Harness::ClaimOf(const Process& process, uint64_t next_of_world) const {
+  Claim claim;
+  claim.epoch = process.epoch;
+  claim.rank = process.rank;
+  claim.roster = process.roster;
+  claim.groups.push_back({{}, next_of_world, ""});
+  claim.highest_epoch = process.epoch.number;
+  return claim;
+}
+
+WaiterId Harness::Attach(Process& process, const Claim& claim) {
+  AttachRequest request = AttachOf(process);
+  request.claim = std::make_shared<const Claim>(claim);
+  return Attach(process, std::move(request));
+}
+
+WaiterId Harness::Recover(Process& process, uint64_t next_of_world) {
+  process.next[""] = next_of_world;
+  return Attach(process, ClaimOf(process, next_of_world));
 }
 
 void Harness::Advance(absl::Duration duration) {
   const Time end = now_ + duration;
-  while (coordinator_.NextDeadline() <= end) {
-    now_ = std::max(now_, coordinator_.NextDeadline());
-    Absorb(0, coordinator_.Tick(now_));
+  while (coordinator_->NextDeadline() <= end) {
+    now_ = std::max(now_, coordinator_->NextDeadline());
+    Absorb(0, coordinator_->Tick(now_));
   }
   now_ = end;
 }
@@ -58,6 +86,7 @@ std::vector<Process> Harness::Formed(uint32_t size) {
     const auto& answer = std::get<JoinAnswer>(ReplyTo(joins[i]).answer);
     processes[i].epoch = answer.epoch;
     processes[i].rank = answer.rank;
+    processes[i].roster = answer.roster;
   }
   return processes;
 }
@@ -72,11 +101,12 @@ AttachRequest Harness::AttachOf(const Process& process) const {
 }
 
 CallContext Harness::Context(const Process& process, std::optional<absl::Duration> timeout) {
-  return {"train", process.session, ++attempts_, timeout};
+  return {"train", process.session, ++attempts_, timeout, {}};
 }
 
-WaiterId Harness::Attach(Process& process) {
-  AttachRequest request = AttachOf(process);
+WaiterId Harness::Attach(Process& process) { return Attach(process, AttachOf(process)); }
+
+WaiterId Harness::Attach(Process& process, AttachRequest request) {
   request.attempt = ++attempts_;
   process.stream = Attach(request);
   for (const StreamEvent& event : events_[process.stream]) {
@@ -89,17 +119,17 @@ WaiterId Harness::Attach(Process& process) {
 
 WaiterId Harness::Attach(const AttachRequest& request) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_.Attach(now_, id, request));
+  return Absorb(id, coordinator_->Attach(now_, id, request));
 }
 
 void Harness::CloseStream(Process& process) {
-  Absorb(0, coordinator_.StreamClosed(now_, process.stream));
+  Absorb(0, coordinator_->StreamClosed(now_, process.stream));
 }
 
 WaiterId Harness::Join(Process& process, JoinRequest wish, absl::Duration timeout) {
   wish.call = Context(process, timeout);
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_.Join(now_, id, wish));
+  return Absorb(id, coordinator_->Join(now_, id, wish));
 }
 
 CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
@@ -108,8 +138,7 @@ CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
   CollectiveRequest request;
   request.call = Context(process, absl::Minutes(1));
   request.epoch = process.epoch;
-  request.group = group;
-  request.ranks = std::move(ranks);
+  request.group = {group, std::move(ranks)};
   request.sequence = process.next[group]++;
   request.kind = kind;
   request.payload = std::make_shared<std::string>(payload);
@@ -118,7 +147,7 @@ CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
 
 WaiterId Harness::Send(const CollectiveRequest& request) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_.Collective(now_, id, request));
+  return Absorb(id, coordinator_->Collective(now_, id, request));
 }
 
 WaiterId Harness::Barrier(Process& process, const std::string& label, absl::Duration timeout) {
@@ -132,7 +161,7 @@ WaiterId Harness::Acquire(Process& process, const std::string& name, uint64_t re
                           LeaseScope scope, absl::Duration timeout) {
   const WaiterId id = NextId();
   return Absorb(id,
-                coordinator_.AcquireLease(
+                coordinator_->AcquireLease(
                     now_, id, {Context(process, timeout), process.epoch, name, scope, request_id}));
 }
 
@@ -140,30 +169,30 @@ WaiterId Harness::Complete(Process& process, const std::string& name, uint64_t t
                            const std::string& value, LeaseScope scope) {
   const WaiterId id = NextId();
   const LeaseResult result{token, absl::OkStatus(), std::make_shared<std::string>(value)};
-  return Absorb(id, coordinator_.CompleteLease(now_, id, {Context(process), name, scope, result}));
+  return Absorb(id, coordinator_->CompleteLease(now_, id, {Context(process), name, scope, result}));
 }
 
 WaiterId Harness::Abandon(Process& process, const std::string& name, uint64_t request_id,
                           LeaseScope scope) {
   const WaiterId id = NextId();
   return Absorb(id,
-                coordinator_.AbandonLease(now_, id, {Context(process), name, scope, request_id}));
+                coordinator_->AbandonLease(now_, id, {Context(process), name, scope, request_id}));
 }
 
 WaiterId Harness::Leave(Process& process, absl::Duration timeout) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_.Leave(now_, id, {Context(process, timeout), process.epoch}));
+  return Absorb(id, coordinator_->Leave(now_, id, {Context(process, timeout), process.epoch}));
 }
 
 WaiterId Harness::ReportExit(const Process& process, bool signaled, int code) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_.ReportExit(
+  return Absorb(id, coordinator_->ReportExit(
                         now_, id, {"train", process.identity.incarnation, signaled, code}));
 }
 
 void Harness::Cancel(WaiterId id) {
   cancelled_.insert(id);
-  Absorb(0, coordinator_.Cancel(now_, id));
+  Absorb(0, coordinator_->Cancel(now_, id));
 }
 
 WaiterId Harness::Absorb(WaiterId id, Effects effects) {
@@ -216,16 +245,6 @@ std::optional<absl::Status> Harness::EndOf(WaiterId stream) const {
   const auto it = ends_.find(stream);
   if (it == ends_.end()) return std::nullopt;
   return it->second;
-}
-
-std::vector<EpochBroken> Harness::BrokenEvents(WaiterId stream) const {
-  std::vector<EpochBroken> broken;
-  const auto it = events_.find(stream);
-  if (it == events_.end()) return broken;
-  for (const StreamEvent& event : it->second) {
-    if (const auto* b = std::get_if<EpochBroken>(&event.event)) broken.push_back(*b);
-  }
-  return broken;
 }
 
 }  // namespace muster::core

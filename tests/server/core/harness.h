@@ -20,6 +20,7 @@ struct Process {
   WaiterId stream = 0;
   EpochId epoch;
   uint32_t rank = 0;
+  std::shared_ptr<const Roster> roster;
   std::map<std::string, uint64_t> next;  // sequence number by group name
 };
 
@@ -35,6 +36,13 @@ class Harness {
   // Moves the clock in steps to each deadline on the way.
   void Advance(absl::Duration duration);
 
+  // A new daemon takes the place of the old one, of which nothing more is heard.
+  void Restart();
+  // What a member of an epoch claims that has completed this many collectives of the world.
+  Claim ClaimOf(const Process& process, uint64_t next_of_world) const;
+  // Attaches with that claim.
+  WaiterId Recover(Process& process, uint64_t next_of_world);
+
   // A new process that has not called yet. Later ones have later start times.
   Process New(const std::string& node = "n0");
   // The same, attached.
@@ -47,6 +55,8 @@ class Harness {
 
   // Each sends one call and returns its id; Absorbed answers are in replies().
   WaiterId Attach(Process& process);
+  WaiterId Attach(Process& process, const Claim& claim);
+  WaiterId Attach(Process& process, AttachRequest request);
   WaiterId Attach(const AttachRequest& request);
   void CloseStream(Process& process);
   WaiterId Join(Process& process, JoinRequest wish = {}, absl::Duration timeout = absl::Minutes(1));
@@ -75,10 +85,23 @@ class Harness {
   std::string LeaseResultOf(WaiterId id) const;  // of a completed lease
   // Why a stream was ended; nullopt while it is open.
   std::optional<absl::Status> EndOf(WaiterId stream) const;
-  std::vector<EpochBroken> BrokenEvents(WaiterId stream) const;
+  // The events of one kind on a stream, in order.
+  template <class E>
+  std::vector<E> Events(WaiterId stream) const {
+    std::vector<E> events;
+    const auto it = events_.find(stream);
+    if (it == events_.end()) return events;
+    for (const StreamEvent& event : it->second) {
+      if (const auto* e = std::get_if<E>(&event.event)) events.push_back(*e);
+    }
+    return events;
+  }
+  std::vector<EpochBroken> BrokenEvents(WaiterId stream) const {
+    return Events<EpochBroken>(stream);
+  }
   const std::vector<LogLine>& log() const { return log_; }
 
-  Coordinator& coordinator() { return coordinator_; }
+  Coordinator& coordinator() { return *coordinator_; }
   // Absorbs the effects of a step of one's own, whose call has this id (0: none).
   WaiterId Absorb(WaiterId id, Effects effects);
   WaiterId NextId() { return ++ids_; }
@@ -88,7 +111,7 @@ class Harness {
   WaiterId ids_ = 0;
   uint64_t attempts_ = 0;
   int processes_ = 0;
-  Coordinator coordinator_;
+  std::unique_ptr<Coordinator> coordinator_;
   std::map<WaiterId, Reply> replies_;
   std::map<WaiterId, absl::Status> ends_;
   std::map<WaiterId, std::vector<StreamEvent>> events_;

@@ -152,10 +152,11 @@ class Schedule {
   }
 
   void Send(uint32_t rank, const CollectiveRequest& request) {
-    Say(absl::StrCat("rank ", rank, " sends op ", request.sequence, " of '", request.group, "'"));
+    Say(absl::StrCat("rank ", rank, " sends op ", request.sequence, " of '", request.group.name,
+                     "'"));
     const WaiterId id = h_.NextId();
     calls_[id] = {rank, request};
-    arrived_[{request.group, request.sequence}][id] = rank;
+    arrived_[{request.group.name, request.sequence}][id] = rank;
     states_[rank].sent.push_back(request);
     h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
     Absorb();
@@ -163,7 +164,7 @@ class Schedule {
 
   bool InCall(uint32_t rank, const std::string& group) const {
     for (const auto& [id, call] : calls_) {
-      if (call.rank == rank && call.request.group == group) return true;
+      if (call.rank == rank && call.request.group.name == group) return true;
     }
     return false;
   }
@@ -174,8 +175,8 @@ class Schedule {
     if (state.dead || state.sent.empty()) return;
     const CollectiveRequest late = state.sent[Pick(state.sent.size())];
     const WaiterId id = h_.NextId();
-    Say(absl::StrCat("late: op ", late.sequence, " of '", late.group, "' of rank ", rank));
-    arrived_[{late.group, late.sequence}][id] = rank;
+    Say(absl::StrCat("late: op ", late.sequence, " of '", late.group.name, "' of rank ", rank));
+    arrived_[{late.group.name, late.sequence}][id] = rank;
     h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, late));
     Absorb();
   }
@@ -186,7 +187,7 @@ class Schedule {
     std::advance(it, Pick(calls_.size()));
     Say(absl::StrCat("cancel of call ", it->first));
     const WaiterId id = it->first;
-    arrived_[{it->second.request.group, it->second.request.sequence}].erase(id);
+    arrived_[{it->second.request.group.name, it->second.request.sequence}].erase(id);
     calls_.erase(it);
     h_.Cancel(id);
     Absorb();
@@ -308,25 +309,25 @@ class Schedule {
   void CheckAnswer(WaiterId id, const Call& call) {
     const CollectiveRequest& request = call.request;
     const absl::Status status = h_.StatusOf(id);
-    Say(absl::StrCat("  rank ", call.rank, " op ", request.sequence, " of '", request.group,
+    Say(absl::StrCat("  rank ", call.rank, " op ", request.sequence, " of '", request.group.name,
                      "': ", status.ToString()));
     EXPECT_NE(status.code(), absl::StatusCode::kInvalidArgument) << status;
     if (!status.ok()) return;
     Process& p = processes_[call.rank];
-    const std::vector<uint32_t> ranks = Ranks(request.group);
-    const auto key = std::make_pair(request.group, request.sequence);
+    const std::vector<uint32_t> ranks = Ranks(request.group.name);
+    const auto key = std::make_pair(request.group.name, request.sequence);
     std::set<uint32_t> present;
     for (const auto& [waiter, rank] : arrived_[key]) present.insert(rank);
     EXPECT_EQ(present, std::set<uint32_t>(ranks.begin(), ranks.end()))
-        << "op " << request.sequence << " of '" << request.group << "' completed without all";
-    EXPECT_EQ(p.next[request.group], request.sequence) << "rank " << call.rank;
-    p.next[request.group] = request.sequence + 1;
+        << "op " << request.sequence << " of '" << request.group.name << "' completed without all";
+    EXPECT_EQ(p.next[request.group.name], request.sequence) << "rank " << call.rank;
+    p.next[request.group.name] = request.sequence + 1;
     EXPECT_EQ(h_.PayloadsOf(id), Expected(call.rank, request)) << "rank " << call.rank;
   }
 
   std::vector<std::string> Expected(uint32_t rank, const CollectiveRequest& request) {
-    const Op& op = program_[request.group][request.sequence];
-    const std::vector<uint32_t> ranks = Ranks(request.group);
+    const Op& op = program_[request.group.name][request.sequence];
+    const std::vector<uint32_t> ranks = Ranks(request.group.name);
     std::vector<std::string> payloads;
     if (op.kind == CollectiveKind::kBarrier) return payloads;
     if (op.kind == CollectiveKind::kBroadcast)

@@ -1,0 +1,64 @@
+#ifndef MUSTER_SERVER_CORE_CLAIM_H_
+#define MUSTER_SERVER_CORE_CLAIM_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+struct GroupClaim {
+  GroupName group;
+  uint64_t next_sequence = 0;
+  std::string finished;  // empty: the group goes on
+};
+
+struct FailureClaim {
+  std::optional<uint32_t> rank;
+  MemberIdentity member;
+  std::string cause;
+  absl::Duration age;
+  std::string activity;
+};
+
+struct BrokenClaim {
+  std::string reason;
+  std::vector<FailureClaim> failures;
+};
+
+struct HeldLease {
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  uint64_t token = 0;
+  uint64_t request_id = 0;
+};
+
+struct CompletedLease {
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  LeaseResult result;
+};
+
+// What one member knows of the job: from these a restarted coordinator rebuilds the epoch.
+struct Claim {
+  std::optional<EpochId> epoch;
+  uint32_t rank = 0;
+  std::shared_ptr<const Roster> roster;  // null only in a Rejoin
+  std::vector<GroupClaim> groups;
+  std::optional<BrokenClaim> broken;
+  std::vector<HeldLease> held;
+  std::vector<CompletedLease> completed;
+  uint64_t highest_token = 0;
+  uint64_t highest_epoch = 0;
+  bool leaving = false;
+  bool stop_asked = false;
+  std::optional<uint64_t> stop_sequence;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_CLAIM_H_

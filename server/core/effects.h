@@ -1,0 +1,124 @@
+#ifndef MUSTER_SERVER_CORE_EFFECTS_H_
+#define MUSTER_SERVER_CORE_EFFECTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/job_status.h"
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+struct JoinAnswer {
+  EpochId epoch;
+  uint32_t rank = 0;
+  std::shared_ptr<const Roster> roster;
+};
+
+// kBarrier: none; kBroadcast: one; kGather: one per rank at the root, else none; kAllGather: one
+// per rank.
+struct CollectiveAnswer {
+  std::shared_ptr<const std::vector<Bytes>> payloads;  // never null
+  bool stop_requested = false;
+};
+
+struct LeaseGrant {
+  uint64_t token = 0;
+};
+
+using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
+
+// What a call that ends OK is answered with; monostate where the response is empty.
+using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, LeaseAnswer>;
+
+// Ends a call.
+struct Reply {
+  WaiterId waiter = 0;
+  absl::Status status;
+  Answer answer;  // where the status is OK
+};
+
+struct Attached {
+  SessionId session;
+  std::vector<uint64_t> standing_tokens;
+  bool recovering = false;
+};
+
+struct EpochBroken {
+  EpochId epoch;
+  std::string reason;
+  std::vector<Failure> failures;
+  bool may_rejoin = false;
+};
+
+struct NeedContribution {
+  EpochId epoch;
+  GroupName group;
+  uint64_t sequence = 0;
+};
+
+struct GroupFinished {
+  EpochId epoch;
+  GroupName group;
+  std::string reason;
+};
+
+struct MissingMember {
+  uint32_t rank = 0;
+  std::optional<MemberIdentity> member;
+  MemberState state = MemberState::kRunning;
+  std::string activity;
+};
+
+struct StillWaiting {
+  std::optional<EpochId> epoch;
+  std::string operation;
+  absl::Duration waited;
+  std::string text;
+  // Shared by the events to all who wait; never null.
+  std::shared_ptr<const std::vector<MissingMember>> missing;
+};
+
+struct NewcomersWaiting {
+  EpochId epoch;
+  uint32_t waiting = 0;
+  uint32_t free_places = 0;
+};
+
+using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinished, StillWaiting,
+                           NewcomersWaiting>;
+
+// Sends an event on an Attach stream.
+struct StreamEvent {
+  WaiterId stream = 0;
+  Event event;
+};
+
+// Ends an Attach stream, after the events sent before.
+struct StreamEnd {
+  WaiterId stream = 0;
+  absl::Status status;
+};
+
+enum class Severity { kDebug, kInfo, kWarning, kError };
+
+struct LogLine {
+  Severity severity = Severity::kInfo;
+  std::string text;
+};
+
+// What the caller must do after a step, in this order within each list, and events before ends.
+struct Effects {
+  std::vector<Reply> replies;
+  std::vector<StreamEvent> events;
+  std::vector<StreamEnd> ends;
+  std::vector<LogLine> log;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_EFFECTS_H_

@@ -1,0 +1,79 @@
+#ifndef MUSTER_SERVER_CORE_JOB_STATUS_H_
+#define MUSTER_SERVER_CORE_JOB_STATUS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/vocabulary.h"
+
+// What the status page shows.
+namespace muster::core {
+
+enum class JobState { kForming, kRunning, kFailed, kFinished, kRecovering, kReforming };
+enum class MemberState {
+  kAttached,
+  kJoining,
+  kRunning,
+  kDetached,
+  kLeaving,
+  kLeft,
+  kLost,
+  kStopped,
+  kAwaited
+};
+
+struct MemberStatus {
+  MemberIdentity member;
+  std::optional<uint32_t> rank;
+  uint32_t local_rank = 0;
+  uint32_t node_rank = 0;
+  MemberState state = MemberState::kAttached;
+  std::string last_collective;
+  std::string waiting_in;      // empty: not parked
+  absl::Duration waiting_for;  // where parked
+  absl::Duration since_last_call;
+  std::string activity;
+};
+
+struct PendingCollective {
+  std::string group;
+  uint64_t sequence = 0;
+  std::string operation;
+  std::vector<uint32_t> arrived;  // world ranks
+  std::vector<uint32_t> missing;  // world ranks
+  absl::Duration age;
+  absl::Duration since_last_arrival;
+};
+
+struct LeaseStatus {
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  std::string node_id;  // of node leases
+  std::optional<MemberIdentity> holder;
+  std::optional<uint32_t> holder_rank;
+  uint64_t token = 0;
+  bool completed = false;
+  uint32_t waiters = 0;
+  absl::Duration held_for;  // where held
+};
+
+struct JobStatus {
+  JobState state = JobState::kForming;
+  std::string reason;
+  std::optional<EpochId> epoch;
+  uint32_t world_size = 0;
+  std::vector<MemberStatus> members;
+  std::vector<PendingCollective> pending;
+  std::vector<LeaseStatus> leases;
+  std::vector<Failure> recent_failures;
+  uint32_t min_world_size = 0;  // of an elastic job
+  uint32_t max_world_size = 0;
+  uint32_t newcomers_waiting = 0;
+  bool stop_requested = false;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_JOB_STATUS_H_

@@ -1,0 +1,110 @@
+#ifndef MUSTER_SERVER_CORE_REQUESTS_H_
+#define MUSTER_SERVER_CORE_REQUESTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/core/claim.h"
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+struct AttachRequest {
+  std::string job_id;
+  MemberIdentity member;
+  uint32_t protocol_version = 0;
+  std::string sdk_version;
+  std::optional<EpochId> epoch;  // where there is no claim
+  uint64_t attempt = 0;
+  std::shared_ptr<const Claim> claim;  // null: the caller knows nothing
+};
+
+struct CallContext {
+  std::string job_id;
+  SessionId session;
+  uint64_t attempt = 0;
+  std::optional<absl::Duration> wait_timeout;
+  // When the wait began, if not now: of a call that was put off while the coordinator recovered.
+  std::optional<Time> since;
+};
+
+struct JoinRequest {
+  CallContext call;
+  uint32_t world_size = 0;  // 0: unspecified
+  std::optional<uint32_t> rank;
+  std::optional<uint32_t> local_rank;
+  std::optional<uint32_t> node_rank;
+  std::string topology;
+};
+
+struct RejoinRequest {
+  CallContext call;
+  Claim claim;
+};
+
+enum class CollectiveKind { kBarrier, kBroadcast, kGather, kAllGather };
+
+struct CollectiveRequest {
+  CallContext call;
+  EpochId epoch;
+  GroupName group;
+  uint64_t sequence = 0;
+  CollectiveKind kind = CollectiveKind::kBarrier;
+  uint32_t root = 0;  // index into the group; 0 where the kind has none
+  std::string label;
+  std::string type_name;
+  std::string call_site;                 // for messages
+  std::optional<uint64_t> payload_size;  // where it must be the same everywhere
+  Bytes payload;                         // never null
+};
+
+struct AcquireLeaseRequest {
+  CallContext call;
+  EpochId epoch;
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  uint64_t request_id = 0;
+};
+
+struct CompleteLeaseRequest {
+  CallContext call;
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  LeaseResult result;
+};
+
+struct AbandonLeaseRequest {
+  CallContext call;
+  std::string name;
+  LeaseScope scope = LeaseScope::kNode;
+  uint64_t request_id = 0;
+};
+
+struct LeaveRequest {
+  CallContext call;
+  EpochId epoch;
+};
+
+struct StopRequest {
+  CallContext call;
+};
+
+struct ExitReport {
+  std::string job_id;
+  Incarnation incarnation;
+  bool signaled = false;
+  int code = 0;  // exit status, or the signal's number
+};
+
+// A process was stopped (SIGSTOP), or goes on.
+struct ProcessStateReport {
+  std::string job_id;
+  Incarnation incarnation;
+  bool stopped = false;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_REQUESTS_H_

@@ -1,0 +1,95 @@
+#ifndef MUSTER_SERVER_CORE_VOCABULARY_H_
+#define MUSTER_SERVER_CORE_VOCABULARY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+// What the core's requests, claims and effects are made of. The messages of proto/muster/v1 say
+// what each field means; this mirrors them without protobuf.
+namespace muster::core {
+
+// The time that callers pass in. Never goes back: a steady clock, anchored once to the wall clock,
+// because epoch numbers and lease tokens start from it so that they grow over a restart.
+using Time = absl::Time;
+
+// A parked call or an open stream, as the service names it. Never reused. Whoever gets a Reply or
+// StreamEnd for it owns its end; the core forgets it in the same step.
+using WaiterId = uint64_t;
+
+// Contents of a collective or a lease. Shared, since one payload answers many calls.
+using Bytes = std::shared_ptr<const std::string>;
+
+using Incarnation = std::string;  // 16 bytes
+
+struct EpochId {
+  uint64_t number = 0;
+  uint64_t nonce = 0;
+  friend bool operator==(const EpochId& a, const EpochId& b) {
+    return a.number == b.number && a.nonce == b.nonce;
+  }
+};
+
+struct SessionId {
+  uint64_t daemon_instance = 0;
+  uint64_t counter = 0;
+  friend bool operator==(const SessionId& a, const SessionId& b) {
+    return a.daemon_instance == b.daemon_instance && a.counter == b.counter;
+  }
+};
+
+struct MemberIdentity {
+  Incarnation incarnation;
+  int64_t start_time_micros = 0;
+  std::string node_id;
+  std::string hostname;
+  int64_t pid = 0;
+};
+
+struct RosterEntry {
+  MemberIdentity member;
+  uint32_t local_rank = 0;
+  uint32_t node_rank = 0;
+  std::optional<uint32_t> previous_rank;  // of a survivor of the epoch before
+};
+using Roster = std::vector<RosterEntry>;  // in rank order
+
+// A group as calls name it.
+struct GroupName {
+  std::string name;             // empty: the world
+  std::vector<uint32_t> ranks;  // empty for the world
+  friend bool operator<(const GroupName& a, const GroupName& b) {
+    return std::tie(a.name, a.ranks) < std::tie(b.name, b.ranks);
+  }
+  friend bool operator==(const GroupName& a, const GroupName& b) {
+    return a.name == b.name && a.ranks == b.ranks;
+  }
+};
+
+enum class LeaseScope { kNode, kJob };
+
+// Value or error of leased work.
+struct LeaseResult {
+  uint64_t token = 0;
+  absl::Status error;  // OK: `value` counts
+  Bytes value;
+};
+
+// The loss of one member.
+struct Failure {
+  std::optional<uint32_t> rank;
+  MemberIdentity member;
+  std::string cause;
+  Time when;
+  std::string activity;  // what it was doing, and since when
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_VOCABULARY_H_

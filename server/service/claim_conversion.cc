@@ -1,0 +1,70 @@
+#include "server/service/claim_conversion.h"
+
+#include <memory>
+#include <utility>
+
+namespace muster::service {
+namespace {
+
+using service::Convert;  // beside the overload below
+
+core::RosterEntry Convert(const v1::RosterEntry& in) {
+  core::RosterEntry out{Convert(in.member()), in.local_rank(), in.node_rank(), {}};
+  if (in.has_previous_rank()) out.previous_rank = in.previous_rank();
+  return out;
+}
+
+core::FailureClaim ReadFailure(const v1::Failure& in, Reader& r) {
+  core::FailureClaim out;
+  if (in.has_rank()) out.rank = in.rank();
+  out.member = Convert(in.member());
+  out.cause = in.cause();
+  out.age = ReadDuration(in.age(), "claim.broken.failures.age", r);
+  out.activity = in.activity();
+  return out;
+}
+
+core::BrokenClaim ReadBroken(const v1::BrokenClaim& in, Reader& r) {
+  core::BrokenClaim out;
+  out.reason = in.reason();
+  r.Require(!out.reason.empty(), "claim.broken.reason", "is empty");
+  for (const v1::Failure& failure : in.failures()) out.failures.push_back(ReadFailure(failure, r));
+  return out;
+}
+
+void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
+  out->epoch = Convert(in.epoch());
+  out->rank = in.rank();
+  if (in.roster_size() > 0) {
+    auto roster = std::make_shared<core::Roster>();
+    for (const v1::RosterEntry& entry : in.roster()) roster->push_back(Convert(entry));
+    out->roster = std::move(roster);
+  }
+  for (const v1::GroupClaim& group : in.groups()) {
+    out->groups.push_back({Convert(group.group()), group.next_sequence(), group.finished()});
+  }
+  if (in.has_broken()) out->broken = ReadBroken(in.broken(), r);
+  out->leaving = in.leaving();
+  if (in.has_stop_sequence()) out->stop_sequence = in.stop_sequence();
+}
+
+}  // namespace
+
+core::Claim ReadClaim(const v1::Claim& in, Reader& r) {
+  core::Claim out;
+  if (in.has_epoch()) ReadEpochClaim(in, r, &out);
+  for (const v1::HeldLease& held : in.held_leases()) {
+    out.held.push_back({held.name(), ReadScope(held.scope(), r), held.token(), held.request_id()});
+  }
+  for (const v1::CompletedLease& done : in.completed_leases()) {
+    r.RequirePresent(done.has_result(), "claim.completed_leases.result");
+    out.completed.push_back(
+        {done.name(), ReadScope(done.scope(), r), ReadLeaseResult(done.result(), r)});
+  }
+  out.highest_token = in.highest_token();
+  out.highest_epoch = in.highest_epoch_number();
+  out.stop_asked = in.stop_asked();
+  return out;
+}
+
+}  // namespace muster::service

@@ -1,0 +1,86 @@
+#include "server/service/event_conversion.h"
+
+#include <variant>
+
+#include "server/service/writer.h"
+
+namespace muster::service {
+namespace {
+
+using service::Fill;  // beside the overloads below
+
+void Fill(const core::Attached& in, const core::Options& options, v1::Attached* out) {
+  out->mutable_session()->set_daemon_instance(in.session.daemon_instance);
+  out->mutable_session()->set_counter(in.session.counter);
+  out->set_daemon_version(options.daemon_version);
+  out->mutable_limits()->set_max_payload_bytes(options.limits.max_payload_bytes);
+  out->mutable_limits()->set_max_name_bytes(options.limits.max_name_bytes);
+  ToProto(options.member_grace, out->mutable_member_grace());
+  out->set_protocol_version(core::kProtocolVersion);
+  out->mutable_standing_tokens()->Add(in.standing_tokens.begin(), in.standing_tokens.end());
+  out->set_recovering(in.recovering);
+}
+
+void Fill(const core::EpochBroken& in, core::Time now, v1::EpochBroken* out) {
+  Fill(in.epoch, out->mutable_epoch());
+  out->set_reason(in.reason);
+  for (const core::Failure& failure : in.failures) {
+    Fill(failure, now, out->add_failures());
+  }
+  out->set_may_rejoin(in.may_rejoin);
+}
+
+void Fill(const core::NeedContribution& in, v1::NeedContribution* out) {
+  Fill(in.epoch, out->mutable_epoch());
+  Fill(in.group, out->mutable_group());
+  out->set_sequence(in.sequence);
+}
+
+void Fill(const core::GroupFinished& in, v1::GroupFinished* out) {
+  Fill(in.epoch, out->mutable_epoch());
+  Fill(in.group, out->mutable_group());
+  out->set_reason(in.reason);
+}
+
+void Fill(const core::StillWaiting& in, v1::StillWaiting* out) {
+  if (in.epoch.has_value()) Fill(*in.epoch, out->mutable_epoch());
+  out->set_operation(in.operation);
+  ToProto(in.waited, out->mutable_waited());
+  out->set_text(in.text);
+  for (const core::MissingMember& member : *in.missing) {
+    v1::MissingMember* missing = out->add_missing();
+    missing->set_rank(member.rank);
+    if (member.member.has_value()) Fill(*member.member, missing->mutable_member());
+    missing->set_state(Convert(member.state));
+    missing->set_activity(member.activity);
+  }
+}
+
+void Fill(const core::NewcomersWaiting& in, v1::NewcomersWaiting* out) {
+  Fill(in.epoch, out->mutable_epoch());
+  out->set_waiting(in.waiting);
+  out->set_free_places(in.free_places);
+}
+
+struct Writer {
+  core::Time now;
+  const core::Options& options;
+  v1::AttachResponse* out;
+
+  void operator()(const core::Attached& e) { Fill(e, options, out->mutable_attached()); }
+  void operator()(const core::EpochBroken& e) { Fill(e, now, out->mutable_epoch_broken()); }
+  void operator()(const core::NeedContribution& e) { Fill(e, out->mutable_need_contribution()); }
+  void operator()(const core::GroupFinished& e) { Fill(e, out->mutable_group_finished()); }
+  void operator()(const core::StillWaiting& e) { Fill(e, out->mutable_still_waiting()); }
+  void operator()(const core::NewcomersWaiting& e) { Fill(e, out->mutable_newcomers_waiting()); }
+};
+
+}  // namespace
+
+v1::AttachResponse ToProto(const core::Event& event, core::Time now, const core::Options& options) {
+  v1::AttachResponse out;
+  std::visit(Writer{now, options, &out}, event);
+  return out;
+}
+
+}  // namespace muster::service

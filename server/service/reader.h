@@ -1,0 +1,59 @@
+#ifndef MUSTER_SERVER_SERVICE_READER_H_
+#define MUSTER_SERVER_SERVICE_READER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "muster/v1/coordinator.pb.h"
+#include "server/core/types.h"
+
+// The parts that the wire's messages share, for request_conversion.cc and claim_conversion.cc. What
+// is wrong with a part is noted in the Reader, and the part's value then means nothing.
+namespace muster::service {
+
+// Collects the first problem of one request while its fields are read.
+class Reader {
+ public:
+  explicit Reader(absl::string_view message) : message_(message) {}
+
+  void Require(bool condition, absl::string_view field, absl::string_view problem) {
+    if (condition || !status_.ok()) return;
+    status_ = absl::InvalidArgumentError(absl::StrCat(message_, ".", field, " ", problem));
+  }
+
+  void RequirePresent(bool present, absl::string_view field) {
+    Require(present, field, "is missing");
+  }
+
+  template <typename T>
+  absl::StatusOr<T> Result(T value) const {
+    if (!status_.ok()) return status_;
+    return value;
+  }
+
+ private:
+  const absl::string_view message_;
+  absl::Status status_;
+};
+
+core::EpochId Convert(const v1::EpochId& in);
+core::MemberIdentity Convert(const v1::MemberIdentity& in);
+core::GroupName Convert(const v1::Group& in);
+core::Bytes Convert(const std::string& in);
+
+// Not negative, and at most ten years.
+absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
+                            Reader& r);
+core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
+                           Reader& r);
+core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);
+core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r);
+core::LeaseResult ReadLeaseResult(const v1::LeaseResult& in, Reader& r);
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_READER_H_

@@ -1,0 +1,122 @@
+// Leases over a restart of the daemon and the loss of holders.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<uint64_t> Standing(const Harness& h, const Process& p) {
+  return h.Events<Attached>(p.stream).at(0).standing_tokens;
+}
+
+HeldLease Held(uint64_t token) { return {"work", LeaseScope::kJob, token, 1}; }
+
+CompletedLease Done(uint64_t token, const std::string& value) {
+  return {"work",
+          LeaseScope::kJob,
+          {token, absl::OkStatus(), std::make_shared<const std::string>(value)}};
+}
+
+TEST(LeaseRecoveryTest, AClaimedLeaseStandsAndCanBeCompleted) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const uint64_t token = h.TokenOf(h.Acquire(p[0], "work", 1));
+  h.Restart();
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.held.push_back(Held(token));
+  h.Attach(p[0], claim);
+  EXPECT_THAT(Standing(h, p[0]), ElementsAre(token));
+  const WaiterId other = h.Acquire(p[1], "work", 1);  // of a session that is over
+  EXPECT_EQ(h.StatusOf(other).code(), absl::StatusCode::kUnavailable);
+  h.Recover(p[1], 0);
+  const WaiterId waits = h.Acquire(p[1], "work", 1);
+  EXPECT_TRUE(h.Parked(waits));
+  EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", token, "result")).ok());
+  EXPECT_EQ(h.LeaseResultOf(waits), "result");
+}
+
+TEST(LeaseRecoveryTest, TheHolderDiesWithTheDaemonAndTheNextOneTakesOverWithAHigherToken) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const uint64_t token = h.TokenOf(h.Acquire(p[0], "work", 1));
+  h.Restart();
+  Claim seen = h.ClaimOf(p[1], 0);
+  seen.highest_token = token;
+  h.Attach(p[1], seen);
+  const WaiterId next = h.Acquire(p[1], "work", 1);
+  h.Advance(absl::Seconds(59));
+  EXPECT_TRUE(h.Parked(next)) << "the holder may be at work";
+}
+
+TEST(LeaseRecoveryTest, TokensGrowOverARestartWhoseClockIsBehind) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Claim seen = h.ClaimOf(p[0], 0);
+  seen.highest_token = uint64_t{1} << 60;
+  h.Attach(p[0], seen);
+  h.Recover(p[1], 0);
+  EXPECT_EQ(h.TokenOf(h.Acquire(p[1], "work", 1)), seen.highest_token + 1);
+}
+
+TEST(LeaseRecoveryTest, AGrantThatItsHolderDoesNotClaimIsVoid) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const uint64_t lost = h.TokenOf(h.Acquire(p[0], "work", 1));  // the answer never comes
+  const WaiterId other = h.Acquire(p[1], "work", 1);
+  h.CloseStream(p[0]);
+  h.Recover(p[0], 0);
+  EXPECT_GT(h.TokenOf(other), lost);
+  EXPECT_TRUE(h.Parked(h.Acquire(p[0], "work", 1))) << "the retry is a new request for it";
+  EXPECT_EQ(h.StatusOf(h.Complete(p[0], "work", lost, "x")).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LeaseRecoveryTest, ACompletedResultBeatsAGrant) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  Claim holder = h.ClaimOf(p[0], 0);
+  holder.held.push_back(Held(7));  // its CompleteLease was done, but not acknowledged
+  h.Attach(p[0], holder);
+  Claim knows = h.ClaimOf(p[1], 0);
+  knows.completed.push_back(Done(7, "result"));
+  h.Attach(p[1], knows);
+  h.Recover(p[2], 0);
+  EXPECT_EQ(h.LeaseResultOf(h.Acquire(p[2], "work", 1)), "result");
+  EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", 7, "result")).ok()) << "its own token";
+}
+
+TEST(LeaseRecoveryTest, TheLaterOfTwoClaimedGrantsStands) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Claim later = h.ClaimOf(p[0], 0);
+  later.held.push_back(Held(9));
+  h.Attach(p[0], later);
+  Claim stale = h.ClaimOf(p[1], 0);
+  stale.held.push_back(Held(7));
+  h.Attach(p[1], stale);
+  EXPECT_THAT(Standing(h, p[1]), IsEmpty());
+  EXPECT_EQ(h.StatusOf(h.Complete(p[1], "work", 7, "x")).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", 9, "y")).ok());
+}
+
+TEST(LeaseRecoveryTest, AClaimIsNotBelievedByADaemonThatKnowsItsGrants) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.CloseStream(p[0]);
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.held.push_back(Held(7));
+  h.Attach(p[0], claim);
+  EXPECT_THAT(Standing(h, p[0]), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::core

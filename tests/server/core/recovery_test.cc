@@ -1,0 +1,402 @@
+// A daemon that was restarted learns from the members' claims what their epoch is.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr auto kAllGather = CollectiveKind::kAllGather;
+
+std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
+
+JobState StateOf(Harness& h) { return h.coordinator().GetStatus(h.now()).state; }
+
+Attached AnswerOf(const Harness& h, const Process& p) { return h.Events<Attached>(p.stream).at(0); }
+
+// A send of the world's collective at this sequence number.
+WaiterId SendAt(Harness& h, Process& p, uint64_t sequence, CollectiveKind kind,
+                const std::string& payload = "", uint32_t root = 0) {
+  p.next[""] = sequence;
+  CollectiveRequest request = h.Request(p, kind, payload);
+  request.root = root;
+  return h.Send(request);
+}
+
+TEST(RecoveryTest, TheEpochGoesOnWhenItsWholeRosterHasAttached) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  for (Process& process : p) h.Recover(process, 7);
+  EXPECT_EQ(StateOf(h), JobState::kRunning);
+  EXPECT_EQ(h.coordinator().GetStatus(h.now()).epoch, p[0].epoch);
+  for (Process& process : p) SendAt(h, process, 7, CollectiveKind::kBarrier);
+  EXPECT_TRUE(h.StatusOf(SendAt(h, p[0], 7, CollectiveKind::kBarrier)).ok());
+}
+
+TEST(RecoveryTest, CallsParkUntilEverybodyIsHere) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  EXPECT_TRUE(AnswerOf(h, p[0]).recovering);
+  const WaiterId b0 = SendAt(h, p[0], 0, CollectiveKind::kBarrier);
+  const WaiterId lease = h.Acquire(p[0], "work", 1);
+  const WaiterId leave = h.Leave(p[0]);
+  EXPECT_EQ(StateOf(h), JobState::kRecovering);
+  h.Recover(p[1], 0);
+  EXPECT_EQ(StateOf(h), JobState::kRunning);
+  EXPECT_NE(h.TokenOf(lease), 0u);
+  EXPECT_TRUE(h.Parked(leave)) << "rank 1 stays";
+  EXPECT_EQ(h.StatusOf(b0).code(), absl::StatusCode::kFailedPrecondition) << "its caller left";
+}
+
+TEST(RecoveryTest, ACallWhoseTimeEndsMeanwhileNamesWhoIsAwaited) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  const WaiterId barrier = h.Barrier(p[0], "x", absl::Seconds(5));
+  h.Advance(absl::Seconds(5));
+  EXPECT_EQ(h.StatusOf(barrier).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(h, barrier), AllOf(HasSubstr("waited 5s"), HasSubstr("1 of 2 members"),
+                                      HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002)")));
+}
+
+TEST(RecoveryTest, TheAbsentAreLostAtTheEndOfTheGrace) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Advance(absl::Seconds(30));
+  h.Recover(p[1], 0);
+  const WaiterId b = SendAt(h, p[0], 0, CollectiveKind::kBarrier);
+  h.Advance(absl::Milliseconds(29'999));
+  EXPECT_TRUE(h.Parked(b)) << "the grace counts from the first claim";
+  h.Advance(absl::Milliseconds(1));
+  EXPECT_EQ(h.StatusOf(b).code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(Text(h, b),
+              AllOf(HasSubstr("rank 2 (node 'n0'"),
+                    HasSubstr("did not attach to the restarted coordinator within 1m")));
+  EXPECT_THAT(h.BrokenEvents(p[1].stream).at(0).failures, SizeIs(1));
+  h.Recover(p[2], 0);
+  EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
+}
+
+TEST(RecoveryTest, AnExitReportTakesTheAbsentOffTheList) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.ReportExit(p[1], /*signaled=*/true, 9);  // before any claim names it
+  h.Recover(p[0], 0);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+  EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("killed by signal 9 (SIGKILL)"));
+}
+
+TEST(RecoveryTest, AJoinOfARosterMemberIsAnsweredWithItsPlace) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Attach(p[1]);  // its Join was never answered: it claims nothing
+  const WaiterId join = h.Join(p[1]);
+  h.Recover(p[0], 0);
+  const auto& answer = std::get<JoinAnswer>(h.ReplyTo(join).answer);
+  EXPECT_EQ(answer.epoch, p[0].epoch);
+  EXPECT_EQ(answer.rank, 1u);
+}
+
+TEST(RecoveryTest, StrangersAreToldThatTheJobIsFull) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Process stranger = h.Attached();
+  const WaiterId join = h.Join(stranger);
+  h.Recover(p[0], 0);
+  EXPECT_TRUE(h.Parked(join));
+  h.Recover(p[1], 0);
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(RecoveryTest, NoEpochFormsWhileOneIsClaimed) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a);
+  h.Recover(p[0], 0);
+  const WaiterId jb = h.Join(b);
+  EXPECT_TRUE(h.Parked(ja) && h.Parked(jb));
+}
+
+TEST(RecoveryTest, ACompletedBarrierIsProvenByOneClaim) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.Recover(p[1], 4);
+  EXPECT_TRUE(h.StatusOf(SendAt(h, p[1], 4, CollectiveKind::kBarrier)).ok());
+}
+
+TEST(RecoveryTest, WhoHasTheResultIsAskedForItsContribution) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.Recover(p[1], 5);
+  h.Recover(p[2], 4);
+  EXPECT_THAT(h.Events<NeedContribution>(p[0].stream), IsEmpty());
+  const WaiterId late = SendAt(h, p[2], 4, kAllGather, "c");
+  ASSERT_THAT(h.Events<NeedContribution>(p[0].stream), SizeIs(1));
+  ASSERT_THAT(h.Events<NeedContribution>(p[1].stream), SizeIs(1));
+  EXPECT_EQ(h.Events<NeedContribution>(p[0].stream)[0].sequence, 4u);
+  const WaiterId next = SendAt(h, p[0], 5, CollectiveKind::kBarrier);
+  const WaiterId a = SendAt(h, p[0], 4, kAllGather, "a");
+  EXPECT_TRUE(h.StatusOf(a).ok()) << "it waits for nothing";
+  EXPECT_TRUE(h.Parked(late));
+  SendAt(h, p[1], 4, kAllGather, "b");
+  EXPECT_THAT(h.PayloadsOf(late), ElementsAre("a", "b", "c"));
+  EXPECT_TRUE(h.Parked(next));
+}
+
+TEST(RecoveryTest, OnlyTheRootIsAskedForABroadcast) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.Recover(p[1], 5);
+  h.Recover(p[2], 4);
+  const WaiterId late = SendAt(h, p[2], 4, CollectiveKind::kBroadcast, "", /*root=*/1);
+  EXPECT_THAT(h.Events<NeedContribution>(p[0].stream), IsEmpty());
+  ASSERT_THAT(h.Events<NeedContribution>(p[1].stream), SizeIs(1));
+  SendAt(h, p[1], 4, CollectiveKind::kBroadcast, "weights", /*root=*/1);
+  EXPECT_THAT(h.PayloadsOf(late), ElementsAre("weights"));
+}
+
+TEST(RecoveryTest, NobodyIsAskedForAGatherByThoseWhoGetNothing) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.Recover(p[1], 4);
+  EXPECT_TRUE(h.StatusOf(SendAt(h, p[1], 4, CollectiveKind::kGather, "b")).ok());
+  EXPECT_THAT(h.Events<NeedContribution>(p[0].stream), IsEmpty());
+}
+
+TEST(RecoveryTest, AContributorThatAttachesAgainIsAskedAgain) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.Recover(p[1], 4);
+  const WaiterId late = SendAt(h, p[1], 4, kAllGather, "b");
+  h.CloseStream(p[0]);
+  h.Recover(p[0], 5);
+  EXPECT_THAT(h.Events<NeedContribution>(p[0].stream), SizeIs(1));
+  SendAt(h, p[0], 4, kAllGather, "a");
+  EXPECT_THAT(h.PayloadsOf(late), ElementsAre("a", "b"));
+}
+
+TEST(RecoveryTest, ALeavingMemberStillContributes) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Claim leaving = h.ClaimOf(p[0], 5);
+  leaving.leaving = true;
+  h.Attach(p[0], leaving);
+  const WaiterId leave = h.Leave(p[0]);
+  h.Recover(p[1], 4);
+  EXPECT_TRUE(h.Parked(leave)) << "rank 1 may need it";
+  const WaiterId late = SendAt(h, p[1], 4, kAllGather, "b");
+  EXPECT_TRUE(h.StatusOf(SendAt(h, p[0], 4, kAllGather, "a")).ok());
+  EXPECT_THAT(h.PayloadsOf(late), ElementsAre("a", "b"));
+  EXPECT_TRUE(h.StatusOf(h.Leave(p[1])).ok());
+  EXPECT_TRUE(h.StatusOf(leave).ok());
+}
+
+TEST(RecoveryTest, AnArrivalThatIsAheadProvesTheCollectiveBeforeIt) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Claim nothing = h.ClaimOf(p[0], 0);
+  nothing.groups.clear();
+  h.Attach(p[0], nothing);
+  h.Attach(p[1]);
+  const WaiterId b1 = SendAt(h, p[1], 4, CollectiveKind::kBarrier);
+  EXPECT_TRUE(h.Parked(b1));
+  SendAt(h, p[0], 5, CollectiveKind::kBarrier);
+  EXPECT_TRUE(h.StatusOf(b1).ok());
+}
+
+TEST(RecoveryTest, OneClaimOfABreakMakesItSoForAll) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.ReportExit(p[2], true, 9);
+  const EpochBroken told = h.BrokenEvents(p[0].stream).at(0);
+  h.Restart();
+  h.Recover(p[1], 0);
+  Claim claim = h.ClaimOf(p[0], 0);
+  const Failure& loss = told.failures.at(0);
+  claim.broken = BrokenClaim{
+      told.reason, {{loss.rank, loss.member, loss.cause, absl::Seconds(3), loss.activity}}};
+  h.Attach(p[0], claim);
+  ASSERT_THAT(h.BrokenEvents(p[1].stream), SizeIs(1));
+  EXPECT_EQ(h.BrokenEvents(p[1].stream)[0].reason, told.reason);
+  EXPECT_EQ(Text(h, h.Barrier(p[1])), told.reason);
+  EXPECT_EQ(h.coordinator().Outcome()->code(), absl::StatusCode::kAborted);
+  h.Recover(p[2], 0);
+  EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted) << "it was lost";
+}
+
+TEST(RecoveryTest, OneClaimOfAFinishedGroupMakesItSoForAll) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  SendAt(h, p[0], 0, CollectiveKind::kBarrier);
+  SendAt(h, p[1], 0, kAllGather);
+  ASSERT_THAT(h.Events<GroupFinished>(p[1].stream), SizeIs(1));
+  const std::string reason = h.Events<GroupFinished>(p[1].stream)[0].reason;
+  h.Restart();
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.groups[0].finished = reason;
+  h.Attach(p[0], claim);
+  h.Recover(p[1], 0);
+  EXPECT_THAT(h.Events<GroupFinished>(p[1].stream), IsEmpty()) << "it came before the event";
+  const WaiterId b = SendAt(h, p[1], 0, CollectiveKind::kBarrier);
+  EXPECT_EQ(h.StatusOf(b).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Text(h, b), reason);
+}
+
+TEST(RecoveryTest, TheHighestClaimedEpochWins) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  Process later = h.New();
+  Claim newer = h.ClaimOf(p[0], 3);
+  newer.epoch->number += 1;
+  newer.roster =
+      std::make_shared<Roster>(Roster{{p[0].identity, 0, 0, 0}, {later.identity, 1, 0, {}}});
+  h.Restart();
+  h.Recover(p[1], 9);
+  h.Attach(p[0], newer);
+  EXPECT_EQ(h.EndOf(p[1].stream)->code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(h.coordinator().GetStatus(h.now()).epoch, newer.epoch);
+  EXPECT_EQ(StateOf(h), JobState::kRecovering);
+  h.Recover(p[1], 9);
+  EXPECT_EQ(h.EndOf(p[1].stream)->code(), absl::StatusCode::kAborted);
+  h.Attach(later);
+  EXPECT_EQ(StateOf(h), JobState::kRunning);
+}
+
+TEST(RecoveryTest, AMemberOfTheLaterEpochMayClaimTheOneBefore) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  Claim newer = h.ClaimOf(p[0], 0);
+  newer.epoch->number += 1;
+  newer.roster =
+      std::make_shared<Roster>(Roster{{p[0].identity, 0, 0, 0}, {p[1].identity, 1, 0, 1}});
+  h.Restart();
+  h.Recover(p[1], 9);  // the answer that told it of the later epoch was lost
+  h.Attach(p[0], newer);
+  EXPECT_FALSE(h.EndOf(p[1].stream).has_value());
+  EXPECT_EQ(StateOf(h), JobState::kRunning);
+  EXPECT_EQ(h.coordinator().GetStatus(h.now()).epoch, newer.epoch);
+}
+
+TEST(RecoveryTest, AClaimOfAnotherEpochIsRefusedAfterwards) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  for (Process& process : p) h.Recover(process, 0);
+  Process stranger = h.New();
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.epoch->number += 5;
+  claim.roster = std::make_shared<Roster>(Roster{{stranger.identity, 0, 0, {}}});
+  h.Attach(stranger, claim);
+  EXPECT_EQ(h.EndOf(stranger.stream)->code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(h.EndOf(stranger.stream)->message()), HasSubstr("is over"));
+}
+
+TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
+  Harness h(1);
+  Process first = h.Attached();
+  Claim claim;
+  claim.highest_epoch = uint64_t{1} << 60;  // far beyond the wall clock
+  h.Restart();
+  h.Attach(first, claim);
+  const auto& answer = std::get<JoinAnswer>(h.ReplyTo(h.Join(first)).answer);
+  EXPECT_EQ(answer.epoch.number, claim.highest_epoch + 1);
+}
+
+TEST(RecoveryTest, WhenOnlyLeaversAreHereTheOthersHaveLeft) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Leave(p[0]);
+  EXPECT_TRUE(h.StatusOf(h.Leave(p[1])).ok());  // rank 0's answer is lost with the daemon
+  h.Restart();
+  Claim leaving = h.ClaimOf(p[0], 0);
+  leaving.leaving = true;
+  h.Attach(p[0], leaving);
+  const WaiterId leave = h.Leave(p[0]);
+  EXPECT_TRUE(h.Parked(leave));
+  h.ReportExit(p[1], false, 0);
+  EXPECT_TRUE(h.StatusOf(leave).ok());
+  EXPECT_TRUE(h.coordinator().Outcome()->ok());
+}
+
+TEST(RecoveryTest, NobodyHereAtTheEndIsALossAndNotALeave) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.CloseStream(p[0]);
+  h.Advance(absl::Minutes(2));
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+  EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST(RecoveryTest, AMemberThatDiesDuringTheRecoveryBreaksTheEpochForThoseWhoAreHere) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Recover(p[1], 0);
+  h.ReportExit(p[1], true, 11);
+  ASSERT_THAT(h.BrokenEvents(p[0].stream), SizeIs(1)) << "at once";
+  EXPECT_EQ(StateOf(h), JobState::kRecovering);
+  h.Recover(p[2], 0);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+  EXPECT_THAT(h.BrokenEvents(p[2].stream), SizeIs(1));
+}
+
+TEST(RecoveryTest, MalformedClaimsAreRefusedAndChangeNothing) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  const auto refused = [&](const std::function<void(Claim&)>& spoil) {
+    Claim claim = h.ClaimOf(p[0], 0);
+    spoil(claim);
+    h.Attach(p[0], claim);
+    return h.EndOf(p[0].stream).value_or(absl::OkStatus()).code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(refused([](Claim& c) { c.rank = 2; }), kInvalid);
+  EXPECT_EQ(refused([](Claim& c) { c.rank = 1; }), kInvalid);
+  EXPECT_EQ(refused([](Claim& c) { c.roster = nullptr; }), kInvalid);
+  EXPECT_EQ(refused([](Claim& c) { c.highest_token = ~0ull; }), kInvalid);
+  EXPECT_EQ(refused([](Claim& c) { c.groups.push_back({{"g", {0, 7}}, 0, ""}); }), kInvalid);
+  EXPECT_EQ(refused([](Claim& c) { c.held.push_back({"", LeaseScope::kJob, 1, 1}); }), kInvalid);
+  EXPECT_EQ(refused([&](Claim& c) {
+              c.roster = std::make_shared<Roster>(
+                  Roster{{p[0].identity, 0, 0, {}}, {p[0].identity, 1, 0, {}}});
+            }),
+            kInvalid);
+  EXPECT_EQ(StateOf(h), JobState::kForming);
+}
+
+}  // namespace
+}  // namespace muster::core
