@@ -41,13 +41,10 @@ void Check(bool holds, const std::string& promise) {
 core::Options ChooseOptions(ByteSource* bytes) {
   core::Options options;
   options.job_id = "job";
+  options.random = [nonce = uint64_t{0}]() mutable { return ++nonce; };
   options.world_size = static_cast<uint32_t>(bytes->Below(4));
-  if (bytes->OneIn(2)) {
-    options.min_world_size = 1 + static_cast<uint32_t>(bytes->Below(2));
-    options.max_world_size = options.min_world_size + static_cast<uint32_t>(bytes->Below(3));
-  }
-  if (bytes->OneIn(4)) options.max_members = 3;
-  if (bytes->OneIn(4)) options.max_payload_bytes = 16;
+  if (bytes->OneIn(4)) options.limits.max_members = 3;
+  if (bytes->OneIn(4)) options.limits.max_payload_bytes = 16;
   return options;
 }
 
@@ -55,7 +52,6 @@ class FuzzedService {
  public:
   explicit FuzzedService(ByteSource* bytes)
       : bytes_(bytes), options_(ChooseOptions(bytes)), now_(absl::FromUnixSeconds(1700000000)) {
-    if (!options_.Validate().ok()) options_ = core::Options();
     Restart();
   }
 
@@ -93,13 +89,6 @@ class FuzzedService {
         return Send<v1::LeaveRequest, v1::LeaveResponse>(&Coordinator::Leave);
       case 11:
         return Send<v1::ReportExitRequest, v1::ReportExitResponse>(&Coordinator::ReportExit);
-      case 12:
-        return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
-      case 13:
-        return Send<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
-            &Coordinator::ReportProcessState);
-      case 14:
-        return Send<v1::RequestStopRequest, v1::RequestStopResponse>(&Coordinator::RequestStop);
       case 15:
         return CancelOne();
       case 16:
@@ -148,7 +137,7 @@ class FuzzedService {
 
   // Networks duplicate: the very same request once more.
   void Repeat() {
-    if (repeat_) std::function<void()>(repeat_)();
+    if (const std::function<void()> again = repeat_) again();
   }
 
   void Attach() {
@@ -198,6 +187,7 @@ class FuzzedService {
   void Restart() {
     calls_.clear();
     streams_.clear();
+    ++options_.instance;
     core_ = std::make_unique<Coordinator>(options_);
   }
 

@@ -21,8 +21,15 @@ std::string Incarnation(ByteSource* bytes) {
   return std::string(15, 'i') + static_cast<char>('0' + bytes->Below(kProcesses));
 }
 
+// Not UTF-8 would not get past protobuf.
+std::string Ascii(ByteSource* bytes, size_t length) {
+  std::string text = bytes->Text(length);
+  for (char& c : text) c = static_cast<char>(c & 0x7f);
+  return text;
+}
+
 std::string Name(ByteSource* bytes, const std::string& field) {
-  if (bytes->OneIn(32)) return bytes->Text(bytes->Below(64));
+  if (bytes->OneIn(32)) return Ascii(bytes, bytes->Below(64));
   if (field == "job_id") return bytes->OneIn(16) ? "other" : "job";
   if (field == "node_id") return std::string(1, static_cast<char>('a' + bytes->Below(2)));
   return bytes->OneIn(3) ? "x" : "";
