@@ -1,0 +1,168 @@
+#include "tests/fuzz/message_filler.h"
+
+#include <limits>
+
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/duration.pb.h"
+
+namespace muster::fuzz {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr int kProcesses = 5;
+constexpr size_t kMostRepeats = 6;
+
+std::string Incarnation(ByteSource* bytes) {
+  if (bytes->OneIn(32)) return bytes->Text(bytes->Below(20));
+  return std::string(15, 'i') + static_cast<char>('0' + bytes->Below(kProcesses));
+}
+
+// Not UTF-8 would not get past protobuf.
+std::string Ascii(ByteSource* bytes, size_t length) {
+  std::string text = bytes->Text(length);
+  for (char& c : text) c = static_cast<char>(c & 0x7f);
+  return text;
+}
+
+std::string Name(ByteSource* bytes, const std::string& field) {
+  if (bytes->OneIn(32)) return Ascii(bytes, bytes->Below(64));
+  if (field == "job_id") return bytes->OneIn(16) ? "other" : "job";
+  if (field == "node_id") return std::string(1, static_cast<char>('a' + bytes->Below(2)));
+  return bytes->OneIn(3) ? "x" : "";
+}
+
+uint64_t Number(ByteSource* bytes, const Knowledge& known, const std::string& field) {
+  if (field == "token" && !known.tokens.empty() && !bytes->OneIn(4)) {
+    return bytes->Pick(known.tokens);
+  }
+  if (field == "attempt") return bytes->Bits(2);
+  if (bytes->OneIn(32)) return bytes->Bits(8);
+  if (bytes->OneIn(32)) return std::numeric_limits<uint64_t>::max() - bytes->Below(2);
+  return bytes->Below(4);
+}
+
+class Filler {
+ public:
+  Filler(ByteSource* bytes, const Knowledge& known) : bytes_(bytes), known_(known) {}
+
+  void FillMessage(Message* message, int depth) {
+    if (FillWhole(message)) return;
+    const Descriptor& type = *message->GetDescriptor();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& field = *type.field(i);
+      // The members of a oneof replace each other: any of them may come last.
+      const bool choice = field.real_containing_oneof() != nullptr;
+      if (choice ? bytes_->OneIn(2) : !bytes_->OneIn(8)) SetField(message, field, depth);
+    }
+  }
+
+ private:
+  // Messages that mean something only as a whole.
+  bool FillWhole(Message* message) {
+    if (auto* session = dynamic_cast<v1::SessionId*>(message)) {
+      if (known_.sessions.empty() || bytes_->OneIn(16)) return false;
+      *session = bytes_->Pick(known_.sessions);
+      return true;
+    }
+    if (auto* epoch = dynamic_cast<v1::EpochId*>(message)) {
+      if (known_.epochs.empty() || bytes_->OneIn(16)) return false;
+      *epoch = bytes_->Pick(known_.epochs);
+      return true;
+    }
+    if (auto* duration = dynamic_cast<google::protobuf::Duration*>(message)) {
+      duration->set_seconds(bytes_->OneIn(16) ? static_cast<int64_t>(bytes_->Bits(8))
+                                              : static_cast<int64_t>(bytes_->Below(64)));
+      if (bytes_->OneIn(16)) duration->set_nanos(static_cast<int32_t>(bytes_->Bits(4)));
+      return true;
+    }
+    return FillClaim(dynamic_cast<v1::Claim*>(message));
+  }
+
+  // A claim that fits what a member was told is the way into a restarted coordinator's recovery.
+  bool FillClaim(v1::Claim* claim) {
+    if (claim == nullptr || known_.places.empty() || bytes_->OneIn(4)) return false;
+    const v1::JoinResponse& place = bytes_->Pick(known_.places);
+    *claim->mutable_epoch() = place.epoch();
+    claim->set_rank(place.rank());
+    *claim->mutable_roster() = place.roster();
+    for (size_t groups = bytes_->Below(3); groups > 0; --groups) {
+      FillMessage(claim->add_groups(), 0);
+    }
+    for (size_t leases = bytes_->Below(2); leases > 0; --leases) {
+      FillMessage(claim->add_held_leases(), 0);
+    }
+    return true;
+  }
+
+  void SetField(Message* message, const FieldDescriptor& field, int depth) {
+    if (!field.is_repeated()) return SetSingle(message, field, depth);
+    for (size_t i = bytes_->Below(kMostRepeats); i > 0; --i) AddOne(message, field, depth);
+  }
+
+  void AddOne(Message* message, const FieldDescriptor& field, int depth) {
+    const Reflection& reflection = *message->GetReflection();
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        if (depth < kDepth) FillMessage(reflection.AddMessage(message, &field), depth + 1);
+        return;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return reflection.AddUInt32(message, &field,
+                                    static_cast<uint32_t>(Number(bytes_, known_, field.name())));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return reflection.AddUInt64(message, &field, Number(bytes_, known_, field.name()));
+      case FieldDescriptor::CPPTYPE_STRING:
+        return reflection.AddString(message, &field, Text(field));
+      default:
+        return;  // requests repeat nothing else
+    }
+  }
+
+  void SetSingle(Message* message, const FieldDescriptor& field, int depth) {
+    const Reflection& reflection = *message->GetReflection();
+    const auto number = [&] { return Number(bytes_, known_, field.name()); };
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        if (depth < kDepth) FillMessage(reflection.MutableMessage(message, &field), depth + 1);
+        return;
+      case FieldDescriptor::CPPTYPE_STRING:
+        return reflection.SetString(message, &field, Text(field));
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return reflection.SetUInt32(message, &field, static_cast<uint32_t>(number()));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return reflection.SetUInt64(message, &field, number());
+      case FieldDescriptor::CPPTYPE_INT32:
+        return reflection.SetInt32(message, &field, static_cast<int32_t>(number()));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return reflection.SetInt64(message, &field, static_cast<int64_t>(number()));
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return reflection.SetBool(message, &field, bytes_->OneIn(2));
+      case FieldDescriptor::CPPTYPE_ENUM:
+        // Out of range at times: an open enum carries any number.
+        return reflection.SetEnumValue(message, &field, static_cast<int>(bytes_->Below(5)));
+      default:
+        return;  // the protocol has no floating point
+    }
+  }
+
+  std::string Text(const FieldDescriptor& field) {
+    if (field.name() == "incarnation") return Incarnation(bytes_);
+    if (field.type() == FieldDescriptor::TYPE_BYTES) return bytes_->Text(bytes_->Below(9));
+    return Name(bytes_, field.name());
+  }
+
+  static constexpr int kDepth = 5;
+  ByteSource* const bytes_;
+  const Knowledge& known_;
+};
+
+}  // namespace
+
+void Fill(ByteSource* bytes, const Knowledge& known, Message* message) {
+  Filler(bytes, known).FillMessage(message, 0);
+}
+
+}  // namespace muster::fuzz

@@ -1,0 +1,28 @@
+#ifndef MUSTER_TESTS_FUZZ_MESSAGE_FILLER_H_
+#define MUSTER_TESTS_FUZZ_MESSAGE_FILLER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/message.h"
+#include "muster/v1/coordinator.pb.h"
+#include "tests/fuzz/byte_source.h"
+
+namespace muster::fuzz {
+
+// What the coordinator has told its members: requests that repeat it get further than noise does.
+struct Knowledge {
+  std::vector<v1::SessionId> sessions;
+  std::vector<v1::EpochId> epochs;
+  std::vector<uint64_t> tokens;
+  std::vector<v1::JoinResponse> places;
+};
+
+// Sets some of a request's fields, by its descriptor: mostly to values that a member might send,
+// sometimes to what no member would. New fields of the protocol are filled without a change here.
+void Fill(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
+
+}  // namespace muster::fuzz
+
+#endif  // MUSTER_TESTS_FUZZ_MESSAGE_FILLER_H_

@@ -1,0 +1,54 @@
+// The fuzzer's corpus, and random schedules, without a fuzzer: what every build can run.
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/fuzz/fuzzed_service.h"
+#include "tests/util/process.h"
+
+namespace muster::fuzz {
+namespace {
+
+constexpr uint32_t kSchedules = 20000;
+constexpr size_t kLongest = 2000;
+
+std::vector<uint8_t> ReadBytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ServiceCorpusTest, NoScheduleOfTheCorpusBreaksAPromise) {
+  int schedules = 0;
+  const std::filesystem::path corpus = testing::Runfile("tests/fuzz/corpus");
+  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const std::vector<uint8_t> bytes = ReadBytes(entry.path());
+    RunFuzzedSchedule(bytes.data(), bytes.size());
+    ++schedules;
+  }
+  EXPECT_GT(schedules, 0) << corpus;
+}
+
+TEST(ServiceCorpusTest, NoRandomScheduleBreaksAPromise) {
+  const char* one = std::getenv("MUSTER_TEST_SEED");
+  const uint32_t first = one == nullptr ? 1 : static_cast<uint32_t>(std::stoul(one));
+  const uint32_t last = one == nullptr ? kSchedules : first;
+  for (uint32_t seed = first; seed <= last; ++seed) {
+    RecordProperty("seed", static_cast<int>(seed));
+    std::mt19937 random(seed);
+    std::vector<uint8_t> bytes(random() % kLongest);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    std::fprintf(stderr, "%s", seed % 5000 == 0 ? "." : "");
+    RunFuzzedSchedule(bytes.data(), bytes.size());
+  }
+}
+
+}  // namespace
+}  // namespace muster::fuzz
