@@ -59,9 +59,6 @@ void Detach(pid_t parent) {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   close(null);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 absl::Status CallGuarded(const std::function<absl::Status()>& body) {

@@ -31,9 +31,9 @@ struct ForkedProcess {
 };
 
 // Forks a process that leads a process group of its own, reads /dev/null, is killed when this
-// process ends, has no signal blocked, finds its place in its environment, calls `body`, and ends
-// with status 0, or 1 if that returns an error or throws. `own_fds` are closed in it.
-// RESOURCE_EXHAUSTED and the like if the system has no more processes.
+// process ends, finds its place in its environment, calls `body`, and ends with status 0, or 1 if
+// that returns an error or throws. `own_fds` are closed in it. RESOURCE_EXHAUSTED and the like if
+// the system has no more processes.
 absl::StatusOr<ForkedProcess> ForkPlaced(const JobPlaces& places, int local_rank,
                                          const std::vector<int>& own_fds,
                                          const std::function<absl::Status()>& body);

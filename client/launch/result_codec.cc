@@ -10,9 +10,9 @@ namespace {
 
 // The numbers of a LaunchedProcess.
 struct Numbers {
+  int64_t pid;
   int32_t rank;
   int32_t local_rank;
-  int32_t pid;
   int32_t exit_status;
   int32_t signal;  // 0: none
   int32_t was_ended;
@@ -24,8 +24,12 @@ std::string PackStatus(const absl::Status& status) {
 }
 
 Numbers NumbersOf(const LaunchedProcess& process) {
-  return {process.rank,        process.local_rank,         process.pid,
-          process.exit_status, process.signal.value_or(0), process.was_ended};
+  return {process.pid,
+          process.rank,
+          process.local_rank,
+          process.exit_status,
+          process.signal.value_or(0),
+          process.was_ended};
 }
 
 LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {

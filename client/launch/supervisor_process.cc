@@ -64,7 +64,9 @@ void WriteAll(int fd, absl::string_view bytes) {
   }
 }
 
-[[noreturn]] void Supervise(LaunchPlan plan, int control_fd, int result_fd) {
+// `signals` are those that the program itself has blocked.
+[[noreturn]] void Supervise(LaunchPlan plan, const sigset_t& signals, int control_fd,
+                            int result_fd) {
   setpgid(0, 0);  // out of the reach of kill -9 -group, and of the terminal's signals
   const auto on_pipe = signal(SIGPIPE, SIG_IGN);
   const auto on_child = signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
@@ -74,10 +76,11 @@ void WriteAll(int fd, absl::string_view bytes) {
   sigprocmask(SIG_BLOCK, &child, nullptr);
   cli::BecomeSubreaper();
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the program dies, it must still act
-  plan.body = [body = plan.body, name = ProcessName(), on_pipe, on_child](int local_rank) {
+  plan.body = [body = plan.body, name = ProcessName(), signals, on_pipe, on_child](int local_rank) {
     signal(SIGPIPE, on_pipe);
     signal(SIGCHLD, on_child);
     prctl(PR_SET_NAME, name.c_str());
+    sigprocmask(SIG_SETMASK, &signals, nullptr);
     return body(local_rank);
   };
   prctl(PR_SET_NAME, kSupervisorName);
@@ -157,7 +160,7 @@ absl::StatusOr<LaunchResult> RunSupervised(const LaunchPlan& plan) {
   const int fork_error = errno;
   if (supervisor == 0) {
     for (const int fd : {control->write_end, result->read_end, signal_fd}) close(fd);
-    Supervise(plan, control->read_end, result->write_end);
+    Supervise(plan, before, control->read_end, result->write_end);
   }
   close(control->read_end);
   close(result->write_end);

@@ -1,8 +1,7 @@
 #ifndef MUSTER_LAUNCH_H_
 #define MUSTER_LAUNCH_H_
 
-#include <sys/types.h>
-
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -55,7 +54,7 @@ struct LaunchOptions {
 struct LaunchedProcess {
   int rank = 0;
   int local_rank = 0;
-  pid_t pid = 0;
+  int64_t pid = 0;
   int exit_status = 0;        // 0: the function returned without an error; -1: a signal ended it
   std::optional<int> signal;  // that ended it
 

@@ -76,7 +76,7 @@ using TensorExchange = ParallelExchange<TensorView>;
 //   RESOURCE_EXHAUSTED   /dev/shm is too small: says what is needed, what there is, and how to make
 //                        it larger (a container's --shm-size);
 //   DATA_LOSS            what was read is damaged;
-// and those of Group's collectives.
+// and those of Group's collectives. After a time-out the exchange cannot be repeated on this group.
 absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
     const std::optional<Configuration>& configuration, const std::vector<int>& ranks,
     const Group& group, const ExchangeOptions& options = {});

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,7 +18,7 @@ struct Configuration {
   Tensors tensors;
   // Holds the memory of `tensors` where the library has read them; they are valid as long as a copy
   // of this is. Null where the caller's own memory is described.
-  std::shared_ptr<const void> storage;
+  std::shared_ptr<const void> storage = nullptr;
 };
 
 // A folder on a shared file system, through which every rank writes its configuration and tensors
