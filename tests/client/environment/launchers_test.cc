@@ -34,7 +34,8 @@ std::vector<Launcher> Launchers() {
          return Environment{{"RANK", text(rank)},
                             {"WORLD_SIZE", text(size)},
                             {"LOCAL_RANK", text(rank % 2)},
-                            {"GROUP_RANK", text(rank / 2)}};
+                            {"GROUP_RANK", text(rank / 2)},
+                            {"MUSTER_NODE_ID", absl::StrCat("n", rank / 2)}};
        }},
       {"torchrun on nodes of Slurm",
        [=](int rank, int size) {
