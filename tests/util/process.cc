@@ -23,10 +23,20 @@ constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 // Variables of a surrounding job would leak into the one under test.
 bool BelongsToAJob(const std::string& variable) {
-  static const char* const kNames[] = {
-      "RANK=",       "WORLD_SIZE=",  "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
-      "GROUP_RANK=", "MASTER_ADDR=", "MASTER_PORT="};
-  if (absl::StartsWith(variable, "MUSTER_")) return true;
+  static const char* const kNames[] = {"MUSTER_",
+                                       "RANK=",
+                                       "WORLD_SIZE=",
+                                       "LOCAL_RANK=",
+                                       "LOCAL_WORLD_SIZE=",
+                                       "GROUP_RANK=",
+                                       "MASTER_ADDR=",
+                                       "MASTER_PORT=",
+                                       "SLURM",
+                                       "OMPI_",
+                                       "PMI_",
+                                       "PMIX_",
+                                       "MPI_LOCAL",
+                                       "JOB_COMPLETION_INDEX="};
   for (const char* name : kNames) {
     if (absl::StartsWith(variable, name)) return true;
   }

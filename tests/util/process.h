@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& out, const Exit& exit);
 // group it leads, when the object goes.
 class Process {
  public:
-  // `env` is added to this process's environment, less every MUSTER_* variable and torchrun's.
+  // `env` is added to this process's environment, less the variables of every launcher.
   static std::unique_ptr<Process> Start(const std::vector<std::string>& argv,
                                         const std::map<std::string, std::string>& env = {});
   ~Process();

@@ -55,10 +55,13 @@ struct JobOptions {
   // UNAVAILABLE. MUSTER_COORDINATOR_TIMEOUT.
   absl::Duration coordinator_timeout = absl::Minutes(10);
 
-  // Options from the environment variables named above; unset variables leave the defaults.
-  // INVALID_ARGUMENT names a variable that is malformed, says what it holds and what was expected.
-  // FAILED_PRECONDITION if WORLD_SIZE or MUSTER_WORLD_SIZE says that there are several processes
-  // and no coordinator is named: such a job would fall apart into serial ones.
+  // Options from the environment variables named above; unset variables leave the defaults. Rank,
+  // world size, local rank, node rank and node id may also come from torchrun, Slurm, Open MPI, PMI
+  // or Kubernetes' Indexed Job, asked in this order: docs/environment.md.
+  // INVALID_ARGUMENT names a variable that is malformed, says what it holds and what was expected,
+  // or names two variables that contradict each other.
+  // FAILED_PRECONDITION if a variable says that there are several processes and no coordinator is
+  // named: such a job would fall apart into serial ones.
   static absl::StatusOr<JobOptions> FromEnvironment();
 
   // INVALID_ARGUMENT names the first field that is out of range.

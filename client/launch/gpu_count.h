@@ -1,0 +1,16 @@
+#ifndef MUSTER_CLIENT_LAUNCH_GPU_COUNT_H_
+#define MUSTER_CLIENT_LAUNCH_GPU_COUNT_H_
+
+#include <optional>
+#include <string>
+
+namespace muster::internal {
+
+// GPUs that this process may use, counted without CUDA, which must not start before a fork: those
+// in `visible_devices` (CUDA_VISIBLE_DEVICES) up to the first that CUDA would ignore, else the
+// device files nvidia0, nvidia1... in `device_folder`.
+int CountGpus(const std::optional<std::string>& visible_devices, const std::string& device_folder);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_LAUNCH_GPU_COUNT_H_

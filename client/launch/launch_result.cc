@@ -1,0 +1,42 @@
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "muster/launch.h"
+
+namespace muster {
+namespace {
+
+std::string Describe(const LaunchedProcess& process) {
+  return absl::StrCat("rank ", process.rank, " (pid ", process.pid,
+                      "): ", absl::StatusCodeToString(process.status.code()), ": ",
+                      process.status.message(),
+                      process.was_ended ? " (ended because of the failure or a signal)" : "");
+}
+
+// The process whose failure came first, then the others.
+std::vector<const LaunchedProcess*> Failures(const LaunchResult& result) {
+  std::vector<const LaunchedProcess*> failures;
+  for (const LaunchedProcess& process : result.processes) {
+    if (process.status.ok()) continue;
+    const bool first = process.rank == result.first_failed_rank;
+    failures.insert(first ? failures.begin() : failures.end(), &process);
+  }
+  return failures;
+}
+
+}  // namespace
+
+absl::Status LaunchResult::status() const {
+  const std::vector<const LaunchedProcess*> failures = Failures(*this);
+  if (failures.empty()) return coordinator;
+  std::vector<std::string> parts;
+  if (!coordinator.ok()) parts.emplace_back(coordinator.message());
+  for (const LaunchedProcess* process : failures) parts.push_back(Describe(*process));
+  const absl::Status& cause = coordinator.ok() ? failures.front()->status : coordinator;
+  return absl::Status(cause.code(),
+                      absl::StrCat(failures.size(), " of ", processes.size(),
+                                   " processes failed: ", absl::StrJoin(parts, "; ")));
+}
+
+}  // namespace muster

@@ -1,0 +1,70 @@
+#include "client/src/environment/options.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/environment/placement.h"
+
+namespace muster::internal {
+namespace {
+
+absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
+  VariableReader reader(variables);
+  reader.Read("MUSTER_COORDINATOR", "host:port or [ipv6]:port", &options->coordinator);
+  reader.Read("MUSTER_JOB", "the job's id", &options->job);
+  reader.Read("MUSTER_TOPOLOGY", "zone/rack/switch", &options->topology);
+  reader.Read("MUSTER_INCARNATION", "32 hexadecimal digits", &options->incarnation);
+  reader.Read("MUSTER_TIMEOUT", &options->timeout);
+  reader.Read("MUSTER_COORDINATOR_TIMEOUT", &options->coordinator_timeout);
+  return reader.status();
+}
+
+std::optional<int> Value(const std::optional<Told>& told) {
+  if (!told) return std::nullopt;
+  return told->value;
+}
+
+void Fill(const Placement& placement, JobOptions* options) {
+  options->rank = Value(placement.rank);
+  options->world_size = Value(placement.world_size);
+  options->local_rank = Value(placement.local_rank);
+  options->node_rank = Value(placement.node_rank);
+  options->node_id = placement.node_id;
+}
+
+absl::Status Alone(absl::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(what,
+                   ", but MUSTER_COORDINATOR is not set, and without a coordinator each would run "
+                   "alone; set it to host:port of musterd, or use muster run"));
+}
+
+// A process that was told to be one of several must not run as a job of its own.
+absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
+  if (placement.world_size && placement.world_size->value > 1) {
+    return Alone(absl::StrCat(placement.world_size->variable, " says that the job has ",
+                              placement.world_size->value, " processes"));
+  }
+  if (placement.rank && placement.rank->value > 0) {
+    return Alone(absl::StrCat(placement.rank->variable, " says that this process is rank ",
+                              placement.rank->value, " of several"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<JobOptions> ReadJobOptions(const Variables& variables) {
+  JobOptions options;
+  absl::Status status = ReadOwnVariables(variables, &options);
+  if (!status.ok()) return status;
+  const absl::StatusOr<Placement> placement = ReadPlacement(variables);
+  if (!placement.ok()) return placement.status();
+  Fill(*placement, &options);
+  status = options.Validate();
+  if (options.coordinator.empty()) status.Update(RefuseAccidentalSerialMode(*placement));
+  if (!status.ok()) return status;
+  return options;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,166 @@
+#include "client/src/environment/placement.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/environment/launchers.h"
+
+namespace muster::internal {
+namespace {
+
+// What one launcher says.
+struct Statement {
+  const Launcher* launcher;
+  Placement placement;
+};
+
+std::optional<Told>& At(Placement& placement, Field field) {
+  switch (field) {
+    case Field::kRank:
+      return placement.rank;
+    case Field::kWorldSize:
+      return placement.world_size;
+    case Field::kLocalRank:
+      return placement.local_rank;
+    case Field::kNodeRank:
+      return placement.node_rank;
+  }
+  return placement.rank;
+}
+
+std::optional<Told> ReadFirst(const std::vector<const char*>& names, Field field,
+                              VariableReader* reader) {
+  const bool is_size = field == Field::kWorldSize;
+  for (const char* name : names) {
+    if (!reader->IsSet(name)) continue;
+    std::optional<int> value;
+    reader->Read(name, is_size ? 1 : 0,
+                 is_size ? "a number of processes of at least 1" : "a rank of at least 0", &value);
+    if (!value) return std::nullopt;
+    return Told{*value, name};
+  }
+  return std::nullopt;
+}
+
+Statement Ask(const Launcher& launcher, VariableReader* reader) {
+  Statement statement = {&launcher, {}};
+  for (const Field field : kFields) {
+    At(statement.placement, field) = ReadFirst(launcher.names(field), field, reader);
+  }
+  if (launcher.node_id != nullptr) {
+    reader->Read(launcher.node_id, "the node's id", &statement.placement.node_id);
+  }
+  return statement;
+}
+
+// `muster run` and muster::Launch say everything that is to be said, and leave the rank and the
+// world size out where the coordinator is to decide them. What stands around them is not theirs.
+bool StartedByMuster(const Variables& variables) {
+  return variables.count("MUSTER_INCARNATION") > 0;
+}
+
+std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader) {
+  std::vector<Statement> statements;
+  for (const Launcher& launcher : Launchers()) {
+    if (launcher.applies != nullptr && !launcher.applies(variables)) continue;
+    statements.push_back(Ask(launcher, reader));
+    if (StartedByMuster(variables)) break;  // Muster's own variables come first
+  }
+  return statements;
+}
+
+// A launcher that started fewer processes than the job has started this process's launcher.
+void DropOuterLaunchers(std::vector<Statement>* statements) {
+  int job_size = 0;
+  for (const Statement& statement : *statements) {
+    const std::optional<Told>& size = statement.placement.world_size;
+    if (size) job_size = std::max(job_size, size->value);
+  }
+  const auto is_outer = [job_size](const Statement& statement) {
+    const std::optional<Told>& size = statement.placement.world_size;
+    return !statement.launcher->always_innermost && size && size->value < job_size;
+  };
+  statements->erase(std::remove_if(statements->begin(), statements->end(), is_outer),
+                    statements->end());
+}
+
+absl::Status Contradiction(const Told& first, const Told& second) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      first.variable, " is ", first.value, " but ", second.variable, " is ", second.value,
+      "; both say where this process stands in its job: unset the one that is wrong"));
+}
+
+// Without its world size, a launcher may as well have started this process's launcher: it fills
+// gaps and contradicts nobody.
+bool IsComparable(const Statement& statement) {
+  return statement.launcher->always_innermost || statement.placement.world_size.has_value();
+}
+
+absl::Status Add(Statement statement, Placement* result) {
+  for (const Field field : kFields) {
+    const std::optional<Told>& told = At(statement.placement, field);
+    std::optional<Told>& known = At(*result, field);
+    if (!told) continue;
+    if (!known) {
+      known = told;
+    } else if (known->value != told->value && IsComparable(statement)) {
+      return Contradiction(*known, *told);
+    }
+  }
+  if (result->node_id.empty()) result->node_id = std::move(statement.placement.node_id);
+  return absl::OkStatus();
+}
+
+// A pod that runs several processes of the job, as their local ranks show, is a node of it, else a
+// rank. Whoever knows better than the pod's number is not contradicted.
+void AddCompletionIndex(VariableReader* reader, Placement* result) {
+  std::optional<int> index;
+  reader->Read(kCompletionIndex, 0, "the index of a pod, of at least 0", &index);
+  if (!index || result->rank) return;
+  std::optional<Told>& field = result->local_rank ? result->node_rank : result->rank;
+  if (!field) field = Told{*index, kCompletionIndex};
+}
+
+absl::Status CheckRankInWorld(const Placement& placement) {
+  if (!placement.rank || !placement.world_size) return absl::OkStatus();
+  if (placement.rank->value < placement.world_size->value) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(placement.rank->variable, " is ", placement.rank->value, " but ",
+                   placement.world_size->variable, " is ", placement.world_size->value,
+                   "; expected a rank below the world size"));
+}
+
+}  // namespace
+
+absl::StatusOr<Placement> ReadPlacement(const Variables& variables) {
+  VariableReader reader(variables);
+  std::vector<Statement> statements = AskAll(variables, &reader);
+  if (!reader.status().ok()) return reader.status();
+  DropOuterLaunchers(&statements);
+  Placement placement;
+  for (Statement& statement : statements) {
+    absl::Status status = Add(std::move(statement), &placement);
+    if (!status.ok()) return status;
+  }
+  if (!StartedByMuster(variables)) AddCompletionIndex(&reader, &placement);
+  absl::Status status = reader.status();
+  status.Update(CheckRankInWorld(placement));
+  if (!status.ok()) return status;
+  return placement;
+}
+
+std::optional<int> RankFromEnvironment() {
+  const absl::StatusOr<Placement> placement = ReadPlacement(ProcessVariables());
+  if (!placement.ok() || !placement->rank) return std::nullopt;
+  return placement->rank->value;
+}
+
+std::optional<int> LocalRankFromEnvironment() {
+  const absl::StatusOr<Placement> placement = ReadPlacement(ProcessVariables());
+  if (!placement.ok() || !placement->local_rank) return std::nullopt;
+  return placement->local_rank->value;
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/exchange/exchange.h"
+#include "client/src/exchange/exchange_scope.h"
+#include "client/src/exchange/share_or_fail.h"
+#include "client/src/exchange/shared_segment.h"
+#include "muster/codec.h"
+#include "muster/parallel_exchange.h"
+
+namespace muster {
+namespace {
+
+using internal::Exchange;
+using internal::ExchangeCard;
+
+absl::StatusOr<ExchangeCard> MakeCard(const TensorView& tensor, const std::vector<int>& ranks,
+                                      const Group& group) {
+  const int own = group.ranks()[group.rank()];
+  ExchangeCard card;
+  card.offers = std::count(ranks.begin(), ranks.end(), own) > 0;
+  absl::Status status = internal::CheckExchangeRanks(ranks, group);
+  if (card.offers) status.Update(CheckShape(tensor));
+  if (!status.ok()) return status;
+  card.ranks.assign(ranks.begin(), ranks.end());
+  card.num_bytes = tensor.num_bytes;
+  card.type = tensor.type;
+  card.shape = tensor.shape;
+  return card;
+}
+
+absl::StatusOr<std::unique_ptr<internal::SharedSegment>> Copy(const TensorView& tensor,
+                                                              uint64_t total) {
+  return internal::SharedSegment::Create(
+      {absl::string_view(static_cast<const char*>(tensor.data), tensor.num_bytes)}, total);
+}
+
+// The tensor of the rank at an index of the group, in memory that `scope` holds.
+absl::StatusOr<TensorView> TakeOne(const Exchange& exchange, int index,
+                                   internal::ExchangeScope* scope) {
+  const auto ticket = Decode<internal::SegmentTicket>(exchange.tickets()[index]);
+  if (!ticket.ok()) return ticket.status();
+  const auto bytes = internal::OpenSegment(*ticket);
+  if (!bytes.ok()) return bytes.status();
+  scope->Hold(*bytes);
+  const ExchangeCard& card = exchange.cards()[index];
+  return TensorView{card.type, card.shape, (*bytes)->bytes().data(), (*bytes)->bytes().size()};
+}
+
+absl::Status TakeAll(const Exchange& exchange, const Group& group, const TensorView& mine,
+                     internal::ExchangeScope* scope, std::vector<TensorView>* values) {
+  for (const int index : exchange.Indexes()) {
+    const absl::StatusOr<TensorView> tensor =
+        index == group.rank() ? mine : TakeOne(exchange, index, scope);
+    if (!tensor.ok()) {
+      return absl::Status(tensor.status().code(),
+                          absl::StrCat("the tensor of ", internal::NameOfMember(group, index), ": ",
+                                       tensor.status().message()));
+    }
+    values->push_back(*tensor);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
+                                                  const std::vector<int>& ranks, const Group& group,
+                                                  const CallOptions& options) {
+  Exchange exchange(group, "tensors", options);
+  absl::Status status = exchange.Meet(MakeCard(tensor, ranks, group));
+  if (status.ok()) status = internal::CheckEqualTensors(exchange.cards(), group);
+  if (!status.ok()) return status;
+  std::unique_ptr<internal::SharedSegment> segment;  // open until the first rank has opened it
+  status = exchange.Put([&]() -> absl::StatusOr<std::string> {
+    auto copy = Copy(tensor, exchange.total_bytes());
+    if (!copy.ok()) return copy.status();
+    segment = *std::move(copy);
+    const auto ticket = segment->Ticket();
+    if (!ticket.ok()) return ticket.status();
+    return Encode(*ticket);
+  });
+  if (!status.ok()) return status;
+  auto scope = std::make_unique<internal::ExchangeScope>(group, options);
+  std::vector<TensorView> values;
+  status = exchange.Take([&] { return TakeAll(exchange, group, tensor, scope.get(), &values); });
+  if (!status.ok()) return status;
+  return TensorExchange(std::move(values), std::move(scope));
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+#ifndef MUSTER_CLIENT_SRC_WORKSPACE_FILE_BYTES_H_
+#define MUSTER_CLIENT_SRC_WORKSPACE_FILE_BYTES_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::internal {
+
+// Bytes that belong to nobody else; aligned to a page.
+class FileBytes {
+ public:
+  // The content of the file at `path`: a copy, or the file mapped into memory. NOT_FOUND if there
+  // is none; otherwise the system's error with the path.
+  static absl::StatusOr<std::shared_ptr<const FileBytes>> Read(const std::string& path);
+  static absl::StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path);
+
+  // The first `size` bytes of an open file, mapped; `name` is for errors.
+  static absl::StatusOr<std::shared_ptr<const FileBytes>> MapDescriptor(int fd, size_t size,
+                                                                        const std::string& name);
+
+  ~FileBytes();
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  FileBytes(void* data, size_t size) : data_(data), size_(size) {}
+  static absl::StatusOr<std::shared_ptr<const FileBytes>> ReadDescriptor(int fd, size_t size,
+                                                                         const std::string& name);
+
+  void* const data_;  // mapped; null where there are no bytes
+  const size_t size_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_WORKSPACE_FILE_BYTES_H_

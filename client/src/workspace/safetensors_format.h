@@ -1,0 +1,28 @@
+#ifndef MUSTER_CLIENT_SRC_WORKSPACE_SAFETENSORS_FORMAT_H_
+#define MUSTER_CLIENT_SRC_WORKSPACE_SAFETENSORS_FORMAT_H_
+
+#include <cstddef>
+
+// What the writer and the reader of the format agree on: eight bytes with the header's length, the
+// header (JSON), and the data. docs/workspace.md.
+namespace muster::internal {
+
+inline constexpr size_t kLengthBytes = 8;
+// The reference implementation's limit.
+inline constexpr size_t kMaxHeaderBytes = 100'000'000;
+// The header is padded with spaces to a multiple of this, so that the data is aligned.
+inline constexpr size_t kAlignment = 8;
+
+inline constexpr char kMetadata[] = "__metadata__";
+
+// Our entries in the metadata, which is a map of strings.
+inline constexpr char kConfigKey[] = "muster.config";
+inline constexpr char kHeaderChecksumKey[] = "muster.header_crc32";
+inline constexpr char kTensorChecksumPrefix[] = "muster.crc32.";
+
+// The header's checksum is that of the header with these digits in the checksum's place.
+inline constexpr char kNoChecksum[] = "00000000";
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_WORKSPACE_SAFETENSORS_FORMAT_H_

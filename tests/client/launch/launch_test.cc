@@ -1,0 +1,228 @@
+#include "muster/launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "muster/job.h"
+#include "tests/util/daemon.h"
+
+namespace muster {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+LaunchOptions Slots(int count) {
+  LaunchOptions options;
+  options.nproc_per_node = count;
+  return options;
+}
+
+LaunchResult Result(const absl::StatusOr<LaunchResult>& result) {
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : LaunchResult();
+}
+
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+absl::StatusOr<std::unique_ptr<Job>> Join() { return Job::Join(JobOptions::FromEnvironment()); }
+
+// Joins and checks its place and its companions.
+absl::Status MeetAll(int size) {
+  const auto job = Join();
+  if (!job.ok()) return job.status();
+  const auto ranks = (*job)->AllGather((*job)->rank());
+  if (!ranks.ok()) return ranks.status();
+  for (int rank = 0; rank < size; ++rank) {
+    if ((*ranks)[rank] != rank) return absl::DataLossError("wrong ranks");
+  }
+  const std::string rank = absl::StrCat((*job)->rank());
+  if (ranks->size() != static_cast<size_t>(size) || (*job)->local_world_size() != size ||
+      getenv("RANK") != rank || getenv("LOCAL_RANK") != rank) {
+    return absl::DataLossError("wrong place");
+  }
+  return (*job)->Leave();
+}
+
+TEST(LaunchTest, TheProcessesFormAJob) {
+  for (const int size : {1, 2, 4}) {
+    const LaunchResult result = Result(Launch(Slots(size), MeetAll, size));
+    EXPECT_TRUE(result.status().ok()) << result.status();
+    ASSERT_THAT(result.processes, SizeIs(size));
+    for (int rank = 0; rank < size; ++rank) {
+      EXPECT_EQ(result.processes[rank].rank, rank);
+      EXPECT_EQ(result.processes[rank].local_rank, rank);
+      EXPECT_EQ(result.processes[rank].exit_status, 0);
+    }
+  }
+}
+
+TEST(LaunchTest, SpawnPassesTheLocalRankFirst) {
+  const auto check = [](int local_rank, const std::string& text, double number) {
+    const bool right =
+        getenv("LOCAL_RANK") == absl::StrCat(local_rank) && text == "a" && number == 2;
+    return right ? absl::OkStatus() : absl::DataLossError("wrong arguments");
+  };
+  EXPECT_TRUE(Result(Spawn(Slots(3), check, std::string("a"), 2.0)).status().ok());
+}
+
+TEST(LaunchTest, FunctionsMayReturnNothingOrAValue) {
+  EXPECT_TRUE(Result(Launch(Slots(1), [] {})).status().ok());
+  const auto valued = [](int value) -> absl::StatusOr<int> { return value; };
+  EXPECT_TRUE(Result(Launch(Slots(1), valued, 3)).status().ok());
+  EXPECT_FALSE(getenv("MUSTER_RANK")) << "the program's own environment has changed";
+}
+
+TEST(LaunchTest, TheHookComesFirstAndItsErrorCounts) {
+  LaunchOptions options = Slots(2);
+  options.before = [] {
+    setenv("HOOK", "ran", 1);
+    return absl::OkStatus();
+  };
+  const auto check = [] {
+    return getenv("HOOK") == std::string("ran") ? absl::OkStatus() : absl::InternalError("?");
+  };
+  EXPECT_TRUE(Result(Launch(options, check)).status().ok());
+  options.before = [] { return absl::NotFoundError("no such backend"); };
+  const LaunchResult failed = Result(Launch(options, check));
+  EXPECT_EQ(failed.processes[1].status, absl::NotFoundError("no such backend"));
+}
+
+TEST(LaunchTest, EveryErrorIsCarriedBack) {
+  const auto fail = [](int local_rank) {
+    if (local_rank == 1) return absl::ResourceExhaustedError("out of luck");
+    return absl::OkStatus();
+  };
+  const LaunchResult result = Result(Spawn(Slots(3), fail));
+  EXPECT_EQ(result.first_failed_rank, 1);
+  EXPECT_EQ(result.processes[1].status, absl::ResourceExhaustedError("out of luck"));
+  EXPECT_EQ(result.processes[1].exit_status, 1);
+  EXPECT_TRUE(result.processes[0].status.ok());
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Text(result.status()),
+              AllOf(HasSubstr("1 of 3 processes failed: rank 1 (pid "), HasSubstr("out of luck")));
+}
+
+TEST(LaunchTest, ExceptionsAndExitStatusesAreTold) {
+  const auto end = [](int local_rank) {
+    if (local_rank == 0) throw std::runtime_error("oh no");
+    if (local_rank == 1) throw 7;
+    if (local_rank == 2) _exit(23);
+    exit(0);
+  };
+  const LaunchResult result = Result(Spawn(Slots(4), end));
+  EXPECT_EQ(result.processes[0].status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(Text(result.processes[0].status), HasSubstr("threw: oh no"));
+  EXPECT_THAT(Text(result.processes[1].status), HasSubstr("threw something"));
+  EXPECT_EQ(result.processes[2].exit_status, 23);
+  EXPECT_THAT(Text(result.processes[2].status), HasSubstr("exited with status 23"));
+  EXPECT_TRUE(result.processes[3].status.ok());
+}
+
+TEST(LaunchTest, TheOthersSayWhoWasKilled) {
+  const auto run = [](int local_rank) -> absl::Status {
+    const auto job = Join();
+    if (!job.ok()) return job.status();
+    if (local_rank == 1) raise(SIGKILL);
+    return (*job)->Barrier("never");
+  };
+  const LaunchResult result = Result(Spawn(Slots(3), run));
+  EXPECT_EQ(result.first_failed_rank, 1);
+  EXPECT_EQ(result.processes[1].signal, SIGKILL);
+  EXPECT_EQ(result.processes[1].exit_status, -1);
+  for (const int other : {0, 2}) {
+    EXPECT_EQ(result.processes[other].status.code(), absl::StatusCode::kAborted);
+    EXPECT_THAT(Text(result.processes[other].status),
+                AllOf(HasSubstr("rank 1"), HasSubstr(absl::StrCat(result.processes[1].pid))));
+    EXPECT_FALSE(result.processes[other].was_ended);
+  }
+  EXPECT_THAT(Text(result.status()),
+              AllOf(HasSubstr("3 of 3 processes failed: rank 1 (pid "), HasSubstr("SIGKILL")));
+}
+
+TEST(LaunchTest, WhoDoesNotEndAfterAFailureIsEnded) {
+  LaunchOptions options = Slots(3);
+  options.failure_wait = absl::Milliseconds(10);
+  options.grace = absl::Milliseconds(100);
+  const auto run = [](int local_rank) {
+    if (local_rank == 0) return absl::InternalError("first");
+    if (local_rank == 1) signal(SIGTERM, SIG_IGN);
+    while (true) pause();
+  };
+  const LaunchResult result = Result(Spawn(options, run));
+  EXPECT_EQ(result.first_failed_rank, 0);
+  EXPECT_EQ(result.processes[1].signal, SIGKILL);
+  EXPECT_THAT(result.processes[2].signal, ::testing::AnyOf(SIGTERM, SIGKILL));
+  EXPECT_TRUE(result.processes[1].was_ended && result.processes[2].was_ended);
+  EXPECT_THAT(Text(result.status()), HasSubstr("processes failed: rank 0 "));
+}
+
+TEST(LaunchTest, ThreadsAreRefused) {
+  absl::Notification done;
+  std::thread thread([&] { done.WaitForNotification(); });
+  const absl::Status status = Launch(Slots(1), [] {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(status),
+              AllOf(HasSubstr("it has 2 threads ("), HasSubstr("first thing in main")));
+  done.Notify();
+  thread.join();
+}
+
+TEST(LaunchTest, AJobIsRefused) {
+  auto daemon = testing::TestDaemon::Start({"--world-size", "1"});
+  const auto launch_beside_a_job = [&]() -> absl::Status {
+    JobOptions options;
+    options.coordinator = daemon->address();
+    const auto job = Job::Join(options);
+    if (!job.ok()) return job.status();
+    return Launch(Slots(1), [] {}).status();
+  };
+  // In a fork, because gRPC's threads may outlive the job.
+  const LaunchResult result = Result(Launch(Slots(1), launch_beside_a_job));
+  EXPECT_EQ(result.processes[0].status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(result.processes[0].status), HasSubstr("cannot fork this process"));
+}
+
+TEST(LaunchTest, OptionsAreChecked) {
+  const auto refusal = [](const LaunchOptions& options) {
+    const absl::Status status = Launch(options, [] {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return Text(status);
+  };
+  EXPECT_THAT(refusal(Slots(-1)), HasSubstr("LaunchOptions::nproc_per_node is -1"));
+  LaunchOptions options = Slots(1);
+  options.nnodes = 2;
+  EXPECT_THAT(refusal(options), HasSubstr("LaunchOptions::coordinator is empty"));
+  options.coordinator = "nowhere";
+  EXPECT_THAT(refusal(options), HasSubstr("host:port"));
+  options.node_rank = 2;
+  EXPECT_THAT(refusal(options), HasSubstr("LaunchOptions::node_rank is 2; expected 0 to 1"));
+}
+
+TEST(LaunchTest, WithoutACoordinatorNothingRuns) {
+  LaunchOptions options = Slots(1);
+  options.musterd = "/nowhere/musterd";
+  EXPECT_EQ(Launch(options, [] {}).status().code(), absl::StatusCode::kNotFound);
+  options.musterd = "/bin/false";
+  EXPECT_EQ(Launch(options, [] {}).status().code(), absl::StatusCode::kUnavailable);
+  const auto daemon = testing::TestDaemon::Start();
+  options.musterd = "";
+  options.coordinator = daemon->address();
+  const absl::Status taken = Launch(options, [] {}).status();
+  EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Text(taken),
+              AllOf(HasSubstr("ended before it listened"), HasSubstr(daemon->address())));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,146 @@
+// Programs that launch their ranks by themselves: several machines, signals, and no orphans.
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "tests/util/daemon.h"
+#include "tests/util/process.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> Program(const std::vector<std::string>& arguments) {
+  std::vector<std::string> argv = {Runfile("tests/client/launch/launching")};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
+}
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+// A zombie, which an orphan's adopter may leave for a while, has ended.
+bool Lives(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string stat;
+  if (!std::getline(file, stat)) return false;
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+}
+
+bool WaitUntilDead(const std::vector<pid_t>& pids) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  for (const pid_t pid : pids) {
+    while (Lives(pid)) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+  }
+  return true;
+}
+
+class WaitingProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* rank : {"rank 0 pid", "rank 1 pid"}) {
+      ASSERT_TRUE(program_->WaitForOutput(rank));
+    }
+    for (const absl::string_view line : absl::StrSplit(program_->Output(), '\n')) {
+      const std::vector<std::string> words = absl::StrSplit(line, ' ');
+      if (words.back() != "ready") continue;
+      pid_t pid = 0;
+      for (const int place : {3, 5}) {
+        ASSERT_TRUE(absl::SimpleAtoi(words[place], &pid));
+        pids_.push_back(pid);
+      }
+      ASSERT_TRUE(absl::SimpleAtoi(words[7], &supervisor_));
+    }
+    ASSERT_EQ(pids_.size(), 4);
+  }
+
+  std::unique_ptr<Process> program_ =
+      Process::Start(Program({"wait", "2"}), {{"MUSTER_MUSTERD", MusterdPath()}});
+  std::vector<pid_t> pids_;  // of the ranks and of what they have started
+  pid_t supervisor_ = 0;
+};
+
+TEST_F(WaitingProgramTest, SignalsArePassedOnAndThenDelivered) {
+  program_->Signal(SIGINT);
+  EXPECT_EQ(program_->Wait(), (Exit{true, SIGINT}));
+  EXPECT_TRUE(WaitUntilDead(pids_));
+}
+
+TEST_F(WaitingProgramTest, NothingOutlivesAKilledProgram) {
+  program_->Signal(SIGKILL);
+  program_->Wait();
+  EXPECT_TRUE(WaitUntilDead(pids_));
+  EXPECT_TRUE(WaitUntilDead({supervisor_}));
+}
+
+TEST_F(WaitingProgramTest, NothingOutlivesAKilledProcessGroup) {
+  kill(-program_->pid(), SIGKILL);
+  program_->Wait();
+  EXPECT_TRUE(WaitUntilDead(pids_));
+}
+
+TEST_F(WaitingProgramTest, RanksDieWithTheirSupervisor) {
+  kill(supervisor_, SIGKILL);
+  EXPECT_EQ(program_->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(program_->Output(), HasSubstr("launched: ABORTED: the process that watched over"));
+  EXPECT_TRUE(WaitUntilDead({pids_[0], pids_[2]}));
+  for (const pid_t pid : pids_) kill(pid, SIGKILL);
+}
+
+TEST_F(WaitingProgramTest, AKilledRankEndsTheOthersAndTheirChildren) {
+  kill(pids_[0], SIGKILL);
+  EXPECT_EQ(program_->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(program_->Output(), HasSubstr("2 of 2 processes failed"));
+  EXPECT_TRUE(WaitUntilDead(pids_));
+}
+
+TEST(LaunchingProgramTest, TwoMachinesOfTwo) {
+  const std::string coordinator = absl::StrCat("127.0.0.1:", FreePort());
+  std::vector<std::unique_ptr<Process>> machines;
+  for (const char* node : {"1", "0"}) {
+    machines.push_back(Process::Start(
+        Program({"meet", "2", "2", node, coordinator}),
+        {{"MUSTER_MUSTERD", MusterdPath()}, {"MUSTER_NODE_ID", absl::StrCat("node-", node)}}));
+  }
+  for (auto& machine : machines) {
+    EXPECT_EQ(machine->Wait(), (Exit{false, 0})) << machine->Output();
+  }
+  EXPECT_THAT(machines[1]->Output(), HasSubstr("rank 0 met 0:0.0 1:0.1 2:1.0 3:1.1"));
+  EXPECT_THAT(machines[0]->Output(), HasSubstr("rank 3 met 0:0.0 1:0.1 2:1.0 3:1.1"));
+}
+
+TEST(LaunchingProgramTest, OutputIsWrittenOnce) {
+  auto program = Process::Start(Program({"meet", "2"}), {{"MUSTER_MUSTERD", MusterdPath()}});
+  EXPECT_EQ(program->Wait(), (Exit{false, 0}));
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(program->Output(), "launched: OK")),
+              ::testing::SizeIs(2));
+}
+
+}  // namespace
+}  // namespace muster::testing
