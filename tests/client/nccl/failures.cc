@@ -48,7 +48,6 @@ absl::Status ExpectEnded(NcclCommunicator& comm, const DeviceMemory& data, cudaS
       comm.Broadcast(data.get(), data.get(), 1, DataType::kInt8, 0, stream),
       comm.Grouped([](NcclCommunicator&) { return absl::OkStatus(); }),
       comm.Wait(stream),
-      comm.Split(std::nullopt).status(),
   };
   for (const absl::Status& status : called) {
     RETURN_IF_ERROR(Expect(status == why, absl::StrCat("later call: ", status.ToString())));
@@ -104,6 +103,8 @@ absl::Status ReduceForever(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
   RETURN_IF_ERROR(ExpectEnded(**split, others, other.get(), status));
   const absl::Status lost = job.AwaitFailure(absl::Minutes(1));
+  const absl::Status children = (*comm)->Split(std::nullopt).status();
+  RETURN_IF_ERROR(Expect(children == status, absl::StrCat("Split: ", children.ToString())));
   RETURN_IF_ERROR(ExpectEnded(**idle, data, stream.get(), lost));
   const absl::Status on_host = (*host)->AllReduce(absl::MakeSpan(values));
   RETURN_IF_ERROR(Expect(on_host == status, absl::StrCat("Communicator: ", on_host.ToString())));

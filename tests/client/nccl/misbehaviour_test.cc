@@ -26,13 +26,15 @@ std::unique_ptr<NcclJob> StartWith(const std::string& scenario, const std::strin
 
 // NCCL does not say which rank it waits for, so the ranks tell each other that it did not end.
 TEST(NcclMisbehaviour, InitThatNeverCompletes) {
+  std::vector<std::unique_ptr<NcclJob>> jobs;
   for (const char* fault : {"init-hang", "init-absent", "same-rank"}) {
-    auto job = StartWith("create", fault);
+    jobs.push_back(StartWith("create", fault));
+  }
+  for (const std::unique_ptr<NcclJob>& job : jobs) {
     for (int rank = 0; rank < 3; ++rank) {
       EXPECT_THAT(job->OutputOf(rank, kError),
                   AllOf(HasSubstr("error: DEADLINE_EXCEEDED: initializing NCCL"),
-                        HasSubstr(job->NameOf(rank)), HasSubstr("the same on ranks 0-2 of 3")))
-          << fault;
+                        HasSubstr(job->NameOf(rank)), HasSubstr("the same on ranks 0-2 of 3")));
     }
   }
 }
@@ -184,7 +186,7 @@ TEST(NcclMisbehaviour, ASplitIntoPartsThatDisagreeNamesTheRanksAndHarmsNothing) 
 }
 
 TEST(NcclMisbehaviour, FinalizingThatHangsOrFailsEndsAtTheTimeout) {
-  for (const char* fault : {"finalize-hang", "finalize-error"}) {
+  for (const char* fault : {"finalize-hang@1", "finalize-error@1"}) {
     auto job =
         NcclJob::Start(2, {"reduce-once", "timeout=2", "warm=1"}, {{"FAKE_NCCL_FAULTS", fault}});
     job->ExpectAll(kDone);
