@@ -34,7 +34,6 @@ Patience PatienceOf(const NcclHandle& handle, const CallOptions& options) {
 }
 
 absl::StatusOr<Part> WantedPart(const NcclHandle& handle, const std::optional<Group>& group) {
-  if (absl::Status status = handle.health(); !status.ok()) return status;
   if (!group) return Part();
   return internal::PartOf(handle.processes(), *group);
 }
@@ -80,6 +79,7 @@ absl::Status CheckSameParts(const Group& group, const std::vector<Part>& parts) 
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
     const std::optional<Group>& part, const CallOptions& options) {
   if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
+  if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
   const Group& group = handle_->group();
   const absl::StatusOr<std::vector<Part>> parts =

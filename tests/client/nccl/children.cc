@@ -106,7 +106,11 @@ absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments) {
 absl::Status OneSplit(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
   RETURN_IF_ERROR(comm.status());
-  if (arguments.Int("absent", -1) == job.rank()) return job.AwaitFailure(absl::Minutes(1));
+  if (arguments.Int("absent", -1) == job.rank()) {
+    Say("stays away");
+    return job.AwaitFailure(absl::Minutes(1));
+  }
+  Say("creates the split");
   const bool wrong = arguments.Int("wrong", -1) == job.rank();
   auto split = (*comm)->Split(wrong ? *job.NewGroup("alone", {job.rank()}) : job.world());
   Say(absl::StrCat("split: ", split.status().ToString()));

@@ -9,13 +9,16 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(100);
 constexpr char kNode[] = "node-a";
 
+// How long a lost rank might come back: short, since these do not.
+constexpr char kMemberGrace[] = "300ms";
+
 }  // namespace
 
 std::unique_ptr<NcclJob> NcclJob::Start(int size, const std::vector<std::string>& arguments,
                                         const Environment& env,
                                         const std::map<int, Environment>& env_by_rank) {
   auto job = std::make_unique<NcclJob>();
-  job->daemon_ = TestDaemon::Start();
+  job->daemon_ = TestDaemon::Start({"--member-grace", kMemberGrace});
   for (int rank = 0; rank < size; ++rank) {
     Environment all = {{"MUSTER_COORDINATOR", job->daemon_->address()},
                        {"MUSTER_WORLD_SIZE", absl::StrCat(size)},
@@ -47,6 +50,10 @@ std::string NcclJob::OutputOf(int rank, const Exit& exit) {
 
 std::string NcclJob::NameOf(int rank) const {
   return absl::StrCat("rank ", rank, " (node ", kNode, ", pid ", ranks_[rank]->pid(), ")");
+}
+
+std::string NcclJob::LossOf(int rank) const {
+  return absl::StrCat("ABORTED: job 'default': rank ", rank, " (node '", kNode, "', host ");
 }
 
 std::map<int, NcclJob::Environment> FaultOf(int rank, const std::string& faults) {

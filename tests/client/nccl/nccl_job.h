@@ -35,6 +35,8 @@ class NcclJob {
 
   // "rank 1 (node ..., pid 4711)", as errors name it.
   std::string NameOf(int rank) const;
+  // How the job's error about the loss of a rank begins; its host and pid follow.
+  std::string LossOf(int rank) const;
 
  private:
   std::unique_ptr<TestDaemon> daemon_;

@@ -1,0 +1,147 @@
+// Which GPU and which backend a rank gets, and what is refused before NCCL is called.
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/nccl/nccl_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using ByRank = std::map<int, NcclJob::Environment>;
+
+void ExpectDevice(NcclJob& job, int rank, int device) {
+  EXPECT_THAT(job.OutputOf(rank, kDone), HasSubstr(absl::StrCat("created on device ", device)));
+}
+
+// ---- Devices ----
+
+TEST(NcclDevice, TheLocalRankChooses) {
+  auto job = NcclJob::Start(2, {"create"});
+  for (int rank : {0, 1}) ExpectDevice(*job, rank, rank);
+}
+
+TEST(NcclDevice, TheOnlyVisibleOneIsTaken) {
+  auto job = NcclJob::Start(
+      2, {"create"}, {},
+      ByRank{{0, {{"CUDA_VISIBLE_DEVICES", "5"}}}, {1, {{"CUDA_VISIBLE_DEVICES", "3"}}}});
+  for (int rank : {0, 1}) ExpectDevice(*job, rank, 0);
+}
+
+TEST(NcclDevice, TheProgramMayChoose) {
+  auto job = NcclJob::Start(2, {"create", "device=2"}, {},
+                            ByRank{{1, {{"CUDA_VISIBLE_DEVICES", "7,6,5,4"}}}});
+  for (int rank : {0, 1}) ExpectDevice(*job, rank, 2);
+}
+
+TEST(NcclDevice, OneThatIsNotThereIsNamedOnAllRanks) {
+  auto job =
+      NcclJob::Start(2, {"create", "device=3"}, {}, ByRank{{1, {{"CUDA_VISIBLE_DEVICES", "0,1"}}}});
+  EXPECT_THAT(job->OutputOf(1, kError),
+              AllOf(HasSubstr("error: INVALID_ARGUMENT: NcclOptions::device is 3"),
+                    HasSubstr("sees 2 GPUs"), HasSubstr("CUDA_VISIBLE_DEVICES is '0,1'")));
+  EXPECT_THAT(job->OutputOf(0, kError),
+              AllOf(HasSubstr(job->NameOf(1)), HasSubstr("NcclOptions::device is 3")));
+}
+
+TEST(NcclDevice, MoreRanksThanGpus) {
+  auto job = NcclJob::Start(3, {"create"}, {{"FAKE_CUDA_DEVICES", "2"}});
+  EXPECT_THAT(job->OutputOf(2, kError), HasSubstr("local rank 2 has no GPU of its own"));
+  EXPECT_THAT(job->OutputOf(0, kError), HasSubstr(job->NameOf(2)));
+}
+
+TEST(NcclDevice, TwoRanksOnOneGpuAreRefusedAndNamed) {
+  auto job = NcclJob::Start(3, {"create"}, {{"FAKE_CUDA_DEVICES", "1"}},
+                            ByRank{{1, {{"FAKE_CUDA_MACHINE", "another"}}}});
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(job->OutputOf(rank, kError),
+                AllOf(HasSubstr("error: FAILED_PRECONDITION: "), HasSubstr("both use the GPU GPU-"),
+                      HasSubstr(job->NameOf(0)), HasSubstr(job->NameOf(2))));
+  }
+}
+
+TEST(NcclDevice, TwoRanksMayShareAGpuWhereAllAllowIt) {
+  const ByRank hosts = {{0, {{"NCCL_HOSTID", "a"}}}, {1, {{"NCCL_HOSTID", "b"}}}};
+  NcclJob::Start(2, {"create", "shared=1"}, {{"FAKE_CUDA_DEVICES", "1"}}, hosts)->ExpectAll(kDone);
+  NcclJob::Start(2, {"create"}, {{"FAKE_CUDA_DEVICES", "1"}, {"MUSTER_ALLOW_SHARED_GPU", "1"}},
+                 hosts)
+      ->ExpectAll(kDone);
+}
+
+TEST(NcclDevice, NcclsOwnRefusalOfASharedGpuIsShown) {
+  auto job = NcclJob::Start(2, {"create", "shared=1", "timeout=10"}, {{"FAKE_CUDA_DEVICES", "1"}});
+  for (int rank : {0, 1}) {
+    EXPECT_THAT(job->OutputOf(rank, kError), AllOf(HasSubstr("error: FAILED_PRECONDITION: "),
+                                                   HasSubstr("Duplicate GPU detected")));
+  }
+}
+
+TEST(NcclDevice, WithoutAGpuTheErrorSaysWhy) {
+  auto job = NcclJob::Start(
+      2, {"create"}, {},
+      ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}, {1, {{"FAKE_CUDA_DRIVER", "old"}}}});
+  EXPECT_THAT(job->OutputOf(0, kError),
+              AllOf(HasSubstr("error: FAILED_PRECONDITION: no usable GPU: no GPU is visible"),
+                    HasSubstr("CUDA_VISIBLE_DEVICES is ''")));
+  EXPECT_THAT(job->OutputOf(1, kError),
+              HasSubstr("no usable GPU: the NVIDIA driver is missing, or older than"));
+}
+
+// ---- NCCL ----
+
+TEST(NcclEnvironment, NcclCommIdIsRefused) {
+  auto job = NcclJob::Start(2, {"create"}, {}, ByRank{{1, {{"NCCL_COMM_ID", "10.0.0.1:1234"}}}});
+  EXPECT_THAT(job->OutputOf(1, kError),
+              HasSubstr("error: FAILED_PRECONDITION: NCCL_COMM_ID is set ('10.0.0.1:1234')"));
+  EXPECT_THAT(job->OutputOf(0, kError),
+              AllOf(HasSubstr(job->NameOf(1)), HasSubstr("NCCL_COMM_ID is set")));
+}
+
+TEST(NcclEnvironment, DifferentVersionsAreNamed) {
+  auto job = NcclJob::Start(2, {"create"}, {}, ByRank{{1, {{"FAKE_NCCL_VERSION", "22706"}}}});
+  for (int rank : {0, 1}) {
+    EXPECT_THAT(job->OutputOf(rank, kError),
+                AllOf(HasSubstr(absl::StrCat(job->NameOf(1), " has NCCL 2.27.6")),
+                      HasSubstr("all ranks must load the same version")));
+  }
+}
+
+// ---- The choice of the backend ----
+
+TEST(NcclChoice, NcclIsChosenWhereThereIsAGpuAndALineSaysSo) {
+  auto job = NcclJob::Start(2, {"host-reduce-once"});
+  EXPECT_THAT(job->OutputOf(0, kDone),
+              AllOf(HasSubstr("communicator of 2 on rank 0: backend nccl on GPU 0 (Fake GPU, GPU-"),
+                    HasSubstr("backend nccl\n")));
+  job->OutputOf(1, kDone);
+}
+
+TEST(NcclChoice, WithoutAGpuGlooIsAndTheLineSaysWhy) {
+  auto job = NcclJob::Start(2, {"host-reduce-once"}, {{"CUDA_VISIBLE_DEVICES", ""}});
+  EXPECT_THAT(job->OutputOf(0, kDone),
+              AllOf(HasSubstr("backend gloo"), HasSubstr("no GPU is visible to this process")));
+  job->OutputOf(1, kDone);
+}
+
+TEST(NcclChoice, AskingForItWithoutAGpuIsAnError) {
+  auto job = NcclJob::Start(2, {"host-reduce-once"}, {{"MUSTER_BACKEND", "nccl"}},
+                            ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}});
+  EXPECT_THAT(job->OutputOf(0, kError), AllOf(HasSubstr("error: FAILED_PRECONDITION: "),
+                                              HasSubstr("no GPU is visible to this process")));
+  EXPECT_THAT(job->OutputOf(1, kError), HasSubstr(job->NameOf(0)));
+}
+
+TEST(NcclChoice, RanksThatChooseDifferentlyAreTold) {
+  auto job =
+      NcclJob::Start(2, {"host-reduce-once"}, {}, ByRank{{0, {{"CUDA_VISIBLE_DEVICES", ""}}}});
+  for (int rank : {0, 1}) {
+    EXPECT_THAT(job->OutputOf(rank, kError), AllOf(HasSubstr("error: FAILED_PRECONDITION: "),
+                                                   HasSubstr("gloo"), HasSubstr("nccl")));
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

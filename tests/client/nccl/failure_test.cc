@@ -1,0 +1,84 @@
+// Ranks that die: every communicator of every survivor ends with the error that names them.
+
+#include <signal.h>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/nccl/nccl_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr Exit kKilled{true, SIGKILL};
+
+// The survivors of rank 1 have ended as they should.
+void ExpectLossOfRank1(NcclJob& job, const Exit& survivors) {
+  job.OutputOf(1, kKilled);
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(
+        job.OutputOf(rank, survivors),
+        AllOf(HasSubstr(job.LossOf(1)), HasSubstr(absl::StrCat("pid ", job[1].pid(), ")"))));
+  }
+}
+
+TEST(NcclFailure, AKilledRankEndsAllCommunicatorsOfTheOthers) {
+  auto job = NcclJob::Start(3, {"reduce-forever"});
+  for (int rank = 0; rank < 3; ++rank) {
+    (*job)[rank].WaitForOutput(absl::StrCat("rank ", rank, " is reducing"));
+  }
+  (*job)[1].Signal(SIGKILL);
+  ExpectLossOfRank1(*job, kDone);
+}
+
+TEST(NcclFailure, ARankThatDiesInTheMiddleOfAnOperationEndsTheOthers) {
+  auto job = NcclJob::Start(3, {"reduce-forever"}, {}, FaultOf(1, "op-die@8"));
+  ExpectLossOfRank1(*job, kDone);
+}
+
+// NCCL sees the broken connection before the job knows why; the error still names the rank.
+TEST(NcclFailure, TheJobExplainsABrokenConnection) {
+  auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "peer-error"}},
+                            FaultOf(1, "op-die@8"));
+  ExpectLossOfRank1(*job, kDone);
+}
+
+TEST(NcclFailure, ARankThatDiesInItsInitEndsTheOthers) {
+  auto job = NcclJob::Start(3, {"create"}, {}, FaultOf(1, "init-die"));
+  ExpectLossOfRank1(*job, kError);
+}
+
+TEST(NcclFailure, ARankThatDiesBeforeItsInitEndsTheOthers) {
+  auto job = NcclJob::Start(3, {"create", "absent=1"});
+  (*job)[1].WaitForOutput("rank 1 creates");
+  (*job)[1].Signal(SIGKILL);
+  ExpectLossOfRank1(*job, kError);
+}
+
+TEST(NcclFailure, ARankThatDiesWhileOthersSplitEndsThem) {
+  auto job = NcclJob::Start(3, {"one-split", "absent=1"});
+  (*job)[0].WaitForOutput("creates the split");
+  (*job)[1].WaitForOutput("stays away");
+  (*job)[1].Signal(SIGKILL);
+  ExpectLossOfRank1(*job, kError);
+}
+
+// Stopping takes its time; nobody frees anything before.
+TEST(NcclFailure, SlowFreeingIsWaitedFor) {
+  auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "abort-slow=300"}},
+                            FaultOf(1, "op-die@8"));
+  ExpectLossOfRank1(*job, kDone);
+}
+
+// Where NCCL cannot revoke it aborts, all communicators in one group.
+TEST(NcclFailure, WithoutRevokeAllAreAborted) {
+  auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "revoke-error"}},
+                            FaultOf(1, "op-die@8"));
+  ExpectLossOfRank1(*job, kDone);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,73 @@
+// The real CUDA and NCCL, in a process that sees no GPU.
+
+#include <cstdlib>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/communicator.h"
+#include "muster/log.h"
+#include "muster/nccl.h"
+#include "tests/util/fake_job.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class NoGpuTest : public ::testing::Test {
+ protected:
+  // Hides those that the machine may have; CUDA reads it at its first call.
+  static void SetUpTestSuite() { setenv("CUDA_VISIBLE_DEVICES", "-1", 1); }
+
+  FakeJob job_{2};
+};
+
+TEST_F(NoGpuTest, AskingForNcclIsAClearErrorOnEveryRank) {
+  job_.Run([](int rank, const Group& world) {
+    CommunicatorOptions options;
+    options.backend = "nccl";
+    const absl::Status status = Communicator::Create(world, options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("CommunicatorOptions::backend asks for the backend 'nccl'"),
+                      HasSubstr("no usable GPU")));
+  });
+}
+
+TEST_F(NoGpuTest, NcclsOwnHeaderSaysTheSame) {
+  job_.Run([](int rank, const Group& world) {
+    const absl::Status status = NcclCommunicator::Create(world).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("no usable GPU"));
+  });
+}
+
+TEST_F(NoGpuTest, GlooIsTakenAndTheLogSaysWhy) {
+  std::vector<std::string> lines;
+  SetLogSink([&](LogLevel level, absl::string_view line) {
+    if (level == LogLevel::kInfo) lines.emplace_back(line);
+  });
+  job_.Run([](int rank, const Group& world) {
+    const auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    EXPECT_EQ((*comm)->backend(), "gloo");
+  });
+  SetLogSink(nullptr);
+  EXPECT_THAT(lines,
+              AllOf(SizeIs(2), Each(AllOf(HasSubstr("backend gloo: 'nccl' cannot be used here"),
+                                          HasSubstr("no usable GPU")))));
+}
+
+TEST_F(NoGpuTest, AGroupOfOneStillWorks) {
+  FakeJob alone(1);
+  const auto comm = Communicator::Create(alone.world(0));
+  ASSERT_TRUE(comm.ok()) << comm.status();
+  EXPECT_EQ((*comm)->backend(), "serial");
+}
+
+}  // namespace
+}  // namespace muster
