@@ -1,6 +1,5 @@
 #include "client/nccl/handle.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +8,6 @@
 #include "client/nccl/stopper.h"
 #include "client/nccl/types.h"
 #include "client/src/peer_names.h"
-#include "muster/log.h"
 
 namespace muster::internal {
 namespace {
@@ -61,8 +59,6 @@ std::string NcclHandle::Title(absl::string_view what) const {
   return absl::StrCat(what, " on ", self_);
 }
 
-// ---- Calls ----
-
 absl::Status NcclHandle::CheckProcess() const {
   if (getpid() == process_) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -113,7 +109,12 @@ ncclResult_t NcclHandle::AsyncResult() {
 }
 
 absl::Status NcclHandle::Complete(absl::string_view what, const Patience& patience,
-                                  absl::FunctionRef<absl::Status()> watch, ncclResult_t result) {
+                                  ncclResult_t result) {
+  return Complete(what, patience, result, [this] { return health(); });
+}
+
+absl::Status NcclHandle::Complete(absl::string_view what, const Patience& patience,
+                                  ncclResult_t result, absl::FunctionRef<absl::Status()> watch) {
   Pace pace;
   while (result == ncclInProgress) {
     if (absl::Status end = watch(); !end.ok()) return end;
@@ -137,8 +138,7 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Patience& pati
     absl::MutexLock lock(&mutex_);
     comm_ = comm;
   }
-  absl::Status status = Complete(
-      what, patience, [this] { return health(); }, result);
+  absl::Status status = Complete(what, patience, result);
   if (status.ok()) {
     absl::MutexLock lock(&mutex_);
     ready_ = true;
@@ -154,8 +154,7 @@ absl::Status NcclHandle::Run(absl::string_view what, const Patience& patience, C
     absl::MutexLock lock(&mutex_);
     result = call(comm_);
   }
-  absl::Status status = Complete(
-      what, patience, [this] { return health(); }, result);
+  absl::Status status = Complete(what, patience, result);
   Leave();
   return status;
 }
@@ -196,9 +195,7 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
     --groups_;
   }
   if (!outermost) return status;
-  if (status.ok())
-    status = Complete(
-        kWhat, patience, [this] { return health(); }, result);
+  if (status.ok()) status = Complete(kWhat, patience, result);
   Leave();
   return status.ok() ? status : End(status);
 }
@@ -221,7 +218,7 @@ absl::Status NcclHandle::RunOnRevoked(absl::string_view what, const Patience& pa
     }
     result = call(comm_);
   }
-  absl::Status status = Complete(what, patience, watch, result);
+  absl::Status status = Complete(what, patience, result, watch);
   if (!status.ok()) Reopen();
   return status;
 }
@@ -245,154 +242,6 @@ absl::Status NcclHandle::Poll(absl::string_view what) {
   // In progress: another thread's call.
   if (result == ncclSuccess || result == ncclInProgress) return absl::OkStatus();
   return NcclStatus(Title(what), result);
-}
-
-// ---- The end ----
-
-absl::Status NcclHandle::health() const {
-  if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
-  return end_;
-}
-
-bool NcclHandle::MarkFailed(const absl::Status& why) {
-  absl::MutexLock lock(&mutex_);
-  if (why.ok() || !end_.ok() || stage_ == Stage::kFreed) return false;
-  end_ = why;
-  return true;
-}
-
-void NcclHandle::Fail(const absl::Status& why) {
-  if (MarkFailed(why)) Stopper::Get().Wake();
-}
-
-bool NcclHandle::AwaitStopped(SteadyTime deadline) const {
-  const auto stopped = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stage_ == Stage::kStopped || stage_ == Stage::kFreed;
-  };
-  absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&stopped), Between(SteadyClock::now(), deadline));
-}
-
-bool NcclHandle::IsQuiet() const {
-  if (!CheckProcess().ok()) return false;
-  absl::MutexLock lock(&mutex_);
-  if (stage_ == Stage::kOpen) return comm_ == nullptr;
-  return stage_ != Stage::kSeized;
-}
-
-absl::Status NcclHandle::End(const absl::Status& why) {
-  if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (health().ok()) Fail(absl::IsUnavailable(why) ? ExplainBrokenPeer(group_, why) : why);
-  const absl::Status end = health();
-  if (AwaitStopped(SteadyClock::now() + absl::ToChronoNanoseconds(kStopWait))) return end;
-  return absl::Status(
-      end.code(),
-      absl::StrCat(end.message(), "; NCCL has not stopped within ", absl::FormatDuration(kStopWait),
-                   ", so buffers that were given to it may still be in use"));
-}
-
-absl::Status NcclHandle::Finalize(const Patience& patience) {
-  return Run("finalizing the communicator", patience, [this](ncclComm_t comm) {
-    mutex_.AssertHeld();
-    finalizing_ = true;
-    return ncclCommFinalize(comm);
-  });
-}
-
-void NcclHandle::Close(const Patience& patience) {
-  if (!CheckProcess().ok()) return;
-  const bool healthy = health().ok();
-  const absl::Status status = Finalize(patience);
-  if (!status.ok()) Fail(status);
-  failure_.Reset();
-  if (healthy && !status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", status.ToString()));
-  }
-  if (status.ok()) {
-    Destroy();
-    Stopper::Get().Remove(this);
-  } else {
-    Free(SteadyClock::now() + absl::ToChronoNanoseconds(kStopWait));
-  }
-}
-
-void NcclHandle::Discard(const absl::Status& why, SteadyTime deadline) {
-  Fail(why);
-  failure_.Reset();
-  Free(deadline);
-}
-
-void NcclHandle::Free(SteadyTime deadline) {
-  if (AwaitStopped(deadline) && Stopper::Get().AwaitQuiet(deadline)) {
-    Destroy();
-  } else {
-    Log(LogLevel::kWarning, absl::StrCat(Title("the communicator"),
-                                         " is freed later, if ever: NCCL has not stopped yet; it "
-                                         "ended with: ",
-                                         health().ToString()));
-    absl::MutexLock lock(&mutex_);
-    abandoned_ = true;
-  }
-  Stopper::Get().Remove(this);
-}
-
-// After ncclCommFinalize or ncclCommRevoke has completed, neither of these waits for a peer
-// (src/init.cc: commReclaim skips commDestroySync). ncclCommDestroy refuses a communicator whose
-// connections have failed, an error that ncclCommRevoke leaves in place.
-void NcclHandle::Destroy() {
-  ncclResult_t state = ncclSuccess;
-  ncclComm_t comm = nullptr;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (comm_ == nullptr) return;  // ncclCommAbort has freed it
-    state = AsyncResult();
-    comm = std::exchange(comm_, nullptr);
-  }
-  const ScopedDevice current(device_.index);
-  const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
-  if (result != ncclSuccess) {
-    Log(LogLevel::kWarning, NcclStatus(Title("freeing the communicator"), result).ToString());
-  }
-}
-
-void NcclHandle::FreeIfAbandoned() {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!abandoned_ || stage_ != Stage::kStopped) return;
-  }
-  Destroy();
-}
-
-// ---- For the Stopper ----
-
-bool NcclHandle::IsCondemned() {
-  MarkFailed(group_.health());
-  absl::MutexLock lock(&mutex_);
-  return !end_.ok() && stage_ == Stage::kOpen;
-}
-
-bool NcclHandle::Seize() {
-  absl::MutexLock lock(&mutex_);
-  if (owner_ != std::thread::id()) return false;
-  owner_ = std::this_thread::get_id();
-  stage_ = Stage::kSeized;
-  return true;
-}
-
-bool NcclHandle::CanRevoke() const {
-  absl::MutexLock lock(&mutex_);
-  return ready_ && !finalizing_;
-}
-
-ncclComm_t NcclHandle::Take() {
-  absl::MutexLock lock(&mutex_);
-  return std::exchange(comm_, nullptr);
-}
-
-void NcclHandle::MarkStopped(bool freed) {
-  absl::MutexLock lock(&mutex_);
-  stage_ = freed ? Stage::kFreed : Stage::kStopped;
 }
 
 }  // namespace muster::internal

@@ -150,8 +150,10 @@ class NcclHandle {
   void Leave();
   Patience OperationPatience() const;
   bool InGroup() const;
-  absl::Status Complete(absl::string_view what, const Patience& patience,
-                        absl::FunctionRef<absl::Status()> watch, ncclResult_t result);
+  // Polls while `result` is ncclInProgress; `watch` (health() unless given) may end that.
+  absl::Status Complete(absl::string_view what, const Patience& patience, ncclResult_t result);
+  absl::Status Complete(absl::string_view what, const Patience& patience, ncclResult_t result,
+                        absl::FunctionRef<absl::Status()> watch);
   void Reopen();
   absl::Status Finalize(const Patience& patience);
   void Free(SteadyTime deadline);

@@ -43,6 +43,11 @@ core::Options ChooseOptions(ByteSource* bytes) {
   options.job_id = "job";
   options.random = [nonce = uint64_t{0}]() mutable { return ++nonce; };
   options.world_size = static_cast<uint32_t>(bytes->Below(4));
+  if (bytes->OneIn(2)) {
+    options.min_world_size = 1 + static_cast<uint32_t>(bytes->Below(2));
+    options.max_world_size = options.min_world_size + static_cast<uint32_t>(bytes->Below(3));
+    options.world_size = 0;
+  }
   if (bytes->OneIn(4)) options.limits.max_members = 3;
   if (bytes->OneIn(4)) options.limits.max_payload_bytes = 16;
   return options;
@@ -52,6 +57,7 @@ class FuzzedService {
  public:
   explicit FuzzedService(ByteSource* bytes)
       : bytes_(bytes), options_(ChooseOptions(bytes)), now_(absl::FromUnixSeconds(1700000000)) {
+    Check(options_.Validate().ok(), "the harness makes valid options");
     Restart();
   }
 
@@ -89,6 +95,13 @@ class FuzzedService {
         return Send<v1::LeaveRequest, v1::LeaveResponse>(&Coordinator::Leave);
       case 11:
         return Send<v1::ReportExitRequest, v1::ReportExitResponse>(&Coordinator::ReportExit);
+      case 12:
+        return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
+      case 13:
+        return Send<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
+            &Coordinator::ReportProcessState);
+      case 14:
+        return Send<v1::RequestStopRequest, v1::RequestStopResponse>(&Coordinator::RequestStop);
       case 15:
         return CancelOne();
       case 16:

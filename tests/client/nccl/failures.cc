@@ -19,6 +19,10 @@ class Canceller {
   explicit Canceller(const Arguments& arguments) {
     if (!arguments.Has("cancel")) return;
     const absl::Duration after = arguments.Seconds("cancel", 0);
+    if (after == absl::ZeroDuration()) {
+      cancellation_.Cancel();
+      return;
+    }
     thread_ = std::thread([this, after] {
       absl::SleepFor(after);
       cancellation_.Cancel();
@@ -37,6 +41,16 @@ class Canceller {
 
 absl::Status Reduce(NcclCommunicator& comm, const DeviceMemory& data, cudaStream_t stream) {
   return comm.AllReduce(data.get(), data.get(), kCount, DataType::kFloat32, ReduceOp::kSum, stream);
+}
+
+// As one group, where the arguments say so.
+absl::Status ReduceAs(const Arguments& arguments, NcclCommunicator& comm, const DeviceMemory& data,
+                      cudaStream_t stream) {
+  if (!arguments.Has("grouped")) return Reduce(comm, data, stream);
+  const DeviceBuffer buffers[] = {
+      {data.get(), data.get(), kCount / 2, DataType::kFloat32},
+      {data.at(kCount / 2), data.at(kCount / 2), kCount / 2, DataType::kFloat32}};
+  return comm.AllReduce(buffers, ReduceOp::kSum, stream);
 }
 
 // Every later call of a communicator that has ended gives the same error again.
@@ -127,14 +141,15 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(status);
   Canceller canceller(arguments);
   if (arguments.Int("absent", -1) != job.rank()) {
-    status = Reduce(**comm, data, stream.get());
+    status = ReduceAs(arguments, **comm, data, stream.get());
     if (status.ok()) {
       status =
           (*comm)->Wait(stream.get(), CallOptions{OptionsOf(arguments).timeout, canceller.get()});
     }
   }
   Say(absl::StrCat("ended: ", status.ToString()));
-  if (!status.ok()) {
+  // An NCCL that does not stop is said to, and waited for, at each call.
+  if (!status.ok() && !arguments.Has("stuck")) {
     RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
   }
   RETURN_IF_ERROR(job.Barrier("after the reduction"));

@@ -168,7 +168,53 @@ TEST(NcclMisbehaviour, NoMemoryForAnOperation) {
   }
 }
 
+TEST(NcclMisbehaviour, AnOperationThatIsRefusedInAGroup) {
+  auto job = StartWith("reduce-once", "op-refuse@2", {kTimeout, "grouped=1"});
+  EXPECT_THAT(job->OutputOf(1, kDone),
+              AllOf(HasSubstr("ended: UNAVAILABLE"), HasSubstr("Unhandled proxy error")));
+}
+
+TEST(NcclMisbehaviour, WhatIsCancelledBeforeItBeginsSendsNothing) {
+  auto job = NcclJob::Start(2, {"host-reduce-once", "cancel=0"}, {{"MUSTER_TIMEOUT", "5s"}});
+  for (int rank : {0, 1}) {
+    EXPECT_THAT(job->OutputOf(rank, kDone), HasSubstr("was cancelled before it began"));
+  }
+}
+
+// ---- CUDA ----
+
+TEST(NcclMisbehaviour, ADeviceThatFailsInTheMiddleOfAnOperation) {
+  auto job = NcclJob::Start(2, {"reduce-once", kTimeout}, {},
+                            {{1, {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}}});
+  EXPECT_THAT(job->OutputOf(1, kDone),
+              AllOf(HasSubstr("ended: INTERNAL: "), HasSubstr(job->NameOf(1)),
+                    HasSubstr("an illegal memory access was encountered")));
+}
+
+TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {
+  for (const char* errors :
+       {"cudaGetDeviceCount=999", "cudaGetDeviceProperties=101", "cudaSetDevice=101"}) {
+    auto job = NcclJob::Start(2, {"create", kTimeout}, {}, {{1, {{"FAKE_CUDA_ERRORS", errors}}}});
+    EXPECT_THAT(job->OutputOf(1, kError), HasSubstr("error: ")) << errors;
+    EXPECT_THAT(job->OutputOf(0, kError), HasSubstr(job->NameOf(1))) << errors;
+  }
+}
+
 // ---- Other calls ----
+
+// Nothing waits for ever for an NCCL that does not stop either; what it may yet use is not freed.
+TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
+  const NcclJob::Environment env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
+  auto device =
+      NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=1", "warm=1", "stuck=1"}, env);
+  auto host = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10"}, env);
+  for (NcclJob* job : {device.get(), host.get()}) {
+    EXPECT_THAT(job->OutputOf(0, kDone),
+                AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
+                      HasSubstr("buffers that were given to it may still be in use"),
+                      HasSubstr("is freed later, if ever")));
+  }
+}
 
 TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
   auto job = StartWith("one-split", "child-error");

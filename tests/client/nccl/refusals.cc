@@ -1,5 +1,9 @@
 // Calls that are refused before NCCL sees them, and leave the communicator as it was.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "tests/client/nccl/device_memory.h"
@@ -11,6 +15,32 @@ namespace {
 absl::Status ExpectCode(const absl::Status& status, absl::StatusCode code) {
   return Expect(status.code() == code,
                 absl::StrCat("not refused as it should be: ", status.ToString()));
+}
+
+// NCCL works only in the process that began it.
+absl::Status InFork(NcclCommunicator& comm, void* data, cudaStream_t stream) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const absl::Status calls[] = {
+        comm.AllReduce(data, data, 1, DataType::kFloat32, ReduceOp::kSum, stream),
+        comm.Grouped([](NcclCommunicator&) { return absl::OkStatus(); }),
+        comm.Wait(stream),
+    };
+    const bool refused = std::all_of(std::begin(calls), std::end(calls), [](const auto& status) {
+      return absl::IsFailedPrecondition(status);
+    });
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return Expect(status == 0, absl::StrCat("the fork ended with ", status));
+}
+
+absl::Status Shrinking(Job& job, NcclCommunicator& comm) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  RETURN_IF_ERROR(ExpectCode(comm.Shrink(job.world()).status(), kInvalid));
+  std::vector<int> reversed(job.world().ranks().rbegin(), job.world().ranks().rend());
+  return ExpectCode(comm.Shrink(*job.NewGroup("reversed", reversed)).status(), kInvalid);
 }
 
 }  // namespace
@@ -39,6 +69,8 @@ absl::Status Refusals(Job& job, const Arguments& arguments) {
   endless.timeout = absl::InfiniteDuration();
   RETURN_IF_ERROR(ExpectCode(self.Wait(s, endless), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Split(job.world(), endless).status(), kInvalid));
+  RETURN_IF_ERROR(Shrinking(job, self));
+  RETURN_IF_ERROR(InFork(self, p, s));
   RETURN_IF_ERROR(self.health());
   RETURN_IF_ERROR(self.AllReduce(p, p, 2, DataType::kFloat32, ReduceOp::kSum, s));
   RETURN_IF_ERROR(self.Wait(s));

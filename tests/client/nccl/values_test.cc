@@ -48,6 +48,26 @@ TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
   }
 }
 
+// Rank 1 of three is lost; FAKE_NCCL_FAULTS of rank 0 spoil how the others shrink.
+std::string OutputOfSpoiledShrink(const std::string& faults) {
+  auto second = TestDaemon::Start({"--member-grace", "300ms"});
+  auto job = NcclJob::Start(3, {"shrinks-after-loss", absl::StrCat("second=", second->address())},
+                            {}, FaultOf(0, faults));
+  (*job)[1].WaitForOutput("waits to be killed");
+  (*job)[1].Signal(SIGKILL);
+  job->OutputOf(2, kError);
+  return job->OutputOf(0, kError);
+}
+
+TEST(NcclValues, AShrinkThatFailsAfterALossEndsEverywhere) {
+  EXPECT_THAT(OutputOfSpoiledShrink("child-error"), HasSubstr("error: UNAVAILABLE: shrinking"));
+}
+
+TEST(NcclValues, WhatCouldOnlyBeAbortedCannotBeShrunk) {
+  EXPECT_THAT(OutputOfSpoiledShrink("revoke-error"),
+              HasSubstr("could only abort the communicator, not revoke it"));
+}
+
 TEST(NcclValues, ManyRoundsLeaveNothingBehind) {
   NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kDone);
   NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kDone);

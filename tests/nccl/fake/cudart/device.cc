@@ -124,12 +124,18 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
   if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
+    return Return(error);
+  }
   *count = static_cast<int>(fake_cuda::VisibleDevices().size());
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
   if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
+    return Return(error);
+  }
   fake_cuda::current_device = device;
   return cudaSuccess;
 }
@@ -142,6 +148,9 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (cudaError_t error = CheckDevice(device); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
+    return Return(error);
+  }
   const fake_cuda::Device& found = fake_cuda::VisibleDevices()[device];
   *properties = cudaDeviceProp();
   std::snprintf(properties->name, sizeof properties->name, "Fake GPU");

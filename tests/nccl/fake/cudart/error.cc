@@ -3,6 +3,10 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "tests/nccl/fake/fake_cuda.h"
@@ -41,7 +45,38 @@ const ErrorText* Find(cudaError_t error) {
   return nullptr;
 }
 
+struct Injection {
+  cudaError_t error = cudaSuccess;
+  int from = 1;  // the first call that fails
+  int calls = 0;
+};
+
+// "FUNCTION=CODE" or "FUNCTION=CODE@CALL", separated by commas.
+std::map<std::string, Injection> ReadInjections() {
+  std::map<std::string, Injection> injections;
+  const char* text = std::getenv("FAKE_CUDA_ERRORS");
+  std::stringstream list(text == nullptr ? "" : text);
+  for (std::string item; std::getline(list, item, ',');) {
+    const size_t equals = item.find('=');
+    const size_t at = item.find('@');
+    Injection injection;
+    injection.error = static_cast<cudaError_t>(std::stoi(item.substr(equals + 1)));
+    if (at != std::string::npos) injection.from = std::stoi(item.substr(at + 1));
+    injections[item.substr(0, equals)] = injection;
+  }
+  return injections;
+}
+
 }  // namespace
+
+cudaError_t InjectedError(const char* function) {
+  static std::mutex mutex;
+  static auto* const kInjections = new std::map<std::string, Injection>(ReadInjections());
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto it = kInjections->find(function);
+  if (it == kInjections->end()) return cudaSuccess;
+  return ++it->second.calls >= it->second.from ? it->second.error : cudaSuccess;
+}
 
 cudaError_t Return(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;

@@ -9,6 +9,10 @@ namespace fake_cuda {
 // query is kept too.
 cudaError_t Return(cudaError_t error);
 
+// The error that FAKE_CUDA_ERRORS wants of this call of a function; cudaSuccess where it wants
+// none.
+cudaError_t InjectedError(const char* function);
+
 // Why no call can work in this process: no driver, no device. Else cudaSuccess.
 cudaError_t RuntimeState();
 

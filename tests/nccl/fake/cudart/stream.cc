@@ -151,6 +151,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
+    return Return(error);
+  }
   return Return(fake_cuda::EndOf(*FindStream(handle)).Reached() ? cudaSuccess : cudaErrorNotReady);
 }
 
