@@ -285,9 +285,12 @@ TEST(FakeNcclViolations, FreeingOneCommunicatorWhileAnotherHangs) {
                                 ncclComm_t second = nullptr;
                                 ncclCommSplit(self.comm(), 0, rank, &second, nullptr);
                                 ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+                                if (rank == 0) {
+                                  self.Start(self.NewData(1));
+                                  ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+                                }
                                 board.Meet(2);
                                 if (rank == 1) raise(SIGKILL);
-                                self.Start(self.NewData(1));
                                 while (State(self.comm()) != ncclRemoteError) usleep(100);
                                 ncclCommAbort(second);
                               },
