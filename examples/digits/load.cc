@@ -35,9 +35,11 @@ absl::Status Combine(const std::vector<std::string>& errors) {
 
 absl::StatusOr<Dataset> LoadDataset(muster::Job& job, const std::string& file) {
   ScratchDir scratch;  // used by the ranks that unpack
-  // The lease: the first rank of each node unpacks the file, the others wait for its path.
+  // The lease: the first rank of each node unpacks the file, the others wait for its path. What is
+  // done once stays done, but the scratch directory does not stay: hence the epoch in the name.
   const absl::StatusOr<std::string> csv =
-      job.RunOncePerNode("unpack digits", [&] { return Unpack(file, &scratch); });
+      job.RunOncePerNode(absl::StrCat("unpack digits for epoch ", job.epoch()),
+                         [&] { return Unpack(file, &scratch); });
   absl::StatusOr<std::vector<Image>> images =
       csv.ok() ? ReadImages(*csv, file) : absl::StatusOr<std::vector<Image>>(csv.status());
   // Every rank learns whether all of them are ready. They have also all read the file once this

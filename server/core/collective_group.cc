@@ -105,6 +105,7 @@ CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index,
   }
   if (parked_ == 0) first_arrival_ = now;
   last_arrival_ = now;
+  stall_.Restart(now);
   arrival.Record(waiter, request);
   ++parked_;
   next_[index] = sequence_;

@@ -10,6 +10,7 @@
 #include "server/core/arrival.h"
 #include "server/core/byte_budget.h"
 #include "server/core/past_collective.h"
+#include "server/core/stall_clock.h"
 #include "server/core/types.h"
 
 namespace muster::core {
@@ -62,6 +63,8 @@ class CollectiveGroup {
   void AskStop() { stop_asked_ = true; }
   void ObserveStop(uint64_t sequence) { stop_sequence_ = sequence; }
 
+  // The rank is known to have this collective's result.
+  bool HasCompleted(uint32_t index, uint64_t sequence) const { return next_[index] > sequence; }
   // Members that have completed the last collective and whose contributions to it others wait for.
   std::vector<uint32_t> NeededContributors() const;
 
@@ -72,6 +75,7 @@ class CollectiveGroup {
   bool pending() const { return parked_ > 0; }
   Time first_arrival() const { return first_arrival_; }
   Time last_arrival() const { return last_arrival_; }
+  StallClock* stall() { return &stall_; }
   uint64_t sequence() const { return sequence_; }
   // "Barrier('x') op 3 of the world", of what `index` called at that sequence number.
   std::string OperationAt(uint32_t index, uint64_t sequence) const;
@@ -106,6 +110,7 @@ class CollectiveGroup {
   uint64_t bytes_ = 0;
   Time first_arrival_;
   Time last_arrival_;
+  StallClock stall_;
   std::string finished_;
   bool finished_news_ = false;
 

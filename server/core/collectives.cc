@@ -10,9 +10,6 @@
 namespace muster::core {
 namespace {
 
-// Missing ranks that a message describes one by one; the list of all is in ranges.
-constexpr size_t kMaxDescribed = 4;
-
 absl::Status CheckOptionalName(absl::string_view what, const std::string& name, uint32_t max) {
   return name.empty() ? absl::OkStatus() : ValidateName(what, name, max);
 }
@@ -144,10 +141,11 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
     if (absl::Status s = CheckNobodyIsLeaving(*group, op); !s.ok()) return s;
     member->last_collective = op;
   }
+  const bool only_contributes = group->HasCompleted(index, request.sequence);
   Waiter waiter(member, Waiter::Call::kCollective);
   waiter.group = group;
   waiter.sequence = request.sequence;
-  Park(id, std::move(waiter), request.call);
+  Park(id, std::move(waiter), request.call, only_contributes ? "" : op);
   Apply(group, group->Arrive(now_, index, id, request));
   return absl::OkStatus();
 }
@@ -181,17 +179,8 @@ void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
 std::string Coordinator::Impl::DescribeMissing(const CollectiveGroup& group,
                                                uint64_t sequence) const {
   const std::vector<uint32_t> missing = group.Missing(sequence);
-  std::string text =
-      absl::StrCat("missing ", missing.size(), " of ", group.ranks().size(), ": ", Ranks(missing));
-  for (size_t i = 0; i < missing.size() && i < kMaxDescribed; ++i) {
-    const Member& member = *epoch_->members[missing[i]];
-    absl::StrAppend(&text, "; ", member.who(), member.attached() ? "" : ", detached", ", ",
-                    member.last_collective.empty()
-                        ? "no collective so far"
-                        : absl::StrCat("last call ", member.last_collective),
-                    ", last heard ", HowLong(now_ - member.last_call), " ago");
-  }
-  return text;
+  return absl::StrCat("missing ", missing.size(), " of ", group.ranks().size(), ": ",
+                      DescribeMembers(missing));
 }
 
 absl::Status Coordinator::Impl::CollectiveTimeout(const Waiter& waiter) const {

@@ -67,6 +67,11 @@ Effects Coordinator::ReportExit(Time now, WaiterId waiter, const ExitReport& rep
   return Call(*impl_, now, waiter, &Impl::ReportExit, report);
 }
 
+Effects Coordinator::ReportProcessState(Time now, WaiterId waiter,
+                                        const ProcessStateReport& report) {
+  return Call(*impl_, now, waiter, &Impl::ReportProcessState, report);
+}
+
 Effects Coordinator::Cancel(Time now, WaiterId waiter) {
   impl_->Begin(now);
   impl_->Cancel(waiter);
@@ -200,10 +205,13 @@ absl::Status Coordinator::Impl::CanPark() const {
                                                    "limit (musterd --max-waiters raises it)"));
 }
 
-void Coordinator::Impl::Park(WaiterId id, Waiter waiter, const CallContext& call) {
+void Coordinator::Impl::Park(WaiterId id, Waiter waiter, const CallContext& call,
+                             std::string what) {
   waiter.since = call.since.value_or(now_);
   waiter.timeout = call.wait_timeout.value_or(options_.default_wait_timeout);
   waiter.member->parked.insert(id);
+  if (!what.empty()) waiter.member->activity.Begin(id, std::move(what), waiter.since);
+  WatchForStalls();
   deadlines_.Set(id, waiter.since + waiter.timeout);
   waiters_[id] = std::move(waiter);
 }
@@ -221,7 +229,10 @@ std::optional<Waiter> Coordinator::Impl::Unpark(WaiterId id) {
 }
 
 void Coordinator::Impl::Finish(WaiterId id, const absl::Status& status, Answer answer) {
-  if (!Unpark(id)) return;
+  const std::optional<Waiter> waiter = Unpark(id);
+  if (!waiter) return;
+  Activity& activity = waiter->member->activity;
+  status.ok() ? activity.Complete(id, now_) : activity.End(id, now_);
   effects_.replies.push_back({id, Say(status), std::move(answer)});
 }
 
@@ -258,7 +269,8 @@ void Coordinator::Impl::FinishAllOf(Member* member, const absl::Status& status) 
 
 void Coordinator::Impl::Cancel(WaiterId id) {
   Withdraw(id);
-  Unpark(id);
+  const std::optional<Waiter> waiter = Unpark(id);
+  if (waiter) waiter->member->activity.End(id, now_);
   ResolveContenders();
 }
 
@@ -266,6 +278,7 @@ void Coordinator::Impl::Tick() {
   ExpireGraces();
   ExpireContenders();
   ExpireFormation();
+  CheckStalls();
   if (recovering() && *recovery_ends_ <= now_) EndRecovery();
   while (std::optional<WaiterId> id = deadlines_.Pop(now_)) TimeOut(*id);
 }
@@ -305,13 +318,14 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
 
 Time Coordinator::Impl::NextDeadline() const {
   return std::min({deadlines_.Next(), graces_.Next(), contenders_.Next(), formation_timers_.Next(),
-                   recovery_ends_.value_or(absl::InfiniteFuture())});
+                   stall_check_, recovery_ends_.value_or(absl::InfiniteFuture())});
 }
 
 void Coordinator::Impl::Drain(std::string reason) {
   draining_ = std::move(reason);
   const absl::Status status = absl::UnavailableError(*draining_);
   recovery_ends_.reset();
+  stall_check_ = absl::InfiniteFuture();
   while (!waiters_.empty()) Finish(waiters_.begin()->first, status);
   while (!streams_.empty()) EndStream(streams_.begin()->second, status);
 }

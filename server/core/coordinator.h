@@ -17,6 +17,13 @@ namespace muster::core {
 // (StreamClosed) takes the id back first. Requests that are malformed or do not fit the state are
 // answered at once and change nothing.
 //
+// To drive it, in the daemon or in a simulation: give every message that arrives an id of its own,
+// call the method of its kind, and carry the effects out: `replies` end calls, `events` go to open
+// streams in order, `ends` close streams, `log` is for people. Call Tick when NextDeadline has come.
+// When a peer is gone, call Cancel for its parked calls and StreamClosed for its stream, in any
+// order. To restart the daemon, make a new Coordinator with another Options::instance: nothing else
+// is carried over, what matters comes back in the claims of AttachRequest.
+//
 // Not thread-safe: the caller serializes the steps. `now` must not go back.
 class Coordinator {
  public:
@@ -38,6 +45,8 @@ class Coordinator {
   Effects Leave(Time now, WaiterId waiter, const LeaveRequest& request);
   Effects RequestStop(Time now, WaiterId waiter, const StopRequest& request);
   Effects ReportExit(Time now, WaiterId waiter, const ExitReport& report);
+
+  Effects ReportProcessState(Time now, WaiterId waiter, const ProcessStateReport& report);
 
   // The caller of a parked call has gone away: withdraws it without a reply. Unknown ids are
   // ignored.

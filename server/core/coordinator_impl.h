@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/core/activity.h"
 #include "server/core/byte_budget.h"
 #include "server/core/collective_group.h"
 #include "server/core/coordinator.h"
@@ -21,6 +22,7 @@
 #include "server/core/formation.h"
 #include "server/core/lease_table.h"
 #include "server/core/placement.h"
+#include "server/core/stall_clock.h"
 
 namespace muster::core {
 
@@ -64,6 +66,8 @@ struct Member {
 
   // For messages and status.
   std::string last_collective;
+  Activity activity;
+  std::optional<Time> stopped_since;  // its launcher says so
   Time last_call;
   std::set<WaiterId> parked;
 
@@ -103,7 +107,7 @@ uint64_t HeldBytes(const MemberCall& call);
 
 // The state behind Coordinator. Its functions stand in files by topic: sessions.cc (attach,
 // detach), losses.cc, claims.cc (what members say of themselves), recovery.cc (a restarted daemon),
-// joining.cc, forming.cc, elastic.cc, stopping.cc, collectives.cc, leases.cc, leaving.cc,
+// joining.cc, forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, leases.cc, leaving.cc,
 // status.cc; coordinator.cc has the frame.
 class Coordinator::Impl {
  public:
@@ -120,6 +124,7 @@ class Coordinator::Impl {
     return Serve(waiter, *caller, request);
   }
   absl::Status ReportExit(WaiterId waiter, const ExitReport& report);
+  absl::Status ReportProcessState(WaiterId waiter, const ProcessStateReport& report);
   void Cancel(WaiterId waiter);
   void Tick();
   Time NextDeadline() const;
@@ -163,7 +168,8 @@ class Coordinator::Impl {
   // What a call of a process that this daemon does not (or no longer) know is told.
   absl::Status UnknownSession(const SessionId& session) const;
   absl::Status CanPark() const;
-  void Park(WaiterId id, Waiter waiter, const CallContext& call);
+  // `what` is said of the member while it waits; empty where it waits for nothing of its own.
+  void Park(WaiterId id, Waiter waiter, const CallContext& call, std::string what);
   // Ends a parked call; ids that are not parked are ignored.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
   // Answers a call that was never parked.
@@ -240,6 +246,8 @@ class Coordinator::Impl {
   void StopJoining(Member* member);
   void ResolveContenders();
   void ExpireContenders();
+  std::vector<uint32_t> UnaskedRanks() const;
+  std::string CandidateWords() const;
   absl::Status JoinTimeout(const Waiter& waiter) const;
 
   // ---- forming.cc ----
@@ -298,7 +306,26 @@ class Coordinator::Impl {
   void AskStop();
   void ApplyStopClaim(const Claim& claim);
 
+  // ---- stall.cc ----
+  struct Stall {
+    std::string operation;
+    Time since;
+    std::string why;  // and who is missing
+    std::vector<MissingMember> missing;
+    std::vector<const Member*> waiting;
+  };
+  void WatchForStalls();
+  void CheckStalls();
+  void Announce(const Stall& stall);
+  Stall StalledCollective(const CollectiveGroup& group) const;
+  Stall StalledLeave() const;
+  Stall StalledForming() const;
+  Stall StalledRecovery() const;
+  std::vector<MissingMember> MissingMembers(const std::vector<uint32_t>& ranks) const;
+  std::string DescribeMembers(const std::vector<uint32_t>& ranks) const;
+
   // ---- status.cc ----
+  static MemberState StateOf(const Member& member);
   std::string StateWords() const;
   MemberStatus StatusOf(const Member& member, Time now) const;
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
@@ -347,6 +374,11 @@ class Coordinator::Impl {
     }
   };
   Announced announced_;
+
+  Time stall_check_ = absl::InfiniteFuture();
+  StallClock forming_stall_;
+  StallClock leave_stall_;
+  StallClock recovery_stall_;
 
   bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
 

@@ -67,7 +67,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinR
   if (epoch_->broken.ok()) {
     BreakEpoch(absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
   }
-  Park(id, Waiter(member, Waiter::Call::kRejoin), request.call);
+  Park(id, Waiter(member, Waiter::Call::kRejoin), request.call, "Rejoin");
   member->join_waiter = id;
   member->join_attempt = request.call.attempt;
   member->wish = PlaceWish();
@@ -84,6 +84,7 @@ bool Coordinator::Impl::Settled() const { return now_ - formation_changed_ >= op
 void Coordinator::Impl::FormationChanged() {
   if (!elastic() || recovering()) return;
   formation_changed_ = now_;
+  forming_stall_.Restart(now_);
   if (Forming()) formation_timers_.Set(FormationTimer::kSettle, now_ + options_.settle);
   AnnounceNewcomers();
 }
@@ -147,7 +148,7 @@ absl::Status Coordinator::Impl::RejoinTimeout(const Waiter& waiter) const {
   }
   return absl::DeadlineExceededError(absl::StrCat(
       "waited ", HowLong(waiter.timeout), " for the next epoch: ", DecideOn(ChooseMembers()).reason,
-      awaited.empty() ? "" : absl::StrCat("; not yet rejoined: ", Ranks(awaited))));
+      awaited.empty() ? "" : absl::StrCat("; not yet rejoined: ", DescribeMembers(awaited))));
 }
 
 }  // namespace muster::core

@@ -84,6 +84,7 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
     Member* member = members_.at(entry.member.incarnation).get();
     member->rank = static_cast<uint32_t>(epoch_->members.size());
     member->last_collective.clear();
+    member->activity = Activity();
     member->asked.clear();
     epoch_->members.push_back(member);
   }

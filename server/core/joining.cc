@@ -94,7 +94,8 @@ absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinReques
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinRequest& request) {
   if (epoch_ && member->rank && !member->left) {
-    if (!epoch_->broken.ok()) return epoch_->broken;
+    // Of a broken epoch of an elastic job too: its answer was lost, and now Rejoin can name it.
+    if (!epoch_->broken.ok() && state_ != JobState::kReforming) return epoch_->broken;
     Respond(id, JoinAnswer{epoch_->id, *member->rank, epoch_->roster});
     return absl::OkStatus();
   }
@@ -113,7 +114,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
       member->identity.start_time_micros < conflict->holder->identity.start_time_micros) {
     return PlaceTaken(*member, *conflict);
   }
-  Park(id, Waiter(member, Waiter::Call::kJoin), request.call);
+  Park(id, Waiter(member, Waiter::Call::kJoin), request.call, "Join");
   member->join_waiter = id;
   member->join_attempt = request.call.attempt;
   member->wish = wish;
@@ -127,6 +128,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
           member->who(), " has come: ", candidates_.size(),
           epoch_ ? " waiting for a place"
                  : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members")));
+  forming_stall_.Restart(now_);
   conflict ? Contend(member, *conflict) : TakePlace(member);
   FormationChanged();
   TryForm();
@@ -224,23 +226,33 @@ void Coordinator::Impl::ExpireContenders() {
   }
 }
 
-absl::Status Coordinator::Impl::JoinTimeout(const Waiter& waiter) const {
-  if (epoch_) return RejoinTimeout(waiter);
+// Ranks that no candidate asks for, if some ask for ranks.
+std::vector<uint32_t> Coordinator::Impl::UnaskedRanks() const {
+  std::vector<uint32_t> ranks;
+  for (uint32_t rank = 0; !rank_places_.empty() && rank < WorldSize(); ++rank) {
+    if (rank_places_.count(rank) == 0) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+// "; missing: rank 3; present: process (node 'n0', ...), ...".
+std::string Coordinator::Impl::CandidateWords() const {
   std::vector<std::string> present;
-  std::vector<uint32_t> missing;
   for (const auto& [arrival, member] : candidates_) {
     if (present.size() < kMaxNamed) present.push_back(member->who());
   }
+  const std::vector<uint32_t> missing = UnaskedRanks();
+  return absl::StrCat(missing.empty() ? "" : absl::StrCat("; missing: ", Ranks(missing)),
+                      "; present: ", absl::StrJoin(present, ", "),
+                      candidates_.size() > present.size() ? ", ..." : "");
+}
+
+absl::Status Coordinator::Impl::JoinTimeout(const Waiter& waiter) const {
+  if (epoch_) return RejoinTimeout(waiter);
   const uint32_t size = WorldSize();
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    if (rank_places_.count(rank) == 0) missing.push_back(rank);
-  }
-  const bool ranks_known = !rank_places_.empty();
   return absl::DeadlineExceededError(absl::StrCat(
       "waited ", HowLong(waiter.timeout), " for members: ", candidates_.size(), " of ",
-      size == 0 ? "an unknown number" : absl::StrCat(size), " have joined",
-      ranks_known ? absl::StrCat("; missing: ", Ranks(missing)) : "", "; present: ",
-      absl::StrJoin(present, ", "), candidates_.size() > present.size() ? ", ..." : "",
+      size == 0 ? "an unknown number" : absl::StrCat(size), " have joined", CandidateWords(),
       size == 0 ? "; no member has said how many there are, nor has musterd --world-size"
                 : "; check that every process was started and reaches this coordinator"));
 }

@@ -36,7 +36,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   Waiter waiter(member, Waiter::Call::kLease);
   waiter.lease = key;
-  Park(id, std::move(waiter), request.call);
+  Park(id, std::move(waiter), request.call, absl::StrCat("AcquireLease('", request.name, "')"));
   Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
                         request.call.attempt, id));
   if (MayGrant()) Apply(leases_.Grant(now_, key));

@@ -27,7 +27,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRe
   if (member->leave_waiter != 0) {
     Finish(member->leave_waiter, absl::CancelledError("replaced by a later send of the same call"));
   }
-  Park(id, Waiter(member, Waiter::Call::kLeave), request.call);
+  Park(id, Waiter(member, Waiter::Call::kLeave), request.call, "Leave");
   member->leave_waiter = id;
   StartLeaving(member);
   TryFinishLeaving();
@@ -38,6 +38,7 @@ void Coordinator::Impl::StartLeaving(Member* member) {
   if (member->leaving) return;
   member->leaving = true;
   ++epoch_->leavers;
+  leave_stall_.Restart(now_);
   Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
   ReleaseForLeaving(member);
 }
@@ -82,15 +83,8 @@ absl::Status Coordinator::Impl::LeaveTimeout(const Waiter& waiter) const {
   for (const Member* member : epoch_->members) {
     if (!member->leaving && !member->lost) staying.push_back(*member->rank);
   }
-  std::string text =
-      absl::StrCat("Leave waited ", HowLong(waiter.timeout), "; not leaving yet: ", Ranks(staying));
-  if (!staying.empty()) {
-    const Member& first = *epoch_->members[staying.front()];
-    absl::StrAppend(&text, "; ", first.who(), ", ",
-                    first.last_collective.empty()
-                        ? "no collective so far"
-                        : absl::StrCat("last call ", first.last_collective));
-  }
+  std::string text = absl::StrCat("Leave waited ", HowLong(waiter.timeout),
+                                  "; not leaving yet: ", DescribeMembers(staying));
   absl::StrAppend(&text, "; this process now counts as lost");
   return absl::DeadlineExceededError(text);
 }

@@ -20,10 +20,16 @@ bool IsClean(const ExitReport& report) { return !report.signaled && report.code 
 void Coordinator::Impl::ExpireGraces() {
   std::vector<Loss> losses;
   while (std::optional<Incarnation> incarnation = graces_.Pop(now_)) {
-    losses.emplace_back(members_.at(*incarnation).get(),
-                        absl::StrCat("its connection ended (process died, node down or network "
-                                     "cut) and it did not come back within ",
-                                     absl::FormatDuration(options_.member_grace)));
+    Member* member = members_.at(*incarnation).get();
+    const std::string why =
+        member->stopped_since
+            ? absl::StrCat("its process has been stopped (SIGSTOP) for ",
+                           HowLong(now_ - *member->stopped_since), " and does not answer")
+            : absl::StrCat(
+                  "its connection ended (process died, node down or network cut) and it "
+                  "did not come back within ",
+                  absl::FormatDuration(options_.member_grace));
+    losses.emplace_back(member, why);
   }
   if (!losses.empty()) Lose(losses);
 }
@@ -47,6 +53,24 @@ absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& re
   } else if (!epoch_ && early_exits_.size() < options_.limits.max_members) {
     early_exits_[report.incarnation] = report;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
+                                                   const ProcessStateReport& report) {
+  if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
+  Respond(waiter);
+  const auto it = members_.find(report.incarnation);
+  if (it == members_.end() || it->second->gone()) return absl::OkStatus();
+  Member* member = it->second.get();
+  if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
+  Log(Severity::kWarning,
+      report.stopped
+          ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ", member->activity.Words(now_),
+                         "; it is lost once it has not answered for the keepalive time-out")
+          : absl::StrCat(member->who(), " goes on after it was stopped for ",
+                         HowLong(now_ - *member->stopped_since)));
+  member->stopped_since = report.stopped ? std::optional<Time>(now_) : std::nullopt;
   return absl::OkStatus();
 }
 
@@ -92,24 +116,23 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
 void Coordinator::Impl::RecordLoss(Member* member, const std::string& cause) {
   const absl::Status status =
       absl::AbortedError(absl::StrCat("this process, ", member->who(), ", was lost: ", cause));
+  const std::string activity = member->activity.Words(now_, "before");
   graces_.Clear(member->identity.incarnation);
   FinishAllOf(member, status);
   if (member->attached()) EndStream(member, status);
   leases_.Forget(member->identity.incarnation);
-  member->lost = Failure{member->rank, member->identity, cause, now_, ""};
+  member->lost = Failure{member->rank, member->identity, cause, now_, activity};
   failures_.push_front(*member->lost);
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
-  Log(Severity::kError, absl::StrCat(member->who(), " was lost: ", cause));
+  Log(Severity::kError, absl::StrCat(member->who(), " was lost: ", cause, "; ", activity));
 }
 
 void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
   const Member& first = *lost.front();
-  std::string reason = absl::StrCat(
-      first.who(), " was lost at ",
-      absl::FormatTime("%H:%M:%E3SZ", first.lost->when, absl::UTCTimeZone()), ": ",
-      first.lost->cause,
-      first.last_collective.empty() ? ""
-                                    : absl::StrCat("; its last call was ", first.last_collective));
+  std::string reason =
+      absl::StrCat(first.who(), " was lost at ",
+                   absl::FormatTime("%H:%M:%E3SZ", first.lost->when, absl::UTCTimeZone()), ": ",
+                   first.lost->cause, "; ", first.lost->activity);
   if (lost.size() > 1) {
     std::vector<uint32_t> others;
     for (const Member* member : lost) others.push_back(*member->rank);

@@ -68,6 +68,7 @@ absl::Status Options::Validate() const {
         absl::StrCat("--world-size ", world_size, " is over --max-members ", limits.max_members));
   }
   if (absl::Status s = CheckElastic(*this); !s.ok()) return s;
+  if (absl::Status s = AtMostADay("--stall-warning", stall_warning); !s.ok()) return s;
   if (absl::Status s = AtMostADay("--settle", settle); !s.ok()) return s;
   if (absl::Status s = AtMostADay("--rejoin-timeout", rejoin_timeout); !s.ok()) return s;
   if (absl::Status s = AtMostADay("--member-grace", member_grace); !s.ok()) return s;

@@ -40,6 +40,9 @@ struct Options {
   absl::Duration member_grace = absl::Seconds(2);
   // How long a restarted daemon waits for the members of a claimed epoch, from the first claim.
   absl::Duration recovery_grace = absl::Seconds(60);
+  // How long nobody must have arrived before the missing are named, then at each doubling; 0:
+  // never.
+  absl::Duration stall_warning = absl::Seconds(10);
   absl::Duration default_wait_timeout = absl::Minutes(30);
   Limits limits;
   std::string daemon_version;

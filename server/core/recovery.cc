@@ -29,6 +29,25 @@ bool IsAccountedFor(const Member* member) {
   return member->attached() || member->gone() || member->exit.has_value();
 }
 
+std::string CallWords(const MemberCall& call) {
+  struct Namer {
+    std::string operator()(const JoinRequest&) { return "Join"; }
+    std::string operator()(const RejoinRequest&) { return "Rejoin"; }
+    std::string operator()(const LeaveRequest&) { return "Leave"; }
+    std::string operator()(const CollectiveRequest& c) {
+      return absl::StrCat(OperationOf(c), " op ", c.sequence, " of ", GroupWords(c.group));
+    }
+    std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
+    std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
+    std::string operator()(const AbandonLeaseRequest& a) { return Lease("Abandon", a.name); }
+    std::string operator()(const StopRequest&) { return "RequestStop"; }
+    static std::string Lease(absl::string_view verb, const std::string& name) {
+      return absl::StrCat(verb, "Lease('", name, "')");
+    }
+  };
+  return std::visit(Namer(), call);
+}
+
 }  // namespace
 
 uint64_t HeldBytes(const MemberCall& call) {
@@ -47,6 +66,8 @@ absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claim
                                                      const Claim& claim) {
   if (!epoch_) {
     recovery_ends_ = now_ + options_.recovery_grace;
+    recovery_stall_.Restart(now_);
+    WatchForStalls();
     Log(Severity::kInfo,
         absl::StrCat("recovering epoch ", claim.epoch->number, " of ", claim.roster->size(),
                      " members, first claimed by ", Who(claim.rank, claimant)));
@@ -122,8 +143,9 @@ absl::Status Coordinator::Impl::PutOff(WaiterId id, Member* member, MemberCall c
     return absl::UnavailableError(s.message());
   }
   Waiter waiter(member, Waiter::Call::kPutOff);
+  std::string words = CallWords(call);
   waiter.put_off = std::make_shared<const MemberCall>(std::move(call));
-  Park(id, std::move(waiter), context);
+  Park(id, std::move(waiter), context, std::move(words));
   put_off_.push_back(id);
   return absl::OkStatus();
 }

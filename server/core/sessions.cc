@@ -98,6 +98,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   member->asked.clear();
   sessions_[member->session.counter] = member;
   streams_[stream] = member;
+  member->stopped_since.reset();
   graces_.Clear(member->identity.incarnation);
   Attached attached{member->session, {}, recovering()};
   if (request.claim) attached.standing_tokens = AdoptLeases(member, *request.claim);
@@ -109,6 +110,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   if (announced_.waiting > 0 && member->rank && epoch_ && announced_.epoch == epoch_->id) {
     Send(member, NewcomersWaiting{epoch_->id, announced_.waiting, announced_.free_places});
   }
+  if (recovering()) recovery_stall_.Restart(now_);
   TryEndRecovery();
   ResolveContenders();
   GrantLeases();
@@ -134,6 +136,7 @@ void Coordinator::Impl::StreamClosed(WaiterId stream) {
   Member* member = it->second;
   streams_.erase(it);
   member->stream = 0;
+  member->activity.CutOff(now_);
   if (member->gone()) return;
   if (member->rank && state_ == JobState::kFailed) {
     MarkLeft(member);  // it was told of the failure and has gone

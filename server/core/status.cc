@@ -9,16 +9,6 @@
 namespace muster::core {
 namespace {
 
-MemberState StateOf(const Member& member) {
-  if (member.lost) return MemberState::kLost;
-  if (member.left) return MemberState::kLeft;
-  if (member.awaited()) return MemberState::kAwaited;
-  if (!member.attached()) return MemberState::kDetached;
-  if (member.leaving) return MemberState::kLeaving;
-  if (member.rank && !member.wish) return MemberState::kRunning;
-  return member.wish ? MemberState::kJoining : MemberState::kAttached;
-}
-
 absl::string_view CallName(Waiter::Call call) {
   switch (call) {
     case Waiter::Call::kJoin:
@@ -62,6 +52,17 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
+MemberState Coordinator::Impl::StateOf(const Member& member) {
+  if (member.lost) return MemberState::kLost;
+  if (member.left) return MemberState::kLeft;
+  if (member.awaited()) return MemberState::kAwaited;
+  if (member.stopped_since) return MemberState::kStopped;
+  if (!member.attached()) return MemberState::kDetached;
+  if (member.leaving) return MemberState::kLeaving;
+  if (member.rank && !member.wish) return MemberState::kRunning;
+  return member.wish ? MemberState::kJoining : MemberState::kAttached;
+}
+
 std::string Coordinator::Impl::StateWords() const {
   if (recovering()) return AwaitedWords();
   if (state_ == JobState::kForming) return DecideOn(ChooseMembers()).reason;
@@ -70,9 +71,16 @@ std::string Coordinator::Impl::StateWords() const {
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
-  MemberStatus status{
-      member.identity,        member.rank, 0, 0, StateOf(member), member.last_collective, "", {},
-      now - member.last_call, ""};
+  MemberStatus status{member.identity,
+                      member.rank,
+                      0,
+                      0,
+                      StateOf(member),
+                      member.last_collective,
+                      "",
+                      {},
+                      now - member.last_call,
+                      member.activity.Words(now)};
   if (member.rank) {
     const RosterEntry& place = (*epoch_->roster)[*member.rank];
     status.local_rank = place.local_rank;

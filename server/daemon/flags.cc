@@ -107,14 +107,17 @@ void DeclareLiveness(Declarer& app, Flags* flags) {
   app.Group("Liveness");
   app.Value("member-grace", "DURATION", &flags->server.core.member_grace,
             "How long a member may be cut off before it counts as lost");
-  app.Value(
-      "recovery-grace", "DURATION", &flags->server.core.recovery_grace,
-      "How long a restarted daemon waits for the members of a running job;\nmore than the two "
-      "below and 1s");
+  app.Value("recovery-grace", "DURATION", &flags->server.core.recovery_grace,
+            "How long a restarted daemon waits for the members of a running job;\nmore than both "
+            "keepalive flags and 1s together");
+  app.Value("stall-warning", "DURATION", &flags->server.core.stall_warning,
+            "How long nobody must have arrived before the missing are named;\nagain at each "
+            "doubling; 0: never");
   app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
             "How often a silent member is pinged");
   app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,
-            "How long its answer may take before it counts as cut off");
+            "How long its answer may take before it counts as cut off;\n0: it is never lost for "
+            "silence, as under a debugger");
   app.Value("drain-time", "DURATION", &flags->drain_time,
             "How long answers may take to be delivered at SIGTERM,\nand how long "
             "--exit-when-done waits for members to disconnect");

@@ -96,6 +96,12 @@ ServerUnaryReactor* CoordinatorService::ReportExit(CallbackServerContext*,
   return Start(*request, response, &Coordinator::ReportExit);
 }
 
+ServerUnaryReactor* CoordinatorService::ReportProcessState(
+    CallbackServerContext*, const v1::ReportProcessStateRequest* request,
+    v1::ReportProcessStateResponse* response) {
+  return Start(*request, response, &Coordinator::ReportProcessState);
+}
+
 ServerUnaryReactor* CoordinatorService::GetStatus(CallbackServerContext* context,
                                                   const v1::GetStatusRequest* request,
                                                   v1::GetStatusResponse* response) {

@@ -41,6 +41,9 @@ class CoordinatorService final : public v1::CoordinatorService::CallbackService 
                                   v1::LeaveResponse*) override;
   grpc::ServerUnaryReactor* ReportExit(grpc::CallbackServerContext*, const v1::ReportExitRequest*,
                                        v1::ReportExitResponse*) override;
+  grpc::ServerUnaryReactor* ReportProcessState(grpc::CallbackServerContext*,
+                                               const v1::ReportProcessStateRequest*,
+                                               v1::ReportProcessStateResponse*) override;
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::GetStatusRequest*,
                                       v1::GetStatusResponse*) override;
 

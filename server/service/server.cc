@@ -67,8 +67,9 @@ absl::Status CheckReachability(const ListenAddress& address, bool insecure) {
 absl::Status Validate(const ServerOptions& options, const ListenAddress& address) {
   if (absl::Status s = options.core.Validate(); !s.ok()) return s;
   if (absl::Status s = CheckKeepalive("keepalive time", options.keepalive_time); !s.ok()) return s;
-  if (absl::Status s = CheckKeepalive("keepalive timeout", options.keepalive_timeout); !s.ok()) {
-    return s;
+  if (options.keepalive_timeout != absl::ZeroDuration()) {
+    const absl::Status s = CheckKeepalive("keepalive timeout", options.keepalive_timeout);
+    if (!s.ok()) return s;
   }
   if (absl::Status s = CheckRecoveryGrace(options); !s.ok()) return s;
   return CheckReachability(address, options.insecure);
@@ -91,14 +92,18 @@ int ReceiveLimit(const core::Limits& limits) {
 }
 
 void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              Milliseconds(kMinClientPingInterval));
+  if (options.keepalive_timeout == absl::ZeroDuration()) {
+    builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, std::numeric_limits<int>::max());
+    return;
+  }
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                               Milliseconds(options.keepalive_timeout));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // Members are silent for hours while they compute: pings go on without data in between.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                              Milliseconds(kMinClientPingInterval));
 }
 
 void EnableHealthAndReflection() {

@@ -27,6 +27,7 @@ struct ServerOptions {
   bool insecure = false;
   // How often a silent peer is pinged, and how long its answer may take before its connection, and
   // with it its Attach stream, is closed: how the death of a host or a stopped process is noticed.
+  // A time-out of 0 switches the pings off: nobody is lost for silence.
   absl::Duration keepalive_time = absl::Seconds(10);
   absl::Duration keepalive_timeout = absl::Seconds(5);
   // Null: spdlog's default logger.

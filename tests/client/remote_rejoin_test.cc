@@ -148,8 +148,8 @@ TEST_F(RemoteRejoinTest, RejoinOfAJobThatIsNotElasticEndsAtOnce) {
   stream_->Break(TheEpoch(), "rank 0 was lost", false);
   const absl::Status refused = rejoined.get();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(refused), HasSubstr("the job is not elastic (musterd --min-world-size), and "
-                                          "it has failed: rank 0 was lost"));
+  EXPECT_THAT(Message(refused), HasSubstr("not elastic (musterd --min-world-size) or has failed "
+                                          "for good: rank 0 was lost"));
   EXPECT_EQ(job_->Rejoin(), refused);
 }
 

@@ -51,8 +51,8 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
   }
   if (call.leads_on && membership_.IsLast()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        call.what, ": the job is not elastic (musterd --min-world-size), and it has failed: ",
-        membership_.Health().message()));
+        call.what, ": no epoch follows this one, since the job is not elastic (musterd ",
+        "--min-world-size) or has failed for good: ", membership_.Health().message()));
   }
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");

@@ -136,5 +136,27 @@ TEST(DigitsJob, EverySurvivorNamesARankThatWasKilled) {
   }
 }
 
+class LostRank : public testing::TestWithParam<int> {};
+
+TEST_P(LostRank, IsSurvivedByAnElasticJobWithTheSameResult) {
+  const std::unique_ptr<TestDaemon> daemon =
+      TestDaemon::Start({"--min-world-size=2", "--settle=200ms", "--member-grace=200ms"});
+  ASSERT_NE(daemon, nullptr);
+  const std::vector<std::string> flags = {"--data", DataPath(), "--epochs", "200"};
+  const auto ranks = StartTwoNodesOfTwo(*daemon, flags);
+  ASSERT_TRUE(ranks[0]->WaitForOutput("epoch   1"));
+  ranks[GetParam()]->Signal(SIGKILL);
+  for (int rank = 0; rank < 4; ++rank) {
+    if (rank != GetParam()) EXPECT_EQ(ranks[rank]->Wait(), (Exit{false, 0})) << rank;
+  }
+  const std::string main = ranks[GetParam() == 0 ? 1 : 0]->Output();
+  EXPECT_THAT(main, HasSubstr("world size 3"));
+  // Eight digits: the order of the sum's terms shows in the last ones.
+  const Ended alone = RunAlone({"--epochs", "200"});
+  EXPECT_THAT(main, HasSubstr(LinesWith("final loss=", alone.output).at(0).substr(0, 20)));
+}
+
+INSTANTIATE_TEST_SUITE_P(DigitsJob, LostRank, testing::Values(0, 3));
+
 }  // namespace
 }  // namespace digits

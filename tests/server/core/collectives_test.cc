@@ -80,7 +80,7 @@ TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
   EXPECT_THAT(Text(h, b), AllOf(HasSubstr("Barrier('before') op 0 of the world"), HasSubstr("3s"),
                                 HasSubstr("missing 1 of 4: rank 3;"),
                                 HasSubstr("rank 3 (node 'n0', host host-n0, pid 1004)"),
-                                HasSubstr("no collective so far")));
+                                HasSubstr("no call so far")));
   const WaiterId b3 = h.Barrier(p[3], "before");
   EXPECT_TRUE(h.Parked(b3)) << "rank 1 has withdrawn";
   --p[1].next[""];
@@ -233,6 +233,39 @@ TEST(CollectivesTest, AStaleEpochIsRefused) {
   const WaiterId id = h.Barrier(p[0]);
   EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kAborted);
   EXPECT_THAT(Text(h, id), HasSubstr("is not the current one"));
+}
+
+TEST(CollectivesTest, SizesThatMustAgreeAndCallSitesAreNamed) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest a = h.Request(p[0], CollectiveKind::kAllGather, "1234");
+  a.payload_size = 4;
+  a.call_site = "train.cc:42";
+  CollectiveRequest b = h.Request(p[1], CollectiveKind::kAllGather, "12345678");
+  b.payload_size = 8;
+  b.call_site = "load.cc:7";
+  const WaiterId waits = h.Send(a);
+  h.Send(b);
+  EXPECT_EQ(h.StatusOf(waits).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(h, waits), HasSubstr("rank 0 called AllGather(4 bytes) at train.cc:42, rank 1 "
+                                        "called AllGather(8 bytes) at load.cc:7"));
+}
+
+TEST(CollectivesTest, CallSitesAloneNeedNotAgree) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest a = h.Request(p[0], CollectiveKind::kBarrier);
+  a.call_site = "train.cc:42";
+  h.Send(a);
+  EXPECT_TRUE(h.StatusOf(h.Barrier(p[1])).ok());
+}
+
+TEST(CollectivesTest, APayloadOfAnotherSizeThanItsCallSaysIsRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest a = h.Request(p[0], CollectiveKind::kGather, "123");
+  a.payload_size = 4;
+  EXPECT_EQ(h.StatusOf(h.Send(a)).code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -167,6 +167,22 @@ TEST(ElasticTest, ALostAnswerOfRejoinIsGivenAgain) {
   EXPECT_EQ(PlaceOf(h, h.Rejoin(p[1])).rank, 1u);
 }
 
+TEST(ElasticTest, ALostAnswerOfJoinIsGivenAgainThoughTheEpochHasEnded) {
+  Harness h(Elastic(2, 3));
+  std::vector<Process> p = h.Formed(3);
+  Process unaware = p[1];
+  unaware.epoch = {};
+  h.ReportExit(p[2], true, 9);
+  h.CloseStream(unaware);
+  h.Attach(unaware);
+  h.TakePlace(unaware, h.Join(unaware));
+  EXPECT_EQ(h.BrokenEvents(unaware.stream).at(0).epoch, unaware.epoch);
+  h.Rejoin(p[0]);
+  const WaiterId r1 = h.Rejoin(unaware);
+  h.Advance(absl::Seconds(5));
+  EXPECT_EQ(PlaceOf(h, r1).rank, 1u);
+}
+
 TEST(ElasticTest, TheLostCannotComeBackIntoTheNextEpoch) {
   Harness h(Elastic(2, 3));
   std::vector<Process> p = h.Formed(3);

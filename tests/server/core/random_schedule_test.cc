@@ -2,7 +2,8 @@
 //
 // Each seed makes a job of 2 to 4 processes that all run one random program of collectives and
 // leases. A schedule then interleaves their calls with time-outs, cancels, connections that break
-// and heal, late and repeated messages, deaths and leaving. After every step:
+// and heal (with answers lost on them), late and repeated messages, deaths, leaving, and restarts
+// of the coordinator, after which the processes attach with their claims. After every step:
 //   1. no collective completes without every rank of its group parked in it; withdrawn arrivals do
 //   not count;
 //   2. all ranks get the same result of a collective, and it is made of what was sent;
@@ -68,14 +69,25 @@ class Schedule {
   struct Acquire {
     uint32_t rank;
     uint64_t request_id;
+    std::string name;
+  };
+  struct Complete {
+    uint32_t rank;
+    uint64_t token;
+    std::string name;
+    std::string value;
   };
   struct State {
     bool dead = false;
     bool connected = true;
     bool leaving = false;
-    uint64_t held = 0;                    // token
-    uint64_t held_request = 0;            // its request
-    std::vector<CollectiveRequest> sent;  // for late repeats
+    uint64_t held = 0;          // token
+    uint64_t held_request = 0;  // its request
+    uint64_t highest_token = 0;
+    std::map<std::string, LeaseResult> known;  // outcomes, by the name of the work
+    std::optional<EpochBroken> broken;         // what it was told
+    size_t events_seen = 0;                    // NeedContribution events of this stream
+    std::vector<CollectiveRequest> sent;       // for late repeats
   };
 
   uint32_t Pick(uint32_t n) { return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_); }
@@ -86,7 +98,10 @@ class Schedule {
 
   void Step() {
     const uint32_t rank = Pick(size_);
-    switch (Pick(20)) {
+    switch (Pick(21)) {
+      case 20:
+        if (Pick(10) == 0) return Restart();
+        return;
       case 0:
         return Break(rank);
       case 1:
@@ -125,14 +140,81 @@ class Schedule {
     Process& p = processes_[rank];
     const uint64_t sequence = p.next[group];
     if (sequence >= program_[group].size()) return;
-    const Op& op = program_[group][sequence];
-    CollectiveRequest request = h_.Request(p, op.kind, PayloadOf(rank, op, sequence), group,
-                                           group.empty() ? std::vector<uint32_t>{} : sub_);
-    p.next[group] = sequence;  // until it completes
-    request.root = op.root;
-    request.label = absl::StrCat("step ", sequence);
+    CollectiveRequest request = RequestAt(rank, group, sequence);
     request.call.wait_timeout = absl::Seconds(1 + Pick(60));
     Send(rank, request);
+  }
+
+  // What the program says that the process calls there.
+  CollectiveRequest RequestAt(uint32_t rank, const std::string& group, uint64_t sequence) {
+    Process& p = processes_[rank];
+    const Op& op = program_[group][sequence];
+    const uint64_t next = p.next[group];
+    CollectiveRequest request = h_.Request(p, op.kind, PayloadOf(rank, op, sequence), group,
+                                           group.empty() ? std::vector<uint32_t>{} : sub_);
+    p.next[group] = next;  // until it completes
+    request.sequence = sequence;
+    request.root = op.root;
+    request.label = absl::StrCat("step ", sequence);
+    return request;
+  }
+
+  // Nothing more is heard of the daemon; what was parked in it is repeated by those who attach to
+  // its successor.
+  void Restart() {
+    Say("the daemon is killed and restarted");
+    h_.Restart();
+    calls_.clear();
+    acquires_.clear();
+    completes_.clear();
+    for (State& state : states_) state.connected = false;
+    for (auto it = arrived_.begin(); it != arrived_.end();) {
+      it = completed_.count(it->first) > 0 ? std::next(it) : arrived_.erase(it);
+    }
+  }
+
+  Claim ClaimOf(uint32_t rank) {
+    const State& state = states_[rank];
+    Process& p = processes_[rank];
+    Claim claim = h_.ClaimOf(p, p.next[""]);
+    if (std::count(sub_.begin(), sub_.end(), rank) > 0) {
+      claim.groups.push_back({{"sub", sub_}, p.next["sub"], ""});
+    }
+    if (state.held != 0) {
+      claim.held.push_back({LeaseName(), LeaseScope::kJob, state.held, state.held_request});
+    }
+    for (const auto& [name, result] : state.known) {
+      claim.completed.push_back({name, LeaseScope::kJob, result});
+    }
+    for (const EpochBroken& told : h_.BrokenEvents(p.stream)) states_[rank].broken = told;
+    if (state.broken) {
+      claim.broken = BrokenClaim{state.broken->reason, {}};
+      for (const Failure& f : state.broken->failures) {
+        claim.broken->failures.push_back({f.rank, f.member, f.cause, {}, f.activity});
+      }
+    }
+    claim.highest_token = state.highest_token;
+    claim.leaving = state.leaving;
+    return claim;
+  }
+
+  // Sends once more what others need of a collective that the process has completed.
+  void Contribute() {
+    for (uint32_t rank = 0; rank < size_; ++rank) {
+      State& state = states_[rank];
+      if (state.dead || !state.connected) continue;
+      const auto needs = h_.Events<NeedContribution>(processes_[rank].stream);
+      while (state.connected && state.events_seen < needs.size()) {
+        const NeedContribution& need = needs[state.events_seen++];
+        const std::string& group = need.group.name;
+        Say(absl::StrCat("rank ", rank, " contributes to op ", need.sequence, " of '", group, "'"));
+        EXPECT_LT(need.sequence, processes_[rank].next[group]) << "rank " << rank;
+        const CollectiveRequest request = RequestAt(rank, group, need.sequence);
+        const WaiterId id = h_.NextId();
+        arrived_[{group, need.sequence}][id] = rank;
+        h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
+      }
+    }
   }
 
   // Payloads tell who sent them for which operation.
@@ -207,8 +289,14 @@ class Schedule {
     State& state = states_[rank];
     if (state.dead || state.connected) return;
     Say(absl::StrCat("rank ", rank, " attaches again"));
-    h_.Attach(processes_[rank]);
+    h_.Attach(processes_[rank], ClaimOf(rank));
     state.connected = !h_.EndOf(processes_[rank].stream).has_value();
+    state.events_seen = 0;
+    const auto attached = h_.Events<Attached>(processes_[rank].stream);
+    if (!attached.empty()) {
+      const auto& standing = attached[0].standing_tokens;
+      if (std::count(standing.begin(), standing.end(), state.held) == 0) state.held = 0;
+    }
     Absorb();
   }
 
@@ -246,7 +334,7 @@ class Schedule {
     const uint64_t request = ++requests_;
     Say(absl::StrCat("rank ", rank, " asks for the lease, request ", request));
     const WaiterId id = h_.NextId();
-    acquires_[id] = {rank, request};
+    acquires_[id] = {rank, request, LeaseName()};
     h_.Absorb(id, h_.coordinator().AcquireLease(
                       h_.now(), id,
                       {h_.Context(processes_[rank], absl::Seconds(1 + Pick(60))),
@@ -259,12 +347,9 @@ class Schedule {
     if (state.dead || !state.connected || state.held == 0) return;
     Say(absl::StrCat("rank ", rank, " completes under token ", state.held));
     const std::string value = absl::StrCat("done by ", rank, " under ", state.held);
+    published_.insert(value);
     const WaiterId id = h_.Complete(processes_[rank], LeaseName(), state.held, value);
-    if (h_.StatusOf(id).ok()) {
-      published_[lease_] = value;
-      ++lease_;  // the next piece of work
-      for (State& other : states_) other.held = 0;
-    }
+    completes_[id] = {rank, state.held, LeaseName(), value};
     Absorb();
   }
 
@@ -280,8 +365,23 @@ class Schedule {
 
   std::string LeaseName() const { return absl::StrCat("work ", lease_); }
 
+  // An answer is lost, and with it the connection that it came on.
+  bool IsLost(uint32_t rank) {
+    if (Pick(16) != 0) return false;
+    Say(absl::StrCat("  the answer to rank ", rank, " is lost"));
+    lost_.insert(rank);
+    return true;
+  }
+
   // Looks at the answers that have come.
   void Absorb() {
+    LookAtAnswers();
+    Contribute();
+    LookAtAnswers();
+    for (uint32_t rank : std::exchange(lost_, {})) Break(rank);
+  }
+
+  void LookAtAnswers() {
     for (auto& [key, arrivals] : arrived_) {
       for (auto it = arrivals.begin(); it != arrivals.end();) {
         const bool failed = !h_.Parked(it->first) && !h_.StatusOf(it->first).ok();
@@ -304,6 +404,22 @@ class Schedule {
       CheckLease(it->first, it->second);
       it = acquires_.erase(it);
     }
+    for (auto it = completes_.begin(); it != completes_.end();) {
+      if (h_.Parked(it->first)) {
+        ++it;
+        continue;
+      }
+      if (h_.StatusOf(it->first).ok() && !IsLost(it->second.rank)) Completed(it->second);
+      it = completes_.erase(it);
+    }
+  }
+
+  void Completed(const Complete& complete) {
+    states_[complete.rank].known[complete.name] = {complete.token, absl::OkStatus(),
+                                                   std::make_shared<std::string>(complete.value)};
+    if (complete.name != LeaseName()) return;
+    ++lease_;  // the next piece of work
+    for (State& state : states_) state.held = 0;
   }
 
   void CheckAnswer(WaiterId id, const Call& call) {
@@ -321,6 +437,8 @@ class Schedule {
     EXPECT_EQ(present, std::set<uint32_t>(ranks.begin(), ranks.end()))
         << "op " << request.sequence << " of '" << request.group.name << "' completed without all";
     EXPECT_EQ(p.next[request.group.name], request.sequence) << "rank " << call.rank;
+    if (IsLost(call.rank)) return;
+    completed_.insert(key);
     p.next[request.group.name] = request.sequence + 1;
     EXPECT_EQ(h_.PayloadsOf(id), Expected(call.rank, request)) << "rank " << call.rank;
   }
@@ -341,23 +459,25 @@ class Schedule {
     const absl::Status status = h_.StatusOf(id);
     Say(absl::StrCat("  rank ", acquire.rank, " lease: ", status.ToString(), " token ",
                      h_.TokenOf(id)));
-    if (!status.ok()) return;
+    if (!status.ok() || IsLost(acquire.rank)) return;
     const uint64_t token = h_.TokenOf(id);
     if (token == 0) {
       const std::string result = h_.LeaseResultOf(id);
-      EXPECT_TRUE(std::any_of(published_.begin(), published_.end(),
-                              [&](const auto& p) { return p.second == result; }))
-          << result << " was never published";
+      EXPECT_EQ(published_.count(result), 1u) << result << " was never published";
+      const auto& outcomes = outcomes_.emplace(acquire.name, result);
+      EXPECT_EQ(outcomes.first->second, result) << "two outcomes of " << acquire.name;
       return;
     }
     EXPECT_GT(token, highest_token_) << "tokens only grow";
     highest_token_ = token;
+    states_[acquire.rank].highest_token = token;
     State& state = states_[acquire.rank];
     for (uint32_t r = 0; r < size_; ++r) {
       EXPECT_EQ(states_[r].held, 0u)
           << "rank " << r << " holds the lease that rank " << acquire.rank << " was granted";
     }
-    if (state.dead || state.leaving) return;  // its loss will free the lease
+    // Its loss will free the lease; or the work has been done meanwhile.
+    if (state.dead || state.leaving || acquire.name != LeaseName()) return;
     state.held = token;
     state.held_request = acquire.request_id;
   }
@@ -377,7 +497,11 @@ class Schedule {
   std::map<std::pair<std::string, uint64_t>, std::map<WaiterId, uint32_t>> arrived_;
   uint64_t requests_ = 0;
   int lease_ = 0;
-  std::map<int, std::string> published_;
+  std::set<std::string> published_;              // values that were sent as outcomes
+  std::map<std::string, std::string> outcomes_;  // what waiters were told, by the name of the work
+  std::map<WaiterId, Complete> completes_;
+  std::set<std::pair<std::string, uint64_t>> completed_;  // collectives that somebody has completed
+  std::set<uint32_t> lost_;                               // ranks whose answers were lost just now
   uint64_t highest_token_ = 0;
 };
 

@@ -90,6 +90,29 @@ absl::Status TestMember::Attach(const v1::AttachRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status TestMember::AttachAgain() {
+  Disconnect();
+  const absl::Time give_up = absl::Now() + options_.wait_timeout;
+  while (true) {
+    v1::AttachRequest request = AttachRequest();
+    *request.mutable_claim() = Claim();
+    request.set_attempt(++attempts_);
+    const absl::Status status = Attach(request);
+    if (!absl::IsUnavailable(status) || absl::Now() > give_up) return status;
+  }
+}
+
+v1::Claim TestMember::Claim() const {
+  v1::Claim claim;
+  *claim.mutable_epoch() = joined_.epoch();
+  claim.set_rank(joined_.rank());
+  *claim.mutable_roster() = joined_.roster();
+  claim.add_groups()->set_next_sequence(sequence_);
+  claim.mutable_groups(0)->mutable_group();
+  claim.set_highest_epoch_number(joined_.epoch().number());
+  return claim;
+}
+
 absl::StatusOr<v1::AttachResponse> TestMember::NextEvent() {
   v1::AttachResponse event;
   if (stream_->Read(&event)) return event;
@@ -141,6 +164,19 @@ absl::StatusOr<v1::JoinResponse> TestMember::Join(uint32_t world_size) {
   request.set_world_size(world_size);
   absl::StatusOr<v1::JoinResponse> response = Call(&Stub::Join, request);
   if (response.ok()) joined_ = *response;
+  return response;
+}
+
+absl::StatusOr<v1::RejoinResponse> TestMember::Rejoin() {
+  v1::RejoinRequest request;
+  *request.mutable_context() = CallContext();
+  *request.mutable_claim() = Claim();
+  absl::StatusOr<v1::RejoinResponse> response = Call(&Stub::Rejoin, request);
+  if (!response.ok()) return response;
+  *joined_.mutable_epoch() = response->epoch();
+  joined_.set_rank(response->rank());
+  *joined_.mutable_roster() = response->roster();
+  sequence_ = 0;
   return response;
 }
 

@@ -51,12 +51,18 @@ class TestMember {
   // Opens the stream and reads the first event.
   absl::Status Attach() { return Attach(AttachRequest()); }
   absl::Status Attach(const v1::AttachRequest& request);
+  // Attaches with what the member knows, once a daemon can be reached again.
+  absl::Status AttachAgain();
+  // What the member knows: its epoch, and how many collectives of the world it has completed.
+  v1::Claim Claim() const;
   // Blocks for the stream's next event; the stream's status if it ends instead.
   absl::StatusOr<v1::AttachResponse> NextEvent();
   // Ends the stream from this side, as a process does that dies.
   void Disconnect();
 
   absl::StatusOr<v1::JoinResponse> Join(uint32_t world_size);
+  // Leaves the epoch for the next one.
+  absl::StatusOr<v1::RejoinResponse> Rejoin();
   absl::Status Barrier(const std::string& label = "");
   absl::StatusOr<std::string> Broadcast(uint32_t root, const std::string& payload);
   absl::StatusOr<v1::GatherResponse> Gather(uint32_t root, const std::string& payload);
@@ -86,6 +92,9 @@ class TestMember {
   Stub* stub() { return stub_.get(); }
   const v1::MemberIdentity& identity() const { return identity_; }
   const v1::Attached& attached() const { return attached_; }
+  uint64_t completed() const { return sequence_; }
+  // Sends its next collective as if it had completed so many.
+  void set_completed(uint64_t sequence) { sequence_ = sequence; }
   uint32_t rank() const { return joined_.rank(); }
   const v1::EpochId& epoch() const { return joined_.epoch(); }
   void set_wait_timeout(absl::Duration timeout) { options_.wait_timeout = timeout; }

@@ -1,0 +1,50 @@
+#include "server/core/activity.h"
+
+#include "absl/strings/str_cat.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+// The end of a connection reaches us as the end of its calls and of its stream, in any order.
+constexpr absl::Duration kTogether = absl::Seconds(1);
+
+}  // namespace
+
+void Activity::Begin(WaiterId call, std::string what, Time since) {
+  state_ = State::kIn;
+  call_ = call;
+  what_ = std::move(what);
+  since_ = since;
+}
+
+void Activity::Settle(WaiterId call, State state, Time now) {
+  if (call != call_ || state_ != State::kIn) return;
+  state_ = state;
+  until_ = now;
+}
+
+void Activity::CutOff(Time now) {
+  if (state_ == State::kEnded && now - until_ <= kTogether) state_ = State::kCutOff;
+  if (state_ != State::kIn) return;
+  state_ = State::kCutOff;
+  until_ = now;
+}
+
+std::string Activity::Words(Time now, absl::string_view ago) const {
+  switch (state_) {
+    case State::kNone:
+      return "no call so far";
+    case State::kIn:
+      return absl::StrCat("in ", what_, " for ", HowLong(now - since_));
+    case State::kCutOff:
+      return absl::StrCat("in ", what_, " for ", HowLong(until_ - since_));
+    case State::kCompleted:
+      return absl::StrCat("last completed ", what_, " ", HowLong(now - until_), " ", ago);
+    case State::kEnded:
+      return absl::StrCat("last called ", what_, ", which ended ", HowLong(now - until_), " ", ago);
+  }
+  return "";
+}
+
+}  // namespace muster::core

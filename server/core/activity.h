@@ -1,0 +1,41 @@
+#ifndef MUSTER_SERVER_CORE_ACTIVITY_H_
+#define MUSTER_SERVER_CORE_ACTIVITY_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+// What a member last did, for messages: its latest call, and how that stands.
+class Activity {
+ public:
+  // The member is parked in a call, since that time.
+  void Begin(WaiterId call, std::string what, Time since);
+  // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
+  void Complete(WaiterId call, Time now) { Settle(call, State::kCompleted, now); }
+  void End(WaiterId call, Time now) { Settle(call, State::kEnded, now); }
+  // The member's connection has ended, and its calls with it.
+  void CutOff(Time now);
+
+  // "in AllGather('x') op 12 of the world for 3s", "last completed Barrier() op 11 of the world 40s
+  // ago", "no call so far". `ago` may be "before", where `now` is no longer now.
+  std::string Words(Time now, absl::string_view ago = "ago") const;
+
+ private:
+  enum class State { kNone, kIn, kCompleted, kEnded, kCutOff };
+
+  void Settle(WaiterId call, State state, Time now);
+
+  State state_ = State::kNone;
+  WaiterId call_ = 0;
+  std::string what_;
+  Time since_;
+  Time until_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_ACTIVITY_H_

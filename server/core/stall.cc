@@ -1,0 +1,153 @@
+// Who are we waiting for: a word in the log and to those who wait, when nobody arrives for a while.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+// Missing members that one line describes; the list of all is in ranges, and whole in the event.
+constexpr size_t kMaxDescribed = 4;
+
+}  // namespace
+
+// Nothing is set for each arrival: one check is due some time after the first, and looks again at
+// what waits then.
+void Coordinator::Impl::WatchForStalls() {
+  if (stall_check_ != absl::InfiniteFuture() || options_.stall_warning == absl::ZeroDuration()) {
+    return;
+  }
+  stall_check_ = now_ + options_.stall_warning;
+}
+
+void Coordinator::Impl::CheckStalls() {
+  if (stall_check_ > now_) return;
+  stall_check_ = absl::InfiniteFuture();
+  const auto check = [this](StallClock* clock, const auto& make) {
+    if (clock->Next(options_.stall_warning) <= now_) {
+      clock->Said(now_);
+      Announce(make());
+    }
+    stall_check_ = std::min(stall_check_, clock->Next(options_.stall_warning));
+  };
+  if (recovering()) {
+    check(&recovery_stall_, [&] { return StalledRecovery(); });
+    return;
+  }
+  if (epoch_ && epoch_->broken.ok()) {
+    for (const auto& [name, group] : epoch_->groups) {
+      if (group->pending()) check(group->stall(), [&] { return StalledCollective(*group); });
+    }
+    const auto waits = [](const Member* m) { return m->leave_waiter != 0; };
+    if (std::any_of(epoch_->members.begin(), epoch_->members.end(), waits)) {
+      check(&leave_stall_, [&] { return StalledLeave(); });
+    }
+  }
+  if (Forming() && !candidates_.empty()) {
+    check(&forming_stall_, [&] { return StalledForming(); });
+  }
+}
+
+void Coordinator::Impl::Announce(const Stall& stall) {
+  const absl::Duration waited = now_ - stall.since;
+  const std::string text =
+      absl::StrCat(stall.operation, " has waited ", HowLong(waited), "; ", stall.why);
+  Log(Severity::kWarning, text);
+  StillWaiting event;
+  if (epoch_ && epoch_->broken.ok()) event.epoch = epoch_->id;
+  event.operation = stall.operation;
+  event.waited = waited;
+  event.text = Say(text);
+  event.missing = std::make_shared<const std::vector<MissingMember>>(stall.missing);
+  for (const Member* member : stall.waiting) Send(member, event);
+}
+
+std::vector<MissingMember> Coordinator::Impl::MissingMembers(
+    const std::vector<uint32_t>& ranks) const {
+  std::vector<MissingMember> missing;
+  for (uint32_t rank : ranks) {
+    const Member& member = *epoch_->members[rank];
+    missing.push_back({rank, member.identity, StateOf(member), member.activity.Words(now_)});
+  }
+  return missing;
+}
+
+// "ranks 1,3; rank 1 (node ...), detached, last completed ...; rank 3 ...".
+std::string Coordinator::Impl::DescribeMembers(const std::vector<uint32_t>& ranks) const {
+  std::string text = Ranks(ranks);
+  for (size_t i = 0; i < ranks.size() && i < kMaxDescribed; ++i) {
+    const Member& member = *epoch_->members[ranks[i]];
+    absl::StrAppend(&text, "; ", member.who(), member.stopped_since ? ", stopped" : "",
+                    member.attached() ? "" : ", detached", ", ", member.activity.Words(now_));
+  }
+  return text;
+}
+
+Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
+  Stall stall;
+  stall.operation =
+      absl::StrCat(group.PendingOperation(), " op ", group.sequence(), " of ", group.words());
+  stall.since = group.first_arrival();
+  stall.why = DescribeMissing(group, group.sequence());
+  stall.missing = MissingMembers(group.Missing(group.sequence()));
+  for (uint32_t rank : group.Arrived()) stall.waiting.push_back(epoch_->members[rank]);
+  return stall;
+}
+
+Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
+  Stall stall{"Leave", now_, "", {}, {}};
+  std::vector<uint32_t> staying;
+  for (Member* member : epoch_->members) {
+    if (!member->leaving && !member->gone()) staying.push_back(*member->rank);
+    if (member->leave_waiter == 0) continue;
+    stall.waiting.push_back(member);
+    stall.since = std::min(stall.since, waiters_.at(member->leave_waiter).since);
+  }
+  stall.why = absl::StrCat("not leaving yet: ", DescribeMembers(staying));
+  stall.missing = MissingMembers(staying);
+  return stall;
+}
+
+Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
+  Stall stall{epoch_ ? "Rejoin" : "Join", now_, "", {}, {}};
+  for (const auto& [arrival, member] : candidates_) {
+    stall.waiting.push_back(member);
+    stall.since = std::min(stall.since, waiters_.at(member->join_waiter).since);
+  }
+  stall.why = DecideOn(ChooseMembers()).reason;
+  if (!epoch_) {
+    absl::StrAppend(&stall.why, CandidateWords());
+    for (uint32_t rank : UnaskedRanks()) {
+      stall.missing.push_back({rank, {}, MemberState::kAwaited, "no process has asked for it"});
+    }
+    return stall;
+  }
+  std::vector<uint32_t> awaited;
+  for (const Member* member : epoch_->members) {
+    if (member->may_come()) awaited.push_back(*member->rank);
+  }
+  if (!awaited.empty()) absl::StrAppend(&stall.why, "; awaited: ", DescribeMembers(awaited));
+  stall.missing = MissingMembers(awaited);
+  return stall;
+}
+
+Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
+  Stall stall{"the recovery", *recovery_ends_ - options_.recovery_grace, AwaitedWords(), {}, {}};
+  std::vector<uint32_t> awaited;
+  for (Member* member : epoch_->members) {
+    if (member->attached()) {
+      stall.waiting.push_back(member);
+    } else if (!member->gone()) {
+      awaited.push_back(*member->rank);
+    }
+  }
+  stall.missing = MissingMembers(awaited);
+  return stall;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,118 @@
+// Who are we waiting for: said when nobody arrives for a while, and at each doubling.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<StillWaiting> Told(const Harness& h, const Process& p) {
+  return h.Events<StillWaiting>(p.stream);
+}
+
+TEST(StallTest, WhoWaitsIsToldAfterTheWarningTimeAndAtEachDoubling) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  h.Barrier(p[0], "x", absl::Hours(1));
+  h.Advance(absl::Milliseconds(9999));
+  EXPECT_THAT(Told(h, p[0]), IsEmpty());
+  h.Advance(absl::Milliseconds(1));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  h.Advance(absl::Seconds(10));
+  EXPECT_THAT(Told(h, p[0]), SizeIs(2));
+  h.Advance(absl::Seconds(19));
+  EXPECT_THAT(Told(h, p[0]), SizeIs(2));
+  h.Advance(absl::Seconds(1));
+  EXPECT_THAT(Told(h, p[0]), SizeIs(3));
+  EXPECT_THAT(Told(h, p[1]), IsEmpty()) << "it does not wait";
+  const StillWaiting first = Told(h, p[0])[0];
+  EXPECT_EQ(first.operation, "Barrier('x') op 0 of the world");
+  EXPECT_EQ(first.waited, absl::Seconds(10));
+  EXPECT_THAT(first.text, AllOf(HasSubstr("has waited 10s; missing 3 of 4: ranks 1-3"),
+                                HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002)")));
+  ASSERT_THAT(*first.missing, SizeIs(3));
+  EXPECT_EQ((*first.missing)[2].rank, 3u);
+  EXPECT_EQ((*first.missing)[2].activity, "no call so far");
+}
+
+TEST(StallTest, AnArrivalStartsTheTimeAnew) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Barrier(p[0], "x", absl::Hours(1));
+  h.Advance(absl::Seconds(9));
+  h.Barrier(p[1], "x", absl::Hours(1));
+  h.Advance(absl::Seconds(9));
+  EXPECT_THAT(Told(h, p[0]), IsEmpty());
+  h.Advance(absl::Seconds(1));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  EXPECT_THAT(Told(h, p[1]), SizeIs(1));
+  EXPECT_EQ(Told(h, p[0])[0].waited, absl::Seconds(19)) << "since the first arrival";
+}
+
+TEST(StallTest, JoinersAreToldHowManyHaveCome) {
+  Harness h(3);
+  Process p = h.Attached();
+  h.Join(p, {}, absl::Hours(1));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p), SizeIs(1));
+  EXPECT_THAT(Told(h, p)[0].text, HasSubstr("Join has waited 10s; 1 of 3 members have joined"));
+}
+
+TEST(StallTest, LeaversAreToldWhoStays) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Leave(p[0], absl::Hours(1));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  EXPECT_THAT(Told(h, p[0])[0].text, HasSubstr("not leaving yet: rank 1"));
+}
+
+TEST(StallTest, SurvivorsAreToldWhoHasNotRejoined) {
+  core::Options options = Harness::DefaultOptions(3);
+  options.min_world_size = 2;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  h.Rejoin(p[0]);
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  EXPECT_EQ(Told(h, p[0])[0].operation, "Rejoin");
+  EXPECT_THAT(Told(h, p[0])[0].text, HasSubstr("awaited: ranks 1-2"));
+}
+
+TEST(StallTest, ARecoveryNamesWhoHasNotComeBack) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  EXPECT_THAT(Told(h, p[0])[0].text, HasSubstr("waits for 1 of 2 members to attach again: rank 1"));
+}
+
+TEST(StallTest, NothingIsDueWhenNobodyWaits) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Barrier(p[0]);
+  h.Barrier(p[1]);
+  h.Advance(absl::Minutes(1));
+  EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST(StallTest, ZeroSwitchesItOff) {
+  core::Options options = Harness::DefaultOptions(2);
+  options.stall_warning = absl::ZeroDuration();
+  Harness h(options);
+  std::vector<Process> p = h.Formed(2);
+  h.Barrier(p[0], "x", absl::Hours(1));
+  h.Advance(absl::Minutes(30));
+  EXPECT_THAT(Told(h, p[0]), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::core
