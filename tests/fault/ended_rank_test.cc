@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
-  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=1h"});
   auto run = LaunchAt(*daemon, 3, {"barrier", "1:exit=3", "barrier"}, {"--node-id=alpha"});
   EXPECT_EQ(run->Wait(), kRankError);
   const std::string story = SentenceAbout(1, run->Output());

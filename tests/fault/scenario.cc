@@ -32,7 +32,8 @@ std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flag
 
 std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
                                   const Words& flags) {
-  Words all = {"--coordinator", daemon.address()};
+  // Ranks end by themselves, however slow the machine is.
+  Words all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
   Append(flags, &all);
   return Launch(ranks, steps, all);
 }
