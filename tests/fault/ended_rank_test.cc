@@ -52,6 +52,21 @@ TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsO
   gate.Open();
 }
 
+// Long before any time-out.
+TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMusterStatus) {
+  auto daemon = TestDaemon::Start({"--world-size=2", "--stall-warning=100ms"});
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 2,
+                          {"allgather", absl::StrCat("1:", gate.wait()), "barrier", "leave"});
+  const std::string late = absl::StrCat("pid ", ranks[1]->pid(), "), last completed AllGather(");
+  EXPECT_TRUE(ranks[0]->WaitForOutput("Barrier('in a barrier') op 1 of the world has waited"));
+  EXPECT_TRUE(ranks[0]->WaitForOutput(late));
+  EXPECT_TRUE(daemon->process().WaitForOutput(late));
+  EXPECT_THAT(MusterStatus(*daemon), HasSubstr("last completed AllGather("));
+  gate.Open();
+  ExpectEnds(ranks, kSuccess);
+}
+
 TEST(EndedRankTest, RanksThatCallDifferentThingsAreBothNamed) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   auto ranks = StartRanks(daemon->address(), 3, {"2:allgather", "barrier"});
