@@ -14,9 +14,11 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a coordinator is never behind one
   arguments.SetMaxReceiveMessageSize(-1);           // thousands of members fill more than 4 MiB
-  // A coordinator that is started again is found at once; gRPC's own waits reach two minutes.
+  // A coordinator that is started again is found at once; gRPC's own waits reach two minutes. The
+  // smallest "backoff" is how long one attempt may take: a machine that starts hundreds of ranks
+  // can need seconds for a handshake, and to begin it anew would only be slower.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }

@@ -35,6 +35,11 @@ absl::Status Send(CoordinatorClient* client, const std::string& job, const Repor
                                     kCallTimeout);
 }
 
+// A call that times out, too: on a machine that is busy enough to kill ranks that happens.
+bool NotDelivered(const absl::Status& sent) {
+  return absl::IsUnavailable(sent) || absl::IsDeadlineExceeded(sent);
+}
+
 }  // namespace
 
 struct RankReporter::State {
@@ -94,7 +99,7 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
     lock.unlock();
     const absl::Status sent = Send(&client, state->job, report);
     lock.lock();
-    if (absl::IsUnavailable(sent) && !state->last_try && ++state->reports.front().tries < kTries) {
+    if (NotDelivered(sent) && !state->last_try && ++state->reports.front().tries < kTries) {
       state->changed.wait_for(lock, kRetryPause, [&] { return state->stopped || state->last_try; });
       continue;
     }

@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
-  auto daemon = TestDaemon::Start({"--world-size=3"});
+  auto daemon = TestDaemon::Start({"--world-size=3", "--member-grace=1h"});
   auto run = LaunchAt(*daemon, 3, {"barrier", "1:exit=3", "barrier"}, {"--node-id=alpha"});
   EXPECT_EQ(run->Wait(), kRankError);
   const std::string story = SentenceAbout(1, run->Output());
@@ -50,6 +50,21 @@ TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsO
   EXPECT_THAT(SentenceAbout(1, ranks[0]->Output()),
               AllOf(HasSubstr(absl::StrCat("pid ", ranks[1]->pid())), HasSubstr("AllGather")));
   gate.Open();
+}
+
+// Long before any time-out.
+TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMusterStatus) {
+  auto daemon = TestDaemon::Start({"--world-size=2", "--stall-warning=100ms"});
+  Gate gate;
+  auto ranks = StartRanks(daemon->address(), 2,
+                          {"allgather", absl::StrCat("1:", gate.wait()), "barrier", "leave"});
+  const std::string late = absl::StrCat("pid ", ranks[1]->pid(), "), last completed AllGather(");
+  EXPECT_TRUE(ranks[0]->WaitForOutput("Barrier('in a barrier') op 1 of the world has waited"));
+  EXPECT_TRUE(ranks[0]->WaitForOutput(late));
+  EXPECT_TRUE(daemon->process().WaitForOutput(late));
+  EXPECT_THAT(MusterStatus(*daemon), HasSubstr("last completed AllGather("));
+  gate.Open();
+  ExpectEnds(ranks, kSuccess);
 }
 
 TEST(EndedRankTest, RanksThatCallDifferentThingsAreBothNamed) {

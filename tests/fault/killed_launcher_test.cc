@@ -75,10 +75,7 @@ TEST(KilledCoordinatorTest, IsStartedAgainByTheLauncherAndTheJobGoesOn) {
     for (pid_t pid : coordinator) {
       if (absl::StrContains(CommandLine(pid), "--job=" + job)) kill(pid, SIGKILL);
     }
-    while (CountOf(run->Output(), "; started again as pid") < kills) {
-      ASSERT_TRUE(run->Running()) << run->Output();
-      absl::SleepFor(kPoll);
-    }
+    ASSERT_TRUE(AwaitCount(*run, "; started again as pid", kills)) << run->Output();
   }
   gate.Open();
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();

@@ -14,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
+constexpr char kLongGrace[] = "--member-grace=1h";  // only the launcher's report ends it
 
 // Rank 2 waits for a loss where the others call something that needs it.
 struct Scene {
@@ -39,7 +40,7 @@ class KilledRankTest : public ::testing::TestWithParam<Scene> {
            status_.WaitForParked(GetParam().parked);
   }
 
-  const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--world-size=3"});
+  const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--world-size=3", kLongGrace});
   StatusReader status_{daemon_->address()};
 };
 

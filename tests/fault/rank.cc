@@ -12,6 +12,7 @@
 //   wait=FILE                            nothing until FILE is there
 //   loss                                 nothing until a member is lost
 //   leave
+//   stop                                 SIGSTOP
 //   exit=STATUS                          ends the process at once
 //
 // "2:exit=3" is for rank 2 alone, "first:barrier" for those that are in the job's first epoch,
@@ -104,6 +105,7 @@ class Rank {
         {"wait", &Rank::Wait},
         {"loss", &Rank::Loss},
         {"leave", &Rank::Leave},
+        {"stop", &Rank::Stop},
         {"exit", &Rank::Exit},
     };
     return *kSteps;
@@ -245,6 +247,11 @@ class Rank {
 
   absl::Status Loss(const std::string&) { return job_->AwaitFailure(kLong); }
   absl::Status Leave(const std::string&) { return job_->Leave(); }
+
+  absl::Status Stop(const std::string&) {
+    raise(SIGSTOP);
+    return absl::OkStatus();
+  }
 
   absl::Status Exit(const std::string& status) {
     int code = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 namespace muster::testing {
@@ -32,7 +33,8 @@ std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flag
 
 std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
                                   const Words& flags) {
-  Words all = {"--coordinator", daemon.address()};
+  // Ranks end by themselves, however slow the machine is.
+  Words all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
   Append(flags, &all);
   return Launch(ranks, steps, all);
 }
@@ -83,6 +85,15 @@ pid_t PidOf(int rank, const Process& launcher) {
 
 int CountOf(const std::string& text, const std::string& what) {
   return static_cast<int>(std::vector<std::string>(absl::StrSplit(text, what)).size()) - 1;
+}
+
+bool AwaitCount(Process& process, const std::string& what, int count) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(1);
+  while (process.Running() && absl::Now() < deadline) {
+    if (CountOf(process.Output(), what) >= count) return true;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return false;
 }
 
 std::string SentenceAbout(int rank, const std::string& text) {

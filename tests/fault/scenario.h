@@ -56,7 +56,11 @@ bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::str
 // The pid of a rank that has begun a step, from what it has printed.
 pid_t PidOf(int rank, const Process& launcher);
 
+// How often `what` is in `text`.
 int CountOf(const std::string& text, const std::string& what);
+
+// Waits until a process has printed `what` so often; false if it never does.
+bool AwaitCount(Process& process, const std::string& what, int count);
 
 // The sentence that begins with "rank R (node '" in `text`, to the end of its line.
 std::string SentenceAbout(int rank, const std::string& text);

@@ -60,6 +60,18 @@ TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
   EXPECT_THAT(ranks[1]->Output(), AllOf(HasSubstr("error: ABORTED"), HasSubstr("was lost")));
 }
 
+// As long as a debugger holds it: here for more time than the pings would have given it.
+TEST(StoppedRankTest, IsNeverLostWhereTheKeepaliveTimeoutIsZero) {
+  auto daemon =
+      TestDaemon::Start({"--world-size=2", "--keepalive-time=100ms", "--keepalive-timeout=0s",
+                         "--member-grace=0s", "--stall-warning=100ms"});
+  auto ranks = StartRanks(daemon->address(), 2, {"barrier", "1:stop", "barrier", "leave"});
+  // They come after 0.1 s, 0.2 s, 0.4 s and so on.
+  ASSERT_TRUE(AwaitCount(daemon->process(), "has waited", 6));
+  ranks[1]->Signal(SIGCONT);
+  ExpectEnds(ranks, kSuccess);
+}
+
 TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());
