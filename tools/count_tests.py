@@ -114,16 +114,18 @@ def count(events, bazel_status, required_parts=()):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("events", help="file that `bazel test --build_event_json_file` has written")
+    parser.add_argument("events", nargs="+", help="file that `bazel test --build_event_json_file` has written")
     parser.add_argument("--bazel-status", type=int, required=True, help="exit status of `bazel test`")
     parser.add_argument("--require", action="append", default=[], metavar="PART",
                         help="fail unless a test case passed in some target whose label has PART in it")
     args = parser.parse_args()
-    try:
-        events = read_events(args.events)
-    except (OSError, ValueError) as error:
-        print(f"count_tests: {args.events}: {error}", file=sys.stderr)
-        events = []  # a failure, for nothing is known to have passed
+    events = []
+    for path in args.events:
+        try:
+            events += read_events(path)
+        except (OSError, ValueError) as error:
+            print(f"count_tests: {path}: {error}", file=sys.stderr)
+            args.bazel_status = args.bazel_status or 1  # nothing is known to have passed
     counts = count(events, args.bazel_status, args.require)
     for failure in counts.failures:
         print(f"FAILED {failure}")

@@ -48,7 +48,7 @@ core::Options ChooseOptions(ByteSource* bytes) {
     options.max_world_size = options.min_world_size + static_cast<uint32_t>(bytes->Below(3));
     options.world_size = 0;
   }
-  if (bytes->OneIn(4)) options.limits.max_members = 3;
+  if (bytes->OneIn(4)) options.limits.max_members = 4;
   if (bytes->OneIn(4)) options.limits.max_payload_bytes = 16;
   return options;
 }
