@@ -10,6 +10,9 @@
 namespace muster::core {
 namespace {
 
+// A path and a line.
+constexpr uint32_t kMaxCallSiteBytes = 1024;
+
 absl::Status CheckOptionalName(absl::string_view what, const std::string& name, uint32_t max) {
   return name.empty() ? absl::OkStatus() : ValidateName(what, name, max);
 }
@@ -52,6 +55,10 @@ absl::Status Coordinator::Impl::CheckCollective(const CollectiveRequest& request
     return s;
   }
   if (absl::Status s = CheckOptionalName("type name", request.type_name, limits.max_name_bytes);
+      !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = CheckOptionalName("call site", request.call_site, kMaxCallSiteBytes);
       !s.ok()) {
     return s;
   }

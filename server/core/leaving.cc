@@ -21,6 +21,8 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRe
   if (!member->left && !epoch_->broken.ok()) MarkLeft(member);
   if (member->left) {
     Respond(id);
+    FormationChanged();  // nobody waits for its Rejoin any more
+    TryForm();
     return absl::OkStatus();
   }
   if (absl::Status s = CanPark(); !s.ok()) return s;
@@ -76,6 +78,10 @@ void Coordinator::Impl::MarkLeft(Member* member) {
   graces_.Clear(member->identity.incarnation);
   leases_.Forget(member->identity.incarnation);
   if (member->leave_waiter != 0) Finish(member->leave_waiter, absl::OkStatus());
+  if (member->join_waiter == 0) return;
+  const WaiterId rejoin = member->join_waiter;
+  StopJoining(member);
+  Finish(rejoin, absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 
 absl::Status Coordinator::Impl::LeaveTimeout(const Waiter& waiter) const {

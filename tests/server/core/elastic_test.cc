@@ -266,6 +266,18 @@ TEST(ElasticTest, TheSameWithTheDaemonRestartedInBetween) {
   EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
 }
 
+TEST(ElasticTest, ASurvivorThatLeavesIsNotWaitedFor) {
+  Harness h(Elastic(2, 4));
+  std::vector<Process> p = h.Formed(4);
+  h.ReportExit(p[3], true, 9);
+  const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]), r2 = h.Rejoin(p[2]);
+  EXPECT_TRUE(h.StatusOf(h.Leave(p[2])).ok());
+  EXPECT_EQ(h.StatusOf(r2).code(), absl::StatusCode::kFailedPrecondition);
+  h.Advance(absl::Seconds(5));
+  EXPECT_THAT(*PlaceOf(h, r0).roster, SizeIs(2)) << "half, with rank 0";
+  EXPECT_TRUE(h.StatusOf(r1).ok());
+}
+
 TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
   Harness h(Elastic(1, 2));
   std::vector<Process> p = h.Formed(2);

@@ -100,7 +100,7 @@ class Schedule {
     const uint32_t rank = Pick(size_);
     switch (Pick(21)) {
       case 20:
-        if (Pick(10) == 0) return Restart();
+        if (Pick(4) == 0) return Restart();
         return;
       case 0:
         return Break(rank);
@@ -171,6 +171,8 @@ class Schedule {
     for (auto it = arrived_.begin(); it != arrived_.end();) {
       it = completed_.count(it->first) > 0 ? std::next(it) : arrived_.erase(it);
     }
+    if (Pick(2) == 0) return;
+    for (uint32_t rank = 0; rank < size_; ++rank) Heal(rank);
   }
 
   Claim ClaimOf(uint32_t rank) {
@@ -367,7 +369,7 @@ class Schedule {
 
   // An answer is lost, and with it the connection that it came on.
   bool IsLost(uint32_t rank) {
-    if (Pick(16) != 0) return false;
+    if (Pick(8) != 0) return false;
     Say(absl::StrCat("  the answer to rank ", rank, " is lost"));
     lost_.insert(rank);
     return true;
