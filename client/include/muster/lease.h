@@ -51,7 +51,8 @@ class Lease {
   //   RESOURCE_EXHAUSTED  the result is over the coordinator's limit, naming its flag: nothing was
   //                       sent and the lease is still held; Fail() tells the others.
   //   UNAVAILABLE         the coordinator could not be reached for JobOptions::coordinator_timeout.
-  //   ABORTED             a member of the job was lost.
+  //   ABORTED             this process counts as lost. The loss of another member does not end a
+  //                       lease: it belongs to the job, and may be completed in any epoch.
   absl::Status Complete(absl::string_view result);
   // `error` must not be OK.
   absl::Status Fail(const absl::Status& error);
