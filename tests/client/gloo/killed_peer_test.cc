@@ -37,6 +37,7 @@ class PairControlPlane final : public internal::ControlPlane {
 
   const std::string& job_id() const override { return job_id_; }
   bool is_distributed() const override { return true; }
+  uint64_t epoch() const override { return 1; }
   const std::vector<Member>& members() const override { return members_; }
   int rank() const override { return rank_; }
   absl::Duration default_timeout() const override { return absl::Seconds(60); }
@@ -68,6 +69,15 @@ class PairControlPlane final : public internal::ControlPlane {
   }
   void ReleaseLease(const std::string&, LeaseScope, uint64_t) override {}
   absl::Status Leave(const CallOptions&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Rejoin(const CallOptions&) override {
+    return absl::UnimplementedError("one epoch");
+  }
+  int newcomers_waiting() const override { return 0; }
+  Subscription OnNewcomers(std::function<void()>) override { return Subscription(); }
+  absl::Status RequestStop(const CallOptions&) override {
+    return absl::UnimplementedError("no stops");
+  }
+  bool stop_requested() const override { return false; }
   absl::Status health() const override { return absl::OkStatus(); }
   absl::Status AwaitFailure(absl::Duration) const override { return failure_; }
   Subscription OnFailure(std::function<void(const absl::Status&)>) override {

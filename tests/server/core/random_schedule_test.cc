@@ -468,6 +468,8 @@ class Schedule {
       EXPECT_EQ(published_.count(result), 1u) << result << " was never published";
       const auto& outcomes = outcomes_.emplace(acquire.name, result);
       EXPECT_EQ(outcomes.first->second, result) << "two outcomes of " << acquire.name;
+      states_[acquire.rank].known[acquire.name] =
+          std::get<LeaseResult>(std::get<LeaseAnswer>(h_.ReplyTo(id).answer));
       return;
     }
     EXPECT_GT(token, highest_token_) << "tokens only grow";
