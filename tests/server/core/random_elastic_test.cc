@@ -291,7 +291,9 @@ TEST(RandomElasticTest, InvariantsHold) {
     ASSERT_FALSE(HasFailure()) << "seed " << seed
                                << "; replay with --test_env=MUSTER_TEST_SEED=" << seed;
   }
-  if (!one) EXPECT_GT(epochs, 2 * size_t{kSeeds}) << "the schedules hardly re-form";
+  if (!one) {
+    EXPECT_GT(epochs, 2 * size_t{kSeeds}) << "the schedules hardly re-form";
+  }
 }
 
 }  // namespace
