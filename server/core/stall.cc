@@ -40,7 +40,8 @@ void Coordinator::Impl::CheckStalls() {
     return;
   }
   if (epoch_ && epoch_->broken.ok()) {
-    for (const auto& [name, group] : epoch_->groups) {
+    for (const auto& entry : epoch_->groups) {
+      const auto& group = entry.second;
       if (group->pending()) check(group->stall(), [&] { return StalledCollective(*group); });
     }
     const auto waits = [](const Member* m) { return m->leave_waiter != 0; };
