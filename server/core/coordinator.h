@@ -19,10 +19,10 @@ namespace muster::core {
 //
 // To drive it, in the daemon or in a simulation: give every message that arrives an id of its own,
 // call the method of its kind, and carry the effects out: `replies` end calls, `events` go to open
-// streams in order, `ends` close streams, `log` is for people. Call Tick when NextDeadline has come.
-// When a peer is gone, call Cancel for its parked calls and StreamClosed for its stream, in any
-// order. To restart the daemon, make a new Coordinator with another Options::instance: nothing else
-// is carried over, what matters comes back in the claims of AttachRequest.
+// streams in order, `ends` close streams, `log` is for people. Call Tick when NextDeadline has
+// come. When a peer is gone, call Cancel for its parked calls and StreamClosed for its stream, in
+// any order. To restart the daemon, make a new Coordinator with another Options::instance: nothing
+// else is carried over, what matters comes back in the claims of AttachRequest.
 //
 // Not thread-safe: the caller serializes the steps. `now` must not go back.
 class Coordinator {

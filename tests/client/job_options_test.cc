@@ -117,7 +117,8 @@ TEST_F(JobOptionsTest, RankOutsideTheWorldIsRefused) {
       From({{"MUSTER_COORDINATOR", "h:1"}, {"MUSTER_RANK", "4"}, {"MUSTER_WORLD_SIZE", "4"}})
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_RANK is 4 but MUSTER_WORLD_SIZE is 4"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("MUSTER_RANK is 4 but MUSTER_WORLD_SIZE is 4"));
 }
 
 TEST_F(JobOptionsTest, SeveralProcessesWithoutACoordinatorAreRefused) {
