@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/exchange/share_or_fail.h"
+#include "client/src/share_or_fail.h"
 
 namespace muster::internal {
 

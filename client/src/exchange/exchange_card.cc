@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/exchange/share_or_fail.h"
+#include "client/src/share_or_fail.h"
 #include "muster/codec.h"
 
 namespace muster::internal {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
-#include "client/src/exchange/share_or_fail.h"
+#include "client/src/share_or_fail.h"
 #include "client/src/exchange/shared_segment.h"
 #include "client/src/workspace/safetensors_reader.h"
 #include "client/src/workspace/safetensors_writer.h"

@@ -1,4 +1,4 @@
-#include "client/src/exchange/share_or_fail.h"
+#include "client/src/share_or_fail.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

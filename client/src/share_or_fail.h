@@ -1,5 +1,5 @@
-#ifndef MUSTER_CLIENT_SRC_EXCHANGE_SHARE_OR_FAIL_H_
-#define MUSTER_CLIENT_SRC_EXCHANGE_SHARE_OR_FAIL_H_
+#ifndef MUSTER_CLIENT_SRC_SHARE_OR_FAIL_H_
+#define MUSTER_CLIENT_SRC_SHARE_OR_FAIL_H_
 
 #include <string>
 #include <vector>
@@ -25,4 +25,4 @@ absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_EXCHANGE_SHARE_OR_FAIL_H_
+#endif  // MUSTER_CLIENT_SRC_SHARE_OR_FAIL_H_
