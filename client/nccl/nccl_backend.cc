@@ -209,6 +209,11 @@ absl::Status NcclBackend::Recv(void* data, size_t count, DataType type, int peer
              [&] { return comm_->Recv(area.device, count, type, peer, stream_); });
 }
 
+absl::Status NcclBackend::Copy(const void* from, void* to, size_t bytes) {
+  const ScopedDevice on(device_);
+  return CudaStatus("cudaMemcpy", cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+}
+
 // NCCL has no barrier; nobody gets the sum before everybody has added to it.
 absl::Status NcclBackend::Barrier(const CallOptions& options) {
   uint32_t value = 1;

@@ -40,6 +40,7 @@ class NcclBackend final : public Backend {
   absl::Status Recv(void* data, size_t count, DataType type, int peer,
                     const CallOptions& options) override;
   absl::Status Barrier(const CallOptions& options) override;
+  absl::Status Copy(const void* from, void* to, size_t bytes) override;
   std::string device() const override;
   void Abort(const absl::Status& why) override;
 

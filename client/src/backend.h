@@ -48,6 +48,9 @@ class Backend {
                             const CallOptions& options) = 0;
   virtual absl::Status Barrier(const CallOptions& options) = 0;
 
+  // Copies what is in memory that this backend moves, both ends of this process. Here: in the CPU's.
+  virtual absl::Status Copy(const void* from, void* to, size_t bytes);
+
   // What it runs on, for the log: "GPU 3 (NVIDIA H100)". Empty where there is nothing to say.
   virtual std::string device() const { return ""; }
 

@@ -51,6 +51,13 @@ absl::StatusOr<std::unique_ptr<Backend>> CreateSerial(const Group& group,
   return internal::MakeSerialBackend();
 }
 
+absl::Status RefuseAlone(const Group& group) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "Communicator::Create on rank ", group.rank(), " of ", group.size(),
+      ": a scope is open in which this process does not wait for the others (muster/scopes.h), and "
+      "there is nothing to connect to; create it before the scope"));
+}
+
 // Tells the other ranks why this one cannot take part.
 absl::Status Decline(const Group& group, const absl::Status& why, const CallOptions& options) {
   return internal::ExchangeCards(group, "", why, options).status();
@@ -75,6 +82,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
     const Group& group, const CommunicatorOptions& options) {
   const ArgumentCheck check("Communicator::Create", group.rank(), group.size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
+  if (group.prevents_block()) return RefuseAlone(group);
   CommunicatorOptions resolved = options;
   if (!resolved.timeout) resolved.timeout = group.default_timeout();
 
@@ -131,6 +139,15 @@ absl::Status Communicator::Leave(absl::Status result) {
   return end_;
 }
 
+absl::Status Communicator::Collective(absl::string_view operation, const OwnValue& own,
+                                      const CallOptions& options,
+                                      absl::FunctionRef<absl::Status(const CallOptions&)> call) {
+  if (!group_.prevents_block()) return Run(operation, options, call);
+  return Run(operation, options, [&](const CallOptions&) {
+    return own.from == own.to ? absl::OkStatus() : backend_->Copy(own.from, own.to, own.bytes);
+  });
+}
+
 absl::Status Communicator::Run(absl::string_view operation, const CallOptions& options,
                                absl::FunctionRef<absl::Status(const CallOptions&)> call) {
   const ArgumentCheck check(operation, rank(), size());
@@ -152,7 +169,7 @@ absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* o
       !status.ok()) {
     return status;
   }
-  return Run("AllReduce", options, [&](const CallOptions& resolved) {
+  return Collective("AllReduce", {in, out, bytes}, options, [&](const CallOptions& resolved) {
     return backend_->AllReduce(in, out, in_count, type, op, resolved);
   });
 }
@@ -165,7 +182,7 @@ absl::Status Communicator::RawAllReduceCoalesced(absl::Span<const internal::Buff
       !status.ok()) {
     return status;
   }
-  return Run("AllReduceCoalesced", options, [&](const CallOptions& resolved) {
+  return Collective("AllReduceCoalesced", {}, options, [&](const CallOptions& resolved) {
     return backend_->AllReduceCoalesced(buffers, type, op, resolved);
   });
 }
@@ -177,7 +194,7 @@ absl::Status Communicator::RawBroadcast(void* data, size_t count, DataType type,
       !status.ok()) {
     return status;
   }
-  return Run("Broadcast", options, [&](const CallOptions& resolved) {
+  return Collective("Broadcast", {}, options, [&](const CallOptions& resolved) {
     return backend_->Broadcast(data, count, type, root, resolved);
   });
 }
@@ -194,7 +211,9 @@ absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out,
         FirstError({check.SameSize(in_count, out_count), check.Overlap(in, bytes, out, bytes, 0)});
   }
   if (!status.ok()) return status;
-  return Run("Reduce", options, [&](const CallOptions& resolved) {
+  // Elsewhere than at the root nothing comes back.
+  const OwnValue own = rank() == root ? OwnValue{in, out, bytes} : OwnValue{};
+  return Collective("Reduce", own, options, [&](const CallOptions& resolved) {
     return backend_->Reduce(in, out, in_count, type, op, root, resolved);
   });
 }
@@ -210,7 +229,8 @@ absl::Status Communicator::RawAllGather(const void* in, size_t in_count, void* o
       !status.ok()) {
     return status;
   }
-  return Run("AllGather", options, [&](const CallOptions& resolved) {
+  const OwnValue own = {in, static_cast<char*>(out) + part * rank(), part};
+  return Collective("AllGather", own, options, [&](const CallOptions& resolved) {
     return backend_->AllGather(in, out, in_count, type, resolved);
   });
 }
@@ -226,7 +246,8 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
       !status.ok()) {
     return status;
   }
-  return Run("ReduceScatter", options, [&](const CallOptions& resolved) {
+  const OwnValue own = {static_cast<const char*>(in) + part * rank(), out, part};
+  return Collective("ReduceScatter", own, options, [&](const CallOptions& resolved) {
     return backend_->ReduceScatter(in, out, out_count, type, op, resolved);
   });
 }
@@ -256,8 +277,8 @@ absl::Status Communicator::RawRecv(void* data, size_t count, DataType type, int 
 }
 
 absl::Status Communicator::Barrier(const CallOptions& options) {
-  return Run("Barrier", options,
-             [&](const CallOptions& resolved) { return backend_->Barrier(resolved); });
+  return Collective("Barrier", {}, options,
+                    [&](const CallOptions& resolved) { return backend_->Barrier(resolved); });
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -109,6 +110,8 @@ struct GroupState {
   std::string name;
   std::vector<int> ranks;  // of the world too
   int rank = 0;            // the caller's index in `ranks`
+  // Number of the job's open scopes in which nothing waits for other ranks; null: none can be open.
+  const std::atomic<int>* block_preventions = nullptr;
 };
 
 }  // namespace muster::internal

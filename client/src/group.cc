@@ -49,11 +49,22 @@ std::string ToString(const CallSite& site) {
   return absl::StrCat(file.substr(file.rfind('/') + 1), ":", site.line);
 }
 
+bool PreventsBlock(const internal::GroupState& group) {
+  return group.block_preventions != nullptr && group.block_preventions->load() > 0;
+}
+
+// What a collective gives a process that is on its own.
+Payloads RunAlone(CollectiveCall call) {
+  if (call.kind == CollectiveKind::kBarrier) return std::vector<std::string>();
+  return std::vector<std::string>{std::move(call.payload)};
+}
+
 Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallOptions& options,
              const CallSite& site) {
   absl::StatusOr<CallOptions> admitted = internal::Admit(*group.control, options);
   if (!admitted.ok()) return admitted.status();
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
+  if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
   if (options.same_size && many) call.payload_size = call.payload.size();
   call.call_site = internal::Printable(ToString(site));
@@ -80,7 +91,9 @@ absl::StatusOr<std::string> Group::BroadcastBytes(absl::string_view bytes, int r
                                                   absl::string_view type_name,
                                                   const CallOptions& options, CallSite site) const {
   Payloads payloads =
-      Run(*state_, Describe(CollectiveKind::kBroadcast, root, type_name, bytes, rank() == root),
+      Run(*state_,
+          Describe(CollectiveKind::kBroadcast, root, type_name, bytes,
+                   rank() == root || prevents_block()),
           options, site);
   if (!payloads.ok()) return payloads.status();
   return std::move(payloads->front());
@@ -101,6 +114,8 @@ absl::StatusOr<std::vector<std::string>> Group::AllGatherBytes(absl::string_view
   return Run(*state_, Describe(CollectiveKind::kAllGather, 0, type_name, bytes, true), options,
              site);
 }
+
+bool Group::prevents_block() const { return PreventsBlock(*state_); }
 
 const Member& Group::member(int index) const {
   return state_->control->members()[state_->ranks[index]];

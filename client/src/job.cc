@@ -10,27 +10,29 @@
 #include "client/src/control_plane.h"
 #include "client/src/door.h"
 #include "client/src/lease_state.h"
-#include "client/src/outcome.h"
+#include "client/src/live_jobs.h"
 #include "client/src/remote_join.h"
 #include "client/src/serial_control_plane.h"
 
 namespace muster {
 namespace {
 
-Group MakeGroup(internal::ControlPlane* control, std::string name, std::vector<int> ranks) {
+Group MakeGroup(internal::ControlPlane* control, std::string name, std::vector<int> ranks,
+                const std::atomic<int>* block_preventions) {
   auto state = std::make_shared<internal::GroupState>();
   const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
   state->control = control;
   state->name = std::move(name);
   state->rank = static_cast<int>(own - ranks.begin());
   state->ranks = std::move(ranks);
+  state->block_preventions = block_preventions;
   return Group(std::move(state));
 }
 
-Group MakeWorld(internal::ControlPlane* control) {
+Group MakeWorld(internal::ControlPlane* control, const std::atomic<int>* block_preventions) {
   std::vector<int> ranks;
   for (const Member& member : control->members()) ranks.push_back(member.rank);
-  return MakeGroup(control, "", std::move(ranks));
+  return MakeGroup(control, "", std::move(ranks), block_preventions);
 }
 
 absl::Status BadRanks(absl::string_view name, absl::string_view why) {
@@ -83,8 +85,8 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> option
 }
 
 struct Job::Epoch {
-  explicit Epoch(std::unique_ptr<internal::ControlPlane> c)
-      : control(std::move(c)), world(MakeWorld(control.get())) {}
+  Epoch(std::unique_ptr<internal::ControlPlane> c, const std::atomic<int>* block_preventions)
+      : control(std::move(c)), world(MakeWorld(control.get(), block_preventions)) {}
 
   std::unique_ptr<internal::ControlPlane> control;
   const Group world;
@@ -92,9 +94,13 @@ struct Job::Epoch {
   std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
 };
 
-Job::Job(std::unique_ptr<internal::ControlPlane> control) { Enter(std::move(control)); }
+Job::Job(std::unique_ptr<internal::ControlPlane> control) {
+  Enter(std::move(control));
+  internal::AddLiveJob(this);
+}
 
 Job::~Job() {
+  internal::RemoveLiveJob(this);
   if (control().CheckProcess().ok()) return;
   // In a fork there are no threads to join, and the connection is the parent's.
   absl::MutexLock lock(&mutex_);
@@ -103,7 +109,7 @@ Job::~Job() {
 
 void Job::Enter(std::unique_ptr<internal::ControlPlane> control) {
   absl::MutexLock lock(&mutex_);
-  epochs_.push_back(std::make_unique<Epoch>(std::move(control)));
+  epochs_.push_back(std::make_unique<Epoch>(std::move(control), &block_preventions_));
   current_.store(epochs_.back().get(), std::memory_order_release);
 }
 
@@ -136,7 +142,9 @@ bool Job::StopRequested() const { return control().stop_requested(); }
 absl::Status Job::Leave(const CallOptions& options) {
   absl::StatusOr<CallOptions> admitted = internal::Admit(control(), options);
   if (!admitted.ok()) return admitted.status();
-  return control().Leave(*admitted);
+  absl::Status left = control().Leave(*admitted);
+  if (left.ok()) internal::RemoveLiveJob(this);
+  return left;
 }
 
 int Job::local_world_size() const {
@@ -170,7 +178,8 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
   absl::MutexLock lock(&epoch.mutex);
   const auto known = epoch.groups.find(std::string(name));
   if (known == epoch.groups.end()) {
-    return epoch.groups.emplace(name, MakeGroup(&control, std::string(name), ranks)).first->second;
+    Group group = MakeGroup(&control, std::string(name), ranks, &block_preventions_);
+    return epoch.groups.emplace(name, std::move(group)).first->second;
   }
   if (known->second.ranks() == ranks) return known->second;
   return BadRanks(name,
@@ -196,22 +205,6 @@ absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope
   state->open = outcome->held;
   state->outcome = *std::move(outcome);
   return Lease(std::move(state));
-}
-
-absl::StatusOr<std::string> Job::ShareFromMain(const absl::StatusOr<std::string>& outcome,
-                                               const CallOptions& options, CallSite site) {
-  std::string packed;
-  if (is_main()) {
-    packed = internal::PackOutcome(outcome);
-    // The others must not wait for a value that cannot be sent.
-    const absl::Status fits =
-        internal::CheckPayload(control(), "value of RunOnMain", packed.size());
-    if (!fits.ok()) packed = internal::PackOutcome(fits);
-  }
-  const absl::StatusOr<std::string> bytes =
-      world().BroadcastBytes(packed, 0, "RunOnMain", options, site);
-  if (!bytes.ok()) return bytes.status();
-  return internal::UnpackOutcome(*bytes);
 }
 
 absl::Status Job::health() const { return control().health(); }

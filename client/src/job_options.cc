@@ -8,6 +8,7 @@
 #include "client/src/address.h"
 #include "client/src/checks.h"
 #include "client/src/environment/options.h"
+#include "client/src/environment/placement.h"
 
 namespace muster {
 namespace {
@@ -72,7 +73,9 @@ absl::Status CheckTexts(const JobOptions& options) {
 }  // namespace
 
 absl::StatusOr<JobOptions> JobOptions::FromEnvironment() {
-  return internal::ReadJobOptions(internal::ProcessVariables());
+  absl::StatusOr<JobOptions> options = internal::ReadJobOptions(internal::ProcessVariables());
+  if (options.ok() && !options->local_rank) options->local_rank = internal::HintedLocalRank();
+  return options;
 }
 
 absl::Status JobOptions::Validate() const {

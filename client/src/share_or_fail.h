@@ -6,13 +6,20 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
 
 namespace muster::internal {
 
+// No time-out, for waits that are certain to end: by a rank's arrival, or by its loss.
+inline constexpr absl::Duration kWhileTheRootLives = absl::Hours(10 * 365 * 24);
+
 // "rank 3 (node 'a', pid 17)", of the member at an index of the group.
 std::string NameOfMember(const Group& group, int index);
+
+// `error` with that name before it.
+absl::Status WithNameOf(const Group& group, int index, const absl::Status& error);
 
 // Shares an outcome with the group, as a collective of it: returns what every rank has contributed,
 // in the group's order, if all have something; else, on every rank, the error of the first that has

@@ -92,6 +92,9 @@ struct Buffer {
 // After any of the last five peers may have seen a part of the data, so the communicator is
 // finished: later calls return the same error again. Create a new one, unless the job is broken.
 //
+// Inside a scope of muster/scopes.h a collective does not wait: what it gives is this rank's own
+// value; of an AllGather, in this rank's place, the rest of `out` as it was.
+//
 // T is one of float, double, [u]int32_t, [u]int64_t, [u]int8_t; with muster/nccl.h also __half and
 // __nv_bfloat16. Counts are in elements. Data may be in this process's memory; with NCCL it may
 // also be in its GPU's (a span of device pointers), which saves the copies. Streams: muster/nccl.h.
@@ -103,7 +106,8 @@ class Communicator {
   //   NOT_FOUND            the backend asked for is not linked (lists those that are), or there is
   //                        no such network interface or address (lists those that are there);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each
-  //                        other, or one of them failed before the connections were made.
+  //                        other, or one of them failed before the connections were made; or a
+  //                        scope of muster/scopes.h is open.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       const Group& group, const CommunicatorOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
@@ -174,6 +178,16 @@ class Communicator {
                std::unique_ptr<internal::Backend> backend);
 
  private:
+  // What a collective comes to where this process does not wait for the others.
+  struct OwnValue {
+    const void* from = nullptr;
+    void* to = nullptr;
+    size_t bytes = 0;
+  };
+  // Runs one collective, or, inside a PreventBlock scope, what it comes to there.
+  absl::Status Collective(absl::string_view operation, const OwnValue& own,
+                          const CallOptions& options,
+                          absl::FunctionRef<absl::Status(const CallOptions&)> call);
   // Runs one operation of the backend: one at a time, and none after the error that ended it.
   absl::Status Run(absl::string_view operation, const CallOptions& options,
                    absl::FunctionRef<absl::Status(const CallOptions&)> call);

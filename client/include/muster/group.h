@@ -129,6 +129,10 @@ class Group {
                                                           const CallOptions& options = {},
                                                           CallSite site = CallSite::Here()) const;
 
+  // Whether a PreventBlock scope of the job is open (muster/scopes.h): then every collective
+  // returns at once with the caller's own value, in a list of one where it returns a list.
+  bool prevents_block() const;
+
   // For data planes, which live on a group: the member at an index of this group, the job's health
   // and the job's default time-out. See the functions of the same names in Job.
   const Member& member(int index) const;
@@ -167,7 +171,8 @@ absl::StatusOr<std::vector<T>> DecodeAll(const absl::StatusOr<std::vector<std::s
 template <class T>
 absl::StatusOr<T> Group::Broadcast(const T& value, int root, const CallOptions& options,
                                    CallSite site) const {
-  const std::string bytes = rank() == root ? Encode(value) : std::string();
+  const bool needed = rank() == root || prevents_block();
+  const std::string bytes = needed ? Encode(value) : std::string();
   absl::StatusOr<std::string> payload =
       BroadcastBytes(bytes, root, Codec<T>::TypeName(), options, site);
   if (!payload.ok()) return payload.status();

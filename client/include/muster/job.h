@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -23,6 +25,10 @@
 #include "muster/lease.h"
 
 namespace muster {
+
+namespace internal {
+struct JobAccess;
+}  // namespace internal
 
 // A process's membership in its job: rank, collectives of small objects, leases. Thread-safe.
 //
@@ -131,6 +137,9 @@ class Job {
   // All ranks.
   const Group& world() const;
 
+  // Whether a PreventBlock scope is open (muster/scopes.h), in which no collective waits.
+  bool prevents_block() const { return block_preventions_.load() > 0; }
+
   // The collectives of the world; see Group.
   absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
                        CallSite site = CallSite::Here()) const {
@@ -178,10 +187,19 @@ class Job {
   auto RunOncePerJob(absl::string_view name, F&& work, const CallOptions& options = {}) {
     return RunOnce(name, LeaseScope::kJob, std::forward<F>(work), options);
   }
-  // Runs `work` on rank 0 and returns its value, or its error, on every rank. A collective of the
-  // world. A value over the coordinator's limit is RESOURCE_EXHAUSTED on every rank.
+  // Runs `work` on that rank and returns its value, or its error with the name of the rank, on
+  // every rank. A collective of the world. While the work runs, a PreventBlock scope is open, since
+  // the other ranks will not call the collectives of the work; what it throws is INTERNAL. The
+  // others wait without a time-out (unless one is given), and end at once with ABORTED when the
+  // rank dies. A value over the coordinator's limit is RESOURCE_EXHAUSTED on every rank.
   template <class F>
-  auto RunOnMain(F&& work, const CallOptions& options = {}, CallSite site = CallSite::Here());
+  auto RunOnRank(int rank, F&& work, const CallOptions& options = {},
+                 CallSite site = CallSite::Here());
+  // The same on rank 0.
+  template <class F>
+  auto RunOnMain(F&& work, const CallOptions& options = {}, CallSite site = CallSite::Here()) {
+    return RunOnRank(0, std::forward<F>(work), options, site);
+  }
 
   // OK while every member of the current epoch is there; afterwards the error that calls end with.
   absl::Status health() const;
@@ -202,9 +220,7 @@ class Job {
   template <class F>
   auto RunOnce(absl::string_view name, LeaseScope scope, F&& work, const CallOptions& options);
 
-  // Gives rank 0's `outcome` to every rank.
-  absl::StatusOr<std::string> ShareFromMain(const absl::StatusOr<std::string>& outcome,
-                                            const CallOptions& options, CallSite site);
+  friend struct internal::JobAccess;
 
   // The job in one of its epochs.
   struct Epoch;
@@ -216,6 +232,8 @@ class Job {
   mutable absl::Mutex mutex_;
   // The last one is the current one. The others go on to serve what was made in them.
   std::vector<std::unique_ptr<Epoch>> epochs_ ABSL_GUARDED_BY(mutex_);
+
+  std::atomic<int> block_preventions_{0};
 };
 
 namespace internal {
@@ -251,6 +269,28 @@ WorkReturn<F> RunWork(F&& work) {
     return std::forward<F>(work)();
   }
 }
+
+// Calls `work`. INTERNAL, with its text, if it throws.
+absl::Status CallGuarded(absl::FunctionRef<void()> work);
+// Calls `work` while a PreventBlock scope is open.
+absl::Status CallAlone(Job& job, absl::FunctionRef<void()> work);
+
+// RunWork() in CallAlone().
+template <class F>
+WorkReturn<F> RunAlone(Job& job, F&& work) {
+  std::optional<WorkReturn<F>> result;
+  const absl::Status thrown =
+      CallAlone(job, [&] { result.emplace(RunWork(std::forward<F>(work))); });
+  if (!thrown.ok()) return thrown;
+  return *std::move(result);
+}
+
+// Gives the outcome at the root of the group, an index, to all; an error with the root's name. What
+// the others pass is not looked at.
+absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
+                                         const absl::StatusOr<std::string>& outcome,
+                                         absl::string_view operation, const CallOptions& options,
+                                         CallSite site);
 
 inline absl::StatusOr<std::string> EncodeOutcome(const absl::Status& status) {
   if (!status.ok()) return status;
@@ -288,11 +328,14 @@ auto Job::RunOnce(absl::string_view name, LeaseScope scope, F&& work, const Call
 }
 
 template <class F>
-auto Job::RunOnMain(F&& work, const CallOptions& options, CallSite site) {
+auto Job::RunOnRank(int rank, F&& work, const CallOptions& options, CallSite site) {
   using Return = internal::WorkReturn<F>;
   absl::StatusOr<std::string> outcome = std::string();
-  if (is_main()) outcome = internal::EncodeOutcome(internal::RunWork(std::forward<F>(work)));
-  return internal::DecodeOutcome<Return>(ShareFromMain(outcome, options, site));
+  if (this->rank() == rank || prevents_block()) {
+    outcome = internal::EncodeOutcome(internal::RunAlone(*this, std::forward<F>(work)));
+  }
+  return internal::DecodeOutcome<Return>(
+      internal::ShareOutcome(world(), rank, outcome, "RunOnRank", options, site));
 }
 
 }  // namespace muster

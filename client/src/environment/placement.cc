@@ -1,5 +1,6 @@
 #include "client/src/environment/placement.h"
 
+#include <atomic>
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,6 +10,8 @@
 
 namespace muster::internal {
 namespace {
+
+std::atomic<int> local_rank_hint{-1};
 
 // What one launcher says.
 struct Statement {
@@ -149,6 +152,13 @@ absl::StatusOr<Placement> ReadPlacement(const Variables& variables) {
   status.Update(CheckRankInWorld(placement));
   if (!status.ok()) return status;
   return placement;
+}
+
+void HintLocalRank(int local_rank) { local_rank_hint = local_rank; }
+
+std::optional<int> HintedLocalRank() {
+  const int hint = local_rank_hint;
+  return hint < 0 ? std::nullopt : std::optional<int>(hint);
 }
 
 std::optional<int> RankFromEnvironment() {

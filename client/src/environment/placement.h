@@ -33,6 +33,11 @@ absl::StatusOr<Placement> ReadPlacement(const Variables& variables);
 std::optional<int> RankFromEnvironment();
 std::optional<int> LocalRankFromEnvironment();
 
+// What the program has said by SetLocalRank(), for where the environment does not say; see
+// muster/current_job.h. Thread-safe.
+void HintLocalRank(int local_rank);
+std::optional<int> HintedLocalRank();
+
 }  // namespace muster::internal
 
 #endif  // MUSTER_CLIENT_SRC_ENVIRONMENT_PLACEMENT_H_

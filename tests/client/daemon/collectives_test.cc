@@ -15,9 +15,12 @@
 namespace muster::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr CallOptions kShort = {absl::Milliseconds(100)};
 
@@ -226,7 +229,8 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
   for (const absl::Status& status : jobs.OnAll([](Job& job) {
          return job.RunOnMain([] { return absl::DataLossError("disk full"); });
        })) {
-    EXPECT_EQ(status, absl::DataLossError("disk full"));
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(Message(status), AllOf(StartsWith("rank 0 (node "), EndsWith("): disk full")));
   }
   for (const auto& value :
        jobs.OnAll([](Job& job) { return job.RunOnMain([] { return std::string(2000, 'x'); }); })) {

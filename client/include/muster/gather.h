@@ -1,0 +1,110 @@
+#ifndef MUSTER_GATHER_H_
+#define MUSTER_GATHER_H_
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "muster/call_options.h"
+#include "muster/job.h"
+#include "muster/run_on.h"
+
+// Small objects from every rank, or to every rank, through the coordinator. T: see muster/codec.h.
+// See muster/run_on.h for what functions return. All of these are collectives of the world, with
+// the errors of Group; in serial mode and inside a scope they give the caller's own value.
+namespace muster {
+
+// Returns the value of `src` on every rank.
+template <class T>
+absl::StatusOr<T> Broadcast(const Job& job, const T& value, int src = 0,
+                            const CallOptions& options = {}, CallSite site = CallSite::Here()) {
+  return job.Broadcast(value, src, options, site);
+}
+
+// Returns the numbers, or the texts, of all ranks in rank order.
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+absl::StatusOr<std::vector<T>> AllGather(const Job& job, T value, const CallOptions& options = {},
+                                         CallSite site = CallSite::Here()) {
+  return job.AllGather(value, options, site);
+}
+inline absl::StatusOr<std::vector<std::string>> AllGather(const Job& job, const std::string& value,
+                                                          const CallOptions& options = {},
+                                                          CallSite site = CallSite::Here()) {
+  return job.AllGather(value, options, site);
+}
+
+namespace internal {
+
+template <class F>
+WorkReturn<F> RunGuarded(F&& work) {
+  std::optional<WorkReturn<F>> result;
+  const absl::Status thrown = CallGuarded([&] { result.emplace(RunWork(std::forward<F>(work))); });
+  if (!thrown.ok()) return thrown;
+  return *std::move(result);
+}
+
+// What every rank's function came to, at one rank: the values in rank order, or the first error
+// with its rank's name.
+using Gathered = absl::StatusOr<std::vector<std::string>>;
+
+// Gathers into `gathered` at `rank`; elsewhere that is an empty list. The error that this returns
+// is one of the gathering itself.
+absl::Status GatherOutcomes(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
+                            absl::string_view operation, const CallOptions& options, CallSite site,
+                            Gathered* gathered);
+// The same; an error that is found is returned on all ranks.
+Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
+                      const CallOptions& options, CallSite site);
+
+}  // namespace internal
+
+// Runs `fn` on every rank, and returns the values in rank order at `rank`, an empty list elsewhere.
+// If it fails on a rank, all get that error with the rank's name.
+template <class F>
+auto GatherFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions& options = {},
+                        CallSite site = CallSite::Here()) {
+  using T = typename internal::WorkReturn<F>::value_type;
+  const auto mine = internal::EncodeOutcome(internal::RunGuarded(std::forward<F>(fn)));
+  return internal::DecodeAll<T>(internal::GatherOrFail(job, rank, mine, options, site));
+}
+
+// The same for a function that returns a number.
+template <class F>
+auto GatherScalarFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions& options = {},
+                              CallSite site = CallSite::Here()) {
+  using T = typename internal::WorkReturn<F>::value_type;
+  static_assert(std::is_arithmetic_v<T>, "the function must return a number");
+  return GatherFromAllRanks(job, std::forward<F>(fn), rank, options, site);
+}
+
+// Runs `compute` on every rank, and `reduce` on rank 0 over the list of all values
+// (const std::vector<T>&); its value goes to all. If either fails, all get that error.
+template <class F, class G>
+auto ReduceAndBroadcast(Job& job, F&& compute, G&& reduce, const CallOptions& options = {},
+                        CallSite site = CallSite::Here()) {
+  using Values = std::vector<typename internal::WorkReturn<F>::value_type>;
+  using Return =
+      typename internal::WorkResult<std::decay_t<std::invoke_result_t<G&, const Values&>>>::Return;
+  const auto mine = internal::EncodeOutcome(internal::RunGuarded(std::forward<F>(compute)));
+  internal::Gathered gathered;
+  const absl::Status met =
+      internal::GatherOutcomes(job, 0, mine, "ReduceAndBroadcast", options, site, &gathered);
+  if (!met.ok()) return Return(met);
+  return job.RunOnMain(
+      [&]() -> Return {
+        const absl::StatusOr<Values> values =
+            internal::DecodeAll<typename Values::value_type>(gathered);
+        if (!values.ok()) return values.status();
+        return internal::RunWork([&] { return reduce(*values); });
+      },
+      options, site);
+}
+
+}  // namespace muster
+
+#endif  // MUSTER_GATHER_H_
