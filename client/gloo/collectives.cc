@@ -6,7 +6,6 @@
 #include "client/gloo/reduce_scatter.h"
 #include "client/gloo/reduction.h"
 #include "client/gloo/slots.h"
-#include "client/src/data_type.h"
 #include "gloo/allgather.h"
 #include "gloo/allreduce.h"
 #include "gloo/barrier.h"

@@ -9,7 +9,6 @@
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/transport.h"
 #include "client/src/cancel_watch.h"
-#include "client/src/data_type.h"
 #include "client/src/peer_names.h"
 #include "client/src/rendezvous.h"
 
@@ -227,8 +226,8 @@ void GlooBackend::Close(const LastWords* words) {
 absl::Status GlooBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
   if (!op || ReduceFunctionFor(type, *op) != nullptr) return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat("Gloo has no arithmetic on ", NameOf(type),
-                   "; reduce it as float32, or with the backend 'nccl'"));
+      absl::StrCat("Gloo has no arithmetic on ", NameOf(type), "; reduce it as ",
+                   type == DataType::kBool ? "uint8" : "float32, or with the backend 'nccl'"));
 }
 
 absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, DataType type,

@@ -1,7 +1,6 @@
 #include "client/gloo/operation.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/src/data_type.h"
 
 namespace muster::internal {
 namespace {

@@ -7,10 +7,11 @@
 namespace muster::internal {
 namespace {
 
-// Integers are added and multiplied as unsigned ones, which wrap: signed overflow is undefined.
+// Integers are added and multiplied as unsigned ones, which wrap: signed overflow is undefined,
+// that of narrow unsigned ones too, which become signed ints.
 template <class T, bool = std::is_integral_v<T>>
 struct WrappingType {
-  using Type = std::make_unsigned_t<T>;
+  using Type = std::common_type_t<std::make_unsigned_t<T>, unsigned int>;
 };
 template <class T>
 struct WrappingType<T, false> {
@@ -40,12 +41,28 @@ struct Max {
   static T Apply(T a, T b) { return std::max(a, b); }
 };
 
+template <class T>
+struct And {
+  static T Apply(T a, T b) { return static_cast<T>(a & b); }
+};
+template <class T>
+struct Or {
+  static T Apply(T a, T b) { return static_cast<T>(a | b); }
+};
+
 template <class T, class Op>
 void Reduce(void* out, const void* a, const void* b, size_t count) {
   T* const to = static_cast<T*>(out);
   const T* const left = static_cast<const T*>(a);
   const T* const right = static_cast<const T*>(b);
   for (size_t i = 0; i < count; ++i) to[i] = Op::Apply(left[i], right[i]);
+}
+
+template <class T>
+ReduceFunction Bitwise(ReduceOp op) {
+  if (op == ReduceOp::kBitwiseAnd) return &Reduce<T, And<T>>;
+  if (op == ReduceOp::kBitwiseOr) return &Reduce<T, Or<T>>;
+  return nullptr;
 }
 
 template <class T>
@@ -60,6 +77,9 @@ ReduceFunction ForType(ReduceOp op) {
       return &Reduce<T, Min<T>>;
     case ReduceOp::kMax:
       return &Reduce<T, Max<T>>;
+    case ReduceOp::kBitwiseAnd:
+    case ReduceOp::kBitwiseOr:
+      if constexpr (std::is_integral_v<T>) return Bitwise<T>(op);
   }
   return nullptr;
 }
@@ -71,7 +91,7 @@ void Divide(void* data, size_t count, int divisor) {
     values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
 }
 
-// More ranks than eight bits hold are possible, so these are divided as ints.
+// More ranks than these hold are possible, so they are divided as ints.
 template <class T>
 void DivideNarrow(void* data, size_t count, int divisor) {
   T* const values = static_cast<T*>(data);
@@ -94,10 +114,16 @@ ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op) {
       return ForType<uint8_t>(op);
     case DataType::kInt8:
       return ForType<int8_t>(op);
+    case DataType::kUint16:
+      return ForType<uint16_t>(op);
+    case DataType::kInt16:
+      return ForType<int16_t>(op);
     case DataType::kUint32:
       return ForType<uint32_t>(op);
     case DataType::kUint64:
       return ForType<uint64_t>(op);
+    case DataType::kBool:
+      return Bitwise<bool>(op);
     default:  // floats of 16 and 8 bits
       return nullptr;
   }
@@ -118,6 +144,10 @@ void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ran
       return DivideNarrow<uint8_t>(data, count, ranks);
     case DataType::kInt8:
       return DivideNarrow<int8_t>(data, count, ranks);
+    case DataType::kUint16:
+      return DivideNarrow<uint16_t>(data, count, ranks);
+    case DataType::kInt16:
+      return DivideNarrow<int16_t>(data, count, ranks);
     case DataType::kUint32:
       return Divide<uint32_t>(data, count, ranks);
     case DataType::kUint64:

@@ -11,7 +11,7 @@ namespace muster::internal {
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t count);
 
 // kAverage reduces as kSum; FinishAverage() does the rest. Null for the types that the CPU has no
-// arithmetic for: floats of 16 and 8 bits.
+// arithmetic for: bool, but for the bitwise ones, and floats of 16 and 8 bits.
 ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
 
 // Where `op` is kAverage, divides sums over `ranks` ranks, in place.

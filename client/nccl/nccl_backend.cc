@@ -8,7 +8,6 @@
 #include "client/nccl/errors.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
-#include "client/src/data_type.h"
 
 namespace muster::internal {
 namespace {
@@ -74,7 +73,8 @@ std::string NcclBackend::device() const { return handle_->device().Describe(); }
 void NcclBackend::Abort(const absl::Status& why) { handle_->Fail(why); }
 
 absl::Status NcclBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
-  return NcclType(type).status();
+  const absl::Status known = NcclType(type).status();
+  return known.ok() && op ? NcclOp(*op).status() : known;
 }
 
 absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,

@@ -7,7 +7,6 @@
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
 #include "client/src/argument_check.h"
-#include "client/src/data_type.h"
 #include "muster/nccl.h"
 
 namespace muster {
@@ -19,6 +18,12 @@ using internal::NcclHandle;
 
 ArgumentCheck Check(const NcclHandle& handle, absl::string_view operation) {
   return ArgumentCheck(operation, handle.rank(), handle.size());
+}
+
+absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, ReduceOp op,
+                     DataType type) {
+  absl::Status arguments = Check(handle, operation).Op(op, type);
+  return arguments.ok() ? internal::NcclOp(op).status() : arguments;
 }
 
 // Calls `call` with NCCL's word for `type`, unless `arguments` or the type are refused.
@@ -56,11 +61,12 @@ ncclComm_t NcclCommunicator::handle() const { return handle_->comm(); }
 
 absl::Status NcclCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type,
                                          ReduceOp op, cudaStream_t stream) {
-  return Operate(
-      *handle_, DescribeOperation("AllReduce", count, type, op),
-      Check(*handle_, "AllReduce").Op(op), type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-        return ncclAllReduce(in, out, count, nccl_type, internal::NcclOp(op), comm, stream);
-      });
+  return Operate(*handle_, DescribeOperation("AllReduce", count, type, op),
+                 CheckOp(*handle_, "AllReduce", op, type), type,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclAllReduce(in, out, count, nccl_type, *internal::NcclOp(op), comm,
+                                        stream);
+                 });
 }
 
 absl::Status NcclCommunicator::Broadcast(const void* in, void* out, size_t count, DataType type,
@@ -75,13 +81,12 @@ absl::Status NcclCommunicator::Broadcast(const void* in, void* out, size_t count
 
 absl::Status NcclCommunicator::Reduce(const void* in, void* out, size_t count, DataType type,
                                       ReduceOp op, int root, cudaStream_t stream) {
-  const ArgumentCheck check = Check(*handle_, "Reduce");
-  absl::Status arguments = check.Op(op);
-  if (arguments.ok()) arguments = check.Root(root);
+  absl::Status arguments = CheckOp(*handle_, "Reduce", op, type);
+  if (arguments.ok()) arguments = Check(*handle_, "Reduce").Root(root);
   return Operate(
       *handle_, absl::StrCat(DescribeOperation("Reduce", count, type, op), " to rank ", root),
       arguments, type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-        return ncclReduce(in, out, count, nccl_type, internal::NcclOp(op), root, comm, stream);
+        return ncclReduce(in, out, count, nccl_type, *internal::NcclOp(op), root, comm, stream);
       });
 }
 
@@ -96,9 +101,9 @@ absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count
 absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                              ReduceOp op, cudaStream_t stream) {
   return Operate(*handle_, DescribeOperation("ReduceScatter", count, type, op),
-                 Check(*handle_, "ReduceScatter").Op(op), type,
+                 CheckOp(*handle_, "ReduceScatter", op, type), type,
                  [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                   return ncclReduceScatter(in, out, count, nccl_type, internal::NcclOp(op), comm,
+                   return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op), comm,
                                             stream);
                  });
 }
@@ -123,8 +128,9 @@ absl::Status NcclCommunicator::Recv(void* data, size_t count, DataType type, int
 
 absl::Status NcclCommunicator::AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op,
                                          cudaStream_t stream) {
-  absl::Status arguments = Check(*handle_, "AllReduce").Op(op);
+  absl::Status arguments;
   for (const DeviceBuffer& buffer : buffers) {
+    arguments.Update(CheckOp(*handle_, "AllReduce", op, buffer.type));
     arguments.Update(internal::NcclType(buffer.type).status());
   }
   if (!arguments.ok()) return arguments;

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/features.h"
-#include "client/src/data_type.h"
 
 namespace muster::internal {
 
@@ -37,12 +36,17 @@ absl::StatusOr<ncclDataType_t> NcclType(DataType type) {
           absl::StrCat(NameOf(type), " needs NCCL 2.24 or newer; this program was built with NCCL ",
                        NcclVersionText(NCCL_VERSION_CODE)));
 #endif
+    case DataType::kBool:
+    case DataType::kUint16:
+    case DataType::kInt16:
+      return absl::UnimplementedError(
+          absl::StrCat("NCCL has no ", NameOf(type), "; use another type, or the backend 'gloo'"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("type is ", static_cast<int>(type), ", expected one of DataType's values"));
 }
 
-ncclRedOp_t NcclOp(ReduceOp op) {
+absl::StatusOr<ncclRedOp_t> NcclOp(ReduceOp op) {
   switch (op) {
     case ReduceOp::kSum:
       return ncclSum;
@@ -54,8 +58,13 @@ ncclRedOp_t NcclOp(ReduceOp op) {
       return ncclMax;
     case ReduceOp::kAverage:
       return ncclAvg;
+    case ReduceOp::kBitwiseAnd:
+    case ReduceOp::kBitwiseOr:
+      break;
   }
-  return ncclSum;
+  return absl::UnimplementedError(
+      absl::StrCat("NCCL has no ", NameOf(op),
+                   "; reduce with the backend 'gloo', or gather the values and fold them"));
 }
 
 std::string DescribeOperation(absl::string_view operation, size_t count, DataType type,

@@ -18,12 +18,12 @@ namespace muster::internal {
 // UNIMPLEMENTED for a type that this NCCL does not have, INVALID_ARGUMENT for one that is none.
 absl::StatusOr<ncclDataType_t> NcclType(DataType type);
 
-// `op` is one of the enumerators.
+// UNIMPLEMENTED for what NCCL does not have.
 //
 // ncclAvg on integers adds, wrapping, and then divides with rounding toward zero
 // (src/device/reduce_kernel.h, FuncSumPostDiv), as ReduceOp::kAverage does; on floating-point
 // numbers it multiplies each by 1/ranks and then adds.
-ncclRedOp_t NcclOp(ReduceOp op);
+absl::StatusOr<ncclRedOp_t> NcclOp(ReduceOp op);
 
 // "AllReduce of 10 float32 (sum)", for messages.
 std::string DescribeOperation(absl::string_view operation, size_t count, DataType type,

@@ -1,11 +1,28 @@
 #include "client/src/argument_check.h"
 
 #include <functional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/data_type.h"
+#include "absl/strings/str_join.h"
 
 namespace muster::internal {
+namespace {
+
+std::vector<absl::string_view> AllNames() {
+  std::vector<absl::string_view> names;
+  for (int op = 0; !NameOf(static_cast<ReduceOp>(op)).empty(); ++op) {
+    names.push_back(NameOf(static_cast<ReduceOp>(op)));
+  }
+  return names;
+}
+
+bool IsBitwise(ReduceOp op) { return op == ReduceOp::kBitwiseAnd || op == ReduceOp::kBitwiseOr; }
+
+// The floats are the last of the enumerators.
+bool IsFloat(DataType type) { return type >= DataType::kFloat8E4m3; }
+
+}  // namespace
 
 template <class... Pieces>
 absl::Status ArgumentCheck::Refuse(const Pieces&... pieces) const {
@@ -39,9 +56,13 @@ absl::Status ArgumentCheck::Peer(int peer) const {
   return absl::OkStatus();
 }
 
-absl::Status ArgumentCheck::Op(ReduceOp op) const {
-  if (!NameOf(op).empty()) return absl::OkStatus();
-  return Refuse("op is ", static_cast<int>(op), ", expected one of ReduceOp's values");
+absl::Status ArgumentCheck::Op(ReduceOp op, DataType type) const {
+  if (NameOf(op).empty()) {
+    return Refuse("op is ", static_cast<int>(op),
+                  ", expected one of ReduceOp's: ", absl::StrJoin(AllNames(), ", "));
+  }
+  if (!IsBitwise(op) || !IsFloat(type)) return absl::OkStatus();
+  return Refuse("op is ", NameOf(op), ", which is for integers and bool, not for ", NameOf(type));
 }
 
 absl::Status ArgumentCheck::Timeout(const std::optional<absl::Duration>& timeout) const {

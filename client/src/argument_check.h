@@ -25,7 +25,8 @@ class ArgumentCheck {
                      size_t part) const;
   absl::Status Root(int root) const;
   absl::Status Peer(int peer) const;
-  absl::Status Op(ReduceOp op) const;
+  // `op` is for elements of `type`.
+  absl::Status Op(ReduceOp op, DataType type) const;
   absl::Status Timeout(const std::optional<absl::Duration>& timeout) const;
   // The two areas are disjoint, or `b` begins `offset` bytes into `a`, where it may.
   absl::Status Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,

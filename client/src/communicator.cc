@@ -6,7 +6,6 @@
 #include "client/src/argument_check.h"
 #include "client/src/backend.h"
 #include "client/src/backend_registry.h"
-#include "client/src/data_type.h"
 #include "client/src/rendezvous.h"
 #include "client/src/serial_backend.h"
 #include "muster/log.h"
@@ -17,7 +16,6 @@ namespace {
 using internal::ArgumentCheck;
 using internal::Backend;
 using internal::BackendChoice;
-using internal::SizeOf;
 
 constexpr absl::string_view kSerial = "serial";
 
@@ -164,7 +162,7 @@ absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* o
   const ArgumentCheck check("AllReduce", rank(), size());
   const size_t bytes = in_count * SizeOf(type);
   if (absl::Status status =
-          FirstError({check.SameSize(in_count, out_count), check.Op(op),
+          FirstError({check.SameSize(in_count, out_count), check.Op(op, type),
                       check.Overlap(in, bytes, out, bytes, 0), backend_->CheckSupport(type, op)});
       !status.ok()) {
     return status;
@@ -178,7 +176,7 @@ absl::Status Communicator::RawAllReduceCoalesced(absl::Span<const internal::Buff
                                                  DataType type, ReduceOp op,
                                                  const CallOptions& options) {
   const ArgumentCheck check("AllReduceCoalesced", rank(), size());
-  if (absl::Status status = FirstError({check.Op(op), backend_->CheckSupport(type, op)});
+  if (absl::Status status = FirstError({check.Op(op, type), backend_->CheckSupport(type, op)});
       !status.ok()) {
     return status;
   }
@@ -205,7 +203,7 @@ absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out,
   const ArgumentCheck check("Reduce", rank(), size());
   const size_t bytes = in_count * SizeOf(type);
   absl::Status status =
-      FirstError({check.Root(root), check.Op(op), backend_->CheckSupport(type, op)});
+      FirstError({check.Root(root), check.Op(op, type), backend_->CheckSupport(type, op)});
   if (status.ok() && rank() == root) {
     status =
         FirstError({check.SameSize(in_count, out_count), check.Overlap(in, bytes, out, bytes, 0)});
@@ -240,9 +238,10 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
                                             const CallOptions& options) {
   const ArgumentCheck check("ReduceScatter", rank(), size());
   const size_t part = out_count * SizeOf(type);
-  if (absl::Status status = FirstError({check.Parts("in", in_count, "out", out_count), check.Op(op),
-                                        check.Overlap(in, part * size(), out, part, part * rank()),
-                                        backend_->CheckSupport(type, op)});
+  if (absl::Status status =
+          FirstError({check.Parts("in", in_count, "out", out_count), check.Op(op, type),
+                      check.Overlap(in, part * size(), out, part, part * rank()),
+                      backend_->CheckSupport(type, op)});
       !status.ok()) {
     return status;
   }

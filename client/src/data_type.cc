@@ -1,73 +1,52 @@
-#include "client/src/data_type.h"
+#include "muster/data_type.h"
 
-namespace muster::internal {
+namespace muster {
+namespace {
 
-size_t SizeOf(DataType type) {
+struct Row {
+  absl::string_view name;
+  size_t size;
+};
+
+Row RowOf(DataType type) {
   switch (type) {
-    case DataType::kFloat64:
-    case DataType::kInt64:
-    case DataType::kUint64:
-      return 8;
-    case DataType::kFloat32:
-    case DataType::kInt32:
-    case DataType::kUint32:
-      return 4;
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return 2;
-    case DataType::kInt8:
+    case DataType::kBool:
+      return {"bool", 1};
     case DataType::kUint8:
-    case DataType::kFloat8E4m3:
-    case DataType::kFloat8E5m2:
-      return 1;
-  }
-  return 0;
-}
-
-absl::string_view NameOf(DataType type) {
-  switch (type) {
-    case DataType::kFloat32:
-      return "float32";
-    case DataType::kFloat64:
-      return "float64";
-    case DataType::kInt32:
-      return "int32";
-    case DataType::kInt64:
-      return "int64";
-    case DataType::kUint8:
-      return "uint8";
+      return {"uint8", 1};
     case DataType::kInt8:
-      return "int8";
+      return {"int8", 1};
+    case DataType::kUint16:
+      return {"uint16", 2};
+    case DataType::kInt16:
+      return {"int16", 2};
     case DataType::kUint32:
-      return "uint32";
+      return {"uint32", 4};
+    case DataType::kInt32:
+      return {"int32", 4};
     case DataType::kUint64:
-      return "uint64";
-    case DataType::kFloat16:
-      return "float16";
-    case DataType::kBfloat16:
-      return "bfloat16";
+      return {"uint64", 8};
+    case DataType::kInt64:
+      return {"int64", 8};
     case DataType::kFloat8E4m3:
-      return "float8_e4m3";
+      return {"float8_e4m3", 1};
     case DataType::kFloat8E5m2:
-      return "float8_e5m2";
+      return {"float8_e5m2", 1};
+    case DataType::kFloat16:
+      return {"float16", 2};
+    case DataType::kBfloat16:
+      return {"bfloat16", 2};
+    case DataType::kFloat32:
+      return {"float32", 4};
+    case DataType::kFloat64:
+      return {"float64", 8};
   }
-  return "";
+  return {"", 0};
 }
 
-absl::string_view NameOf(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return "sum";
-    case ReduceOp::kProduct:
-      return "product";
-    case ReduceOp::kMin:
-      return "min";
-    case ReduceOp::kMax:
-      return "max";
-    case ReduceOp::kAverage:
-      return "average";
-  }
-  return "";
-}
+}  // namespace
 
-}  // namespace muster::internal
+size_t SizeOf(DataType type) { return RowOf(type).size; }
+absl::string_view NameOf(DataType type) { return RowOf(type).name; }
+
+}  // namespace muster

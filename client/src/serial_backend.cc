@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "client/src/data_type.h"
-
 namespace muster::internal {
 namespace {
 

@@ -4,54 +4,6 @@
 #include "absl/strings/str_join.h"
 
 namespace muster {
-namespace {
-
-struct TypeRow {
-  const char* name;
-  size_t size;
-};
-
-TypeRow RowOf(TensorType type) {
-  switch (type) {
-    case TensorType::kBool:
-      return {"BOOL", 1};
-    case TensorType::kUint8:
-      return {"U8", 1};
-    case TensorType::kInt8:
-      return {"I8", 1};
-    case TensorType::kFloat8E5m2:
-      return {"F8_E5M2", 1};
-    case TensorType::kFloat8E4m3:
-      return {"F8_E4M3", 1};
-    case TensorType::kUint16:
-      return {"U16", 2};
-    case TensorType::kInt16:
-      return {"I16", 2};
-    case TensorType::kFloat16:
-      return {"F16", 2};
-    case TensorType::kBfloat16:
-      return {"BF16", 2};
-    case TensorType::kUint32:
-      return {"U32", 4};
-    case TensorType::kInt32:
-      return {"I32", 4};
-    case TensorType::kFloat32:
-      return {"F32", 4};
-    case TensorType::kUint64:
-      return {"U64", 8};
-    case TensorType::kInt64:
-      return {"I64", 8};
-    case TensorType::kFloat64:
-      return {"F64", 8};
-  }
-  return {"?", 1};
-}
-
-}  // namespace
-
-size_t SizeOf(TensorType type) { return RowOf(type).size; }
-absl::string_view NameOf(TensorType type) { return RowOf(type).name; }
-
 std::string DescribeTensor(const TensorView& tensor) {
   return absl::StrCat(NameOf(tensor.type), " [", absl::StrJoin(tensor.shape, ", "), "]");
 }
@@ -70,7 +22,7 @@ absl::Status CheckShape(const TensorView& tensor) {
 
 namespace internal {
 
-absl::Status CheckElements(const TensorView& tensor, TensorType type, size_t alignment) {
+absl::Status CheckElements(const TensorView& tensor, DataType type, size_t alignment) {
   if (tensor.type != type) {
     return absl::InvalidArgumentError(
         absl::StrCat("the tensor's elements are ", NameOf(tensor.type), ", not ", NameOf(type)));

@@ -6,7 +6,7 @@
 namespace allreduce {
 
 // Writes `value` as one element of `type`. The value must be one that float16 can hold exactly, and
-// the type must not be an 8-bit float.
+// the type one that both NCCL has and C++ can compute with.
 void Store(muster::DataType type, double value, void* element);
 
 // Reads one element of `type`.

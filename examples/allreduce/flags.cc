@@ -15,7 +15,7 @@ constexpr int kUsageError = 2;
 template <class T>
 std::map<std::string, T> ByName(std::initializer_list<T> values) {
   std::map<std::string, T> names;
-  for (T value : values) names[NameOf(value)] = value;
+  for (T value : values) names[std::string(NameOf(value))] = value;
   return names;
 }
 
@@ -42,7 +42,7 @@ void AddChoice(CLI::App* app, const std::string& flag, T* value,
          what + ": " + list)
       ->check(CLI::Validator(complaint, ""))
       ->type_name("NAME")
-      ->default_str(NameOf(*value));
+      ->default_str(std::string(NameOf(*value)));
 }
 
 void AddSizes(CLI::App* app, Flags* flags) {

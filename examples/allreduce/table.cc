@@ -28,15 +28,15 @@ void PrintHead(const muster::Job& job, const Plane& plane, const Flags& flags) {
                         plane.backend(), plane.memory()));
   Print(absl::StrFormat("# %d warm-up and %d measured operations of each size", flags.warmup,
                         flags.iterations));
-  Print(absl::StrFormat("#%12s %12s %9s %6s %12s %10s %10s %8s", "size", "count", "type", "redop",
+  Print(absl::StrFormat("#%12s %12s %9s %7s %12s %10s %10s %8s", "size", "count", "type", "redop",
                         "time", "algbw", "busbw", "wrong"));
-  Print(absl::StrFormat("#%12s %12s %9s %6s %12s %10s %10s %8s", "(bytes)", "(elements)", "", "",
+  Print(absl::StrFormat("#%12s %12s %9s %7s %12s %10s %10s %8s", "(bytes)", "(elements)", "", "",
                         "(us)", "(GB/s)", "(GB/s)", ""));
 }
 
 void PrintRow(const Work& work, const Measurement& measurement) {
   const std::string wrong = measurement.wrong ? absl::StrCat(*measurement.wrong) : "-";
-  Print(absl::StrFormat(" %12d %12d %9s %6s %12.2f %10.3f %10.3f %8s", Bytes(work), work.count,
+  Print(absl::StrFormat(" %12d %12d %9s %7s %12.2f %10.3f %10.3f %8s", Bytes(work), work.count,
                         NameOf(work.type), Reduces(work.collective) ? NameOf(work.op) : "none",
                         measurement.microseconds, AlgorithmBandwidth(work, measurement),
                         BusBandwidth(work, measurement), wrong));

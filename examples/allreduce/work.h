@@ -10,13 +10,8 @@ namespace allreduce {
 
 enum class Collective { kAllReduce, kBroadcast, kReduce, kAllGather, kReduceScatter, kSendRecv };
 
-// Their names on the command line and in the table.
-const char* NameOf(Collective collective);
-const char* NameOf(muster::DataType type);
-const char* NameOf(muster::ReduceOp op);
-
-// Bytes of one element.
-size_t SizeOf(muster::DataType type);
+// Its name on the command line and in the table.
+absl::string_view NameOf(Collective collective);
 
 // One operation, as all ranks do it. Roots are rank 0; kSendRecv sends to the next rank and
 // receives from the one before.

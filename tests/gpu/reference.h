@@ -74,6 +74,8 @@ W Combine(W a, W b, ReduceOp op) {
       return std::min(a, b);
     case ReduceOp::kMax:
       return std::max(a, b);
+    default:  // NCCL has no others
+      break;
   }
   return a;
 }

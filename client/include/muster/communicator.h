@@ -16,38 +16,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "muster/call_options.h"
+#include "muster/data_type.h"
 #include "muster/group.h"
 #include "muster/job.h"
+#include "muster/reduce_op.h"
 
 namespace muster {
-
-// Integers wrap around, as unsigned arithmetic of their width does.
-enum class ReduceOp {
-  kSum,
-  kProduct,
-  kMin,
-  kMax,
-  // The sum (wrapped, for integers) divided by the number of ranks, and rounded toward zero for
-  // integers. NCCL divides floating-point numbers before it adds them, so roundings differ.
-  kAverage,
-};
-
-// What a backend cannot do is refused with UNIMPLEMENTED, saying what can: Gloo moves all of them
-// and has no arithmetic on floats of 16 and 8 bits; NCCL has those of 8 bits from 2.24 on.
-enum class DataType {
-  kFloat32,
-  kFloat64,
-  kInt32,
-  kInt64,
-  kUint8,
-  kInt8,
-  kUint32,
-  kUint64,
-  kFloat16,     // IEEE half precision
-  kBfloat16,    // the upper half of a float32
-  kFloat8E4m3,  // OCP 8-bit floats
-  kFloat8E5m2,
-};
 
 struct CommunicatorOptions {
   // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, else the best
@@ -95,9 +69,9 @@ struct Buffer {
 // Inside a scope of muster/scopes.h a collective does not wait: what it gives is this rank's own
 // value; of an AllGather, in this rank's place, the rest of `out` as it was.
 //
-// T is one of float, double, [u]int32_t, [u]int64_t, [u]int8_t; with muster/nccl.h also __half and
-// __nv_bfloat16. Counts are in elements. Data may be in this process's memory; with NCCL it may
-// also be in its GPU's (a span of device pointers), which saves the copies. Streams: muster/nccl.h.
+// T: see DataTypeOf() in muster/data_type.h, and DataType for what backends do with which. Counts
+// are in elements. Data may be in this process's memory; with NCCL it may also be in its GPU's (a
+// span of device pointers), which saves the copies. Streams: muster/nccl.h.
 class Communicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
@@ -221,43 +195,6 @@ class Communicator {
   absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator
   Subscription failure_;                      // last: its callback uses the others
 };
-
-// The DataType of a T.
-template <class T>
-constexpr DataType DataTypeOf();
-template <>
-constexpr DataType DataTypeOf<float>() {
-  return DataType::kFloat32;
-}
-template <>
-constexpr DataType DataTypeOf<double>() {
-  return DataType::kFloat64;
-}
-template <>
-constexpr DataType DataTypeOf<int32_t>() {
-  return DataType::kInt32;
-}
-template <>
-constexpr DataType DataTypeOf<int64_t>() {
-  return DataType::kInt64;
-}
-template <>
-constexpr DataType DataTypeOf<uint8_t>() {
-  return DataType::kUint8;
-}
-
-template <>
-constexpr DataType DataTypeOf<int8_t>() {
-  return DataType::kInt8;
-}
-template <>
-constexpr DataType DataTypeOf<uint32_t>() {
-  return DataType::kUint32;
-}
-template <>
-constexpr DataType DataTypeOf<uint64_t>() {
-  return DataType::kUint64;
-}
 
 template <class T>
 absl::Status Communicator::AllReduce(absl::Span<T> data, ReduceOp op, const CallOptions& options) {

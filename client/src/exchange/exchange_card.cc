@@ -85,7 +85,7 @@ absl::StatusOr<ExchangeCard> UnpackCard(absl::string_view bytes) {
   card.offers = numbers->offers != 0;
   card.through_folder = numbers->through_folder != 0;
   card.num_bytes = numbers->num_bytes;
-  card.type = static_cast<TensorType>(numbers->type);
+  card.type = static_cast<DataType>(numbers->type);
   card.shape = *shape;
   card.token = *token;
   return card;

@@ -19,7 +19,7 @@ struct ExchangeCard {
   bool offers = false;         // there is something of this rank to be seen
   bool through_folder = false;
   uint64_t num_bytes = 0;  // of what it offers, where it passes through shared memory
-  TensorType type = TensorType::kUint8;
+  DataType type = DataType::kUint8;
   std::vector<int64_t> shape;
   std::string token;  // the first rank's names the exchange's folder
 };

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 
+#include "absl/strings/string_view.h"
+#include "muster/data_type.h"
+
 // What the writer and the reader of the format agree on: eight bytes with the header's length, the
 // header (JSON), and the data. docs/workspace.md.
 namespace muster::internal {
@@ -22,6 +25,9 @@ inline constexpr char kTensorChecksumPrefix[] = "muster.crc32.";
 
 // The header's checksum is that of the header with these digits in the checksum's place.
 inline constexpr char kNoChecksum[] = "00000000";
+
+// The format's name of the type: "F32", "BF16", "BOOL"; empty for a value that is none of them.
+absl::string_view SafetensorsName(DataType type);
 
 }  // namespace muster::internal
 

@@ -82,10 +82,10 @@ absl::StatusOr<Json> TakeMetadata(absl::string_view text, Json* header) {
   return Damaged("its header does not match its checksum");
 }
 
-std::optional<TensorType> FindType(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(TensorType::kFloat64); ++i) {
-    const auto type = static_cast<TensorType>(i);
-    if (NameOf(type) == name) return type;
+std::optional<DataType> FindType(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(DataType::kFloat64); ++i) {
+    const auto type = static_cast<DataType>(i);
+    if (SafetensorsName(type) == name) return type;
   }
   return std::nullopt;
 }
@@ -115,7 +115,7 @@ std::optional<absl::string_view> FindData(const Json& offsets, absl::string_view
 absl::StatusOr<TensorView> ReadTensor(const Json& json, absl::string_view data) {
   if (!json.is_object()) return Damaged("its description is not a JSON object");
   const std::string* const type_name = FindText(json, "dtype");
-  const std::optional<TensorType> type = type_name == nullptr ? std::nullopt : FindType(*type_name);
+  const std::optional<DataType> type = type_name == nullptr ? std::nullopt : FindType(*type_name);
   if (!type) return Damaged("its dtype is missing or unknown");
   std::optional<std::vector<int64_t>> shape = FindShape(json.value("shape", Json()));
   if (!shape) return Damaged("its shape is missing or malformed");

@@ -49,7 +49,7 @@ std::vector<const NamedTensor*> FileOrder(const Tensors& tensors) {
 }
 
 Json DescribeAt(const TensorView& tensor, size_t offset) {
-  return {{"dtype", NameOf(tensor.type)},
+  return {{"dtype", SafetensorsName(tensor.type)},
           {"shape", tensor.shape},
           {"data_offsets", {offset, offset + tensor.num_bytes}}};
 }

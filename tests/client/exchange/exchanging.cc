@@ -101,7 +101,7 @@ absl::Status TooLarge(Job& job) {
   void* const data =
       mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   const muster::TensorView tensor = {
-      muster::TensorType::kUint8, {static_cast<int64_t>(size)}, data, size};
+      muster::DataType::kUint8, {static_cast<int64_t>(size)}, data, size};
   return muster::GetTensorsParallel(tensor, Reversed(job), job.world()).status();
 }
 

@@ -32,10 +32,12 @@ constexpr int kRankCounts[] = {1, 2, 3, 4, 5, 8};
 // Fewer elements than ranks, odd, and more than one of Gloo's segments (1 MiB).
 constexpr size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1001};
 
-// Small values, so that sums and products of floats are exact in any order; those of uint8 wrap.
+// Small values, so that sums and products of floats are exact in any order; those of narrow
+// unsigned integers wrap.
 template <class T>
 T ValueOf(int rank, size_t i) {
-  if constexpr (std::is_same_v<T, uint8_t>) return static_cast<T>(200 + 31 * rank + 7 * i);
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 2)
+    return static_cast<T>(200 + 31 * rank + 7 * i);
   const int value = static_cast<int>((rank * 5 + i * 3) % 7) - 3;
   return static_cast<T>(value);
 }
@@ -59,6 +61,11 @@ T Combine(T a, T b, ReduceOp op) {
       return b < a ? b : a;
     case ReduceOp::kMax:
       return a < b ? b : a;
+    case ReduceOp::kBitwiseAnd:
+    case ReduceOp::kBitwiseOr:
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<T>(op == ReduceOp::kBitwiseAnd ? a & b : a | b);
+      }
   }
   return a;
 }
@@ -166,6 +173,10 @@ class OperationsTest : public ::testing::TestWithParam<int> {
     WithCommunicators([](Communicator& comm) {
       for (size_t count : kCounts) {
         for (ReduceOp op : kOps) CheckReductions<T>(comm, count, op);
+        if constexpr (std::is_integral_v<T>) {
+          CheckReductions<T>(comm, count, ReduceOp::kBitwiseAnd);
+          CheckReductions<T>(comm, count, ReduceOp::kBitwiseOr);
+        }
         CheckMoves<T>(comm, count);
         CheckMessages<T>(comm, count);
         EXPECT_TRUE(comm.Barrier().ok());
@@ -180,6 +191,8 @@ TEST_P(OperationsTest, Int32) { CheckType<int32_t>(); }
 TEST_P(OperationsTest, Int64) { CheckType<int64_t>(); }
 TEST_P(OperationsTest, Uint8) { CheckType<uint8_t>(); }
 TEST_P(OperationsTest, Int8) { CheckType<int8_t>(); }
+TEST_P(OperationsTest, Int16) { CheckType<int16_t>(); }
+TEST_P(OperationsTest, Uint16) { CheckType<uint16_t>(); }
 TEST_P(OperationsTest, Uint32) { CheckType<uint32_t>(); }
 TEST_P(OperationsTest, Uint64) { CheckType<uint64_t>(); }
 

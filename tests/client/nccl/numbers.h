@@ -23,7 +23,6 @@ std::string Encode(DataType type, const std::vector<double>& numbers);
 std::vector<double> Decode(DataType type, const std::string& bytes);
 
 const std::vector<ReduceOp>& AllOps();
-const char* NameOf(ReduceOp op);
 
 // op over `values`, one from each rank; averages of integers are rounded toward zero.
 double Reduced(ReduceOp op, const std::vector<double>& values, bool is_integer);

@@ -31,6 +31,15 @@ TEST(NcclTypesTest, EightBitFloatsNeedANewNccl) {
 #endif
 }
 
+TEST(NcclTypesTest, WhatNcclDoesNotHaveIsRefused) {
+  for (DataType type : {DataType::kBool, DataType::kInt16, DataType::kUint16}) {
+    EXPECT_EQ(NcclType(type).status().code(), absl::StatusCode::kUnimplemented);
+  }
+  for (ReduceOp op : {ReduceOp::kBitwiseAnd, ReduceOp::kBitwiseOr}) {
+    EXPECT_EQ(NcclOp(op).status().code(), absl::StatusCode::kUnimplemented);
+  }
+}
+
 TEST(NcclTypesTest, WhatIsNoTypeIsRefused) {
   EXPECT_EQ(NcclType(static_cast<DataType>(99)).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -68,7 +68,7 @@ TEST(WorkspaceTest, WhatOneRankWritesEveryRankReads) {
                            {"steps", ViewOf(steps, {})},
                            {"odd", ViewOf(odd)},
                            {"empty", ViewOf(std::vector<double>(), {0, 5})},
-                           {"halves", {TensorType::kBfloat16, {2}, halves, sizeof(halves)}}},
+                           {"halves", {DataType::kBfloat16, {2}, halves, sizeof(halves)}}},
                           nullptr})
                   .ok());
   for (const bool map : {false, true}) {
@@ -84,7 +84,7 @@ TEST(WorkspaceTest, WhatOneRankWritesEveryRankReads) {
     EXPECT_THAT(configuration.tensors.at("steps").shape, IsEmpty());
     EXPECT_EQ(Elements<uint8_t>(configuration, "odd"), odd);
     EXPECT_THAT(configuration.tensors.at("empty").shape, ElementsAre(0, 5));
-    EXPECT_EQ(configuration.tensors.at("halves").type, TensorType::kBfloat16);
+    EXPECT_EQ(configuration.tensors.at("halves").type, DataType::kBfloat16);
     EXPECT_FALSE(configuration.tensors.at("halves").As<int16_t>().ok());
   }
 }
@@ -191,7 +191,7 @@ TEST(WorkspaceTest, MalformedConfigurationsAreNamed) {
   EXPECT_THAT(refusal({"{}", {{"\xff", ViewOf(data)}}, nullptr}), HasSubstr("tensor name"));
   EXPECT_THAT(refusal({"{}", {{"__metadata__", ViewOf(data)}}, nullptr}), HasSubstr("reserved"));
   EXPECT_THAT(refusal({"{}", {{"w", ViewOf(data, {3})}}, nullptr}),
-              AllOf(HasSubstr("'w'"), HasSubstr("F32 [3]"), HasSubstr("8 bytes")));
+              AllOf(HasSubstr("'w'"), HasSubstr("float32 [3]"), HasSubstr("8 bytes")));
   EXPECT_THAT(refusal({"{}", {{"w", ViewOf(data, {-2, -1})}}, nullptr}), HasSubstr("'w'"));
   const int64_t huge = int64_t{1} << 62;
   EXPECT_THAT(refusal({"{}", {{"w", ViewOf(data, {huge, 4})}}, nullptr}), HasSubstr("'w'"));
@@ -210,7 +210,7 @@ TEST(WorkspaceTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
   setrlimit(RLIMIT_FSIZE, &small);
   const std::vector<char> large(20000, 'x');
   const absl::Status status = workspace.Write(
-      {"\"new\"", {{"w", {TensorType::kInt8, {20000}, large.data(), large.size()}}}, nullptr});
+      {"\"new\"", {{"w", {DataType::kInt8, {20000}, large.data(), large.size()}}}, nullptr});
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("cannot write"), HasSubstr(folder), HasSubstr("File too large")));

@@ -74,7 +74,7 @@ class Collectives : public testing::TestWithParam<std::tuple<const char*, int>> 
 TEST_P(Collectives, BringTheRightValues) {
   const auto [collective, ranks] = GetParam();
   const Ended ended = RunRanks(ranks, {"--collective", collective, "-b", "4K", "-e", "64K", "--op",
-                                       "avg", "--iterations", "3", "--warmup", "1"});
+                                       "average", "--iterations", "3", "--warmup", "1"});
   EXPECT_EQ(ended.exit, kSuccess) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr(absl::StrCat("# ", collective, " on ", ranks, " rank(s)")));
   EXPECT_THAT(ended.output, HasSubstr(", 0 wrong values"));
@@ -134,7 +134,7 @@ TEST(AllReduce, RefusesWhatItCannotMakeSenseOf) {
     EXPECT_EQ(ended.exit, kUsageError) << ended.output;
     EXPECT_THAT(ended.output, HasSubstr(what));
   };
-  expect_refused({"--op", "mean"}, "'mean' is none of avg, max, min, prod, sum");
+  expect_refused({"--op", "mean"}, "'mean' is none of average, max, min, product, sum");
   expect_refused({"--collective", "scan"}, "'scan' is none of all_gather");
   expect_refused({"--type", "float8"}, "'float8' is none of");
   expect_refused({"-b", "4K", "-e", "1K"}, "--max-bytes");
