@@ -12,10 +12,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -52,10 +52,7 @@ class CutOffNodeTest : public ::testing::Test {
   void SetUp() override {
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;
     far_ = Process::Start({"unshare", "--net", "sleep", "1000"});
-    const absl::Time deadline = absl::Now() + absl::Seconds(30);
-    while (far_->Running() && NetworkOf(FarPid()) == NetworkOf("self") && absl::Now() < deadline) {
-      absl::SleepFor(absl::Milliseconds(2));
-    }
+    WaitUntil([this] { return NetworkOf(FarPid()) != NetworkOf("self") || !far_->Running(); });
     LayCable();
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;
   }
