@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/daemon/descriptors.h"
@@ -97,6 +98,8 @@ int Serve(Flags flags) {
 }  // namespace muster::daemon
 
 int main(int argc, char** argv) {
+  // Debian's Abseil looks for deadlocks at every lock, gRPC's too, under one lock for all.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   muster::daemon::BlockSignals();
   muster::daemon::Flags flags;
   if (const std::optional<int> status = muster::daemon::ParseFlags(argc, argv, &flags)) {

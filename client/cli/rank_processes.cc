@@ -1,7 +1,6 @@
 #include "client/cli/rank_processes.h"
 
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,22 +11,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/environment.h"
+#include "client/cli/incarnation.h"
 #include "client/cli/spawn.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr size_t kIncarnationBytes = 16;
-
 // glibc 2.36 declares pidfd_open() in a way that C++ cannot link.
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
-
-std::string NewIncarnation() {
-  std::string bytes(kIncarnationBytes, '\0');
-  while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-  }
-  return bytes;
-}
 
 }  // namespace
 

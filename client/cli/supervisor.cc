@@ -15,6 +15,7 @@
 namespace muster::cli {
 namespace {
 
+constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kExitFailure = 1;
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
@@ -43,6 +44,18 @@ int ChildSignalFd() {
   sigaddset(&set, SIGCHLD);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+std::vector<std::string> CoordinatorFlags(const LaunchPlan& plan) {
+  std::vector<std::string> flags = {absl::StrCat("--job=", plan.job)};
+  if (plan.elastic()) {
+    flags.push_back(absl::StrCat("--min-world-size=", plan.min_world_size));
+    flags.push_back(absl::StrCat("--max-world-size=", plan.max_world_size));
+  } else {
+    flags.push_back(absl::StrCat("--world-size=", plan.world_size()));
+  }
+  if (!plan.settle.empty()) flags.push_back(absl::StrCat("--settle=", plan.settle));
+  return flags;
 }
 
 // What a shell exits with when it cannot execute a program.
@@ -87,8 +100,10 @@ absl::Status Supervisor::StartCoordinator() {
   if (plan_.coordinator) {
     coordinator_ = *plan_.coordinator;
   } else {
-    absl::StatusOr<std::unique_ptr<OwnCoordinator>> started =
-        OwnCoordinator::Start(musterd_, plan_, &output_);
+    absl::StatusOr<std::unique_ptr<CoordinatorProcess>> started =
+        CoordinatorProcess::Start({musterd_, {kLoopback, 0}, CoordinatorFlags(plan_)}, [this] {
+          return output_.OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
+        });
     if (!started.ok()) {
       return absl::UnavailableError(
           absl::StrCat("cannot start the coordinator: ", started.status().message()));

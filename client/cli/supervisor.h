@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/cli/coordinator_process.h"
 #include "client/cli/event_loop.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/output.h"
-#include "client/cli/own_coordinator.h"
 #include "client/cli/rank_processes.h"
 #include "client/cli/rank_reporter.h"
 #include "client/cli/run_outcome.h"
@@ -81,7 +81,7 @@ class Supervisor {
   EventLoop loop_;
   Output output_;
   int child_signal_fd_ = -1;
-  std::unique_ptr<OwnCoordinator> own_coordinator_;
+  std::unique_ptr<CoordinatorProcess> own_coordinator_;
   std::optional<ProcessEnd> own_coordinator_end_;
   HostPort coordinator_;
   std::unique_ptr<RankReporter> reporter_;

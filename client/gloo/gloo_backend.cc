@@ -164,6 +164,7 @@ absl::Status GlooBackend::End(const Operation& operation, absl::Duration timeout
 absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::Duration timeout,
                                               const Failure& failure) const {
   const absl::Status why = interruptor_.status();
+  if (!why.message().empty()) return why;
   const std::string awaited =
       failure.awaited.empty()
           ? ""

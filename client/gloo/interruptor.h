@@ -38,6 +38,7 @@ class Interruptor {
   Interruptor& operator=(const Interruptor&) = delete;
 
   // Ends the operation in progress and all later ones. Only the first call counts. Does not block.
+  // A `why` with a text is the whole error; one without is for the operation to explain.
   void Raise(const absl::Status& why);
 
   // OK until then. At a deadline: DEADLINE_EXCEEDED without a text.

@@ -122,7 +122,7 @@ absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooCard>& cards) {
 // Peers are connected in the order of their ranks, so those from `first` on are not.
 absl::Status Mesh::NotConnected(int first) const {
   const absl::Status why = interruptor_->status();
-  if (absl::IsAborted(why)) return why;
+  if (!why.message().empty()) return why;
   std::vector<int> missing;
   for (int peer = first; peer < group_.size(); ++peer) {
     if (peer != group_.rank()) missing.push_back(peer);

@@ -69,15 +69,17 @@ absl::StatusOr<JobPlaces> MakePlaces(const LaunchOptions& options) {
   return places;
 }
 
-absl::StatusOr<CoordinatorRequest> MakeCoordinator(const LaunchOptions& options,
-                                                   const JobPlaces& places) {
+absl::StatusOr<cli::CoordinatorCommand> MakeCoordinator(const LaunchOptions& options,
+                                                        const JobPlaces& places) {
   const std::string given =
       options.musterd.empty() ? cli::GetEnv("MUSTER_MUSTERD") : options.musterd;
   absl::StatusOr<std::string> musterd =
       cli::FindMusterd(given, cli::SelfPath(), cli::GetEnv("PATH"));
   if (!musterd.ok()) return musterd.status();
-  return CoordinatorRequest{*std::move(musterd), places.coordinator.ToString(), places.job,
-                            places.world_size(), options.musterd_flags};
+  std::vector<std::string> flags = {absl::StrCat("--job=", places.job),
+                                    absl::StrCat("--world-size=", places.world_size())};
+  flags.insert(flags.end(), options.musterd_flags.begin(), options.musterd_flags.end());
+  return cli::CoordinatorCommand{*std::move(musterd), places.coordinator, std::move(flags)};
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ absl::StatusOr<LaunchResult> LaunchProcesses(
   LaunchPlan plan = {*std::move(places), std::nullopt, nullptr, options.failure_wait,
                      options.grace};
   if (options.node_rank == 0) {
-    absl::StatusOr<CoordinatorRequest> coordinator = MakeCoordinator(options, plan.places);
+    absl::StatusOr<cli::CoordinatorCommand> coordinator = MakeCoordinator(options, plan.places);
     if (!coordinator.ok()) return coordinator.status();
     plan.coordinator = *std::move(coordinator);
   }

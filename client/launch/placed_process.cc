@@ -11,10 +11,10 @@
 #include <exception>
 #include <iostream>
 #include <map>
-#include <random>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/incarnation.h"
 #include "client/src/outcome.h"
 
 namespace muster::internal {
@@ -23,14 +23,7 @@ namespace {
 // A pipe takes so much at once even where its size is limited.
 constexpr size_t kMaxReport = 4096;
 
-std::string NewIncarnation() {
-  std::random_device random;
-  std::string bytes;
-  while (bytes.size() < 16) bytes.push_back(static_cast<char>(random()));
-  return absl::BytesToHexString(bytes);
-}
-
-void SetEnvironment(const JobPlaces& places, int local_rank) {
+void SetEnvironment(const JobPlaces& places, int local_rank, const std::string& incarnation) {
   const std::string rank = absl::StrCat(places.GlobalRank(local_rank));
   const std::string world_size = absl::StrCat(places.world_size());
   const std::map<std::string, std::string> variables = {
@@ -40,7 +33,7 @@ void SetEnvironment(const JobPlaces& places, int local_rank) {
       {"MUSTER_RANK", rank},
       {"MUSTER_LOCAL_RANK", absl::StrCat(local_rank)},
       {"MUSTER_NODE_RANK", absl::StrCat(places.node_rank)},
-      {"MUSTER_INCARNATION", NewIncarnation()},
+      {"MUSTER_INCARNATION", absl::BytesToHexString(incarnation)},
       {"RANK", rank},
       {"WORLD_SIZE", world_size},
       {"LOCAL_RANK", absl::StrCat(local_rank)},
@@ -93,20 +86,21 @@ absl::StatusOr<ForkedProcess> ForkPlaced(const JobPlaces& places, int local_rank
                                          const std::function<absl::Status()>& body) {
   int report[2];
   if (pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const std::string incarnation = cli::NewIncarnation();
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
     Detach(parent);
     close(report[0]);
     for (const int fd : own_fds) close(fd);
-    SetEnvironment(places, local_rank);
+    SetEnvironment(places, local_rank, incarnation);
     RunBody(report[1], body);
   }
   const int error = errno;
   close(report[1]);
   if (pid > 0) {
     setpgid(pid, pid);  // whichever of the two comes first
-    return ForkedProcess{pid, report[0]};
+    return ForkedProcess{pid, incarnation, report[0]};
   }
   close(report[0]);
   return absl::ErrnoToStatus(error, "fork");

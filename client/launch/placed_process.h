@@ -27,7 +27,8 @@ struct JobPlaces {
 
 struct ForkedProcess {
   pid_t pid = -1;
-  int report_fd = -1;  // see TakeReport()
+  std::string incarnation;  // 16 bytes; it joins under that name
+  int report_fd = -1;       // see TakeReport()
 };
 
 // Forks a process that leads a process group of its own, reads /dev/null, is killed when this

@@ -1,5 +1,6 @@
 #include "client/launch/supervisor.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -7,16 +8,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/process_end.h"
 #include "client/cli/process_tree.h"
+#include "muster/log.h"
 
 namespace muster::internal {
 namespace {
 
 constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
+constexpr absl::Duration kReportPatience = absl::Seconds(1);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
 // More than musterd's own time to drain.
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
@@ -33,6 +37,12 @@ int ChildSignalFd() {
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// For the coordinator's output.
+absl::StatusOr<int> OwnStderr() {
+  const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  return fd < 0 ? absl::StatusOr<int>(absl::ErrnoToStatus(errno, "standard error")) : fd;
 }
 
 absl::Status StatusOf(const cli::ProcessEnd& end, std::optional<absl::Status> reported) {
@@ -58,7 +68,12 @@ Supervisor::~Supervisor() { close(child_signal_fd_); }
 absl::StatusOr<LaunchResult> Supervisor::Run() {
   absl::Status started = StartCoordinator();
   if (started.ok()) started = StartProcesses();
+  if (started.ok()) {
+    reporter_ =
+        std::make_unique<cli::RankReporter>(plan_.places.coordinator.ToString(), plan_.places.job);
+  }
   while (started.ok() && !AllEnded()) Step();
+  if (reporter_ != nullptr) reporter_->Flush(kReportPatience);
   if (coordinator_ != nullptr && !coordinator_ended_) coordinator_->Stop(kCoordinatorStop);
   cli::KillDescendants();  // what the processes have left in the background
   coordinator_.reset();
@@ -70,7 +85,7 @@ absl::StatusOr<LaunchResult> Supervisor::Run() {
 
 absl::Status Supervisor::StartCoordinator() {
   if (!plan_.coordinator) return absl::OkStatus();
-  auto started = CoordinatorProcess::Start(*plan_.coordinator);
+  auto started = cli::CoordinatorProcess::Start(*plan_.coordinator, OwnStderr);
   if (!started.ok()) {
     return absl::UnavailableError(
         absl::StrCat("cannot start the coordinator: ", started.status().message()));
@@ -85,15 +100,15 @@ absl::Status Supervisor::AwaitCoordinator() {
   while (SteadyNow() < deadline) {
     if (coordinator_ended_) {
       return absl::UnavailableError(absl::StrCat(name, "ended before it listened at ",
-                                                 plan_.coordinator->listen,
+                                                 plan_.coordinator->listen.ToString(),
                                                  "; its reason is on standard error"));
     }
     if (user_signal_) {
       return absl::CancelledError(
           absl::StrCat("got ", cli::SignalName(*user_signal_), " before any process was started"));
     }
-    if (const std::optional<int> port = coordinator_->Port()) {
-      plan_.places.coordinator.port = *port;
+    if (const std::optional<cli::HostPort> address = coordinator_->Address()) {
+      plan_.places.coordinator = *address;
       return absl::OkStatus();
     }
     loop_.Poll(kCoordinatorPoll);
@@ -171,27 +186,52 @@ void Supervisor::OnChildren() {
   signalfd_siginfo info;
   while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
   }
-  // Everything that has ended: processes, the coordinator, and orphans that have become children.
+  // Everything that has ended: processes, the coordinator, and orphans that have become children;
+  // and everything that was stopped or goes on.
   int wait_status = 0;
-  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) OnEnd(pid, wait_status);
+  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+      OnStopped(pid, WIFSTOPPED(wait_status));
+    } else {
+      OnEnd(pid, wait_status);
+    }
+  }
+}
+
+void Supervisor::OnStopped(pid_t pid, bool stopped) {
+  for (const ForkedProcess& fork : forks_) {
+    if (fork.pid == pid && reporter_ != nullptr) {
+      reporter_->ReportStopped(fork.incarnation, stopped);
+    }
+  }
 }
 
 void Supervisor::OnEnd(pid_t pid, int wait_status) {
-  if (coordinator_ != nullptr && pid == coordinator_->pid()) {
-    coordinator_ended_ = true;
-    if (AllEnded() || phase_ != Phase::kRunning) return;
-    result_.coordinator = absl::UnavailableError(
-        absl::StrCat("the coordinator (musterd, pid ", pid, ") ",
-                     cli::Describe(cli::FromWaitStatus(wait_status)), " while it was needed"));
-    return Enter(Phase::kFailed, plan_.failure_wait);
-  }
+  const cli::ProcessEnd end = cli::FromWaitStatus(wait_status);
+  if (coordinator_ != nullptr && pid == coordinator_->pid()) return OnCoordinatorEnd(end);
   for (size_t local_rank = 0; local_rank < forks_.size(); ++local_rank) {
-    if (forks_[local_rank].pid == pid) return OnProcessEnd(local_rank, wait_status);
+    if (forks_[local_rank].pid == pid) return OnProcessEnd(local_rank, end);
   }
 }
 
-void Supervisor::OnProcessEnd(size_t local_rank, int wait_status) {
-  const cli::ProcessEnd end = cli::FromWaitStatus(wait_status);
+void Supervisor::OnCoordinatorEnd(const cli::ProcessEnd& end) {
+  coordinator_ended_ = true;
+  if (AllEnded() || phase_ != Phase::kRunning) return;
+  const std::string what =
+      absl::StrCat("the coordinator (musterd, pid ", coordinator_->pid(), ") ", cli::Describe(end));
+  const absl::Status started = coordinator_->StartAgain(SteadyNow());
+  if (started.ok()) {
+    coordinator_ended_ = false;
+    return Log(LogLevel::kWarning, absl::StrCat(what, "; started again as pid ",
+                                                coordinator_->pid(), ", and the ranks go on"));
+  }
+  result_.coordinator = absl::UnavailableError(
+      absl::StrCat(what, " and is not started again (", started.message(), ")"));
+  Enter(Phase::kFailed, plan_.failure_wait);
+}
+
+void Supervisor::OnProcessEnd(size_t local_rank, const cli::ProcessEnd& end) {
+  reporter_->ReportEnd(forks_[local_rank].incarnation, end);
   LaunchedProcess& process = result_.processes[local_rank];
   process.status = StatusOf(end, TakeReport(forks_[local_rank].report_fd));
   process.exit_status = end.signaled ? -1 : end.code;

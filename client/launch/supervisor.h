@@ -10,8 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cli/coordinator_process.h"
 #include "client/cli/event_loop.h"
-#include "client/launch/coordinator_process.h"
+#include "client/cli/process_end.h"
+#include "client/cli/rank_reporter.h"
 #include "client/launch/placed_process.h"
 #include "muster/launch.h"
 
@@ -20,7 +22,7 @@ namespace muster::internal {
 // What Launch() is going to do, checked and complete.
 struct LaunchPlan {
   JobPlaces places;  // without the coordinator's port where that is to be found out
-  std::optional<CoordinatorRequest> coordinator;  // to be hosted here
+  std::optional<cli::CoordinatorCommand> coordinator;  // to be hosted here
   std::function<absl::Status(int local_rank)> body;
   absl::Duration failure_wait;
   absl::Duration grace;
@@ -57,8 +59,10 @@ class Supervisor {
   void OnControl();
   void OnUserSignal(int signal);
   void OnChildren();
+  void OnStopped(pid_t pid, bool stopped);
   void OnEnd(pid_t pid, int wait_status);
-  void OnProcessEnd(size_t local_rank, int wait_status);
+  void OnCoordinatorEnd(const cli::ProcessEnd& end);
+  void OnProcessEnd(size_t local_rank, const cli::ProcessEnd& end);
 
   void SignalAll(int signal);
   bool AllEnded() const;
@@ -68,8 +72,10 @@ class Supervisor {
   const std::vector<int> own_fds_;
   const int child_signal_fd_;
   cli::EventLoop loop_;
-  std::unique_ptr<CoordinatorProcess> coordinator_;
+  std::unique_ptr<cli::CoordinatorProcess> coordinator_;
   bool coordinator_ended_ = false;
+  std::unique_ptr<cli::RankReporter>
+      reporter_;                      // has threads: made when nothing is forked any more
   std::vector<ForkedProcess> forks_;  // by local rank; a pid of -1 has ended
   LaunchResult result_;
   Phase phase_ = Phase::kRunning;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "client/src/steady_clock.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::internal {
@@ -64,6 +65,29 @@ struct Link {
 
   const std::shared_ptr<grpc::Channel> channel;
   const std::unique_ptr<v1::CoordinatorService::Stub> stub;
+  const SteadyTime made = SteadyClock::now();
+  bool answered = false;  // at least once
+};
+
+// How long an attempt to connect may take. It begins short, so that a coordinator that has moved is
+// found soon. But where thousands of processes connect to one at a moment a handshake takes longer,
+// and to give it up and begin another one would only make it worse.
+class ConnectPatience {
+ public:
+  std::chrono::milliseconds value() const { return value_; }
+  void Learn(const Link& last) {
+    if (last.answered) {
+      value_ = kFirst;
+    } else if (SteadyClock::now() - last.made >= value_) {
+      value_ = std::min(2 * value_, kLargest);
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kFirst{5000};
+  static constexpr std::chrono::milliseconds kLargest{20000};
+
+  std::chrono::milliseconds value_ = kFirst;
 };
 
 // The context of a call, for as long as the call takes. A context holds on to its channel, and a
@@ -112,11 +136,11 @@ class AttachStream final : public InFlight,
                            public std::enable_shared_from_this<AttachStream> {
  public:
   // `on_peer` gets gRPC's name of the peer before each response.
-  AttachStream(std::shared_ptr<Link> link, const v1::AttachRequest& request,
+  AttachStream(std::shared_ptr<Link> link, v1::AttachRequest request,
                Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer,
                InFlightSet* in_flight)
       : context_(std::move(link)),
-        request_(request),
+        request_(std::move(request)),
         handler_(std::move(handler)),
         on_peer_(std::move(on_peer)),
         in_flight_(in_flight) {}
@@ -168,9 +192,9 @@ std::string Target(const Address& address) {
   return absl::StrCat(scheme, address.ToString());
 }
 
-grpc::ChannelArguments ChannelOptions() {
+grpc::ChannelArguments ChannelOptions(std::chrono::milliseconds connect_timeout) {
   constexpr int kLargestBackoffMs = 1000;
-  constexpr int kConnectTimeoutMs = 5000;
+  constexpr int kNameTimeoutMs = 5000;
   constexpr int kKeepaliveMs = 10000;
   constexpr int kKeepaliveTimeoutMs = 5000;
   grpc::ChannelArguments args;
@@ -187,8 +211,8 @@ grpc::ChannelArguments ChannelOptions() {
   // The coordinator gives a member that attaches again within seconds its place back.
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // In spite of its name: how long one attempt to connect may take.
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
-  args.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, kConnectTimeoutMs);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(connect_timeout.count()));
+  args.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, kNameTimeoutMs);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLargestBackoffMs);
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kLargestBackoffMs);
   return args;
@@ -202,11 +226,10 @@ class GrpcTransport final : public Transport {
 
   std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override;
 
-  std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
-                                   StreamHandler handler) override {
+  std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) override {
     auto stream = std::make_shared<AttachStream>(
-        LiveLink(), request, std::move(handler), [this](const std::string& peer) { SetPeer(peer); },
-        &in_flight_);
+        LiveLink(), std::move(request), std::move(handler),
+        [this](const std::string& peer) { SetPeer(peer); }, &in_flight_);
     in_flight_.Add(stream);
     stream->Start();
     return stream;
@@ -258,9 +281,12 @@ class GrpcTransport final : public Transport {
   std::shared_ptr<Link> LiveLink() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (IsConnected(link_.get())) return link_;
-    if (link_ != nullptr) retired_.push_back(std::move(link_));
-    link_ = std::make_shared<Link>(
-        grpc::CreateCustomChannel(target_, grpc::InsecureChannelCredentials(), ChannelOptions()));
+    if (link_ != nullptr) {
+      patience_.Learn(*link_);
+      retired_.push_back(std::move(link_));
+    }
+    link_ = std::make_shared<Link>(grpc::CreateCustomChannel(
+        target_, grpc::InsecureChannelCredentials(), ChannelOptions(patience_.value())));
     const auto unused = [](const std::shared_ptr<Link>& link) { return link.use_count() == 1; };
     retired_.erase(std::remove_if(retired_.begin(), retired_.end(), unused), retired_.end());
     return link_;
@@ -269,11 +295,13 @@ class GrpcTransport final : public Transport {
   void SetPeer(const std::string& peer) {
     std::lock_guard<std::mutex> lock(mutex_);
     peer_ = peer;
+    link_->answered = true;
   }
 
   const std::string target_;
   mutable std::mutex mutex_;
   std::shared_ptr<Link> link_;
+  ConnectPatience patience_;
   std::vector<std::shared_ptr<Link>> retired_;
   std::string peer_;
   InFlightSet in_flight_;

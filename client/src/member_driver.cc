@@ -119,7 +119,7 @@ void MemberDriver::Do(OpenStream open) {
       return member.OnStreamEnd(now, attempt, status);
     });
   };
-  KeepFlight(open.attempt, transport_->Attach(open.request, std::move(handler)));
+  KeepFlight(open.attempt, transport_->Attach(std::move(open.request), std::move(handler)));
 }
 
 void MemberDriver::KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight) {

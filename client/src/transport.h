@@ -36,8 +36,7 @@ class Transport {
     std::function<void(const v1::AttachResponse&)> on_response;
     std::function<void(const absl::Status&)> on_end;
   };
-  virtual std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
-                                           StreamHandler handler) = 0;
+  virtual std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) = 0;
 
   // Whether there is a connection now.
   virtual bool connected() const = 0;

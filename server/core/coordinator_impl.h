@@ -196,8 +196,8 @@ class Coordinator::Impl {
   void EndStream(Member* member, const absl::Status& status);
   void Remove(Member* member);
   template <class Event>
-  void Send(const Member* member, Event event) {
-    if (member->attached()) effects_.events.push_back({member->stream, std::move(event)});
+  void Send(const Member* member, Event event, bool urgent = false) {
+    if (member->attached()) effects_.events.push_back({member->stream, std::move(event), urgent});
   }
 
   // ---- losses.cc ----
@@ -209,7 +209,7 @@ class Coordinator::Impl {
   void RecordLoss(Member* member, const std::string& cause);
   void Break(const std::vector<Member*>& lost);
   void BreakEpoch(const std::string& reason);
-  void SendBroken(Member* member);
+  void SendBroken(Member* member, bool urgent);
 
   // ---- claims.cc ----
   absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim) const;

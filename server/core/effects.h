@@ -96,6 +96,8 @@ using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinishe
 struct StreamEvent {
   WaiterId stream = 0;
   Event event;
+  // Its member has no call that the same step ends: this is the first that it hears of it.
+  bool urgent = false;
 };
 
 // Ends an Attach stream, after the events sent before.
@@ -112,6 +114,8 @@ struct LogLine {
 };
 
 // What the caller must do after a step, in this order within each list, and events before ends.
+// Urgent events had better go first, and the others last: so everybody hears of a loss before
+// anybody hears of it twice.
 struct Effects {
   std::vector<Reply> replies;
   std::vector<StreamEvent> events;

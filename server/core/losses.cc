@@ -153,7 +153,7 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
       absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_));
   for (Member* member : epoch_->members) {
     if (member->gone()) continue;
-    SendBroken(member);
+    SendBroken(member, /*urgent=*/member->parked.empty());
     if (recovering()) continue;
     if (member->leaving) MarkLeft(member);
     FinishServedOf(member, epoch_->broken);
@@ -161,12 +161,12 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   if (elastic() && !recovering()) StartReforming();
 }
 
-void Coordinator::Impl::SendBroken(Member* member) {
+void Coordinator::Impl::SendBroken(Member* member, bool urgent) {
   EpochBroken event{epoch_->id, Say(reason_), {}, elastic() && !member->leaving};
   for (const Member* other : epoch_->members) {
     if (other->lost) event.failures.push_back(*other->lost);
   }
-  Send(member, std::move(event));
+  Send(member, std::move(event), urgent);
 }
 
 }  // namespace muster::core

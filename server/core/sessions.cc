@@ -105,7 +105,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   Send(member, std::move(attached));
   Log(again ? Severity::kInfo : Severity::kDebug,
       absl::StrCat(member->who(), again ? " attached again" : " attached"));
-  if (epoch_ && member->rank && !epoch_->broken.ok()) SendBroken(member);
+  if (epoch_ && member->rank && !epoch_->broken.ok()) SendBroken(member, /*urgent=*/false);
   if (request.claim) ApplyClaim(member, *request.claim);
   if (announced_.waiting > 0 && member->rank && epoch_ && announced_.epoch == epoch_->id) {
     Send(member, NewcomersWaiting{epoch_->id, announced_.waiting, announced_.free_places});

@@ -132,7 +132,7 @@ void Driver::ClaimStreams(Effects* effects, Time now, Deliveries* out) {
     auto entry = streams_.find(event.stream);
     if (entry == streams_.end()) continue;
     entry->second->Push(now, std::move(event.event));
-    out->streams.push_back(entry->second);
+    (event.urgent ? out->urgent : out->streams).push_back(entry->second);
   }
   for (core::StreamEnd& end : effects->ends) {
     auto entry = streams_.extract(end.stream);
@@ -143,6 +143,7 @@ void Driver::ClaimStreams(Effects* effects, Time now, Deliveries* out) {
 }
 
 void Driver::Deliver(const Deliveries& deliveries) {
+  for (const auto& stream : deliveries.urgent) stream->Flush();
   for (const auto& [call, reply] : deliveries.replies) call->End(reply.status, reply.answer);
   for (const auto& stream : deliveries.streams) stream->Flush();
   log_.Flush();

@@ -91,6 +91,7 @@ class Driver {
  private:
   // What one step asks to be done without the lock.
   struct Deliveries {
+    std::vector<std::shared_ptr<EventStream>> urgent;
     std::vector<std::pair<Call*, core::Reply>> replies;
     std::vector<std::shared_ptr<EventStream>> streams;
     bool outcome_known = false;

@@ -43,6 +43,12 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
+// Until the process is killed. What survivors do after the error is not measured, and must not take
+// the processors from those who do not have it yet.
+[[noreturn]] void AwaitEnd() {
+  while (true) pause();
+}
+
 absl::Status Stuck(Job& job, const Reporter& reporter) {
   reporter.Say(Report::kReady, job.rank());
   const bool last = job.rank() == job.world_size() - 1;
@@ -77,7 +83,7 @@ int Bare(const std::string& address, const Reporter& reporter) {
   reporter.Say(Report::kReady, 0);
   if (!stream->Read(&event)) return Fail(absl::UnavailableError("no second event"));
   reporter.Say(Report::kLost, 0);
-  return 0;
+  AwaitEnd();
 }
 
 int Run(const std::string& mode, const Reporter& reporter) {
@@ -85,7 +91,8 @@ int Run(const std::string& mode, const Reporter& reporter) {
   if (!job.ok()) return Fail(job.status());
   if (mode == "stuck") {
     const absl::Status lost = Stuck(**job, reporter);
-    return absl::IsAborted(lost) ? 0 : Fail(lost);
+    if (!absl::IsAborted(lost)) return Fail(lost);
+    AwaitEnd();
   }
   const absl::Status ended = mode == "reform" ? Reform(**job, reporter) : Barriers(**job, reporter);
   return ended.ok() ? 0 : Fail(ended);

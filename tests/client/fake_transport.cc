@@ -87,10 +87,9 @@ class FakeTransport final : public Transport {
     return call;
   }
 
-  std::shared_ptr<InFlight> Attach(const v1::AttachRequest& request,
-                                   StreamHandler handler) override {
+  std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) override {
     auto stream = std::make_shared<FakeCoordinator::Stream>();
-    stream->request = request;
+    stream->request = std::move(request);
     stream->handler = std::move(handler);
     stream->owner = coordinator_;
     Lock lock(coordinator_->mutex_);

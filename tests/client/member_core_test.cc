@@ -53,6 +53,8 @@ class Machine {
   void Barrier(CallId id, absl::Duration timeout) {
     Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Patience(now_, timeout)));
   }
+  void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
+  void Leave(CallId id) { Take(member_.Leave(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
   void Acquire(CallId id) {
     Take(member_.AcquireLease(now_, id, {7, 8}, {"unpack", LeaseScope::kJob},
                               Patience(now_, absl::Hours(1))));
@@ -74,8 +76,12 @@ class Machine {
     Reply(absl::OkStatus(), place);
   }
 
+  absl::Status health() const { return member_.HealthOf({7, 8}); }
   int streams() const { return streams_; }
+  const v1::Claim& last_claim() const { return claim_; }
   int calls() const { return calls_; }
+  // Whether programs were told since the last time to look at health().
+  bool TakeNews() { return std::exchange(news_, false); }
   const Request& last_request() const { return request_; }
   // How the call ended; nullptr while it goes on.
   const absl::Status* EndOf(CallId id) const {
@@ -100,9 +106,16 @@ class Machine {
     ++calls_;
   }
 
+  void Take(const OpenStream& open) {
+    stream_ = open.attempt;
+    claim_ = open.request.claim();
+    ++streams_;
+  }
+
   void Take(Effects effects) {
+    news_ |= effects.news;
     for (const Output& output : effects.outputs) {
-      if (const auto* open = std::get_if<OpenStream>(&output)) stream_ = open->attempt, ++streams_;
+      if (const auto* open = std::get_if<OpenStream>(&output)) Take(*open);
       if (const auto* send = std::get_if<SendCall>(&output)) Take(*send);
     }
     for (const Completion& completion : effects.completions) {
@@ -116,6 +129,8 @@ class Machine {
   uint64_t stream_ = 0;
   uint64_t call_ = 0;
   Request request_;
+  v1::Claim claim_;
+  bool news_ = false;
   int streams_ = 0;
   int calls_ = 0;
   std::map<CallId, absl::Status> ends_;
@@ -162,8 +177,63 @@ TEST(MemberCoreTest, CallWaitsForTheNextSessionUntilTheCoordinatorTimeout) {
   ASSERT_NE(machine.EndOf(2), nullptr);
   EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(machine.EndOf(2)->message()),
-              HasSubstr("Barrier() op 0 of the world: rank 0 of job 'run' could not reach the "
-                        "coordinator at host:7370 for 10m (last error: connection refused)"));
+              HasSubstr("rank 0 of job 'run' could not reach the coordinator at host:7370 for 10m "
+                        "(last error: connection refused)"));
+}
+
+// So that whatever waits for nothing but a peer, such as an all-reduce, ends too.
+TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHere) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  machine.TakeNews();
+  machine.Advance(kCoordinatorTimeout - absl::Milliseconds(1));
+  EXPECT_EQ(machine.health(), absl::OkStatus());
+  EXPECT_FALSE(machine.TakeNews());
+  machine.Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(machine.TakeNews());
+  EXPECT_EQ(machine.health().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(machine.health().message()),
+              HasSubstr("could not reach the coordinator at host:7370 for 10m"));
+  machine.Barrier(2, absl::Hours(1));
+  EXPECT_EQ(*machine.EndOf(2), machine.health());
+}
+
+TEST(MemberCoreTest, AnEpochThatHasEndedHereIsBrokenForAllOnceTheCoordinatorIsBack) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  machine.Advance(kCoordinatorTimeout);
+  machine.EndStream();
+  machine.Advance(absl::Seconds(1));
+  const absl::Status why = machine.health();
+  EXPECT_EQ(machine.last_claim().broken().reason(), why.message());
+  machine.Accept(2);
+  EXPECT_EQ(machine.health(), why);
+}
+
+TEST(MemberCoreTest, RejoinTriesForAnotherCoordinatorTimeout) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  machine.Advance(2 * kCoordinatorTimeout);
+  machine.Rejoin(2);
+  machine.Advance(kCoordinatorTimeout - absl::Seconds(1));
+  EXPECT_EQ(machine.EndOf(2), nullptr);
+  const int calls = machine.calls();
+  machine.Accept(2);
+  EXPECT_EQ(machine.calls(), calls + 1);
+  EXPECT_NE(std::get_if<v1::RejoinRequest>(&machine.last_request()), nullptr);
+}
+
+TEST(MemberCoreTest, CoordinatorThatIsAwayAfterLeaveIsNotMissed) {
+  Machine machine;
+  machine.Joined();
+  machine.Leave(2);
+  machine.Reply(absl::OkStatus(), v1::LeaveResponse());
+  machine.EndStream();
+  machine.Advance(2 * kCoordinatorTimeout);
+  EXPECT_EQ(machine.health(), absl::OkStatus());
 }
 
 TEST(MemberCoreTest, TimeOutIsLeftToTheCoordinatorAsLongAsItAnswers) {

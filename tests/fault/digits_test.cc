@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 constexpr int kKills = 20;
 constexpr int kRanks = 4;
 constexpr int kEpochs = 80;  // more than the kills can be spread over
-constexpr absl::Duration kPoll = absl::Milliseconds(1);
 constexpr absl::Duration kPatience = absl::Minutes(3);
 
 Words Digits(const std::string& json) {
@@ -63,7 +63,7 @@ int EpochsOf(const Process& rank) { return CountOf(rank.Output(), "epoch "); }
 
 // Waits until rank 0 has gone on by some epochs or has ended.
 void AwaitEpochs(Process& rank, int until) {
-  while (rank.Running() && EpochsOf(rank) < until) absl::SleepFor(kPoll);
+  EXPECT_TRUE(WaitUntil([&] { return EpochsOf(rank) >= until || !rank.Running(); }, kPatience));
 }
 
 std::string UndisturbedCurve() {

@@ -2,12 +2,14 @@
 
 #include <signal.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -44,12 +46,14 @@ class ElasticTest : public ::testing::Test {
   // Which of the processes has that rank in the first epoch.
   Process& RankOf(int rank) {
     const std::string mark = absl::StrCat("rank ", rank, " pid ");
-    while (true) {
-      for (auto& process : ranks_) {
-        if (absl::StrContains(process->Output(), mark)) return *process;
-      }
-      absl::SleepFor(absl::Milliseconds(5));
-    }
+    auto found = ranks_.end();
+    const auto has_it = [&](const auto& rank) { return absl::StrContains(rank->Output(), mark); };
+    EXPECT_TRUE(WaitUntil([&] {
+      found = std::find_if(ranks_.begin(), ranks_.end(), has_it);
+      return found != ranks_.end();
+    })) << "no process is rank "
+        << rank;
+    return found == ranks_.end() ? *ranks_.front() : **found;
   }
 
   // Kills it and forgets it.

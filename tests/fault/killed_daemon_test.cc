@@ -2,10 +2,10 @@
 // takes part in that.
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -100,10 +100,8 @@ int Reduced(const Process& rank) {
 }
 
 bool AwaitReduced(const Process& rank, int more) {
-  const absl::Time deadline = absl::Now() + absl::Minutes(1);
   const int until = Reduced(rank) + more;
-  while (Reduced(rank) < until && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
-  return Reduced(rank) >= until;
+  return WaitUntil([&] { return Reduced(rank) >= until; });
 }
 
 TEST(KilledDaemonWhileReducingTest, TheDataPlaneGoesOnUntouched) {

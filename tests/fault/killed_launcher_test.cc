@@ -11,16 +11,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
-
-constexpr absl::Duration kPoll = absl::Milliseconds(5);
-constexpr absl::Duration kPatience = absl::Minutes(1);
 
 // Its arguments, each with a null byte behind it; empty of one that has ended.
 std::string CommandLine(pid_t pid) {
@@ -43,9 +40,7 @@ std::set<pid_t> ProcessesWith(const std::string& argument) {
 }
 
 bool AwaitNone(const std::string& argument) {
-  const absl::Time deadline = absl::Now() + kPatience;
-  while (!ProcessesWith(argument).empty() && absl::Now() < deadline) absl::SleepFor(kPoll);
-  return ProcessesWith(argument).empty();
+  return WaitUntil([&] { return ProcessesWith(argument).empty(); });
 }
 
 // A name that no other test's job has.

@@ -31,13 +31,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "muster/communicator.h"
 #include "muster/job.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -45,7 +46,6 @@ namespace {
 constexpr int kError = 3;
 constexpr int kElements = 1 << 20;
 constexpr int kTold = 20;  // how often reduce-until says where it is
-constexpr absl::Duration kPoll = absl::Milliseconds(5);
 constexpr absl::Duration kLong = absl::Minutes(2);
 
 std::atomic<bool> told_to_stop{false};
@@ -235,14 +235,9 @@ class Rank {
     return Await([&file] { return Exists(file); });
   }
 
-  template <class Condition>
-  static absl::Status Await(Condition condition) {
-    const absl::Time deadline = absl::Now() + kLong;
-    while (!condition()) {
-      if (absl::Now() > deadline) return absl::DeadlineExceededError("nothing has happened");
-      absl::SleepFor(kPoll);
-    }
-    return absl::OkStatus();
+  static absl::Status Await(absl::FunctionRef<bool()> condition) {
+    if (WaitUntil(condition, kLong)) return absl::OkStatus();
+    return absl::DeadlineExceededError("nothing has happened");
   }
 
   absl::Status Loss(const std::string&) { return job_->AwaitFailure(kLong); }

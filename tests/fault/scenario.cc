@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -88,12 +88,8 @@ int CountOf(const std::string& text, const std::string& what) {
 }
 
 bool AwaitCount(Process& process, const std::string& what, int count) {
-  const absl::Time deadline = absl::Now() + absl::Minutes(1);
-  while (process.Running() && absl::Now() < deadline) {
-    if (CountOf(process.Output(), what) >= count) return true;
-    absl::SleepFor(absl::Milliseconds(5));
-  }
-  return false;
+  const auto printed = [&] { return CountOf(process.Output(), what) >= count; };
+  return WaitUntil([&] { return printed() || !process.Running(); }) && printed();
 }
 
 std::string SentenceAbout(int rank, const std::string& text) {

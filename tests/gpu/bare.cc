@@ -3,14 +3,13 @@
 #include <cstdio>
 #include <fstream>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/gpu/device.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::gpu {
 namespace {
 
-constexpr absl::Duration kPoll = absl::Milliseconds(1);
 constexpr absl::Duration kTimeout = absl::Seconds(60);
 
 absl::Status Write(const ncclUniqueId& id, const std::string& path) {
@@ -24,12 +23,11 @@ absl::Status Write(const ncclUniqueId& id, const std::string& path) {
 }
 
 absl::Status Await(const std::string& path, ncclUniqueId* id) {
-  const absl::Time deadline = absl::Now() + kTimeout;
-  while (absl::Now() < deadline) {
+  const auto written = [&] {
     std::ifstream file(path, std::ios::binary);
-    if (file.read(id->internal, sizeof(id->internal))) return absl::OkStatus();
-    absl::SleepFor(kPoll);
-  }
+    return static_cast<bool>(file.read(id->internal, sizeof(id->internal)));
+  };
+  if (testing::WaitUntil(written, kTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError("rank 0 did not write " + path);
 }
 

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "tests/gpu/checks.h"
 #include "tests/gpu/typed.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::gpu {
 namespace {
@@ -52,12 +53,12 @@ bool Within(const Held& now, const Held& before) {
 
 // What is held at last: threads that were told to end may need a moment.
 absl::StatusOr<Held> Settled(const Held& before) {
-  const absl::Time deadline = absl::Now() + kSettleTime;
-  absl::StatusOr<Held> held = HeldNow();
-  while (held.ok() && !Within(*held, before) && absl::Now() < deadline) {
-    absl::SleepFor(absl::Milliseconds(10));
+  absl::StatusOr<Held> held;
+  const auto settled = [&] {
     held = HeldNow();
-  }
+    return !held.ok() || Within(*held, before);
+  };
+  testing::WaitUntil(settled, kSettleTime);
   return held;
 }
 

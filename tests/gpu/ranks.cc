@@ -6,13 +6,12 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::gpu {
 namespace {
 
-constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kKillTimeout = absl::Seconds(20);
 
 std::string VariableOr(const char* name, const std::string& fallback) {
@@ -57,12 +56,11 @@ bool Ranks::Running() {
 
 std::vector<testing::Exit> Ranks::Wait(absl::Duration timeout) {
   Echo echo(*processes_[0]);
-  const absl::Time deadline = absl::Now() + timeout;
-  while (Running() && absl::Now() < deadline) {
+  const auto ended = [&] {
     echo.ShowNew();
-    absl::SleepFor(kPoll);
-  }
-  if (Running()) {
+    return !Running();
+  };
+  if (!testing::WaitUntil(ended, timeout)) {
     ADD_FAILURE() << "the ranks have not ended in " << timeout;
     for (const auto& process : processes_) process->Signal(SIGKILL);
   }

@@ -7,24 +7,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
-namespace {
-
-constexpr absl::Duration kPoll = absl::Milliseconds(2);
-constexpr absl::Duration kStartTimeout = absl::Seconds(60);
-
-}  // namespace
-
 int AwaitPort(Process& musterd, const std::string& port_file) {
-  const absl::Time deadline = absl::Now() + kStartTimeout;
-  while (musterd.Running() && absl::Now() < deadline) {
-    int port = 0;
-    if (std::ifstream(port_file) >> port) return port;
-    absl::SleepFor(kPoll);
-  }
+  int port = 0;
+  const auto listens = [&] { return static_cast<bool>(std::ifstream(port_file) >> port); };
+  WaitUntil([&] { return listens() || !musterd.Running(); });
+  if (port != 0) return port;
   ADD_FAILURE() << "musterd did not start; its output:\n" << musterd.Output();
   return 0;
 }

@@ -11,15 +11,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "tests/util/wait_until.h"
 
 extern char** environ;
 
 namespace muster::testing {
 namespace {
-
-constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 // Variables of a surrounding job would leak into the one under test.
 bool BelongsToAJob(const std::string& variable) {
@@ -112,15 +110,9 @@ bool Process::Reap(bool block) {
 bool Process::Running() { return !Reap(/*block=*/false); }
 
 Exit Process::Wait(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
-  while (!Reap(/*block=*/false)) {
-    if (absl::Now() > deadline) {
-      ADD_FAILURE() << name_ << " did not end within " << timeout << "; its output:\n" << Output();
-      return Exit{true, -1};
-    }
-    absl::SleepFor(kPoll);
-  }
-  return exit_;
+  if (WaitUntil([this] { return Reap(/*block=*/false); }, timeout)) return exit_;
+  ADD_FAILURE() << name_ << " did not end within " << timeout << "; its output:\n" << Output();
+  return Exit{true, -1};
 }
 
 std::string Process::Output() const {
@@ -131,16 +123,16 @@ std::string Process::Output() const {
 }
 
 bool Process::WaitForOutput(const std::string& text, absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
-  while (true) {
+  bool printed = false;
+  const auto decided = [&] {
     const bool running = Running();  // before reading: output of the last moment counts
-    if (absl::StrContains(Output(), text)) return true;
-    if (!running || absl::Now() > deadline) {
-      ADD_FAILURE() << name_ << " did not print '" << text << "'; its output:\n" << Output();
-      return false;
-    }
-    absl::SleepFor(kPoll);
-  }
+    printed = absl::StrContains(Output(), text);
+    return printed || !running;
+  };
+  WaitUntil(decided, timeout);
+  if (printed) return true;
+  ADD_FAILURE() << name_ << " did not print '" << text << "'; its output:\n" << Output();
+  return false;
 }
 
 std::string Runfile(const std::string& path) {

@@ -5,11 +5,11 @@
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.grpc.pb.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
 
-constexpr absl::Duration kPoll = absl::Milliseconds(2);
 constexpr absl::Duration kPatience = absl::Minutes(1);
 
 // gRPC's own pause before it connects again grows to two minutes.
@@ -44,17 +44,11 @@ v1::GetStatusResponse StatusReader::Get() {
 }
 
 bool StatusReader::WaitFor(const std::function<bool(const v1::GetStatusResponse&)>& condition) {
-  const absl::Time deadline = absl::Now() + kPatience;
-  v1::GetStatusResponse job = Get();
-  while (!condition(job)) {
-    if (absl::Now() > deadline) {
-      ADD_FAILURE() << "the job did not come to the awaited state; it is\n" << job.DebugString();
-      return false;
-    }
-    absl::SleepFor(kPoll);
-    job = Get();
-  }
-  return true;
+  v1::GetStatusResponse job;
+  const auto reached = [&] { return condition(job = Get()); };
+  if (WaitUntil(reached, kPatience)) return true;
+  ADD_FAILURE() << "the job did not come to the awaited state; it is\n" << job.DebugString();
+  return false;
 }
 
 bool StatusReader::WaitForParked(int members, const std::string& operation) {

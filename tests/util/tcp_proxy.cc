@@ -80,6 +80,11 @@ void TcpProxy::Refuse(bool refuse) {
   refuse_ = refuse;
 }
 
+void TcpProxy::Delay(std::chrono::milliseconds delay) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  delay_ = delay;
+}
+
 void TcpProxy::Redirect(int target_port) {
   std::lock_guard<std::mutex> lock(mutex_);
   target_port_ = target_port;
@@ -106,13 +111,14 @@ void TcpProxy::Accept() {
     auto connection = std::make_unique<Connection>();
     connection->client = client;
     connection->server = server;
-    connection->pump = std::thread(&TcpProxy::Pump, connection.get());
+    connection->pump = std::thread(&TcpProxy::Pump, connection.get(), delay_);
     connections_.push_back(std::move(connection));
     changed_.notify_all();
   }
 }
 
-void TcpProxy::Pump(Connection* connection) {
+void TcpProxy::Pump(Connection* connection, std::chrono::milliseconds delay) {
+  std::this_thread::sleep_for(delay);
   pollfd sides[] = {{connection->client, POLLIN, 0}, {connection->server, POLLIN, 0}};
   while (poll(sides, 2, -1) > 0) {
     if (sides[0].revents != 0 && !Forward(connection->client, connection->server)) break;

@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_UTIL_TCP_PROXY_H_
 #define MUSTER_TESTS_UTIL_TCP_PROXY_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,8 @@ class TcpProxy {
   void Cut();
   // Refused: new connections are broken at once, until allowed again.
   void Refuse(bool refuse);
+  // Holds back for so long what new connections send first.
+  void Delay(std::chrono::milliseconds delay);
   // Where new connections lead from now on.
   void Redirect(int target_port);
   // Waits until this many connections in all have been made.
@@ -31,7 +34,7 @@ class TcpProxy {
   struct Connection;
 
   void Accept();
-  static void Pump(Connection* connection);
+  static void Pump(Connection* connection, std::chrono::milliseconds delay);
 
   int listener_ = -1;
   int port_ = 0;
@@ -39,6 +42,7 @@ class TcpProxy {
   std::condition_variable changed_;
   int target_port_;
   bool refuse_ = false;
+  std::chrono::milliseconds delay_{0};
   std::vector<std::unique_ptr<Connection>> connections_;
   std::thread acceptor_;
 };

@@ -62,6 +62,7 @@ struct Buffer {
 //   CANCELLED            through CallOptions::cancellation.
 //   UNAVAILABLE          the connection to a peer broke although its process is not known to be
 //                        lost; names the peer, and why it ended its communicator, if it said so.
+//                        Or the coordinator was given up (JobOptions::coordinator_timeout).
 //   INTERNAL             this process's CUDA or NCCL failed, and how.
 // After any of the last five peers may have seen a part of the data, so the communicator is
 // finished: later calls return the same error again. Create a new one, unless the job is broken.

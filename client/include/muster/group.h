@@ -79,8 +79,10 @@ class Subscription {
 //   INVALID_ARGUMENT     an argument is malformed; nothing was sent;
 //   RESOURCE_EXHAUSTED   the payload is over the coordinator's limit, naming its flag; nothing was
 //                        sent;
-//   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout;
-//                        the call may be repeated with the same content.
+//   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout,
+//                        naming it and the last error. health() says whether the epoch is over for
+//                        this process too; while it is OK the call may be repeated with the same
+//                        content.
 class Group {
  public:
   // The caller's index in ranks(), and their number.

@@ -44,7 +44,9 @@ struct JobAccess;
 // not a pass over the training data.)
 //
 // musterd may be killed and started again at any time: calls wait until it is back, and end as they
-// would have ended.
+// would have ended. If this process cannot reach it for JobOptions::coordinator_timeout the epoch
+// is over here as after a loss, with UNAVAILABLE: nobody could tell it any more that a peer has
+// died.
 //
 // A process that called fork() cannot use a Job it had before: calls in the child are refused.
 class Job {
@@ -201,15 +203,16 @@ class Job {
     return RunOnRank(0, std::forward<F>(work), options, site);
   }
 
-  // OK while every member of the current epoch is there; afterwards the error that calls end with.
+  // OK while every member of the current epoch is there, and the coordinator was not given up;
+  // afterwards the error that calls end with.
   absl::Status health() const;
 
-  // Blocks until a member is lost and returns that error, or OK after `timeout`: what a data plane
+  // Blocks until health() is an error and returns it, or OK after `timeout`: what a data plane
   // asks when its connection to a peer breaks, to learn whose fault it was.
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
-  // Calls `callback` once, with the error that names the lost member, as soon as that is known:
-  // from a thread of the SDK, or at once in this one. It must not block, nor call the Job. Of the
+  // Calls `callback` once, with the error that health() then is, as soon as that is known: from a
+  // thread of the SDK, or at once in this one. It must not block, nor call the Job. Of the
   // current epoch: subscribe again after Rejoin().
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
 

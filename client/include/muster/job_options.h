@@ -51,8 +51,9 @@ struct JobOptions {
   // "90s").
   absl::Duration timeout = absl::Minutes(30);
 
-  // How long a call keeps trying to reach a coordinator that does not answer, before it ends with
-  // UNAVAILABLE. MUSTER_COORDINATOR_TIMEOUT.
+  // How long this process keeps trying to reach a coordinator that does not answer, before it gives
+  // it up: then calls, and what communicators are doing, end with UNAVAILABLE.
+  // MUSTER_COORDINATOR_TIMEOUT.
   absl::Duration coordinator_timeout = absl::Minutes(10);
 
   // Options from the environment variables named above; unset variables leave the defaults. Rank,

@@ -44,8 +44,8 @@ struct LaunchOptions {
   std::function<absl::Status()> before;
 
   // After the first failure: how long the other processes have to end by themselves, before
-  // SIGTERM; and from that, or from a signal that was passed on, to SIGKILL. The first is longer
-  // than the coordinator takes to tell them of the loss (musterd --member-grace).
+  // SIGTERM; and from that, or from a signal that was passed on, to SIGKILL. In the first the
+  // coordinator, which is told at once how a process has ended, tells the others.
   absl::Duration failure_wait = absl::Seconds(5);
   absl::Duration grace = absl::Seconds(10);
 };
@@ -72,7 +72,7 @@ struct LaunchResult {
   // The process that failed first; unset if none did.
   std::optional<int> first_failed_rank;
 
-  // What ended the coordinator while it was needed.
+  // Why the coordinator, which had died while it was needed, was not started again.
   absl::Status coordinator;
 
   // OK if every process is; else one error that tells of all of them, the first failure first.
@@ -113,6 +113,8 @@ absl::Status CallLaunched(F& fn, Args&... args) {
 //     if (!result.ok()) return Fail(result.status());  // nothing ran
 //     if (!result->status().ok()) return Fail(result->status());
 //   }
+//
+// A coordinator that dies is started again, and the processes go on.
 //
 // When a process fails, the others get time to say why they cannot go on, and are then ended.
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT that come meanwhile are passed on to the processes, a second

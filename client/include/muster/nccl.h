@@ -86,7 +86,8 @@ class NcclCommunicator {
   //                        why;
   //   INVALID_ARGUMENT     there is no such device;
   //   DEADLINE_EXCEEDED    names the ranks that did not come, or on which NCCL did not end in time;
-  //   UNAVAILABLE          NCCL's connections broke, but no process is known to be lost;
+  //   UNAVAILABLE          NCCL's connections broke, but no process is known to be lost; or the
+  //                        coordinator was given up (JobOptions::coordinator_timeout);
   //   INTERNAL             CUDA failed, and how.
   static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Group& group,
                                                                   const NcclOptions& options = {});

@@ -70,7 +70,9 @@ class MemberCore {
   //   CANCELLED          by Cancel() or Stop();
   //   DEADLINE_EXCEEDED  the time-out has passed, and the coordinator could not be asked what was
   //                      missing;
-  //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout.
+  //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout, which ends
+  //   the
+  //                      epoch of the call too.
 
   // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
   // leads from this epoch, the latest, into the next one.
@@ -156,6 +158,8 @@ class MemberCore {
   SteadyTime DeadlineOf(const PendingCall& call) const;
   SteadyTime SessionDeadline(const PendingCall& call) const;
   absl::Status Unreachable(SteadyTime now, const PendingCall& call) const;
+  // "could not reach the coordinator at host:7370 for 10m (last error: ...)".
+  std::string NotReachedSince(SteadyTime since, SteadyTime now) const;
   absl::Status NotRegistered(const PendingCall& call) const;
 
   // member_core_stream.cc: the Attach stream.
@@ -175,6 +179,9 @@ class MemberCore {
   void Warn(std::string line);
   // This member can do nothing more in the job. The first reason counts.
   void Fail(const absl::Status& why);
+  // When the latest epoch ends here for want of a coordinator; SteadyTime::max() if it does not.
+  SteadyTime GivesUpAt() const;
+  void GiveUp(SteadyTime now);
   void BreakEpoch(const EpochId& epoch, EpochEnd end);
 
   // "rank 3 of job 'x'", or "job 'x'" before it has joined.

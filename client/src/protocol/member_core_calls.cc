@@ -17,6 +17,7 @@ bool MustRepeat(const absl::Status& status) {
 }  // namespace
 
 Effects MemberCore::Settle(SteadyTime now) {
+  if (now >= GivesUpAt()) GiveUp(now);
   uint64_t ends = 0;
   do {
     ends = ends_;
@@ -157,7 +158,7 @@ Effects MemberCore::Tick(SteadyTime now) {
 }
 
 SteadyTime MemberCore::NextDeadline() const {
-  SteadyTime next = stream_.reopen_at.value_or(SteadyTime::max());
+  SteadyTime next = std::min(GivesUpAt(), stream_.reopen_at.value_or(SteadyTime::max()));
   for (const auto& [id, call] : calls_) next = std::min(next, DeadlineOf(call));
   return next;
 }
@@ -170,7 +171,9 @@ SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
 
 SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
   if (!registered_ || session_.session()) return call.patience.deadline;
-  return std::min(call.patience.deadline, After(detached_since_, options_.coordinator_timeout));
+  // What leads out of an epoch that has ended here tries anew.
+  const SteadyTime since = call.leads_on ? std::max(call.start, detached_since_) : detached_since_;
+  return std::min(call.patience.deadline, After(since, options_.coordinator_timeout));
 }
 
 absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) const {
@@ -182,11 +185,14 @@ absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) co
       timed_out
           ? absl::StrCat(" timed out after ", absl::FormatDuration(call.patience.timeout), "; it")
           : "",
-      " could not reach the coordinator at ", options_.coordinator, " for ",
-      absl::FormatDuration(Rounded(Between(since, now))),
-      " (last error: ", last_error_.empty() ? "no answer" : last_error_,
-      "); is musterd running there?");
+      " ", NotReachedSince(since, now), "; is musterd running there?");
   return timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+}
+
+std::string MemberCore::NotReachedSince(SteadyTime since, SteadyTime now) const {
+  return absl::StrCat("could not reach the coordinator at ", options_.coordinator, " for ",
+                      absl::FormatDuration(Rounded(Between(since, now))),
+                      " (last error: ", last_error_.empty() ? "no answer" : last_error_, ")");
 }
 
 absl::Status MemberCore::NotRegistered(const PendingCall& call) const {

@@ -210,6 +210,25 @@ void MemberCore::Fail(const absl::Status& why) {
   effects_.news = true;
 }
 
+SteadyTime MemberCore::GivesUpAt() const {
+  const bool in_epoch = membership_.place() != nullptr && membership_.Health().ok();
+  if (!in_epoch || session_.session() || !fate_.ok() || left_ || stopping_) {
+    return SteadyTime::max();
+  }
+  return After(detached_since_, options_.coordinator_timeout);
+}
+
+// Nobody can tell this process any more whether its peers are alive: what waits for them must not
+// wait for ever. To the others it is as if this process had called Rejoin.
+void MemberCore::GiveUp(SteadyTime now) {
+  const std::string text =
+      absl::StrCat(Describe(), " ", NotReachedSince(detached_since_, now),
+                   ", and takes no further part in epoch ", membership_.place()->epoch().number(),
+                   "; check that musterd runs there and that this node's network reaches it "
+                   "(MUSTER_COORDINATOR_TIMEOUT says how long to try)");
+  BreakEpoch(EpochOf(membership_.place()->epoch()), {absl::UnavailableError(text), {}, now, {}});
+}
+
 void MemberCore::BreakEpoch(const EpochId& epoch, EpochEnd end) {
   membership_.Ended(epoch, std::move(end));
   effects_.news = true;

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 namespace muster::cli {
@@ -22,8 +21,6 @@ using muster::testing::Process;
 using muster::testing::Runfile;
 
 constexpr char kMark[] = "COMMAND_UNDER_TEST";
-constexpr absl::Duration kPoll = absl::Milliseconds(2);
-constexpr absl::Duration kPatience = absl::Seconds(60);
 
 std::string CommandLine(pid_t pid) {
   std::string line = ReadFile(absl::StrCat("/proc/", pid, "/cmdline"));
@@ -128,15 +125,6 @@ std::string ReadFile(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-bool WaitUntil(const std::function<bool()>& condition) {
-  const absl::Time deadline = absl::Now() + kPatience;
-  while (!condition()) {
-    if (absl::Now() > deadline) return false;
-    absl::SleepFor(kPoll);
-  }
-  return true;
 }
 
 }  // namespace muster::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::cli {
 
@@ -54,8 +55,7 @@ std::vector<std::string> SortedLines(const std::string& text);
 
 std::string ReadFile(const std::string& path);
 
-// Polls until `condition` holds; false after a long time.
-bool WaitUntil(const std::function<bool()>& condition);
+using testing::WaitUntil;
 
 }  // namespace muster::cli
 

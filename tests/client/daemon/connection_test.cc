@@ -59,6 +59,16 @@ TEST_F(ConnectionTest, CallsMadeWhileCutOffAreSentWhenTheConnectionIsBack) {
   EXPECT_EQ(*lease.get(), 7);
 }
 
+// As on a machine that thousands of processes connect to at once.
+TEST_F(ConnectionTest, HandshakeThatIsSlowIsNotGivenUpForEver) {
+  Start({"--member-grace=60s"});
+  proxy_->Delay(std::chrono::seconds(6));
+  proxy_->Cut();
+  auto slow = std::async(std::launch::async, [&] { return (*jobs_)[0].Barrier("x"); });
+  EXPECT_TRUE((*jobs_)[1].Barrier("x").ok());
+  EXPECT_TRUE(slow.get().ok());
+}
+
 TEST_F(ConnectionTest, MemberThatStaysCutOffIsLostAndLearnsIt) {
   Start({"--member-grace=100ms"});
   proxy_->Refuse(true);

@@ -108,8 +108,7 @@ TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
   const absl::Status status = waiting.get();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_THAT(Message(status),
-              AllOf(HasSubstr("Barrier('x') op 0 of the world: rank 0 of job 'default' could not "
-                              "reach the coordinator at " +
+              AllOf(HasSubstr("rank 0 of job 'default' could not reach the coordinator at " +
                               jobs.daemon().address()),
                     HasSubstr("last error: ")));
 }

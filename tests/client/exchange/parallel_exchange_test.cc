@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -167,11 +167,7 @@ TEST(ParallelExchangeTest, AKilledRankLeavesNothingBehind) {
     }
   }
   // 16 MiB for each rank would be missing; what others on this machine use comes and goes.
-  const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  while (FreeSharedMemory() + (8 << 20) < before && absl::Now() < deadline) {
-    absl::SleepFor(absl::Milliseconds(10));
-  }
-  EXPECT_GE(FreeSharedMemory() + (8 << 20), before);
+  EXPECT_TRUE(WaitUntil([&] { return FreeSharedMemory() + (8 << 20) >= before; }));
 }
 
 }  // namespace

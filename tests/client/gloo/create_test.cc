@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/gloo/card.h"
 #include "client/gloo/mesh.h"
 #include "client/src/backend.h"
@@ -18,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "tests/util/fake_job.h"
+#include "tests/util/wait_until.h"
 
 namespace muster {
 namespace {
@@ -271,10 +271,7 @@ TEST(CreateTest, LeavesNoThreadsOrSocketsBehind) {
   for (int round = 0; round < 50; ++round) once();
   EXPECT_EQ(CountEntries("/proc/self/fd"), descriptors);
   // The kernel may list a thread for a moment after it was joined.
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
-  while (CountEntries("/proc/self/task") > threads && absl::Now() < deadline) {
-    absl::SleepFor(absl::Milliseconds(1));
-  }
+  testing::WaitUntil([&] { return CountEntries("/proc/self/task") <= threads; });
   EXPECT_EQ(CountEntries("/proc/self/task"), threads);
 }
 

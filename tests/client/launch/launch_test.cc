@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -148,6 +149,52 @@ TEST(LaunchTest, TheOthersSayWhoWasKilled) {
   }
   EXPECT_THAT(Text(result.status()),
               AllOf(HasSubstr("3 of 3 processes failed: rank 1 (pid "), HasSubstr("SIGKILL")));
+}
+
+TEST(LaunchTest, AKilledRankIsReportedAtOnceWithItsSignal) {
+  LaunchOptions options = Slots(2);
+  options.musterd_flags = {"--member-grace=1h"};
+  options.failure_wait = absl::Minutes(1);
+  const auto run = [](int local_rank) -> absl::Status {
+    const auto job = Join();
+    if (!job.ok()) return job.status();
+    if (local_rank == 1) raise(SIGKILL);
+    return (*job)->Barrier("never");
+  };
+  const LaunchResult result = Result(Spawn(options, run));
+  EXPECT_EQ(result.processes[0].status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(Text(result.processes[0].status),
+              AllOf(HasSubstr("rank 1"), HasSubstr("killed by signal 9 (SIGKILL)")));
+}
+
+// The pid of this process's sibling that is a musterd.
+pid_t CoordinatorPid() {
+  const std::string siblings = absl::StrCat("/proc/", getppid(), "/task/", getppid(), "/children");
+  std::ifstream children(siblings);
+  for (pid_t pid = 0; children >> pid;) {
+    std::string name;
+    std::ifstream(absl::StrCat("/proc/", pid, "/comm")) >> name;
+    if (name == "musterd") return pid;
+  }
+  return -1;
+}
+
+TEST(LaunchTest, TheCoordinatorIsStartedAgainWhenItDies) {
+  const auto run = [](int local_rank) -> absl::Status {
+    const auto job = Join();
+    if (!job.ok()) return job.status();
+    for (int death = 0; death < 3; ++death) {
+      const pid_t coordinator = local_rank == 0 ? CoordinatorPid() : 0;
+      if (coordinator < 0) return absl::NotFoundError("no musterd");
+      if (coordinator > 0) kill(coordinator, SIGKILL);
+      const auto ranks = (*job)->AllGather(local_rank);
+      if (!ranks.ok()) return ranks.status();
+      if (*ranks != std::vector<int>{0, 1}) return absl::DataLossError("wrong ranks");
+    }
+    return (*job)->Leave();
+  };
+  const LaunchResult result = Result(Spawn(Slots(2), run));
+  EXPECT_TRUE(result.status().ok()) << result.status();
 }
 
 TEST(LaunchTest, WhoDoesNotEndAfterAFailureIsEnded) {

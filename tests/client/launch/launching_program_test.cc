@@ -7,15 +7,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -51,14 +52,7 @@ bool Lives(pid_t pid) {
 }
 
 bool WaitUntilDead(const std::vector<pid_t>& pids) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  for (const pid_t pid : pids) {
-    while (Lives(pid)) {
-      if (absl::Now() > deadline) return false;
-      absl::SleepFor(absl::Milliseconds(2));
-    }
-  }
-  return true;
+  return WaitUntil([&] { return std::none_of(pids.begin(), pids.end(), Lives); });
 }
 
 class WaitingProgramTest : public ::testing::Test {

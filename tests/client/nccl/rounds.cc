@@ -5,17 +5,16 @@
 #include <string>
 #include <thread>
 
-#include "absl/time/clock.h"
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/scenario.h"
 #include "tests/nccl/fake/fake_cuda.h"
 #include "tests/nccl/fake/fake_nccl.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
 
 constexpr absl::Duration kSettle = absl::Seconds(30);
-constexpr absl::Duration kPoll = absl::Milliseconds(5);
 
 int EntriesOf(const char* directory) {
   DIR* const open = opendir(directory);
@@ -61,8 +60,7 @@ absl::Status Round(Job& job, const Arguments& arguments) {
 absl::Status Rounds(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Round(job, arguments));  // what is made once and kept
   RETURN_IF_ERROR(job.Barrier("the first round"));
-  const absl::Time settled = absl::Now() + kSettle;
-  while (fake_nccl::Live().threads > 0 && absl::Now() < settled) absl::SleepFor(kPoll);
+  WaitUntil([] { return fake_nccl::Live().threads == 0; }, kSettle);
   const std::string before = Held();
   const int kept = FilesAndThreads();
   for (int i = 0; i < arguments.Int("rounds", 100); ++i) {
@@ -70,10 +68,9 @@ absl::Status Rounds(Job& job, const Arguments& arguments) {
   }
   RETURN_IF_ERROR(job.Barrier("the last round"));
   const auto same = [&] { return Held() == before && FilesAndThreads() <= kept + kOfGrpc; };
-  const absl::Time deadline = absl::Now() + kSettle;
-  while (!same() && absl::Now() < deadline) absl::SleepFor(kPoll);
-  return Expect(same(), absl::StrCat("before: ", before, ", files and threads ", kept, "\nafter: ",
-                                     Held(), ", files and threads ", FilesAndThreads()));
+  const bool settled = WaitUntil(same, kSettle);
+  return Expect(settled, absl::StrCat("before: ", before, ", files and threads ", kept, "\nafter: ",
+                                      Held(), ", files and threads ", FilesAndThreads()));
 }
 
 }  // namespace muster::testing

@@ -1,4 +1,4 @@
-#include "client/cli/own_coordinator.h"
+#include "client/cli/coordinator_process.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,7 +20,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr char kLoopback[] = "127.0.0.1";
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 // One that ends as often as this is not worth another start.
 constexpr size_t kMaxEnds = 10;
@@ -48,18 +47,17 @@ std::vector<std::string> Environment() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OwnCoordinator>> OwnCoordinator::Start(const std::string& musterd,
-                                                                      const LaunchPlan& plan,
-                                                                      Output* output) {
+absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
+    CoordinatorCommand command, OpenOutput open_output) {
   absl::StatusOr<std::string> directory = MakePrivateDirectory();
   if (!directory.ok()) return directory.status();
-  std::unique_ptr<OwnCoordinator> coordinator(
-      new OwnCoordinator(musterd, plan, output, *std::move(directory)));
+  std::unique_ptr<CoordinatorProcess> coordinator(
+      new CoordinatorProcess(std::move(command), std::move(open_output), *std::move(directory)));
   if (absl::Status status = coordinator->Spawn(); !status.ok()) return status;
   return coordinator;
 }
 
-absl::Status OwnCoordinator::StartAgain(absl::Time now) {
+absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
   ends_.push_back(now);
   if (ends_.size() > kMaxEnds) ends_.pop_front();
   if (ends_.size() == kMaxEnds && now - ends_.front() < kEndsWindow) {
@@ -69,46 +67,38 @@ absl::Status OwnCoordinator::StartAgain(absl::Time now) {
   return Spawn();
 }
 
-std::vector<std::string> OwnCoordinator::Arguments() const {
-  std::vector<std::string> arguments = {
-      musterd_, absl::StrCat("--listen=", kLoopback, ":", address_ ? address_->port : 0),
-      absl::StrCat("--job=", plan_.job)};
-  if (!address_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
-  if (plan_.elastic()) {
-    arguments.push_back(absl::StrCat("--min-world-size=", plan_.min_world_size));
-    arguments.push_back(absl::StrCat("--max-world-size=", plan_.max_world_size));
-  } else {
-    arguments.push_back(absl::StrCat("--world-size=", plan_.world_size()));
-  }
-  if (!plan_.settle.empty()) arguments.push_back(absl::StrCat("--settle=", plan_.settle));
+std::vector<std::string> CoordinatorProcess::Arguments() const {
+  std::vector<std::string> arguments = {command_.musterd,
+                                        absl::StrCat("--listen=", command_.listen.ToString())};
+  if (!directory_.empty()) arguments.push_back(absl::StrCat("--port-file=", port_file()));
+  arguments.insert(arguments.end(), command_.flags.begin(), command_.flags.end());
   return arguments;
 }
 
-absl::Status OwnCoordinator::Spawn() {
-  const absl::StatusOr<int> pipe =
-      output_->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
-  if (!pipe.ok()) return pipe.status();
+absl::Status CoordinatorProcess::Spawn() {
+  const absl::StatusOr<int> output = open_output_();
+  if (!output.ok()) return output.status();
   const absl::StatusOr<pid_t> pid =
-      cli::Spawn({musterd_, Arguments(), Environment(), *pipe, *pipe});
-  close(*pipe);
+      cli::Spawn({command_.musterd, Arguments(), Environment(), *output, *output});
+  close(*output);
   if (!pid.ok()) return pid.status();
   pid_ = *pid;
   return absl::OkStatus();
 }
 
-OwnCoordinator::~OwnCoordinator() { RemoveDirectory(); }
+CoordinatorProcess::~CoordinatorProcess() { RemoveDirectory(); }
 
-std::optional<HostPort> OwnCoordinator::Address() {
+std::optional<HostPort> CoordinatorProcess::Address() {
   std::ifstream file(port_file());
   int port = 0;
   // The character after the number says that all of it has been written.
   if (!(file >> port) || file.get() != '\n') return std::nullopt;
   RemoveDirectory();
-  address_ = HostPort{kLoopback, port};
-  return address_;
+  command_.listen.port = port;
+  return command_.listen;
 }
 
-void OwnCoordinator::Stop(absl::Duration patience) {
+void CoordinatorProcess::Stop(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   kill(pid_, SIGTERM);
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
@@ -117,7 +107,7 @@ void OwnCoordinator::Stop(absl::Duration patience) {
   }
 }
 
-void OwnCoordinator::RemoveDirectory() {
+void CoordinatorProcess::RemoveDirectory() {
   if (directory_.empty()) return;
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
