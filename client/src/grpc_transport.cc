@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "common/awake_callbacks.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::internal {
@@ -272,6 +273,7 @@ class GrpcTransport final : public Transport {
   }
 
   const std::string target_;
+  const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
   mutable std::mutex mutex_;
   std::shared_ptr<Link> link_;
   std::vector<std::shared_ptr<Link>> retired_;
