@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Counts the test cases of one `bazel test` run and says so in one line: "N passed, N failed, N skipped".
+"""Counts the test cases of `bazel test` runs and says so in one line: "N passed, N failed, N skipped".
 
-Reads the run's build events (--build_event_json_file), which name exactly the targets of that run and
+Reads each run's build events (--build_event_json_file), which name exactly the targets of that run and
 where each one's test.xml is; results of earlier runs do not count. A GoogleTest program counts case by
 case, any other test as one case. A target that was not built, crashed or timed out counts as at least
-one failure, and so does a run in which nothing was executed. Ends with status 1 if anything failed.
+one failure, and so does a run in which nothing was executed. Tests that an interrupted run did not come
+to are named in a line of their own; they are no failures unless --bazel-status says that the interruption
+is one. Ends with status 1 if anything failed.
 """
 
 import argparse
@@ -20,6 +22,7 @@ class Counts:
         self.skipped = 0
         self.failures = []  # what failed, in words
         self.ran = set()  # labels of the targets of which at least one case passed
+        self.not_reached = set()  # labels of the tests that an interrupted run did not come to
 
     def __str__(self):
         skipped = f", {self.skipped} skipped" if self.skipped else ""
@@ -31,9 +34,22 @@ def read_events(path):
         return [json.loads(line) for line in file if line.strip()]
 
 
+def was_interrupted(event):
+    return event.get("aborted", {}).get("reason") == "USER_INTERRUPTED"
+
+
+def tests_not_reached(events):
+    tests = {event["id"]["targetConfigured"]["label"] for event in events
+             if "targetConfigured" in event["id"] and "testSize" in event.get("configured", {})}
+    for event in events:
+        for kind in ("targetCompleted", "testResult"):
+            if was_interrupted(event) and event["id"].get(kind, {}).get("label") in tests:
+                yield event["id"][kind]["label"]
+
+
 def targets_not_built(events):
     for event in events:
-        if "targetCompleted" not in event["id"]:
+        if "targetCompleted" not in event["id"] or was_interrupted(event):
             continue
         # A target whose dependencies do not even load is "aborted" instead of completed.
         if not event.get("completed", {}).get("success", False):
@@ -44,7 +60,7 @@ def last_attempts(events):
     """The result of each test action; a later attempt replaces an earlier one."""
     results = {}
     for event in events:
-        if "testResult" in event["id"]:
+        if "testResult" in event["id"] and not was_interrupted(event):
             key = event["id"]["testResult"]
             results[key["label"], key.get("run"), key.get("shard")] = event["testResult"]
     return {(label, run, shard): results[label, run, shard] for label, run, shard in sorted(results)}
@@ -96,12 +112,18 @@ def count_result(label, result, counts):
         counts.ran.add(label)
 
 
-def count(events, bazel_status, required_parts=()):
-    counts = Counts()
+def count_run(events, counts):
     for label in targets_not_built(events):
         counts.failures.append(f"{label} (was not built)")
     for (label, _, _), result in last_attempts(events).items():
         count_result(label, result, counts)
+    counts.not_reached.update(tests_not_reached(events))
+
+
+def count(runs, bazel_status, required_parts=()):
+    counts = Counts()
+    for events in runs:
+        count_run(events, counts)
     if not counts.failures and bazel_status != 0:
         counts.failures.append(f"bazel itself, with status {bazel_status}")
     if not counts.failures and counts.passed == 0:
@@ -119,16 +141,18 @@ def main():
     parser.add_argument("--require", action="append", default=[], metavar="PART",
                         help="fail unless a test case passed in some target whose label has PART in it")
     args = parser.parse_args()
-    events = []
+    runs = []
     for path in args.events:
         try:
-            events += read_events(path)
+            runs.append(read_events(path))
         except (OSError, ValueError) as error:
             print(f"count_tests: {path}: {error}", file=sys.stderr)
             args.bazel_status = args.bazel_status or 1  # nothing is known to have passed
-    counts = count(events, args.bazel_status, args.require)
+    counts = count(runs, args.bazel_status, args.require)
     for failure in counts.failures:
         print(f"FAILED {failure}")
+    if counts.not_reached:
+        print(f"NOT REACHED: {len(counts.not_reached)} tests: {' '.join(sorted(counts.not_reached))}")
     print(counts)
     sys.exit(1 if counts.failures else 0)
 

@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "client/src/steady_clock.h"
+#include "common/awake_callbacks.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::internal {
@@ -299,6 +300,7 @@ class GrpcTransport final : public Transport {
   }
 
   const std::string target_;
+  const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
   mutable std::mutex mutex_;
   std::shared_ptr<Link> link_;
   ConnectPatience patience_;

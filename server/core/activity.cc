@@ -24,6 +24,12 @@ void Activity::Settle(WaiterId call, State state, Time now) {
   until_ = now;
 }
 
+void Activity::Recovered(Time now) {
+  if (state_ != State::kNone) return;
+  state_ = State::kRecovered;
+  since_ = now;
+}
+
 void Activity::CutOff(Time now) {
   if (state_ == State::kEnded && now - until_ <= kTogether) state_ = State::kCutOff;
   if (state_ != State::kIn) return;
@@ -35,6 +41,9 @@ std::string Activity::Words(Time now, absl::string_view ago) const {
   switch (state_) {
     case State::kNone:
       return "no call so far";
+    case State::kRecovered:
+      return absl::StrCat("no call since the coordinator was restarted ", HowLong(now - since_),
+                          " ", ago);
     case State::kIn:
       return absl::StrCat("in ", what_, " for ", HowLong(now - since_));
     case State::kCutOff:

@@ -17,15 +17,18 @@ class Activity {
   // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
   void Complete(WaiterId call, Time now) { Settle(call, State::kCompleted, now); }
   void End(WaiterId call, Time now) { Settle(call, State::kEnded, now); }
+  // The member is known from a claim: what it did before, only an earlier daemon knew.
+  void Recovered(Time now);
   // The member's connection has ended, and its calls with it.
   void CutOff(Time now);
 
   // "in AllGather('x') op 12 of the world for 3s", "last completed Barrier() op 11 of the world 40s
-  // ago", "no call so far". `ago` may be "before", where `now` is no longer now.
+  // ago", "no call so far", "no call since the coordinator was restarted 3s ago". `ago` may be
+  // "before", where `now` is no longer now.
   std::string Words(Time now, absl::string_view ago = "ago") const;
 
  private:
-  enum class State { kNone, kIn, kCompleted, kEnded, kCutOff };
+  enum class State { kNone, kRecovered, kIn, kCompleted, kEnded, kCutOff };
 
   void Settle(WaiterId call, State state, Time now);
 

@@ -105,7 +105,7 @@ const Options& Coordinator::options() const { return impl_->options(); }
 Coordinator::Impl::Impl(Options options)
     : options_(std::move(options)),
       budget_(options_.limits.max_held_bytes),
-      leases_(options_.limits.max_leases, &budget_) {}
+      leases_(options_.limits.max_leases, options_.instance, &budget_) {}
 
 std::string Coordinator::Impl::Say(absl::string_view text) const {
   return absl::StrCat("job '", options_.job_id, "': ", text);

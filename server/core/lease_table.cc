@@ -13,6 +13,11 @@ namespace {
 // worth remembering; the bound is on what a peer can make the daemon hold.
 constexpr size_t kMaxAbandonedPerMember = 1024;
 
+// The lowest bits of a token are the daemon's: two that go on from one and the same token, with
+// clocks that are both behind it, do not grant the same next one. The rest holds microseconds until
+// the year 2112 without passing what a claim may name.
+constexpr int kDaemonBits = 10;
+
 LeaseTable::Step Only(WaiterId waiter, absl::Status status, LeaseAnswer answer = {}) {
   return {{waiter, std::move(status), std::move(answer)}};
 }
@@ -21,7 +26,8 @@ LeaseTable::Step Only(WaiterId waiter, absl::Status status, LeaseAnswer answer =
 
 uint64_t LeaseTable::NextToken(Time now) {
   const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now)));
-  highest_token_ = std::max(highest_token_, wall) + 1;
+  const uint64_t number = std::max(highest_token_ >> kDaemonBits, wall) + 1;
+  highest_token_ = number << kDaemonBits | (instance_ & ((1 << kDaemonBits) - 1));
   return highest_token_;
 }
 

@@ -66,7 +66,9 @@ class LeaseTable {
   };
   using Step = std::vector<Finished>;
 
-  LeaseTable(uint32_t max_leases, ByteBudget* budget) : max_leases_(max_leases), budget_(budget) {}
+  // `instance`: the daemon's, see Options.
+  LeaseTable(uint32_t max_leases, uint64_t instance, ByteBudget* budget)
+      : max_leases_(max_leases), instance_(instance), budget_(budget) {}
 
   // Queues the request; finishes it at once if the work is done, if it holds the lease already, or
   // if it was abandoned (CANCELLED). Grant() decides whether it becomes the holder.
@@ -116,6 +118,7 @@ class LeaseTable {
   void EraseIfUnused(std::map<LeaseKey, Lease>::iterator it);
 
   const uint32_t max_leases_;
+  const uint64_t instance_;
   ByteBudget* const budget_;
   std::map<LeaseKey, Lease> leases_;
   std::set<Request> abandoned_;

@@ -104,6 +104,7 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
     const auto it = members_.find(entry.member.incarnation);
     Member* member = it != members_.end() ? it->second.get() : AddMember(entry.member);
     member->rank = static_cast<uint32_t>(epoch_->members.size());
+    member->activity.Recovered(now_);
     epoch_->members.push_back(member);
   }
   PutOffCandidates();

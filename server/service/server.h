@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/awake_callbacks.h"
 #include "grpcpp/server.h"
 #include "server/core/options.h"
 #include "server/service/coordinator_service.h"
@@ -66,6 +67,7 @@ class Server {
   Server(ServerOptions options, ListenAddress address);
   absl::Status Listen(const ServerOptions& options);
 
+  const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
   ListenAddress address_;
   Driver driver_;
   CoordinatorService service_;

@@ -1,20 +1,16 @@
 // A node that the network no longer reaches. Two network namespaces stand for two nodes, a pair of
 // virtual interfaces for the cable between them.
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
+#include "tests/util/namespaces.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -25,16 +21,6 @@ using ::testing::HasSubstr;
 
 const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=300ms"};
 
-// Where only a user namespace gives the right to make a network: root there is who we are here.
-bool EnterUserNamespace() {
-  const std::string map = absl::StrCat("0 ", geteuid(), " 1");
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  return (std::ofstream("/proc/self/uid_map") << map << std::flush).good();
-}
-
-// Moves this process into a network of its own. Before any thread is started.
-bool EnterOwnNetwork() { return unshare(CLONE_NEWNET) == 0 || EnterUserNamespace(); }
-
 std::string NetworkOf(const std::string& process) {
   std::error_code ignored;
   return std::filesystem::read_symlink(absl::StrCat("/proc/", process, "/ns/net"), ignored)
@@ -43,11 +29,7 @@ std::string NetworkOf(const std::string& process) {
 
 class CutOffNodeTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    if (!EnterOwnNetwork()) {
-      why_not_ = absl::StrCat("no network namespace of its own: ", strerror(errno));
-    }
-  }
+  static void SetUpTestSuite() { why_not_ = EnterNamespaces(CLONE_NEWNET); }
 
   void SetUp() override {
     if (!why_not_.empty()) GTEST_SKIP() << why_not_;

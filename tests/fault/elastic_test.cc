@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,9 @@ using ::testing::HasSubstr;
 // Pings that find a stopped process soon, and graces that end soon.
 const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--member-grace=200ms",
                           "--recovery-grace=6s"};
+
+// Longer than ranks that are started together take to come, on a busy machine too.
+constexpr char kSettle[] = "--settle=1s";
 
 Words With(Words flags, const Words& more) {
   flags.insert(flags.end(), more.begin(), more.end());
@@ -73,9 +77,8 @@ class ElasticTest : public ::testing::Test {
   std::vector<std::unique_ptr<Process>> ranks_;
 };
 
-// The first epoch is to have all three, however slowly they start.
 TEST_F(ElasticTest, SurvivorsGoOnWithoutTheLostRank) {
-  Start({"--world-size=3", "--min-world-size=2", "--settle=5s"}, kSurvive);
+  Start({"--world-size=3", "--min-world-size=2", kSettle}, kSurvive);
   ASSERT_TRUE(status_->WaitForParked(2, "Barrier"));
   Lose(RankOf(2));
   ExpectEnds(ranks_, kSuccess);
@@ -99,8 +102,7 @@ TEST_F(ElasticTest, ANewcomerTakesTheLostRanksPlace) {
 }
 
 TEST_F(ElasticTest, SurvivorsBelowTheMinimumEndWithAClearError) {
-  Start({"--world-size=3", "--min-world-size=3", "--settle=100ms", "--rejoin-timeout=1s"},
-        kSurvive);
+  Start({"--world-size=3", "--min-world-size=3", kSettle, "--rejoin-timeout=1s"}, kSurvive);
   ASSERT_TRUE(status_->WaitForParked(2, "Barrier"));
   Lose(RankOf(2));
   ExpectEnds(ranks_, kRankError);
@@ -109,7 +111,7 @@ TEST_F(ElasticTest, SurvivorsBelowTheMinimumEndWithAClearError) {
 
 TEST_F(ElasticTest, RunningRanksTakeInANewcomerWhenTheyChooseTo) {
   const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
-  Start({"--min-world-size=3", "--max-world-size=4", "--settle=500ms"}, steps);
+  Start({"--min-world-size=3", "--max-world-size=4", kSettle}, steps);
   RankOf(0);
   ranks_.push_back(StartOne(steps));
   ExpectEnds(ranks_, kSuccess);
@@ -127,7 +129,43 @@ TEST(ElasticLauncherTest, StartsTheLostRankAgainIntoTheNextEpoch) {
   EXPECT_THAT(run->Output(), HasSubstr("(restart 1 of at most 1)"));
 }
 
-// ---- Once-per-job work ----
+TEST(ElasticLauncherTest, LetsTheOthersGoOnInASmallerEpoch) {
+  auto run = Launch(3, kSurvive, {"--min-world-size=2", kSettle});
+  ASSERT_TRUE(AwaitBegin(*run, {0, 1}, "barrier"));
+  ASSERT_TRUE(AwaitBegin(*run, {2}, "loss"));
+  kill(PidOf(2, *run), SIGKILL);
+  EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
+  EXPECT_EQ(CountOf(run->Output(), "is done"), 2);
+  EXPECT_THAT(run->Output(), AllOf(HasSubstr("SIGKILL); the job goes on with 2 of 3 ranks"),
+                                   HasSubstr("rank 0 of 2 was rank 0 before"),
+                                   HasSubstr("rank 1 of 2 was rank 1 before")));
+}
+
+// What the process was given by its launcher.
+std::string VariableOf(pid_t process, const std::string& name) {
+  std::ifstream file(absl::StrCat("/proc/", process, "/environ"));
+  for (std::string entry; std::getline(file, entry, '\0');) {
+    if (absl::StartsWith(entry, name + "=")) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+TEST(ElasticLauncherTest, RanksTakeInANewcomerThatIsStartedByHand) {
+  const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
+  auto run = Launch(3, steps, {"--max-world-size=4", kSettle, "--job=growing"});
+  ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, "newcomers"));
+  auto newcomer = StartRank(VariableOf(PidOf(0, *run), "MUSTER_COORDINATOR"), -1, steps,
+                            {{"MUSTER_JOB", "growing"}});
+  EXPECT_EQ(newcomer->Wait(), kSuccess) << newcomer->Output();
+  EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
+  EXPECT_THAT(newcomer->Output(), HasSubstr("rank 3 is done"));
+  for (int rank : {0, 1, 2}) {
+    EXPECT_THAT(run->Output(),
+                HasSubstr(absl::StrCat("rank ", rank, " of 4 was rank ", rank, " before")));
+  }
+}
+
+// ---- Leased work ----
 
 uint64_t TokenOf(const Process& process) {
   const std::string mark = "holds the lease with token ";
@@ -140,7 +178,7 @@ class LostHolderTest : public ElasticTest {
  protected:
   // Rank 2 holds the lease that the others wait for; if it is lost, one of them must get it.
   void StartWithHolder() {
-    Start({"--world-size=3", "--min-world-size=2", "--settle=5s"},
+    Start({"--world-size=3", "--min-world-size=2", kSettle},
           {"first:2:hold", "barrier", "first:2:" + gate_.wait(), "first:2:complete",
            "first:2:exit=0", "try:lease", "rejoin", "lease", "allgather", "leave"});
     ASSERT_TRUE(status_->WaitForParked(2, "lease"));
@@ -189,6 +227,89 @@ TEST_F(LostHolderTest, ItsCompletionIsRefusedIfItWasOnlyThoughtDead) {
   EXPECT_THAT(holder.Output(),
               AllOf(HasSubstr("error: ABORTED"),
                     AnyOf(HasSubstr("was lost"), HasSubstr("was formed without this process"))));
+}
+
+// The same for a node's work, where no daemon has seen both the loss of the holder and its return.
+class LostHolderAndDaemonTest : public ElasticTest {
+ protected:
+  // Rank 2 is stopped, and has lost the lease to a survivor, which is still at work.
+  void StartWithSuccessor() {
+    Start({"--world-size=3", "--min-world-size=2", kSettle},
+          {"first:2:hold=node", "barrier", "first:2:" + stale_.wait(), "first:2:complete",
+           "first:2:exit=0", "try:hold=node", "rejoin", "hold=node", successor_.wait(), "complete",
+           "allgather", "leave"});
+    ASSERT_TRUE(status_->WaitForParked(2, "lease"));
+    holder_ = &RankOf(2);
+    holder_->Signal(SIGSTOP);
+    AwaitSuccessor();
+  }
+
+  void RestartDaemon() {
+    daemon_->Kill();
+    daemon_->StartAgain();
+    status_ = std::make_unique<StatusReader>(daemon_->address());
+  }
+
+  void AwaitSuccessor() {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    while (SuccessorsToken() == 0 && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ASSERT_GT(SuccessorsToken(), TokenOf(*holder_));
+    ASSERT_TRUE(status_->WaitForParked(1, "lease"));
+  }
+
+  uint64_t SuccessorsToken() { return std::max(TokenOf(RankOf(0)), TokenOf(RankOf(1))); }
+
+  void SignalSurvivors(int signal) {
+    for (int rank : {0, 1}) RankOf(rank).Signal(signal);
+  }
+
+  void ExpectRefused() {
+    stale_.Open();
+    EXPECT_EQ(holder_->Wait(), kRankError) << holder_->Output();
+    EXPECT_THAT(holder_->Output(), AllOf(HasSubstr("begins complete"), HasSubstr("error: ABORTED"),
+                                         HasSubstr("formed without this process")));
+  }
+
+  // The work is what the successor made of it.
+  void ExpectDoneBySuccessor() {
+    successor_.Open();
+    std::string outputs;
+    for (int rank : {0, 1}) {
+      EXPECT_EQ(RankOf(rank).Wait(), kSuccess) << RankOf(rank).Output();
+      outputs += RankOf(rank).Output();
+    }
+    EXPECT_THAT(outputs, HasSubstr(TokenOf(RankOf(0)) > 0 ? "done by rank 0" : "done by rank 1"));
+  }
+
+  const Gate stale_;
+  const Gate successor_;
+  Process* holder_ = nullptr;
+};
+
+TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedByADaemonThatWasStartedInBetween) {
+  ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
+  RestartDaemon();
+  ASSERT_TRUE(status_->WaitForParked(1, "lease"));  // the survivors are back
+  holder_->Signal(SIGCONT);
+  ExpectRefused();
+  ExpectDoneBySuccessor();
+}
+
+// All that the new daemon knows at first is what the stale holder claims.
+TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedAlsoWhenItIsTheFirstToComeBack) {
+  ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
+  SignalSurvivors(SIGSTOP);
+  RestartDaemon();
+  stale_.Open();
+  holder_->Signal(SIGCONT);
+  ASSERT_TRUE(status_->WaitFor([](const v1::GetStatusResponse& job) {
+    return absl::StrContains(job.DebugString(), "in CompleteLease");
+  }));
+  SignalSurvivors(SIGCONT);
+  ExpectRefused();
+  ExpectDoneBySuccessor();
 }
 
 }  // namespace

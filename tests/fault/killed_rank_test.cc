@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
@@ -11,6 +12,7 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int kRanks = 3;
@@ -21,7 +23,8 @@ struct Scene {
   std::string name;
   Words before;
   std::string call;
-  int parked = 2;  // how many the daemon sees waiting
+  std::string doing;  // the killed rank, as the daemon has seen it, and since when; TIME: a while
+  int parked = 2;     // how many the daemon sees waiting
   int killed = 1;
   int errors = 2;  // a rank that is leaving needs nothing, and gets none
 };
@@ -40,6 +43,11 @@ class KilledRankTest : public ::testing::TestWithParam<Scene> {
            status_.WaitForParked(GetParam().parked);
   }
 
+  static ::testing::Matcher<const std::string&> SaysSinceWhen() {
+    const std::string words = absl::StrReplaceAll(GetParam().doing, {{"TIME", "[0-9.]+m?s"}});
+    return ContainsRegex(absl::StrCat("; ", words, "$"));
+  }
+
   const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--world-size=3", kLongGrace});
   StatusReader status_{daemon_->address()};
 };
@@ -55,7 +63,7 @@ TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
   const std::string story = SentenceAbout(killed, run->Output());
   EXPECT_THAT(story, AllOf(HasSubstr("(node 'alpha', host "),
                            HasSubstr(absl::StrCat("pid ", pid, ") was lost at ")),
-                           HasSubstr("killed by signal 9 (SIGKILL)")));
+                           HasSubstr("killed by signal 9 (SIGKILL)"), SaysSinceWhen()));
   EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), GetParam().errors) << run->Output();
   EXPECT_EQ(CountOf(run->Output(), story), GetParam().errors) << run->Output();
   EXPECT_TRUE(daemon_->process().WaitForOutput(story));
@@ -65,12 +73,26 @@ TEST_P(KilledRankTest, EverySurvivorNamesItsNodePidSignalAndLastCall) {
 
 INSTANTIATE_TEST_SUITE_P(
     While, KilledRankTest,
-    ::testing::Values(Scene{"InABarrier", {}, "barrier"}, Scene{"InABroadcast", {}, "broadcast"},
-                      Scene{"InAGather", {}, "gather"}, Scene{"InAnAllGather", {}, "allgather"},
-                      Scene{"WaitingForALease", {"2:hold", "barrier"}, "lease"},
-                      Scene{"HoldingALease", {"2:hold", "barrier"}, "lease", 2, /*killed=*/2},
-                      Scene{"Leaving", {}, "leave", 2, 1, /*errors=*/1},
-                      Scene{"InAnAllReduce", {"connect"}, "allreduce", /*parked=*/0}),
+    ::testing::Values(
+        Scene{"InABarrier", {}, "barrier", "in Barrier.'in a barrier'. op 0 of the world for TIME"},
+        Scene{"InABroadcast", {}, "broadcast", "in Broadcast.* op 0 of the world for TIME"},
+        Scene{"InAGather", {}, "gather", "in Gather.* op 0 of the world for TIME"},
+        Scene{"InAnAllGather", {}, "allgather", "in AllGather.* op 0 of the world for TIME"},
+        Scene{
+            "WaitingForALease", {"2:hold", "barrier"}, "lease", "in AcquireLease.'work'. for TIME"},
+        Scene{"HoldingALease",
+              {"2:hold", "barrier"},
+              "lease",
+              "last completed Barrier.* op 0 of the world TIME before",
+              2,
+              /*killed=*/2},
+        Scene{"Leaving", {}, "leave", "in Leave for TIME", 2, 1, /*errors=*/1},
+        // The daemon knows of no call of the data plane.
+        Scene{"InAnAllReduce",
+              {"connect"},
+              "allreduce",
+              "last completed .* of the world TIME before",
+              /*parked=*/0}),
     [](const auto& info) { return info.param.name; });
 
 // Without a launcher the daemon sees only that the connection has ended, and waits for the grace.
@@ -84,7 +106,7 @@ TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
     EXPECT_THAT(ranks[rank]->Output(),
                 AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (node '"),
                       HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
-                      HasSubstr("did not come back within 300ms")));
+                      HasSubstr("did not come back within 300ms; last completed ")));
   }
 }
 

@@ -5,6 +5,7 @@
 //   allreduce                            one all-reduce, of 4 MiB
 //   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
 //   hold, complete, lease                takes the lease of some work; publishes it; both
+//   hold=node                            takes the node's lease of that name
 //   rejoin                               leads into the next epoch
 //   newcomers                            nothing until a process waits for a place
 //   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
@@ -168,8 +169,8 @@ class Rank {
     }
   }
 
-  absl::Status Hold(const std::string&) {
-    auto lease = job_->AcquireLease("work", LeaseScope::kJob);
+  absl::Status Hold(const std::string& scope) {
+    auto lease = job_->AcquireLease("work", scope == "node" ? LeaseScope::kNode : LeaseScope::kJob);
     if (!lease.ok()) return lease.status();
     lease_ = *std::move(lease);
     if (lease_->held()) {

@@ -46,7 +46,8 @@ core::Options Cluster::DaemonOptions() {
   core::Options options;
   options.job_id = "simulated";
   options.daemon_version = "simulated";
-  options.instance = random_.Next();
+  // No two are alike in what a token has of them, by which they would differ almost always.
+  options.instance = random_.Next() << 10 | daemons_.size();
   options.random = Numbers(random_.Next(), "nonces");
   // Where nobody is meant to be lost, no pause is longer.
   options.member_grace = absl::Seconds(3);

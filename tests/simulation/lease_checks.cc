@@ -27,14 +27,13 @@ void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
   const Request request{rpc.process, asked.request_id()};
   const uint64_t token = answer->granted().token();
   const auto [grant, is_new] = grants_.try_emplace(token, request);
-  // A daemon's clock that is behind repeats tokens that nobody has seen.
-  const bool grows = !setting_->split && !setting_->clock_goes_back;
-  if (!grows) return;
   if (!(grant->second == request)) {
     stage_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
                       grant->second.process);
   }
-  if (is_new && token <= highest_granted_) {
+  // A daemon's clock that is behind does not know of tokens that nobody has seen.
+  const bool grows = !setting_->split && !setting_->clock_goes_back;
+  if (grows && is_new && token <= highest_granted_) {
     stage_->Violation("token ", token, " is granted after ", highest_granted_);
   }
   highest_granted_ = std::max(highest_granted_, token);

@@ -29,8 +29,8 @@ class Resource {
 };
 
 // What holds of leases:
-//   - a token is granted to one request only, and the tokens that daemons grant only grow, over
-//     restarts too, unless two daemons grant;
+//   - a token is granted to one request only, whichever daemons grant, and the tokens only grow,
+//     over restarts too, unless two daemons grant;
 //   - nobody is granted what another holds, unless the other counts as lost;
 //   - everyone who gets the outcome of the work gets what its holder published under that token;
 //   - work that nothing disturbed is completed once;

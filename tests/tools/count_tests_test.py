@@ -65,6 +65,14 @@ class Run:
     def not_loaded(self, label):
         self.events.append({"id": {"targetCompleted": {"label": label}}, "aborted": {"reason": "ANALYSIS_FAILURE"}})
 
+    def cut_off(self, label, built=True):
+        """The time of the run was over before the test was built, or while it ran."""
+        if built:
+            self.built(label)
+        kind = {"testResult": {"label": label, "run": 1}} if built else {"targetCompleted": {"label": label}}
+        self.events.append({"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "MEDIUM"}})
+        self.events.append({"id": kind, "aborted": {"reason": "USER_INTERRUPTED"}})
+
     def tested(self, label, xml, status="PASSED", shard=1, attempt=1):
         self.built(label)
         path = self.directory / f"logs of {label.strip('/').replace(':', '/')}" / str(shard) / str(attempt) / "test.xml"
@@ -77,9 +85,15 @@ class Run:
                 {"name": "test.log", "uri": (path.parent / "test.log").as_uri()},
                 {"name": "test.xml", "uri": path.as_uri()}]}})
 
-    def count(self, bazel_status=0, *options):
-        path = self.directory / "events.json"
+    def write(self, name="events.json"):
+        path = self.directory / name
         path.write_text("\n".join(json.dumps(event) for event in self.events), encoding="utf-8")
+        self.events = []
+        return path
+
+    def count(self, bazel_status=0, *options):
+        events, path = self.events, self.write()
+        self.events = events
         return run_counter(path, bazel_status, *options)
 
 
@@ -157,6 +171,31 @@ class CountTestsTest(unittest.TestCase):
         self.assertEqual(1, self.run_.count(0, "--require", "nccl")[1])
         self.run_.tested("//tests/nccl:runs", GTEST_ALL_PASS_XML)
         self.assertEqual((["4 passed, 0 failed, 1 skipped"], 0), self.run_.count(0, "--require", "nccl"))
+
+    def test_what_a_run_did_not_come_to_is_said_and_is_no_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.cut_off("//tests:slow")
+        self.run_.cut_off("//tests:never", built=False)
+        self.assertEqual((["NOT REACHED: 2 tests: //tests:never //tests:slow", "2 passed, 0 failed"], 0),
+                         self.run_.count())
+
+    def test_what_failed_before_a_run_was_cut_off_is_a_failure(self):
+        self.run_.tested("//tests:core", GTEST_XML, "FAILED")
+        self.run_.cut_off("//tests:slow")
+        lines, status = self.run_.count()
+        self.assertEqual(("2 passed, 1 failed, 2 skipped", 1), (lines[-1], status))
+
+    def test_an_interruption_that_nobody_planned_is_a_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.cut_off("//tests:slow")
+        self.assertEqual(1, self.run_.count(bazel_status=8)[1])
+
+    def test_a_test_of_two_runs_counts_in_both(self):
+        self.run_.tested("//tests:core", GTEST_XML, "FAILED")
+        plain = self.run_.write("plain.json")
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML, shard=2)
+        lines, status = run_counter(plain, 3, str(self.run_.write("asan.json")))
+        self.assertEqual(("4 passed, 1 failed, 2 skipped", 1), (lines[-1], status))
 
     def test_without_events_nothing_has_passed(self):
         lines, status = run_counter(self.run_.directory / "missing.json", 2)

@@ -165,6 +165,14 @@ WaiterId Harness::Send(const CollectiveRequest& request) {
   return Absorb(id, coordinator_->Collective(now_, id, request));
 }
 
+WaiterId Harness::SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
+                         const std::string& payload, uint32_t root) {
+  process.next[""] = sequence;
+  CollectiveRequest request = Request(process, kind, payload);
+  request.root = root;
+  return Send(request);
+}
+
 WaiterId Harness::Barrier(Process& process, const std::string& label, absl::Duration timeout) {
   CollectiveRequest request = Request(process, CollectiveKind::kBarrier);
   request.label = label;

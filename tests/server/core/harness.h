@@ -63,6 +63,9 @@ class Harness {
   CollectiveRequest Request(Process& process, CollectiveKind kind, const std::string& payload = "",
                             const std::string& group = "", std::vector<uint32_t> ranks = {});
   WaiterId Send(const CollectiveRequest& request);
+  // The world's collective at this sequence number.
+  WaiterId SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
+                  const std::string& payload = "", uint32_t root = 0);
   WaiterId Barrier(Process& process, const std::string& label = "",
                    absl::Duration timeout = absl::Minutes(1));
   WaiterId Acquire(Process& process, const std::string& name, uint64_t request_id,

@@ -1,5 +1,7 @@
 // Leases over a restart of the daemon and the loss of holders.
 
+#include <set>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"
@@ -7,8 +9,11 @@
 namespace muster::core {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::vector<uint64_t> Standing(const Harness& h, const Process& p) {
   return h.Events<Attached>(p.stream).at(0).standing_tokens;
@@ -78,7 +83,24 @@ TEST(LeaseRecoveryTest, TokensGrowOverARestartWhoseClockIsBehind) {
   seen.highest_token = uint64_t{1} << 60;
   h.Attach(p[0], seen);
   h.Recover(p[1], 0);
-  EXPECT_EQ(h.TokenOf(h.Acquire(p[1], "work", 1)), seen.highest_token + 1);
+  EXPECT_GT(h.TokenOf(h.Acquire(p[1], "work", 1)), seen.highest_token);
+}
+
+// Both go on from the same token, and neither hears of what the other grants.
+TEST(LeaseRecoveryTest, TwoDaemonsWhoseClocksAreBehindGrantDifferentTokens) {
+  std::vector<uint64_t> tokens;
+  for (const int restarts : {1, 2}) {
+    Harness h(2);
+    std::vector<Process> p = h.Formed(2);
+    for (int i = 0; i < restarts; ++i) h.Restart();
+    Claim seen = h.ClaimOf(p[0], 0);
+    seen.highest_token = uint64_t{1} << 61;
+    h.Attach(p[0], seen);
+    h.Recover(p[1], 0);
+    for (const char* work : {"a", "b", "c"}) tokens.push_back(h.TokenOf(h.Acquire(p[1], work, 1)));
+    EXPECT_THAT(tokens, Each(Gt(seen.highest_token)));
+  }
+  EXPECT_THAT(std::set<uint64_t>(tokens.begin(), tokens.end()), SizeIs(tokens.size()));
 }
 
 TEST(LeaseRecoveryTest, AGrantThatItsHolderDoesNotClaimIsVoid) {

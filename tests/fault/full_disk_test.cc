@@ -1,0 +1,121 @@
+// A disk that fills up while the job runs: a small file system of the test's own.
+
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fault/scenario.h"
+#include "tests/util/namespaces.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kManySteps = 100;  // what ranks say of them is more than a block
+
+std::string Contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class FullDiskTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { why_not_ = EnterNamespaces(CLONE_NEWNS); }
+
+  void SetUp() override {
+    if (why_not_.empty()) Mount();
+    if (!why_not_.empty()) GTEST_SKIP() << why_not_;
+  }
+
+  void TearDown() override {
+    if (why_not_.empty()) umount2(disk_.c_str(), MNT_DETACH);
+  }
+
+  void Mount() {
+    // What is mounted here must not show elsewhere.
+    const bool mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=256k") == 0;
+    if (!mounted) why_not_ = absl::StrCat("cannot mount a tmpfs: ", strerror(errno));
+  }
+
+  void Fill() const {
+    const int fd = open((disk_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const std::string block(1024, 'x');
+    while (write(fd, block.data(), block.size()) > 0) {
+    }
+    EXPECT_EQ(errno, ENOSPC);
+    close(fd);
+  }
+
+  // A file of the disk has this text.
+  bool AwaitText(const std::string& name, const std::string& text) const {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    while (!absl::StrContains(Contents(disk_ + name), text)) {
+      if (absl::Now() > deadline) return false;
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    return true;
+  }
+
+  Words Steps() const {
+    Words steps = {"barrier", gate_.wait()};
+    steps.insert(steps.end(), kManySteps, "barrier");
+    steps.push_back("leave");
+    return steps;
+  }
+
+  static std::string why_not_;
+  const std::string disk_ = MakeTempDir();
+  const Gate gate_;
+};
+
+std::string FullDiskTest::why_not_;
+
+TEST_F(FullDiskTest, UnderTheLogDirectoryIsSaidOnceForEachLogAndTheJobGoesOn) {
+  auto run = Launch(2, Steps(), {"--log-dir", disk_ + "/logs"});
+  for (const char* log : {"/logs/rank-0.log", "/logs/rank-1.log"}) {
+    ASSERT_TRUE(AwaitText(log, "begins wait")) << run->Output();
+  }
+  Fill();
+  gate_.Open();
+  EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
+  for (int rank : {0, 1}) {
+    const std::string said = absl::StrCat("rank-", rank, ".log: No space left on device; ");
+    EXPECT_EQ(CountOf(run->Output(), said), 1) << run->Output();
+    EXPECT_THAT(run->Output(), HasSubstr(absl::StrCat("rank ", rank, " is done")));
+  }
+}
+
+// There is room for a line or two: the rest of a block that an earlier log has begun.
+TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
+  const std::string log = disk_ + "/musterd.log";
+  std::ofstream(log) << std::string(sysconf(_SC_PAGESIZE) - 300, '.') << "\n";
+  Fill();
+  const std::string port_file = absl::StrCat(MakeTempDir(), "/port");
+  auto daemon = Process::Start({"sh", "-c", "exec \"$@\" 2>>" + log, "sh", MusterdPath(),
+                                "--listen=127.0.0.1:0", "--port-file", port_file,
+                                "--log-level=debug", "--exit-when-done"});
+  const std::string coordinator = absl::StrCat("127.0.0.1:", AwaitPort(*daemon, port_file));
+  gate_.Open();
+  ExpectEnds(StartRanks(coordinator, 2, Steps(), {{"MUSTER_WORLD_SIZE", "2"}}), kSuccess);
+  EXPECT_EQ(daemon->Wait(), kSuccess);
+  EXPECT_THAT(Contents(log), AllOf(HasSubstr("serving at"), Not(HasSubstr("is finished"))));
+}
+
+}  // namespace
+}  // namespace muster::testing

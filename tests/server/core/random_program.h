@@ -1,0 +1,44 @@
+#ifndef MUSTER_TESTS_SERVER_CORE_RANDOM_PROGRAM_H_
+#define MUSTER_TESTS_SERVER_CORE_RANDOM_PROGRAM_H_
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// A program of collectives that all ranks of a job run, drawn at random, and a naive model of what
+// they come to. There are two groups: the world, and "sub", in which the ranks stand in reverse.
+class RandomProgram {
+ public:
+  struct Op {
+    CollectiveKind kind;
+    uint32_t root;
+  };
+
+  RandomProgram(uint32_t size, std::mt19937_64* random);
+
+  const std::vector<Op>& Of(const std::string& group) const { return ops_.at(group); }
+  std::vector<uint32_t> Ranks(const std::string& group) const;
+  const std::vector<uint32_t>& sub() const { return sub_; }
+  bool HasSub(uint32_t rank) const;
+
+  // What a rank sends: tells who sent it for which operation.
+  std::string PayloadOf(uint32_t rank, const std::string& group, uint64_t sequence) const;
+  // What a rank gets.
+  std::vector<std::string> Expected(uint32_t rank, const std::string& group,
+                                    uint64_t sequence) const;
+
+ private:
+  const uint32_t size_;
+  std::vector<uint32_t> sub_;
+  std::map<std::string, std::vector<Op>> ops_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_TESTS_SERVER_CORE_RANDOM_PROGRAM_H_

@@ -1,0 +1,127 @@
+#ifndef MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
+#define MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
+
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/server/core/harness.h"
+#include "tests/server/core/random_program.h"
+
+namespace muster::core {
+
+// One random schedule of one coordinator; see random_schedule_test.cc.
+class RandomSchedule {
+ public:
+  explicit RandomSchedule(uint64_t seed, bool verbose)
+      : random_(seed),
+        verbose_(verbose),
+        size_(2 + Pick(3)),
+        program_(size_, &random_),
+        h_(size_),
+        processes_(h_.Formed(size_)),
+        states_(size_) {}
+
+  void Run();
+
+ private:
+  struct Call {
+    uint32_t rank;
+    CollectiveRequest request;
+  };
+  struct Acquire {
+    uint32_t rank;
+    uint64_t request_id;
+    std::string name;
+  };
+  struct Complete {
+    uint32_t rank;
+    uint64_t token;
+    std::string name;
+    std::string value;
+  };
+  struct State {
+    bool dead = false;
+    bool connected = true;
+    bool leaving = false;
+    uint64_t held = 0;          // token
+    uint64_t held_request = 0;  // its request
+    uint64_t highest_token = 0;
+    std::map<std::string, LeaseResult> known;  // outcomes, by the name of the work
+    std::optional<EpochBroken> broken;         // what it was told
+    size_t events_seen = 0;                    // NeedContribution events of this stream
+    std::vector<CollectiveRequest> sent;       // for late repeats
+  };
+
+  // ---- random_schedule.cc: what happens ----
+  uint32_t Pick(uint32_t n);
+  void Say(const std::string& text);
+  void Step();
+  // The process calls the next collective of its program, unless it is in one.
+  void CallNext(uint32_t rank);
+  // What the program says that the process calls there.
+  CollectiveRequest RequestAt(uint32_t rank, const std::string& group, uint64_t sequence);
+  // Nothing more is heard of the daemon; what was parked in it is repeated by those who attach to
+  // its successor.
+  void Restart();
+  Claim ClaimOf(uint32_t rank);
+  // Sends once more what others need of a collective that the process has completed.
+  void Contribute();
+  void Send(uint32_t rank, const CollectiveRequest& request);
+  bool InCall(uint32_t rank, const std::string& group) const;
+  // A message that was sent before arrives once more, or late.
+  void Repeat(uint32_t rank);
+  void CancelSome();
+  // The connection ends: the client sees none of its answers.
+  void Break(uint32_t rank);
+  void Heal(uint32_t rank);
+  void Kill(uint32_t rank);
+  void Leave(uint32_t rank);
+  void Pass();
+  void AcquireLease(uint32_t rank);
+  void CompleteLease(uint32_t rank);
+  void AbandonLease(uint32_t rank);
+  std::string LeaseName() const;
+
+  // ---- random_schedule_checks.cc: what must hold ----
+  // An answer is lost, and with it the connection that it came on.
+  bool IsLost(uint32_t rank);
+  // Looks at the answers that have come.
+  void Absorb();
+  void LookAtAnswers();
+  // Looks at what has been answered, and forgets it.
+  template <class Sent, class Look>
+  void ForEachAnswered(std::map<WaiterId, Sent>* all, Look look);
+  void Completed(const Complete& complete);
+  void CheckAnswer(WaiterId id, const Call& call);
+  void CheckLease(WaiterId id, const Acquire& acquire);
+
+  std::mt19937_64 random_;
+  const bool verbose_;
+  const uint32_t size_;
+  const RandomProgram program_;
+  Harness h_;
+  std::vector<Process> processes_;
+  std::vector<State> states_;
+
+  std::map<WaiterId, Call> calls_;
+  std::map<WaiterId, Acquire> acquires_;
+  // By group and sequence number: who has arrived, through which calls that have not failed.
+  std::map<std::pair<std::string, uint64_t>, std::map<WaiterId, uint32_t>> arrived_;
+  uint64_t requests_ = 0;
+  int lease_ = 0;
+  std::set<std::string> published_;              // values that were sent as outcomes
+  std::map<std::string, std::string> outcomes_;  // what waiters were told, by the name of the work
+  std::map<WaiterId, Complete> completes_;
+  std::set<std::pair<std::string, uint64_t>> completed_;  // collectives that somebody has completed
+  std::set<uint32_t> lost_;                               // ranks whose answers were lost just now
+  uint64_t highest_token_ = 0;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_

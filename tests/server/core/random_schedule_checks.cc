@@ -1,0 +1,107 @@
+// What must hold after every step of a random schedule.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/random_schedule.h"
+
+namespace muster::core {
+
+bool RandomSchedule::IsLost(uint32_t rank) {
+  if (Pick(8) != 0) return false;
+  Say(absl::StrCat("  the answer to rank ", rank, " is lost"));
+  lost_.insert(rank);
+  return true;
+}
+
+void RandomSchedule::Absorb() {
+  LookAtAnswers();
+  Contribute();
+  LookAtAnswers();
+  for (uint32_t rank : std::exchange(lost_, {})) Break(rank);
+}
+
+template <class Sent, class Look>
+void RandomSchedule::ForEachAnswered(std::map<WaiterId, Sent>* all, Look look) {
+  for (auto it = all->begin(); it != all->end();) {
+    const bool parked = h_.Parked(it->first);
+    if (!parked) look(it->first, it->second);
+    it = parked ? std::next(it) : all->erase(it);
+  }
+}
+
+void RandomSchedule::LookAtAnswers() {
+  for (auto& [key, arrivals] : arrived_) {
+    for (auto it = arrivals.begin(); it != arrivals.end();) {
+      const bool failed = !h_.Parked(it->first) && !h_.StatusOf(it->first).ok();
+      it = failed ? arrivals.erase(it) : std::next(it);
+    }
+  }
+  ForEachAnswered(&calls_, [this](WaiterId id, const Call& call) { CheckAnswer(id, call); });
+  ForEachAnswered(&acquires_, [this](WaiterId id, const Acquire& a) { CheckLease(id, a); });
+  ForEachAnswered(&completes_, [this](WaiterId id, const Complete& complete) {
+    if (h_.StatusOf(id).ok() && !IsLost(complete.rank)) Completed(complete);
+  });
+}
+
+void RandomSchedule::Completed(const Complete& complete) {
+  states_[complete.rank].known[complete.name] = {complete.token, absl::OkStatus(),
+                                                 std::make_shared<std::string>(complete.value)};
+  if (complete.name != LeaseName()) return;
+  ++lease_;  // the next piece of work
+  for (State& state : states_) state.held = 0;
+}
+
+void RandomSchedule::CheckAnswer(WaiterId id, const Call& call) {
+  const CollectiveRequest& request = call.request;
+  const absl::Status status = h_.StatusOf(id);
+  Say(absl::StrCat("  rank ", call.rank, " op ", request.sequence, " of '", request.group.name,
+                   "': ", status.ToString()));
+  EXPECT_NE(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  if (!status.ok()) return;
+  Process& p = processes_[call.rank];
+  const std::vector<uint32_t> ranks = program_.Ranks(request.group.name);
+  const auto key = std::make_pair(request.group.name, request.sequence);
+  std::set<uint32_t> present;
+  for (const auto& [waiter, rank] : arrived_[key]) present.insert(rank);
+  EXPECT_EQ(present, std::set<uint32_t>(ranks.begin(), ranks.end()))
+      << "op " << request.sequence << " of '" << request.group.name << "' completed without all";
+  EXPECT_EQ(p.next[request.group.name], request.sequence) << "rank " << call.rank;
+  if (IsLost(call.rank)) return;
+  completed_.insert(key);
+  p.next[request.group.name] = request.sequence + 1;
+  EXPECT_EQ(h_.PayloadsOf(id), program_.Expected(call.rank, request.group.name, request.sequence))
+      << "rank " << call.rank;
+}
+
+void RandomSchedule::CheckLease(WaiterId id, const Acquire& acquire) {
+  const absl::Status status = h_.StatusOf(id);
+  Say(absl::StrCat("  rank ", acquire.rank, " lease: ", status.ToString(), " token ",
+                   h_.TokenOf(id)));
+  if (!status.ok() || IsLost(acquire.rank)) return;
+  const uint64_t token = h_.TokenOf(id);
+  if (token == 0) {
+    const std::string result = h_.LeaseResultOf(id);
+    EXPECT_EQ(published_.count(result), 1u) << result << " was never published";
+    const auto& outcomes = outcomes_.emplace(acquire.name, result);
+    EXPECT_EQ(outcomes.first->second, result) << "two outcomes of " << acquire.name;
+    states_[acquire.rank].known[acquire.name] =
+        std::get<LeaseResult>(std::get<LeaseAnswer>(h_.ReplyTo(id).answer));
+    return;
+  }
+  EXPECT_GT(token, highest_token_) << "tokens only grow";
+  highest_token_ = token;
+  states_[acquire.rank].highest_token = token;
+  State& state = states_[acquire.rank];
+  for (uint32_t r = 0; r < size_; ++r) {
+    EXPECT_EQ(states_[r].held, 0u)
+        << "rank " << r << " holds the lease that rank " << acquire.rank << " was granted";
+  }
+  // Its loss will free the lease; or the work has been done meanwhile.
+  if (state.dead || state.leaving || acquire.name != LeaseName()) return;
+  state.held = token;
+  state.held_request = acquire.request_id;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,68 @@
+#!/bin/bash
+# tools/test: which runs of Bazel it makes, and what it says of those that the time does not suffice
+# for. A stand-in for Bazel notes its arguments.
+set -euo pipefail
+
+test_script=$PWD/$1
+counter=$PWD/$2
+root=$TEST_TMPDIR/root
+
+fail() {
+  echo "FAILED: $*" >&2
+  echo "--- output:" >&2 && cat "$root/output" >&2
+  exit 1
+}
+
+make_command() { cat > "$1" && chmod +x "$1"; }
+
+mkdir -p "$root/tools" "$root/bin"
+cp "$test_script" "$counter" "$root/tools/"
+make_command "$root/tools/install-deps" <<< '#!/bin/bash'
+make_command "$root/bin/bazel" <<'EOF'
+#!/bin/bash
+run=$(grep -o 'config=[a-z]*' <<< "$*" || echo plain)
+echo "$run" >> "$RUNS"
+events=$(grep -o 'build_event_json_file=[^ ]*' <<< "$*")
+echo '{"id": {"testResult": {"label": "//nccl:'"$run"'"}}, "testResult": {"status": "PASSED"}}' > "${events#*=}"
+[[ $run != "${FAIL:-}" ]] || exit 3
+EOF
+export PATH=$root/bin:$PATH RUNS=$root/runs
+
+# run ARGUMENT...: its exit status in $status, the runs of Bazel in $runs, the last line in $last.
+run() {
+  rm -f "$RUNS"
+  status=0
+  "$root/tools/test" "$@" > "$root/output" 2>&1 || status=$?
+  runs=$(tr '\n' ' ' < "$RUNS")
+  last=$(tail -n 1 "$root/output")
+}
+
+expect() {
+  [[ $runs == "$1 " ]] || fail "ran '$runs', expected '$1'"
+  [[ $last == "$2" ]] || fail "the last line is '$last', expected '$2'"
+  [[ $status == "$3" ]] || fail "ended with status $status, expected $3"
+}
+
+expect_said() { grep -q -- "$1" "$root/output" || fail "nothing is said of '$1'"; }
+
+run
+expect 'plain config=fuzz' '2 passed, 0 failed' 0
+
+run --config=asan
+expect 'config=asan' '1 passed, 0 failed' 0
+
+run --without-cuda --sanitizers-within 60
+expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed' 0
+
+run --sanitizers-within 10
+expect 'plain config=fuzz config=tsan' '3 passed, 0 failed' 0
+expect_said 'config=asan is left out: of 10 minutes'
+
+FAIL=config=fuzz run --sanitizers-within 60
+expect 'plain config=fuzz' '2 passed, 1 failed' 1
+expect_said 'config=asan is left out: not everything has passed'
+
+FAIL=config=asan run --sanitizers-within 60
+expect 'plain config=fuzz config=tsan config=asan' '4 passed, 1 failed' 1
+
+! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"
