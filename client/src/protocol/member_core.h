@@ -71,8 +71,7 @@ class MemberCore {
   //   DEADLINE_EXCEEDED  the time-out has passed, and the coordinator could not be asked what was
   //                      missing;
   //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout, which ends
-  //   the
-  //                      epoch of the call too.
+  //                      the epoch of the call too.
 
   // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
   // leads from this epoch, the latest, into the next one.
