@@ -13,32 +13,38 @@ std::string NameOfMember(const Group& group, int index) {
   return absl::StrCat("rank ", member.rank, " (node '", member.node_id, "', pid ", member.pid, ")");
 }
 
-absl::Status WithNameOf(const Group& group, int index, const absl::Status& error) {
-  return absl::Status(error.code(),
-                      absl::StrCat(NameOfMember(group, index), ": ", error.message()));
+absl::StatusOr<std::string> Named(const Group& group, int index,
+                                  absl::StatusOr<std::string> outcome) {
+  if (outcome.ok() || group.size() == 1 || group.prevents_block()) return outcome;
+  return absl::Status(outcome.status().code(),
+                      absl::StrCat(NameOfMember(group, index), ": ", outcome.status().message()));
 }
 
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view step,
-                                                     const CallOptions& options) {
-  const auto packed = group.AllGatherBytes(PackOutcome(mine), step, options);
+                                                     const CallOptions& options, CallSite site) {
+  const auto packed = group.AllGatherBytes(PackOutcome(mine), step, options, site);
   if (!packed.ok()) return packed.status();
-  std::vector<std::string> shared;
-  for (size_t index = 0; index < packed->size(); ++index) {
-    absl::StatusOr<std::string> one = UnpackOutcome((*packed)[index]);
-    if (!one.ok()) {
-      return WithNameOf(group, static_cast<int>(index), one.status());
-    }
-    shared.push_back(*std::move(one));
-  }
-  return shared;
+  return UnpackAll(group, *packed);
 }
 
-absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
-                                         const absl::StatusOr<std::string>& outcome,
-                                         absl::string_view operation, const CallOptions& options,
-                                         CallSite site) {
+absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
+                                                   const std::vector<std::string>& packed) {
+  std::vector<std::string> values;
+  for (size_t index = 0; index < packed.size(); ++index) {
+    absl::StatusOr<std::string> value =
+        Named(group, static_cast<int>(index), UnpackOutcome(packed[index]));
+    if (!value.ok()) return value.status();
+    values.push_back(*std::move(value));
+  }
+  return values;
+}
+
+absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
+                                       const absl::StatusOr<std::string>& outcome,
+                                       absl::string_view operation, const CallOptions& options,
+                                       CallSite site) {
   if (group.prevents_block()) return outcome;
   CallOptions patient = options;
   const bool at_root = group.rank() == root;
@@ -47,12 +53,20 @@ absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
   absl::StatusOr<std::string> shared = group.BroadcastBytes(packed, root, operation, patient, site);
   if (at_root && absl::IsResourceExhausted(shared.status())) {
     // The others must not wait for a value that cannot be sent.
-    shared = group.BroadcastBytes(PackOutcome(shared.status()), root, operation, patient, site);
+    const std::string why = PackOutcome(Named(group, root, shared.status()));
+    shared = group.BroadcastBytes(why, root, operation, patient, site);
   }
   if (!shared.ok()) return shared.status();
-  absl::StatusOr<std::string> unpacked = UnpackOutcome(*shared);
-  if (unpacked.ok() || group.size() == 1) return unpacked;
-  return WithNameOf(group, root, unpacked.status());
+  return UnpackOutcome(*shared);
+}
+
+absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
+                                         const absl::StatusOr<std::string>& outcome,
+                                         absl::string_view operation, const CallOptions& options,
+                                         CallSite site) {
+  const bool fails = group.rank() == root && !outcome.ok();
+  return fails ? ShareNamed(group, root, Named(group, root, outcome), operation, options, site)
+               : ShareNamed(group, root, outcome, operation, options, site);
 }
 
 }  // namespace muster::internal

@@ -18,8 +18,21 @@ inline constexpr absl::Duration kWhileTheRootLives = absl::Hours(10 * 365 * 24);
 // "rank 3 (node 'a', pid 17)", of the member at an index of the group.
 std::string NameOfMember(const Group& group, int index);
 
-// `error` with that name before it.
-absl::Status WithNameOf(const Group& group, int index, const absl::Status& error);
+// `outcome`, with that name before an error. In a group of one, and for a process that is on its
+// own, as it is.
+absl::StatusOr<std::string> Named(const Group& group, int index,
+                                  absl::StatusOr<std::string> outcome);
+
+// ShareOutcome() (muster/job.h) of an outcome that has its name already.
+absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
+                                       const absl::StatusOr<std::string>& outcome,
+                                       absl::string_view operation, const CallOptions& options,
+                                       CallSite site);
+
+// What the members of a group have packed (client/src/outcome.h), in the group's order; the first
+// error among it, with its member's name, if there is one.
+absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
+                                                   const std::vector<std::string>& packed);
 
 // Shares an outcome with the group, as a collective of it: returns what every rank has contributed,
 // in the group's order, if all have something; else, on every rank, the error of the first that has
@@ -28,7 +41,8 @@ absl::Status WithNameOf(const Group& group, int index, const absl::Status& error
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view step,
-                                                     const CallOptions& options);
+                                                     const CallOptions& options,
+                                                     CallSite site = CallSite::Here());
 
 }  // namespace muster::internal
 

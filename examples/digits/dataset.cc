@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -19,6 +21,7 @@ namespace {
 
 // Fixed, so that accuracies of runs with different seeds can be compared.
 constexpr int kSplitSeed = 1998;
+constexpr char kDataFile[] = "examples/digits/data/digits.csv.gz";
 
 using Fields = std::vector<std::string>;
 
@@ -82,6 +85,13 @@ bool NextLine(std::ifstream* file, std::string* line) {
 }
 
 }  // namespace
+
+std::string DefaultDataFile() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path beside = program.string() + ".runfiles/muster/" + kDataFile;
+  return std::filesystem::exists(beside, error) ? beside.string() : kDataFile;
+}
 
 absl::StatusOr<std::vector<Image>> ReadImages(const std::string& path, const std::string& name) {
   std::ifstream file(path);

@@ -25,6 +25,10 @@ struct Dataset {
   std::vector<Image> held_out;
 };
 
+// The packed file that Bazel lays beside the program; else the one of the source tree, if the
+// program runs there.
+std::string DefaultDataFile();
+
 // Reads images from a CSV file: 64 pixels (0 to 16) and a label (0 to 9) a line. INVALID_ARGUMENT
 // names the first malformed line and what is wrong with it. Errors call the file `name`, which may
 // differ from `path` where the file was unpacked first.

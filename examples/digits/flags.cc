@@ -2,28 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <type_traits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "examples/digits/dataset.h"
 
 namespace digits {
 namespace {
 
 constexpr int kUsageError = 2;
-constexpr char kDataFile[] = "examples/digits/data/digits.csv.gz";
-
-// The data set that Bazel lays beside the program; else the one of the source tree, if the program
-// runs there.
-std::string DefaultDataFile() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path beside = program.string() + ".runfiles/muster/" + kDataFile;
-  return std::filesystem::exists(beside, error) ? beside.string() : kDataFile;
-}
 
 bool Parse(const std::string& text, int* value) { return absl::SimpleAtoi(text, value); }
 bool Parse(const std::string& text, uint64_t* value) { return absl::SimpleAtoi(text, value); }

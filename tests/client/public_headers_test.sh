@@ -19,6 +19,19 @@ for header in client/include/muster/*.h; do
   fi
   checked=$((checked + 1))
 done
+# The main header is all of them, but for those two, and its index names each.
+for header in client/include/muster/*.h; do
+  name=$(basename "$header")
+  case "$name" in muster.h | nccl.h | protobuf.h) continue ;; esac
+  if ! grep -q "^#include \"muster/$name\"" client/include/muster/muster.h; then
+    echo "client/include/muster/muster.h does not include $name"
+    failed=1
+  fi
+  if [ "$name" != version.h ] && ! grep -qE "^//.* $name(,|\$)" client/include/muster/muster.h; then
+    echo "the index of client/include/muster/muster.h does not name $name"
+    failed=1
+  fi
+done
 if [ "$checked" -lt 10 ]; then
   echo "only $checked public headers found in $(pwd)/client/include/muster"
   failed=1

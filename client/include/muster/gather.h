@@ -61,6 +61,12 @@ absl::Status GatherOutcomes(const Job& job, int rank, const absl::StatusOr<std::
 Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
                       const CallOptions& options, CallSite site);
 
+// Gives to all what `reduce` returns on rank 0, if it gathered what all have come to there: else
+// that error.
+absl::StatusOr<std::string> ShareReduced(const Job& job, const Gathered& gathered,
+                                         absl::FunctionRef<absl::StatusOr<std::string>()> reduce,
+                                         const CallOptions& options, CallSite site);
+
 }  // namespace internal
 
 // Runs `fn` on every rank, and returns the values in rank order at `rank`, an empty list elsewhere.
@@ -95,14 +101,13 @@ auto ReduceAndBroadcast(Job& job, F&& compute, G&& reduce, const CallOptions& op
   const absl::Status met =
       internal::GatherOutcomes(job, 0, mine, "ReduceAndBroadcast", options, site, &gathered);
   if (!met.ok()) return Return(met);
-  return job.RunOnMain(
-      [&]() -> Return {
-        const absl::StatusOr<Values> values =
-            internal::DecodeAll<typename Values::value_type>(gathered);
-        if (!values.ok()) return values.status();
-        return internal::RunWork([&] { return reduce(*values); });
-      },
-      options, site);
+  const auto reduce_gathered = [&]() -> absl::StatusOr<std::string> {
+    const auto values = internal::DecodeAll<typename Values::value_type>(gathered);
+    if (!values.ok()) return values.status();
+    return internal::EncodeOutcome(internal::RunAlone(job, [&] { return reduce(*values); }));
+  };
+  return internal::DecodeOutcome<Return>(
+      internal::ShareReduced(job, gathered, reduce_gathered, options, site));
 }
 
 }  // namespace muster

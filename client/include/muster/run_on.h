@@ -108,7 +108,10 @@ absl::Status AwaitNodeRunner(Job& job, const absl::Status& mine, const CallOptio
 absl::Status AwaitRunner(Job& job, int rank, const absl::Status& mine, const CallOptions& options,
                          CallSite site);
 // Waits for all, and returns the first error that a rank had, with its name.
-absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& options);
+absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& options,
+                        CallSite site);
+// INVALID_ARGUMENT: no such rank.
+absl::Status CheckRank(const Job& job, int rank, absl::string_view operation);
 
 }  // namespace internal
 
@@ -119,11 +122,14 @@ struct OneRankOptions {
   CallOptions call;
 };
 
-// Runs `fn` on one rank, which gets its value; the others get nullopt.
+// Runs `fn` on one rank, which gets its value; the others get nullopt. INVALID_ARGUMENT: no such
+// rank.
 template <class F>
 internal::PartialReturn<F> OneRankOnly(Job& job, F&& fn, const OneRankOptions& options = {},
                                        CallSite site = CallSite::Here()) {
   using Result = internal::PartialReturn<F>;
+  const absl::Status known = internal::CheckRank(job, options.rank, "OneRankOnly");
+  if (!known.ok()) return known;
   Result result = internal::Nothing<Result>();
   if (job.rank() == options.rank || job.prevents_block()) {
     result = internal::Something<Result>(internal::RunAlone(job, std::forward<F>(fn)));
@@ -189,11 +195,13 @@ internal::PartialReturn<F> OncePerNode(Job& job, F&& fn) {
 // of them have ended, on the others. If it fails on one of the first, all get that error and the
 // others do not run it; an error on one of the others is that rank's alone.
 template <class F>
-internal::WorkReturn<F> ZeroFirst(Job& job, bool is_main, F&& fn, const CallOptions& options = {}) {
+internal::WorkReturn<F> ZeroFirst(Job& job, bool is_main, F&& fn, const CallOptions& options = {},
+                                  CallSite site = CallSite::Here()) {
   std::optional<internal::WorkReturn<F>> own;
   if (is_main) own.emplace(internal::RunAlone(job, fn));
   const absl::Status mine = is_main ? internal::StatusOf(*own) : absl::OkStatus();
-  if (absl::Status first = internal::AwaitFirst(job, mine, options); !first.ok()) return first;
+  const absl::Status first = internal::AwaitFirst(job, mine, options, site);
+  if (!first.ok()) return first;
   if (is_main) return *std::move(own);
   return internal::RunAlone(job, std::forward<F>(fn));
 }
@@ -202,8 +210,9 @@ template <class F, class P, class>
 auto RunOnMain(Job& job, F&& fn, P&& post, bool run_post_on_main, const CallOptions& options,
                CallSite site) {
   using Return = internal::WorkReturn<F>;
+  const bool ran = job.is_main() || job.prevents_block();
   Return value = job.RunOnMain(std::forward<F>(fn), options, site);
-  if (!value.ok() || (job.is_main() && !run_post_on_main)) return value;
+  if (!value.ok() || (ran && !run_post_on_main)) return value;
   const absl::Status posted = internal::StatusOf(internal::RunAlone(job, std::forward<P>(post)));
   return posted.ok() ? std::move(value) : Return(posted);
 }

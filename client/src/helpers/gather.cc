@@ -4,25 +4,6 @@
 #include "client/src/share_or_fail.h"
 
 namespace muster::internal {
-namespace {
-
-absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& world,
-                                                   const std::vector<std::string>& packed) {
-  std::vector<std::string> values;
-  for (size_t rank = 0; rank < packed.size(); ++rank) {
-    absl::StatusOr<std::string> value = UnpackOutcome(packed[rank]);
-    if (value.ok()) {
-      values.push_back(*std::move(value));
-    } else if (world.size() == 1 || world.prevents_block()) {
-      return value.status();
-    } else {
-      return WithNameOf(world, static_cast<int>(rank), value.status());
-    }
-  }
-  return values;
-}
-
-}  // namespace
 
 absl::Status GatherOutcomes(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
                             absl::string_view operation, const CallOptions& options, CallSite site,
@@ -47,9 +28,20 @@ Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string
   absl::StatusOr<std::string> found = std::string();
   if (!gathered.ok()) found = gathered.status();
   const absl::Status shared =
-      ShareOutcome(job.world(), rank, found, kOperation, options, site).status();
+      ShareNamed(job.world(), rank, found, kOperation, options, site).status();
   if (!shared.ok()) return shared;
   return gathered;
+}
+
+absl::StatusOr<std::string> ShareReduced(const Job& job, const Gathered& gathered,
+                                         absl::FunctionRef<absl::StatusOr<std::string>()> reduce,
+                                         const CallOptions& options, CallSite site) {
+  const Group& world = job.world();
+  absl::StatusOr<std::string> outcome = std::string();
+  if (job.is_main() || job.prevents_block()) {
+    outcome = gathered.ok() ? Named(world, 0, reduce()) : gathered.status();
+  }
+  return ShareNamed(world, 0, outcome, "ReduceAndBroadcast", options, site);
 }
 
 }  // namespace muster::internal

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/src/share_or_fail.h"
 
 namespace muster::internal {
@@ -42,11 +43,19 @@ absl::Status AwaitRunner(Job& job, int rank, const absl::Status& mine, const Cal
   return ShareOutcome(job.world(), rank, WithoutValue(mine), "OneRankOnly", options, site).status();
 }
 
-absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& options) {
+absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& options,
+                        CallSite site) {
   if (job.prevents_block()) return mine;
   CallOptions patient = options;
   if (!patient.timeout) patient.timeout = kWhileTheRootLives;
-  return ShareOrFail(job.world(), WithoutValue(mine), "ZeroFirst", patient).status();
+  return ShareOrFail(job.world(), WithoutValue(mine), "ZeroFirst", patient, site).status();
+}
+
+absl::Status CheckRank(const Job& job, int rank, absl::string_view operation) {
+  if (rank >= 0 && rank < job.world_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(operation, " on rank ", job.rank(), ": there is no rank ", rank,
+                   "; the job has ", job.world_size(), " ranks, 0 to ", job.world_size() - 1));
 }
 
 }  // namespace muster::internal

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/util/daemon.h"
+#include "absl/strings/str_join.h"
 #include "tests/util/process.h"
+#include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -23,38 +24,12 @@ using ::testing::HasSubstr;
 
 constexpr int kError = 3;
 
-std::string RankPath() { return Runfile("tests/client/exchange/exchanging"); }
-
-// The ranks of one job, which has ended, each with its output.
-class Ranks {
- public:
-  Ranks(int size, int per_node, const std::vector<std::string>& arguments) {
-    daemon_ = TestDaemon::Start({"--world-size", absl::StrCat(size), "--member-grace", "300ms"});
-    std::vector<std::string> argv = {RankPath()};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    for (int rank = 0; rank < size; ++rank) {
-      processes_.push_back(
-          Process::Start(argv, {{"MUSTER_COORDINATOR", daemon_->address()},
-                                {"MUSTER_RANK", absl::StrCat(rank)},
-                                {"MUSTER_NODE_ID", absl::StrCat("node-", rank / per_node)}}));
-    }
-    for (auto& process : processes_) {
-      exits_.push_back(process->Wait());
-      outputs_.push_back(process->Output());
-    }
-  }
-
-  const Exit& exit(int rank) const { return exits_[rank]; }
-  const std::vector<Exit>& exits() const { return exits_; }
-  const std::string& output(int rank) const { return outputs_[rank]; }
-  const std::vector<std::string>& outputs() const { return outputs_; }
-
- private:
-  std::unique_ptr<TestDaemon> daemon_;
-  std::vector<std::unique_ptr<Process>> processes_;
-  std::vector<Exit> exits_;
-  std::vector<std::string> outputs_;
-};
+// The command of a rank that does what `arguments` say.
+std::vector<std::string> Exchanging(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {Runfile("tests/client/exchange/exchanging")};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
 
 // What the last of `size` ranks prints of the configurations.
 std::string AllConfigurations(int size) {
@@ -81,20 +56,21 @@ void ExpectConfigurations(const Ranks& ranks, int size) {
 }
 
 TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllConfigurations) {
-  for (const int size : {1, 2, 4}) ExpectConfigurations(Ranks(size, size, {"configs"}), size);
+  for (const int size : {1, 2, 4})
+    ExpectConfigurations(Ranks(size, size, Exchanging({"configs"})), size);
 }
 
 TEST(ParallelExchangeTest, AFolderReachesOtherNodes) {
   const std::string folder = MakeTempDir();
   for (const int size : {1, 2, 4}) {
-    ExpectConfigurations(Ranks(size, size / 2 + size % 2, {"configs", folder}), size);
+    ExpectConfigurations(Ranks(size, size / 2 + size % 2, Exchanging({"configs", folder})), size);
     EXPECT_TRUE(std::filesystem::is_empty(folder));
   }
 }
 
 TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllTensors) {
   for (const int size : {1, 2, 4}) {
-    const Ranks ranks(size, size, {"tensors"});
+    const Ranks ranks(size, size, Exchanging({"tensors"}));
     EXPECT_THAT(ranks.exits(), Each(Exit{false, 0}));
     std::string expected;
     for (int rank = size - 1; rank >= 0; --rank) {
@@ -107,7 +83,7 @@ TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllTensors) {
 
 TEST(ParallelExchangeTest, SharedMemoryBetweenNodesIsRefusedNamingThem) {
   for (const char* what : {"configs", "tensors"}) {
-    const Ranks ranks(4, 2, {what});
+    const Ranks ranks(4, 2, Exchanging({what}));
     EXPECT_THAT(ranks.exits(), Each(Exit{false, kError}));
     EXPECT_THAT(ranks.outputs(),
                 Each(AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 3 (node 'node-1'"),
@@ -117,7 +93,7 @@ TEST(ParallelExchangeTest, SharedMemoryBetweenNodesIsRefusedNamingThem) {
 }
 
 TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
-  EXPECT_THAT(Ranks(4, 4, {"unequal"}).outputs(),
+  EXPECT_THAT(Ranks(4, 4, Exchanging({"unequal"})).outputs(),
               Each(AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("rank 3 (node"),
                          HasSubstr("has 12 bytes of int32"), HasSubstr("rank 1 (node"),
                          HasSubstr("has 16 bytes of int32"))));
@@ -125,21 +101,21 @@ TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
 
 TEST(ParallelExchangeTest, AnErrorOfOneRankIsTheErrorOfAll) {
   for (const std::string folder : {std::string(), MakeTempDir()}) {
-    EXPECT_THAT(Ranks(2, 2, {"malformed", folder}).outputs(),
+    EXPECT_THAT(Ranks(2, 2, Exchanging({"malformed", folder})).outputs(),
                 Each(AllOf(HasSubstr("INVALID_ARGUMENT: rank 1 (node"), HasSubstr("not JSON"))));
   }
-  EXPECT_THAT(Ranks(2, 2, {"configs", "/proc/none"}).outputs(),
+  EXPECT_THAT(Ranks(2, 2, Exchanging({"configs", "/proc/none"})).outputs(),
               Each(AllOf(HasSubstr("rank 0 (node"), HasSubstr("/proc/none/exchange-"))));
 }
 
 TEST(ParallelExchangeTest, DifferentListsAreRefused) {
   EXPECT_THAT(
-      Ranks(2, 2, {"lists"}).outputs(),
+      Ranks(2, 2, Exchanging({"lists"})).outputs(),
       Each(AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("says [1,0]"), HasSubstr("says [1]"))));
 }
 
 TEST(ParallelExchangeTest, TooLittleSharedMemoryIsAnErrorOfAll) {
-  EXPECT_THAT(Ranks(2, 2, {"too-large"}).outputs(),
+  EXPECT_THAT(Ranks(2, 2, Exchanging({"too-large"})).outputs(),
               Each(AllOf(HasSubstr("RESOURCE_EXHAUSTED: rank 0 (node"),
                          HasSubstr("bytes of shared memory are needed"),
                          HasSubstr("docker run --shm-size="))));
@@ -153,16 +129,18 @@ uint64_t FreeSharedMemory() {
 
 TEST(ParallelExchangeTest, AKilledRankLeavesNothingBehind) {
   const uint64_t before = FreeSharedMemory();
-  for (const char* what : {"killed-before", "killed-inside"}) {
-    SCOPED_TRACE(what);
-    const Ranks ranks(3, 3, {what});
+  const std::vector<std::vector<std::string>> scenes = {
+      {"killed-before"}, {"killed-before", MakeTempDir()}, {"killed-inside"}};
+  for (const std::vector<std::string>& scene : scenes) {
+    SCOPED_TRACE(absl::StrJoin(scene, " "));
+    const Ranks ranks(3, 3, Exchanging(scene));
     EXPECT_EQ(ranks.exit(0), (Exit{true, SIGKILL}));
     for (const int rank : {1, 2}) {
       EXPECT_EQ(ranks.exit(rank), (Exit{false, kError}));
       EXPECT_THAT(ranks.output(rank),
                   AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 0 (node")));
     }
-    if (what == std::string("killed-inside")) {
+    if (scene[0] == "killed-inside") {
       EXPECT_THAT(ranks.output(2), HasSubstr("after the loss: 7"));
     }
   }

@@ -74,7 +74,11 @@ TEST(LaunchTest, SpawnPassesTheLocalRankFirst) {
         getenv("LOCAL_RANK") == absl::StrCat(local_rank) && text == "a" && number == 2;
     return right ? absl::OkStatus() : absl::DataLossError("wrong arguments");
   };
-  EXPECT_TRUE(Result(Spawn(Slots(3), check, std::string("a"), 2.0)).status().ok());
+  for (const int size : {1, 2, 4}) {
+    const LaunchResult result = Result(Spawn(Slots(size), check, std::string("a"), 2.0));
+    EXPECT_TRUE(result.status().ok()) << result.status();
+    EXPECT_THAT(result.processes, SizeIs(size));
+  }
 }
 
 TEST(LaunchTest, FunctionsMayReturnNothingOrAValue) {

@@ -1,0 +1,215 @@
+// A function that fails on one rank, and a rank that is killed inside of it: the others get an
+// error that names it. Real processes, two on each node.
+
+#include <signal.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/helpers/scenario.h"
+#include "tests/util/status_reader.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+enum class Runner { kMain, kLast, kFirstOfLastNode };
+
+// Where a helper runs its function, and who waits for it.
+struct Scene {
+  std::string scenario;
+  Runner runner = Runner::kMain;
+  bool node_waits = false;  // and not the other nodes
+
+  int RunnerOf(int size) const {
+    if (runner == Runner::kMain) return 0;
+    return runner == Runner::kLast ? size - 1 : size - kPerNode;
+  }
+  bool Waits(int rank, int size) const { return !node_waits || rank >= size - kPerNode; }
+};
+
+const Scene kScenes[] = {
+    {"run-on-main"},
+    {"run-on-main-post"},
+    {"main-only"},
+    {"compute-and-broadcast", Runner::kLast},
+    {"one-rank-only-with-barrier", Runner::kLast},
+    {"run-once-per-node", Runner::kFirstOfLastNode, true},
+    {"run-once-per-node-post", Runner::kFirstOfLastNode, true},
+    {"run-once-per-node-post-all", Runner::kFirstOfLastNode, true},
+    {"zero-first", Runner::kFirstOfLastNode},
+    {"gather", Runner::kLast},
+    {"gather-scalar", Runner::kLast},
+    {"reduce-and-broadcast", Runner::kLast},
+};
+
+// The same as it is written in a test's name.
+std::string TestName(std::string scenario) {
+  for (char& c : scenario) c = c == '-' ? '_' : c;
+  return scenario;
+}
+
+// "rank 2 (node 'node-1', pid 4711)".
+std::string NameOf(const Ranks& ranks, int rank) {
+  return absl::StrCat("rank ", rank, " (node 'node-", rank / kPerNode, "', pid ", ranks[rank].pid(),
+                      ")");
+}
+
+class FailureTest : public ::testing::TestWithParam<std::tuple<Scene, int>> {
+ protected:
+  const Scene& scene() const { return std::get<0>(GetParam()); }
+  int size() const { return std::get<1>(GetParam()); }
+  int runner() const { return scene().RunnerOf(size()); }
+  bool Waits(int rank) const { return scene().Waits(rank, size()); }
+
+  Ranks Start(const std::string& fault) const {
+    return Ranks(size(), kPerNode, Scenario({scene().scenario, fault, absl::StrCat(runner())}));
+  }
+
+  // All who wait get this error and do nothing more; the others succeed.
+  void ExpectError(const Ranks& ranks, const std::string& error) const {
+    for (int rank = 0; rank < size(); ++rank) {
+      EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kError : kSuccess);
+      if (!Waits(rank)) continue;
+      EXPECT_THAT(ranks.output(rank), EndsWith(absl::StrCat("error: ", error, "\n")));
+      EXPECT_THAT(ranks.output(rank), Not(HasSubstr("posts")));
+    }
+  }
+};
+
+TEST_P(FailureTest, AnErrorReachesAllWhoWaitWithTheNameOfItsRank) {
+  const Ranks ranks = Start("fails");
+  ExpectError(ranks, absl::StrCat("DATA_LOSS: ", NameOf(ranks, runner()), ": torn"));
+}
+
+TEST_P(FailureTest, AnExceptionReachesThemAsAnError) {
+  const Ranks ranks = Start("throws");
+  ExpectError(ranks,
+              absl::StrCat("INTERNAL: ", NameOf(ranks, runner()), ": the function threw: torn"));
+}
+
+TEST_P(FailureTest, AKilledRunnerIsNamedToAllWhoWait) {
+  const Ranks ranks = Start("hangs");
+  ASSERT_TRUE(ranks[runner()].WaitForOutput("hangs"));
+  // The others, in the helper or, where they are on another node, leaving.
+  ASSERT_TRUE(StatusReader(ranks.daemon().address()).WaitForParked(size() - 1));
+  ranks[runner()].Signal(SIGKILL);
+  EXPECT_EQ(ranks.exit(runner()), (Exit{true, SIGKILL}));
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == runner()) continue;
+    EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kError : kSuccess);
+    if (!Waits(rank)) continue;
+    EXPECT_THAT(ranks.output(rank),
+                AllOf(HasSubstr("error: ABORTED: "),
+                      HasSubstr(absl::StrCat("rank ", runner(), " (node 'node-")),
+                      HasSubstr(absl::StrCat("pid ", ranks[runner()].pid(), ")")),
+                      Not(HasSubstr("posts"))));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Helpers, FailureTest,
+                         ::testing::Combine(::testing::ValuesIn(kScenes), ::testing::Values(2, 4)),
+                         [](const auto& info) {
+                           return absl::StrCat(TestName(std::get<0>(info.param).scenario), "_of_",
+                                               std::get<1>(info.param));
+                         });
+
+class AloneTest : public ::testing::TestWithParam<Scene> {};
+
+TEST_P(AloneTest, AnErrorIsTheCallersOwnAsItIs) {
+  const auto process = Process::Start(Scenario({GetParam().scenario, "fails", "0"}));
+  EXPECT_EQ(process->Wait(), kError);
+  EXPECT_EQ(process->Output(), "runs\nerror: DATA_LOSS: torn\n");
+  const Ranks one(1, 1, Scenario({GetParam().scenario, "fails", "0"}));
+  EXPECT_EQ(one.output(0), "runs\nerror: DATA_LOSS: torn\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Helpers, AloneTest, ::testing::ValuesIn(kScenes),
+                         [](const auto& info) { return TestName(info.param.scenario); });
+
+// ---- What is one rank's alone ----
+
+// An error on `rank` of 4 is that rank's alone.
+void ExpectOwnError(const std::string& scenario, const std::string& fault, int rank) {
+  SCOPED_TRACE(scenario);
+  const Ranks ranks(4, kPerNode, Scenario({scenario, fault, absl::StrCat(rank)}));
+  for (int other = 0; other < ranks.size(); ++other) {
+    EXPECT_EQ(ranks.exit(other), other == rank ? kError : kSuccess) << ranks.output(other);
+  }
+  EXPECT_THAT(ranks.output(rank), EndsWith("error: DATA_LOSS: torn\n"));
+}
+
+TEST(OwnErrorTest, OfAFunctionNobodyWaitsFor) {
+  ExpectOwnError("one-rank-only", "fails", 3);
+  ExpectOwnError("once-per-node", "fails", 2);
+  ExpectOwnError("main-scope", "fails", 0);
+  ExpectOwnError("zero-first", "fails", 3);  // of those that come second
+}
+
+TEST(OwnErrorTest, OfPost) {
+  ExpectOwnError("run-on-main-post", "post-fails", 1);
+  ExpectOwnError("run-once-per-node-post", "post-fails", 3);
+  ExpectOwnError("run-once-per-node-post-all", "post-fails", 0);
+}
+
+TEST(ReduceAndBroadcastTest, AnErrorOfTheReductionReachesAllWithTheNameOfMain) {
+  const Ranks ranks(4, kPerNode, Scenario({"reduce-and-broadcast", "reduce-fails", "0"}));
+  EXPECT_THAT(ranks.exits(), Each(kError));
+  EXPECT_THAT(ranks.outputs(),
+              Each(absl::StrCat("runs\nerror: DATA_LOSS: ", NameOf(ranks, 0), ": torn\n")));
+}
+
+TEST(OneRankOnlyTest, ARankThatIsNotThereIsRefused) {
+  const Ranks ranks(2, kPerNode, Scenario({"one-rank-only-nowhere"}));
+  EXPECT_THAT(ranks.outputs(),
+              Each(AllOf(HasSubstr("error: INVALID_ARGUMENT: OneRankOnly on rank "),
+                         HasSubstr("there is no rank 2; the job has 2 ranks"))));
+}
+
+// ---- Who waits, and for how long ----
+
+TEST(WaitTest, NobodyWaitsForOneRankOnlyAndOncePerNode) {
+  for (const char* scenario : {"one-rank-only", "once-per-node", "main-scope"}) {
+    SCOPED_TRACE(scenario);
+    const int runner = scenario == std::string("one-rank-only") ? 1 : 0;
+    const Ranks ranks(2, kPerNode, Scenario({scenario, "hangs", absl::StrCat(runner)}));
+    EXPECT_TRUE(ranks[runner].WaitForOutput("hangs"));
+    EXPECT_TRUE(ranks[1 - runner].WaitForOutput("got nothing"));
+  }
+}
+
+TEST(WaitTest, ZeroFirstKeepsTheOthersUntilTheFirstOfEveryNodeHaveRun) {
+  const Ranks ranks(4, kPerNode, Scenario({"zero-first", "hangs", "2"}));
+  ASSERT_TRUE(ranks[0].WaitForOutput("runs"));
+  ASSERT_TRUE(ranks[2].WaitForOutput("hangs"));
+  ASSERT_TRUE(StatusReader(ranks.daemon().address()).WaitForParked(3));
+  for (const int other : {1, 3}) EXPECT_EQ(ranks[other].Output(), "");
+}
+
+// With a default time-out that is shorter than the function takes.
+TEST(WaitTest, HasNoTimeOutWhileTheRunnerLives) {
+  const std::vector<std::vector<std::string>> late = {
+      {"run-on-main", "late", "0"},       {"compute-and-broadcast", "late", "1"},
+      {"zero-first", "late", "0"},        {"one-rank-only-with-barrier", "late", "1"},
+      {"run-once-per-node", "late", "0"},
+  };
+  std::vector<Ranks> jobs;
+  for (const auto& arguments : late) {
+    jobs.emplace_back(2, kPerNode, Scenario(arguments),
+                      std::map<std::string, std::string>{{"MUSTER_TIMEOUT", "10s"}});
+  }
+  for (const Ranks& job : jobs) EXPECT_THAT(job.exits(), Each(kSuccess)) << job.output(1);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,79 @@
+// Tells who it is before, in and after a job. The argument says how the job becomes the current
+// one:
+//
+//   initialize    Initialize(), from the environment
+//   options       Initialize() with options, and the environment unread
+//   sync          Sync(), of a job that was joined and is left by other means
+//   hint          no job; only what SetLocalRank() says
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "muster/current_job.h"
+#include "muster/run_on.h"
+
+namespace muster::testing {
+namespace {
+
+std::string Say(const std::optional<int>& rank) { return rank ? absl::StrCat(*rank) : "?"; }
+
+void PrintIdentity() {
+  const Job& job = CurrentJob();
+  std::cout << RankPrefixedMessage("rank ") << Say(GetRank()) << "/" << GetWorldSize() << ", local "
+            << Say(GetLocalRank()) << "/" << GetNprocPerNode() << ", node " << GetNodeRank() << "/"
+            << GetNnodes() << " at " << GetHostname() << (IsMainProcess(job) ? ", main" : "")
+            << (IsLocalRankZero(job) ? ", local zero" : "")
+            << (IsDistributed(job) ? ", distributed" : "") << std::endl;
+}
+
+absl::StatusOr<JobOptions> CopiedOptions() {
+  absl::StatusOr<JobOptions> read = JobOptions::FromEnvironment();
+  if (!read.ok()) return read;
+  JobOptions options;
+  options.coordinator = read->coordinator;
+  options.rank = read->rank;
+  options.node_id = read->node_id;
+  return options;
+}
+
+absl::Status InitializeAndFinalize(const std::string& how) {
+  absl::Status status = how == "options" ? Initialize(CopiedOptions()) : Initialize();
+  if (!status.ok()) return status;
+  PrintIdentity();
+  if (status = Barrier(CurrentJob()); !status.ok()) return status;
+  if (Initialize().ok()) return absl::InternalError("a second job has been taken");
+  return Finalize();
+}
+
+absl::Status AdoptAndLeave() {
+  const auto job = Job::Join(JobOptions::FromEnvironment());
+  if (!job.ok()) return job.status();
+  Sync();
+  PrintIdentity();
+  const absl::Status left = (*job)->Leave();
+  Sync();
+  return left;
+}
+
+absl::Status Run(const std::string& how) {
+  PrintIdentity();
+  absl::Status status;
+  if (how == "hint") {
+    status = SetLocalRank(3);
+    if (SetLocalRank(-1).ok()) return absl::InternalError("a negative rank has been taken");
+  } else {
+    status = how == "sync" ? AdoptAndLeave() : InitializeAndFinalize(how);
+  }
+  PrintIdentity();
+  return status;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  const absl::Status status = muster::testing::Run(argv[1]);
+  if (!status.ok()) std::cout << "error: " << status << std::endl;
+  return status.ok() ? 0 : 3;
+}
