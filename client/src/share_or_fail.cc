@@ -21,8 +21,8 @@ absl::Status WithNameOf(const Group& group, int index, const absl::Status& error
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view step,
-                                                     const CallOptions& options) {
-  const auto packed = group.AllGatherBytes(PackOutcome(mine), step, options);
+                                                     const CallOptions& options, CallSite site) {
+  const auto packed = group.AllGatherBytes(PackOutcome(mine), step, options, site);
   if (!packed.ok()) return packed.status();
   std::vector<std::string> shared;
   for (size_t index = 0; index < packed->size(); ++index) {

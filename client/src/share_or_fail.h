@@ -28,7 +28,8 @@ absl::Status WithNameOf(const Group& group, int index, const absl::Status& error
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view step,
-                                                     const CallOptions& options);
+                                                     const CallOptions& options,
+                                                     CallSite site = CallSite::Here());
 
 }  // namespace muster::internal
 
