@@ -5,9 +5,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/current_job.h"
+#include "muster/device.h"
 #include "muster/gather.h"
 #include "muster/run_on.h"
 #include "muster/scopes.h"
+#include "muster/tensor_collectives.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
@@ -143,6 +145,18 @@ TEST_P(HelpersTest, GathersAndReducesTheValuesOfAFunction) {
     });
     EXPECT_TRUE(absl::IsDataLoss(failed.status())) << failed.status();
     EXPECT_EQ(AllGather(job, std::string(rank, 'x'))->size(), size);
+  });
+}
+
+// This program links no data plane.
+TEST_P(HelpersTest, WithoutADataPlaneTheDeviceIsTheCpuAndNumbersAreReduced) {
+  EXPECT_THAT(AvailableBackends(), ::testing::IsEmpty());
+  jobs_.Run([&](int rank, Job& job) {
+    EXPECT_EQ(DeviceOf(job).value_or("?"), "cpu");
+    EXPECT_TRUE(absl::IsNotFound(BackendOf(job).status()));
+    EXPECT_EQ(AllReduce(job, rank + 1).value_or(-1), GetParam() * (GetParam() + 1) / 2);
+    std::vector<float> data = {1};
+    EXPECT_EQ(AllReduce(job, absl::MakeSpan(data)).ok(), GetParam() == 1);
   });
 }
 
