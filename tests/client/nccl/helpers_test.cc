@@ -31,6 +31,16 @@ TEST(NcclHelpersDevice, ALocalRankWithoutAGpuIsAnError) {
   EXPECT_THAT(job->OutputOf(2, kError), HasSubstr("local rank 2 has no GPU of its own"));
 }
 
+// The driver counts on all GPUs. Where it does not list the process, CUDA is asked.
+TEST(NcclHelpersDevice, TheDriverSaysHowMuchMemoryTheProcessUses) {
+  const std::string library = Runfile("tests/nccl/fake/nvml/libnvidia-ml.so.1");
+  const std::string folder = library.substr(0, library.rfind('/'));
+  auto job = NcclJob::Start(2, {"device"}, {{"LD_LIBRARY_PATH", folder}},
+                            {{0, {{"FAKE_NVML_MIB", "37"}}}});
+  EXPECT_THAT(job->OutputOf(0, kDone), HasSubstr(" and 74 MiB"));
+  EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr(" and 0 MiB"));
+}
+
 TEST(NcclHelpersDevice, TheOnlyVisibleGpuIsTheFirst) {
   auto job = NcclJob::Start(2, {"device"}, {}, {{1, {{"CUDA_VISIBLE_DEVICES", "5"}}}});
   EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr("uses cuda:0"));
