@@ -20,7 +20,7 @@ absl::StatusOr<Offer> WithReadiness(absl::StatusOr<Offer> offer, bool ready) {
   return offer;
 }
 
-// Nothing was sent, so the communicator is as good as before.
+// Whether an error has ended the communicator. Before UNIMPLEMENTED nothing is sent.
 bool HasEnded(const absl::Status& status) { return !status.ok() && !absl::IsUnimplemented(status); }
 
 }  // namespace
@@ -57,21 +57,19 @@ absl::Status JobCommunicator::Enter(const Job& job, absl::string_view operation)
   return absl::OkStatus();
 }
 
-absl::Status JobCommunicator::Run(
-    const Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
-    const CallOptions& options, CallSite site,
-    absl::FunctionRef<absl::Status(Communicator&, const Patience&)> move) {
+absl::Status JobCommunicator::Run(const Job& job, absl::string_view operation,
+                                  const absl::StatusOr<Offer>& mine, const CallOptions& options,
+                                  CallSite site, Move move) {
   if (absl::Status status = Enter(job, operation); !status.ok()) return status;
-  absl::Status status = RunAlone(job, operation, mine, options, site, move);
+  absl::Status status = MeetAndMove(job, operation, mine, options, site, move);
   absl::MutexLock lock(&mutex_);
   busy_ = false;
   return status;
 }
 
-absl::Status JobCommunicator::RunAlone(
-    const Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
-    const CallOptions& options, CallSite site,
-    absl::FunctionRef<absl::Status(Communicator&, const Patience&)> move) {
+absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view operation,
+                                          const absl::StatusOr<Offer>& mine,
+                                          const CallOptions& options, CallSite site, Move move) {
   // In this order: what is made for a later epoch may pass for one of an earlier, and is made
   // again.
   const uint64_t epoch = job.epoch();

@@ -40,19 +40,18 @@ class JobCommunicator {
   // and calls `move`, whose error it returns. After an error that has ended the communicator the
   // next Run() connects again. FAILED_PRECONDITION, without a word to the others: another thread is
   // in here.
+  using Move = absl::FunctionRef<absl::Status(Communicator&, const Patience&)>;
   absl::Status Run(const Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
-                   const CallOptions& options, CallSite site,
-                   absl::FunctionRef<absl::Status(Communicator&, const Patience&)> move);
+                   const CallOptions& options, CallSite site, Move move);
 
   // Copies within this process; between memory that the communicator reaches, where there is one.
   absl::Status Copy(const void* from, void* to, size_t bytes);
 
  private:
   absl::Status Enter(const Job& job, absl::string_view operation);
-  absl::Status RunAlone(const Job& job, absl::string_view operation,
-                        const absl::StatusOr<Offer>& mine, const CallOptions& options,
-                        CallSite site,
-                        absl::FunctionRef<absl::Status(Communicator&, const Patience&)> move);
+  absl::Status MeetAndMove(const Job& job, absl::string_view operation,
+                           const absl::StatusOr<Offer>& mine, const CallOptions& options,
+                           CallSite site, Move move);
   bool IsReady(uint64_t epoch) const;
   absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t epoch,
                                                         const Patience& patience);

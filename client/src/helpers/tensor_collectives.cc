@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/argument_check.h"
 #include "client/src/communicator_access.h"
@@ -67,8 +66,7 @@ absl::StatusOr<Offer> OfferTensors(const std::map<std::string, MutableTensorView
 
 // Changes tensors in place by `move`. Without others, they are what they are to become.
 absl::Status ChangeInPlace(Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
-                           const CallOptions& options, CallSite site,
-                           absl::FunctionRef<absl::Status(Communicator&, const Patience&)> move) {
+                           const CallOptions& options, CallSite site, JobCommunicator::Move move) {
   if (job.prevents_block()) return mine.status();
   if (job.world_size() == 1) {
     return internal::Meet(job.world(), operation, mine, options, site).status();
