@@ -119,8 +119,8 @@ TEST(ParallelExchangeTest, SharedMemoryBetweenNodesIsRefusedNamingThem) {
 TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
   EXPECT_THAT(Ranks(4, 4, {"unequal"}).outputs(),
               Each(AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("rank 3 (node"),
-                         HasSubstr("has 12 bytes of I32"), HasSubstr("rank 1 (node"),
-                         HasSubstr("has 16 bytes of I32"))));
+                         HasSubstr("has 12 bytes of int32"), HasSubstr("rank 1 (node"),
+                         HasSubstr("has 16 bytes of int32"))));
 }
 
 TEST(ParallelExchangeTest, AnErrorOfOneRankIsTheErrorOfAll) {
