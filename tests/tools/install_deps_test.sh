@@ -32,7 +32,7 @@ case "\$*" in
   install*) '$install_deps' --print > '$root/installed' ;;
 esac
 EOF
-  for tool in bash env cat awk grep fold sed; do ln -s "$(command -v $tool)" "$root/bin/$tool"; done
+  for tool in bash env cat awk grep fold sed dirname readlink; do ln -s "$(command -v $tool)" "$root/bin/$tool"; done
 }
 
 add_sudo() {

@@ -112,7 +112,8 @@ TEST(DigitsJob, AFileThatRankZeroCannotWriteEndsEveryRank) {
   const auto ranks = StartTwoNodesOfTwo(
       *daemon, {"--data", DataPath(), "--epochs", "1", "--save", "/nonexistent/weights"});
   for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(), (Exit{false, 1}));
-  EXPECT_THAT(ranks[0]->Output(), HasSubstr("digits: cannot write /nonexistent/weights"));
+  EXPECT_THAT(ranks[0]->Output(), HasSubstr("digits: rank 0 (node 'node0', pid "));
+  EXPECT_THAT(ranks[0]->Output(), HasSubstr("cannot write /nonexistent/weights"));
   for (int rank = 1; rank < 4; ++rank) EXPECT_EQ(ranks[rank]->Output(), "");
 }
 
@@ -140,7 +141,7 @@ class LostRank : public testing::TestWithParam<int> {};
 
 TEST_P(LostRank, IsSurvivedByAnElasticJobWithTheSameResult) {
   const std::unique_ptr<TestDaemon> daemon =
-      TestDaemon::Start({"--min-world-size=2", "--settle=200ms", "--member-grace=200ms"});
+      TestDaemon::Start({"--min-world-size=2", "--settle=3s", "--member-grace=200ms"});
   ASSERT_NE(daemon, nullptr);
   const std::vector<std::string> flags = {"--data", DataPath(), "--epochs", "200"};
   const auto ranks = StartTwoNodesOfTwo(*daemon, flags);
