@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "client/gloo/reduce_scatter.h"
-#include "client/gloo/reduction.h"
 #include "client/gloo/slots.h"
+#include "client/src/reduction.h"
 #include "gloo/allgather.h"
 #include "gloo/allreduce.h"
 #include "gloo/barrier.h"

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/exception.h"
-#include "client/gloo/reduction.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/transport.h"
 #include "client/src/cancel_watch.h"
 #include "client/src/peer_names.h"
+#include "client/src/reduction.h"
 #include "client/src/rendezvous.h"
 
 namespace muster::internal {

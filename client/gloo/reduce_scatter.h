@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "client/gloo/reduction.h"
+#include "client/src/reduction.h"
 #include "gloo/context.h"
 
 namespace muster::internal {

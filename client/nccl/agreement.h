@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 #include "muster/group.h"
 
 namespace muster::internal {

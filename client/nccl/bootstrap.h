@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 #include "muster/group.h"
 #include "muster/nccl.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 
 namespace muster::internal {
 

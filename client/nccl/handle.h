@@ -19,7 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/nccl/device.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 #include "muster/group.h"
 
 namespace muster::internal {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 #include "muster/group.h"
 
 namespace muster::internal {

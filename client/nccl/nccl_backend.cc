@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
 #include "client/nccl/errors.h"
+#include "client/nccl/gpu_memory.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
 
@@ -16,9 +17,17 @@ constexpr char kName[] = "nccl";
 
 absl::Status Usable() { return CountDevices().status(); }
 
+absl::StatusOr<std::string> DeviceAt(int local_rank) {
+  const absl::StatusOr<int> visible = CountDevices();
+  if (!visible.ok()) return visible.status();
+  const absl::StatusOr<int> index = ChooseDevice(*visible, std::nullopt, local_rank);
+  if (!index.ok()) return index.status();
+  return absl::StrCat("cuda:", *index);
+}
+
 // Before Gloo, which is 0.
-const bool registered = RegisterBackend(
-    {kName, /*priority=*/10, &Usable, &NcclBackend::Create, /*device_memory=*/true});
+const bool registered = RegisterBackend({kName, /*priority=*/10, &Usable, &NcclBackend::Create,
+                                         /*device_memory=*/true, &DeviceAt, &GpuMemoryOfProcess});
 
 Area Input(const void* data, size_t bytes) {
   return Area{const_cast<void*>(data), bytes, /*read=*/true, /*written=*/false};

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
-#include "client/nccl/patience.h"
+#include "client/src/patience.h"
 #include "muster/group.h"
 
 // Which ranks of a communicator a new one is made of, by their indices in the old one.

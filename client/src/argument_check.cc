@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/reduction.h"
 
 namespace muster::internal {
 namespace {
@@ -16,8 +17,6 @@ std::vector<absl::string_view> AllNames() {
   }
   return names;
 }
-
-bool IsBitwise(ReduceOp op) { return op == ReduceOp::kBitwiseAnd || op == ReduceOp::kBitwiseOr; }
 
 // The floats are the last of the enumerators.
 bool IsFloat(DataType type) { return type >= DataType::kFloat8E4m3; }

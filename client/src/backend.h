@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_SRC_BACKEND_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +49,8 @@ class Backend {
                             const CallOptions& options) = 0;
   virtual absl::Status Barrier(const CallOptions& options) = 0;
 
-  // Copies what is in memory that this backend moves, both ends of this process. Here: in the CPU's.
+  // Copies what is in memory that this backend moves, both ends of this process. Here: in the
+  // CPU's.
   virtual absl::Status Copy(const void* from, void* to, size_t bytes);
 
   // What it runs on, for the log: "GPU 3 (NVIDIA H100)". Empty where there is nothing to say.
@@ -69,6 +71,10 @@ struct BackendKind {
                                                      const CommunicatorOptions& options) = nullptr;
   // Buffers may be in memory that only this backend can reach, so a group of one uses it too.
   bool device_memory = false;
+  // The device that a process with this local rank uses, "cuda:3", or why it has none. Null: "cpu".
+  absl::StatusOr<std::string> (*device)(int local_rank) = nullptr;
+  // Bytes of its devices' memory that this process has in use; 0 where that is not known. Null: 0.
+  int64_t (*device_memory_in_use)() = nullptr;
 };
 
 // Called by a static initializer of each backend's library (alwayslink = True): linking is

@@ -94,8 +94,9 @@ std::vector<BackendKind> RegisteredBackends() {
 }
 
 absl::StatusOr<BackendChoice> ChooseBackend(const std::vector<BackendKind>& kinds,
-                                            absl::string_view requested) {
-  if (!requested.empty()) return ChooseNamed(kinds, requested, "CommunicatorOptions::backend");
+                                            absl::string_view requested,
+                                            absl::string_view requester) {
+  if (!requested.empty()) return ChooseNamed(kinds, requested, requester);
   const absl::string_view named = NamedByEnvironment();
   return named.empty() ? ChooseBest(kinds) : ChooseNamed(kinds, named, "MUSTER_BACKEND");
 }

@@ -18,9 +18,10 @@ struct BackendChoice {
 // Chooses among `kinds`, which are in order of preference: the one that `requested` names, else the
 // one that MUSTER_BACKEND names, else the first usable one. NOT_FOUND if it is not among them,
 // listing those that are; FAILED_PRECONDITION if it is there but not usable, or none is, saying
-// why.
-absl::StatusOr<BackendChoice> ChooseBackend(const std::vector<BackendKind>& kinds,
-                                            absl::string_view requested);
+// why. `requester` is whose word `requested` is, for messages.
+absl::StatusOr<BackendChoice> ChooseBackend(
+    const std::vector<BackendKind>& kinds, absl::string_view requested,
+    absl::string_view requester = "CommunicatorOptions::backend");
 
 // Whether the program (by `requested`) or MUSTER_BACKEND names a backend.
 bool IsBackendNamed(absl::string_view requested);

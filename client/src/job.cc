@@ -105,6 +105,7 @@ Job::~Job() {
   // In a fork there are no threads to join, and the connection is the parent's.
   absl::MutexLock lock(&mutex_);
   for (const auto& epoch : epochs_) static_cast<void>(epoch->control.release());
+  new std::shared_ptr<void>(std::move(helpers_));  // never destroyed
 }
 
 void Job::Enter(std::unique_ptr<internal::ControlPlane> control) {

@@ -25,7 +25,6 @@ namespace {
 
 using digits::Dataset;
 using digits::Image;
-using muster::Communicator;
 using muster::Job;
 using muster::Workspace;
 
@@ -82,8 +81,7 @@ absl::StatusOr<Network> ReadOrPretrain(const std::string& folder, const Dataset&
 
 // Rank 0 reads the network. The list of its labels, which is small, goes to all through the
 // coordinator, its weights go from peer to peer.
-absl::StatusOr<Network> LoadPretrained(Job& job, Communicator& communicator,
-                                       const std::string& folder, const Dataset& data) {
+absl::StatusOr<Network> LoadPretrained(Job& job, const std::string& folder, const Dataset& data) {
   Network network;
   const auto read = [&]() -> absl::StatusOr<std::vector<int>> {
     absl::StatusOr<Network> pretrained = ReadOrPretrain(folder, data);
@@ -94,8 +92,10 @@ absl::StatusOr<Network> LoadPretrained(Job& job, Communicator& communicator,
   const absl::StatusOr<std::vector<int>> labels = muster::RunOnMain(job, read);
   if (!labels.ok()) return labels.status();
   network.labels = *labels;
-  absl::Status sent = communicator.Broadcast(absl::MakeSpan(network.body));
-  if (sent.ok()) sent = communicator.Broadcast(absl::MakeSpan(network.head));
+  const auto communicator = muster::Communicator::Create(job);
+  if (!communicator.ok()) return communicator.status();
+  absl::Status sent = (*communicator)->Broadcast(absl::MakeSpan(network.body));
+  if (sent.ok()) sent = (*communicator)->Broadcast(absl::MakeSpan(network.head));
   if (!sent.ok()) return sent;
   return network;
 }
@@ -107,12 +107,11 @@ absl::Span<const T> ShareOf(const Job& job, absl::Span<const T> items) {
   return digits::Share(items, job.rank(), job.world_size());
 }
 
-absl::Status Step(const Job& job, Communicator& communicator, const std::vector<Image>& images,
-                  absl::Span<const int> batch, digits::Parameters* head) {
+absl::Status Step(Job& job, const std::vector<Image>& images, absl::Span<const int> batch,
+                  digits::Parameters* head) {
   digits::Parameters gradient(digits::kParameters);
   for (int i : ShareOf(job, batch)) digits::AddGradient(*head, images[i], &gradient);
-  const absl::Status averaged =
-      communicator.AllReduce(absl::MakeSpan(gradient), muster::ReduceOp::kAverage);
+  const absl::Status averaged = muster::AverageAcrossProcesses(job, absl::MakeSpan(gradient));
   if (!averaged.ok()) return averaged;
   // The mean of the ranks' sums, whose shares differ in size: so every number of ranks comes to the
   // same, up to rounding.
@@ -168,8 +167,8 @@ absl::Status Measure(Job& job, const Dataset& features, const Network& network, 
   return absl::OkStatus();
 }
 
-absl::Status Train(Job& job, Communicator& communicator, const Dataset& features, int epochs,
-                   Network network, const std::optional<Workspace>& best) {
+absl::Status Train(Job& job, const Dataset& features, int epochs, Network network,
+                   const std::optional<Workspace>& best) {
   double best_accuracy = -1;
   absl::Status status = Measure(job, features, network, 0, best, &best_accuracy);
   for (int epoch = 1; epoch <= epochs && status.ok(); ++epoch) {
@@ -177,7 +176,7 @@ absl::Status Train(Job& job, Communicator& communicator, const Dataset& features
     status = muster::Barrier(job, absl::StrCat("epoch ", epoch));
     const std::vector<int> order = digits::EpochOrder(features.training.size(), 1, epoch);
     for (absl::Span<const int> batch : digits::Batches(order, kBatch)) {
-      if (status.ok()) status = Step(job, communicator, features.training, batch, &network.head);
+      if (status.ok()) status = Step(job, features.training, batch, &network.head);
     }
     if (status.ok()) status = Measure(job, features, network, epoch, best, &best_accuracy);
   }
@@ -201,10 +200,7 @@ absl::Status Report(Job& job, const Dataset& features, const std::string& folder
 absl::Status Run(Job& job, const Flags& flags) {
   absl::StatusOr<Dataset> data = LoadData(job, flags);
   if (!data.ok()) return data.status();
-  const auto communicator = Communicator::Create(job);
-  if (!communicator.ok()) return communicator.status();
-  absl::StatusOr<Network> network =
-      LoadPretrained(job, **communicator, flags.workspace + "/pretrained", *data);
+  absl::StatusOr<Network> network = LoadPretrained(job, flags.workspace + "/pretrained", *data);
   if (!network.ok()) return network.status();
   Log(absl::StrCat("local rank ", job.local_rank(), " on node ", job.node_rank(),
                    ", from a network that knows ", absl::StrJoin(network->labels, ",")));
@@ -219,8 +215,7 @@ absl::Status Run(Job& job, const Flags& flags) {
                                         {/*rank=*/0, /*with_barrier=*/true, {}});
   if (!best.ok()) return best.status();
   network->labels = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  absl::Status trained =
-      Train(job, **communicator, *data, flags.epochs, *std::move(network), *best);
+  absl::Status trained = Train(job, *data, flags.epochs, *std::move(network), *best);
   return trained.ok() ? Report(job, *data, folder) : trained;
 }
 

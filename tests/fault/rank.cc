@@ -4,6 +4,9 @@
 //   connect                              makes the communicator that the next two use
 //   allreduce                            one all-reduce, of 4 MiB
 //   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
+//   tensors, disagree                    helpers on tensors: with their values; refused on all
+//   killed-in-all-reduce=R               a helper on tensors, in which rank R ends by SIGKILL
+//   killed-in-average=R                  another
 //   hold, complete, lease                takes the lease of some work; publishes it; both
 //   hold=node                            takes the node's lease of that name
 //   rejoin                               leads into the next epoch
@@ -39,6 +42,7 @@
 #include "absl/strings/strip.h"
 #include "muster/communicator.h"
 #include "muster/job.h"
+#include "tests/fault/tensor_steps.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -95,6 +99,10 @@ class Rank {
         {"connect", &Rank::Connect},
         {"allreduce", &Rank::AllReduce},
         {"reduce-until", &Rank::ReduceUntil},
+        {"tensors", &Rank::Tensors},
+        {"disagree", &Rank::TensorsThatDiffer},
+        {"killed-in-all-reduce", &Rank::KilledInAllReduce},
+        {"killed-in-average", &Rank::KilledInAverage},
         {"hold", &Rank::Hold},
         {"complete", &Rank::Complete},
         {"lease", &Rank::Lease},
@@ -167,6 +175,15 @@ class Rank {
       if (data[1] > 0) return absl::OkStatus();
       if (count % kTold == 0) Say(absl::StrCat("has reduced ", count, " times"));
     }
+  }
+
+  absl::Status Tensors(const std::string&) { return ReduceAndGather(*job_); }
+  absl::Status TensorsThatDiffer(const std::string&) { return Disagree(*job_); }
+  absl::Status KilledInAllReduce(const std::string& rank) {
+    return AllReduceKilling(*job_, std::stoi(rank));
+  }
+  absl::Status KilledInAverage(const std::string& rank) {
+    return AverageKilling(*job_, std::stoi(rank));
   }
 
   absl::Status Hold(const std::string& scope) {

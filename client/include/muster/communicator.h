@@ -42,6 +42,7 @@ struct CommunicatorOptions {
 
 namespace internal {
 class Backend;
+struct CommunicatorAccess;
 // One of the buffers of an operation on many.
 struct Buffer {
   void* data = nullptr;
@@ -153,6 +154,8 @@ class Communicator {
                std::unique_ptr<internal::Backend> backend);
 
  private:
+  friend struct internal::CommunicatorAccess;
+
   // What a collective comes to where this process does not wait for the others.
   struct OwnValue {
     const void* from = nullptr;

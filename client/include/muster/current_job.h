@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "muster/job.h"
 
 // One current job of the process, for programs that do not hand a Job around, and who this process
@@ -19,7 +20,15 @@ namespace muster {
 
 // Joins a job, which becomes the current one; errors as of Job::Join(). It waits for the others for
 // options.timeout, 30 minutes by default. FAILED_PRECONDITION if there is a current job already.
-absl::Status Initialize(absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment());
+//
+// `backend` is the one with which the helpers connect the ranks (muster/tensor_collectives.h);
+// empty: MUSTER_BACKEND, else the best one. Before anything is sent: NOT_FOUND if the program does
+// not link it, listing those that it does; FAILED_PRECONDITION if it cannot be used here, and why.
+absl::Status Initialize(absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment(),
+                        absl::string_view backend = "");
+// The same with options from the environment, and a default time-out for every waiting call.
+absl::Status Initialize(absl::string_view backend,
+                        std::optional<absl::Duration> timeout = std::nullopt);
 
 // Makes the job that this process has joined last, by whatever means, the current one; without one
 // that it has neither left nor destroyed: serial mode. The caller goes on owning the job.

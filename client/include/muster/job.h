@@ -237,6 +237,9 @@ class Job {
   std::vector<std::unique_ptr<Epoch>> epochs_ ABSL_GUARDED_BY(mutex_);
 
   std::atomic<int> block_preventions_{0};
+  // What the helpers keep; see client/src/job_access.h. Last: until it is destroyed it uses the
+  // epochs.
+  mutable std::shared_ptr<void> helpers_ ABSL_GUARDED_BY(mutex_);
 };
 
 namespace internal {

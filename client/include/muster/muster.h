@@ -18,6 +18,10 @@
 //                                        GetNodeRank, GetHostname
 //     am I the one who ...               IsMainProcess, IsLocalRankZero,      current_job.h
 //                                        IsDistributed
+//   on what do I compute                 InferDevice, DeviceOf, GpuMemUsage   device.h
+//   with what do I communicate           BackendOf, AvailableBackends,        device.h
+//                                        ModelName
+//     all of that in a log line          ShowConfig                           device.h
 //   log lines that say who writes them   RankPrefixedMessage                  current_job.h
 //   where log lines go                   SetLogSink, Log                      log.h
 //
@@ -42,13 +46,17 @@
 //     of types of my own                 Codec                                codec.h
 //     among some of the ranks            Job::NewGroup, Group                 job.h, group.h
 //
-//   tensors, peer to peer                Communicator                         communicator.h
-//     how they are reduced, their types  ReduceOp, DataType                   reduce_op.h,
+//   numbers and tensors of all ranks
+//     reduced                            AllReduce                            tensor_collectives.h
+//     stacked                            AllGather                            tensor_collectives.h
+//     gradients, averaged                AverageAcrossProcesses               tensor_collectives.h
+//     fast, in a loop                    Communicator                         communicator.h
+//     the operations, and the types      ReduceOp, DataType                   reduce_op.h,
 //                                                                             data_type.h
 //   weights and configurations           Workspace                            workspace.h
 //     through shared memory              GetConfigsParallel,                  parallel_exchange.h
 //                                        GetTensorsParallel
-//     how they are described             TensorView, ViewOf                   tensor.h
+//   how tensors are described            TensorView, ViewOf                   tensor.h
 //
 //   a time-out, to cancel a call         CallOptions, Cancellation            call_options.h
 //   a rank is lost: to hear of it        Job::OnFailure, health               job.h
@@ -60,6 +68,7 @@
 #include "muster/communicator.h"
 #include "muster/current_job.h"
 #include "muster/data_type.h"
+#include "muster/device.h"
 #include "muster/gather.h"
 #include "muster/group.h"
 #include "muster/job.h"
@@ -72,6 +81,7 @@
 #include "muster/run_on.h"
 #include "muster/scopes.h"
 #include "muster/tensor.h"
+#include "muster/tensor_collectives.h"
 #include "muster/version.h"
 #include "muster/workspace.h"
 

@@ -15,8 +15,8 @@ enum class ReduceOp {
   // The sum (wrapped, for integers) divided by the number of ranks, and rounded toward zero for
   // integers. NCCL divides floating-point numbers before it adds them, so roundings differ.
   kAverage,
-  // Bit by bit, of integers and bool; NCCL has neither, and a Communicator over it returns
-  // UNIMPLEMENTED.
+  // Bit by bit, of integers and bool. NCCL has neither: a Communicator over it returns
+  // UNIMPLEMENTED, and AllReduce() of muster/tensor_collectives.h gathers the bits and folds them.
   kBitwiseAnd,
   kBitwiseOr,
 };

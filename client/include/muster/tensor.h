@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,6 +29,23 @@ struct TensorView {
   // aligned for T. Types without a C++ counterpart (16-bit floats...) are read through `data`.
   template <class T>
   absl::StatusOr<absl::Span<const T>> As() const;
+};
+
+// The same, to be written to. A helper that changes a tensor takes one of these by value: what it
+// points to is changed.
+struct MutableTensorView {
+  DataType type = DataType::kUint8;
+  std::vector<int64_t> shape;  // empty: a scalar
+  void* data = nullptr;
+  size_t num_bytes = 0;  // of all elements together
+
+  operator TensorView() const { return {type, shape, data, num_bytes}; }
+};
+
+// A tensor and the memory in which it is: `view` is good as long as a copy of this is.
+struct OwnedTensor {
+  TensorView view;
+  std::shared_ptr<const void> storage;
 };
 
 // Tensors by name.
@@ -60,6 +78,25 @@ template <class T>
 TensorView ViewOf(const std::vector<T>& values) {
   return ViewOf(values, {static_cast<int64_t>(values.size())});
 }
+
+// The same for elements that are to be written to; a number is a scalar.
+template <class T>
+MutableTensorView MutableViewOf(absl::Span<T> values, std::vector<int64_t> shape) {
+  return {DataTypeOf<T>(), std::move(shape), values.data(), values.size() * sizeof(T)};
+}
+template <class T>
+MutableTensorView MutableViewOf(absl::Span<T> values) {
+  return MutableViewOf(values, {static_cast<int64_t>(values.size())});
+}
+template <class T>
+MutableTensorView MutableViewOf(std::vector<T>& values) {
+  return MutableViewOf(absl::MakeSpan(values));
+}
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+MutableTensorView MutableViewOf(T& value) {
+  return MutableViewOf(absl::MakeSpan(&value, 1), {});
+}
+inline MutableTensorView MutableViewOf(const MutableTensorView& view) { return view; }
 
 template <class T>
 absl::StatusOr<absl::Span<const T>> TensorView::As() const {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/src/environment/placement.h"
+#include "client/src/helpers/job_communicator.h"
 #include "client/src/identity.h"
 #include "client/src/live_jobs.h"
 
@@ -52,16 +53,27 @@ absl::Status AlreadyInitialized(const Job& job) {
 
 }  // namespace
 
-absl::Status Initialize(absl::StatusOr<JobOptions> options) {
+absl::Status Initialize(absl::StatusOr<JobOptions> options, absl::string_view backend) {
   if (const Job* job = FindCurrent(); job != nullptr) return AlreadyInitialized(*job);
+  if (!backend.empty()) {
+    absl::Status known = internal::ChooseJobBackend(backend).status();
+    if (!known.ok()) return known;
+  }
   absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(std::move(options));
   if (!job.ok()) return job.status();
+  internal::JobCommunicator::Of(**job)->set_backend(backend);
   Current& current = GetCurrent();
   absl::MutexLock lock(&current.mutex);
   if (const Job* other = FindCurrent(current); other != nullptr) return AlreadyInitialized(*other);
   current.owned = *std::move(job);
   current.job = current.owned.get();
   return absl::OkStatus();
+}
+
+absl::Status Initialize(absl::string_view backend, std::optional<absl::Duration> timeout) {
+  absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment();
+  if (options.ok() && timeout) options->timeout = *timeout;
+  return Initialize(std::move(options), backend);
 }
 
 void Sync() {

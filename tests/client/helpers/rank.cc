@@ -27,11 +27,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "muster/communicator.h"
+#include "muster/device.h"
 #include "muster/gather.h"
+#include "muster/log.h"
 #include "muster/run_on.h"
 #include "muster/scopes.h"
 
@@ -174,6 +177,25 @@ Text AllReduceInAScope(Scene& scene) {
   return absl::StrCat(alone[0], " alone, ", all[0], " together");
 }
 
+Text Device(Job& job) {
+  const absl::StatusOr<std::string> device = DeviceOf(job);
+  const absl::StatusOr<std::string> backend = BackendOf(job);
+  if (!device.ok()) return device.status();
+  if (!backend.ok()) return backend.status();
+  return absl::StrCat(*device, ", backend '", *backend, "', model ", ModelName(job), ", ",
+                      GpuMemUsage(), " MiB");
+}
+
+Text Config(Job& job) {
+  std::string config;
+  SetLogSink([&config](LogLevel, absl::string_view line) {
+    if (absl::StrContains(line, "configuration")) config = std::string(line);
+  });
+  ShowConfig(job);
+  SetLogSink(nullptr);
+  return config;
+}
+
 using Scenario = std::function<Text(Scene&)>;
 
 const std::map<std::string, Scenario>& Scenarios() {
@@ -218,6 +240,8 @@ const std::map<std::string, Scenario>& Scenarios() {
       {"all-gather-numbers", [](Scene& s) { return Tell(AllGather(s.job, s.job.rank())); }},
       {"all-gather-strings",
        [](Scene& s) { return Tell(AllGather(s.job, std::string(s.job.rank(), 'x'))); }},
+      {"device", [](Scene& s) { return Device(s.job); }},
+      {"show-config", [](Scene& s) { return Config(s.job); }},
       {"barrier", [](Scene& s) { return Tell(Barrier(s.job, "here")); }},
       {"synchronize", [](Scene& s) { return Tell(Synchronize(s.job)); }},
   };

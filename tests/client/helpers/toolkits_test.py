@@ -8,7 +8,7 @@ import re
 import unittest
 
 PAGE = pathlib.Path("docs/toolkits.md")
-HELPERS = ["current_job.h", "gather.h", "run_on.h", "scopes.h", "launch.h", "parallel_exchange.h", "workspace.h"]
+HELPERS = ["current_job.h", "gather.h", "run_on.h", "scopes.h", "launch.h", "parallel_exchange.h", "workspace.h", "device.h", "tensor_collectives.h"]
 LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 

@@ -1,6 +1,9 @@
 // What each rank runs and gets: real processes, alone in serial mode, and 1, 2 and 4 of them, two
 // on each node. And what a rank gets that is inside a PreventBlock scope.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -216,6 +219,27 @@ TEST_P(HelpersTest, AnAllReduceInAScopeGivesTheCallersOwnNumbers) {
   ExpectOutputs("all-reduce-in-a-scope", [](const Place& place) {
     return Got(
         absl::StrCat(place.rank + 1, " alone, ", place.size * (place.size + 1) / 2, " together"));
+  });
+}
+
+// The program links Gloo alone.
+TEST_P(HelpersTest, DeviceIsTheCpuWithGloo) {
+  const std::string told = GetParam() == kSerial ? "cpu, backend '', model serial, 0 MiB"
+                                                 : "cpu, backend 'gloo', model muster-gloo, 0 MiB";
+  ExpectOutputs("device", [&](const Place&) { return Got(told); });
+}
+
+TEST_P(HelpersTest, ShowConfigLogsWhoAndWhereThisProcessIs) {
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  const std::string model =
+      GetParam() == kSerial ? "serial, backend none" : "muster-gloo, backend gloo";
+  ExpectOutputs("show-config", [&](const Place& place) {
+    return Got(absl::StrCat("distributed configuration: ", model, ", device cpu, hostname ", host,
+                            ", world size ", place.size, ", rank ", place.rank, ", local rank ",
+                            place.rank % kPerNode, ", processes per node ",
+                            std::min(place.size, kPerNode), ", number of nodes ",
+                            (place.size + 1) / kPerNode, ", node rank ", place.rank / kPerNode));
   });
 }
 

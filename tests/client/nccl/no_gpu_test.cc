@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "muster/device.h"
 #include "muster/log.h"
 #include "muster/nccl.h"
 #include "tests/util/fake_job.h"
@@ -60,6 +61,11 @@ TEST_F(NoGpuTest, GlooIsTakenAndTheLogSaysWhy) {
   EXPECT_THAT(lines,
               AllOf(SizeIs(2), Each(AllOf(HasSubstr("backend gloo: 'nccl' cannot be used here"),
                                           HasSubstr("no usable GPU")))));
+}
+
+TEST_F(NoGpuTest, TheDeviceIsTheCpuAndNoGpuMemoryIsInUse) {
+  EXPECT_EQ(InferDevice().value_or("?"), "cpu");
+  EXPECT_EQ(GpuMemUsage(), 0);
 }
 
 TEST_F(NoGpuTest, AGroupOfOneStillWorks) {

@@ -63,6 +63,8 @@ const std::map<std::string, Scenario>& Scenarios() {
       {"reduce-forever", &ReduceForever},
       {"reduce-once", &ReduceOnce},
       {"host-reduce-once", &HostReduceOnce},
+      {"helpers", &Helpers},
+      {"device", &ShowDevice},
       {"rounds", &Rounds},
   };
   return *kScenarios;

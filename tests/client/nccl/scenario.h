@@ -45,6 +45,9 @@ absl::Status CreateOne(Job& job, const Arguments& arguments);
 absl::Status ReduceForever(Job& job, const Arguments& arguments);
 absl::Status ReduceOnce(Job& job, const Arguments& arguments);
 absl::Status HostReduceOnce(Job& job, const Arguments& arguments);
+// Helpers on top of Job and Communicator.
+absl::Status Helpers(Job& job, const Arguments& arguments);
+absl::Status ShowDevice(Job& job, const Arguments& arguments);
 // Many.
 absl::Status Rounds(Job& job, const Arguments& arguments);
 

@@ -1,4 +1,4 @@
-#include "client/gloo/reduction.h"
+#include "client/src/reduction.h"
 
 #include <algorithm>
 #include <cstdint>

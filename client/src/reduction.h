@@ -1,11 +1,18 @@
-#ifndef MUSTER_CLIENT_GLOO_REDUCTION_H_
-#define MUSTER_CLIENT_GLOO_REDUCTION_H_
+#ifndef MUSTER_CLIENT_SRC_REDUCTION_H_
+#define MUSTER_CLIENT_SRC_REDUCTION_H_
 
 #include <cstddef>
 
-#include "muster/communicator.h"
+#include "muster/data_type.h"
+#include "muster/reduce_op.h"
 
+// Reductions on the CPU.
 namespace muster::internal {
+
+// Those that work bit by bit, whatever the type.
+inline bool IsBitwise(ReduceOp op) {
+  return op == ReduceOp::kBitwiseAnd || op == ReduceOp::kBitwiseOr;
+}
 
 // out[i] = a[i] op b[i]. `out` may be `a`, `b`, or disjoint from them.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t count);
@@ -19,4 +26,4 @@ void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ran
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_GLOO_REDUCTION_H_
+#endif  // MUSTER_CLIENT_SRC_REDUCTION_H_

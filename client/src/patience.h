@@ -1,5 +1,5 @@
-#ifndef MUSTER_CLIENT_NCCL_PATIENCE_H_
-#define MUSTER_CLIENT_NCCL_PATIENCE_H_
+#ifndef MUSTER_CLIENT_SRC_PATIENCE_H_
+#define MUSTER_CLIENT_SRC_PATIENCE_H_
 
 #include <algorithm>
 
@@ -52,4 +52,4 @@ class Patience {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_NCCL_PATIENCE_H_
+#endif  // MUSTER_CLIENT_SRC_PATIENCE_H_

@@ -1,0 +1,118 @@
+#include "client/nccl/gpu_memory.h"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <optional>
+#include <vector>
+
+#include "client/nccl/device.h"
+
+namespace muster::internal {
+namespace {
+
+template <class Function>
+void Find(void* library, const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+// What is used here of NVML, which comes with the driver and is loaded where there is one.
+class Nvml {
+ public:
+  // Stays loaded until the process ends.
+  static const Nvml& Get() {
+    static const Nvml& nvml = *new Nvml;
+    return nvml;
+  }
+
+  // On all GPUs together; empty where none lists the process, or says how much.
+  std::optional<int64_t> UsedBy(pid_t pid) const {
+    std::optional<int64_t> used;
+    unsigned int devices = 0;
+    if (!ready_ || count_(&devices) != kSuccess) return used;
+    for (unsigned int index = 0; index < devices; ++index) {
+      for (const Process& process : ProcessesOn(index)) {
+        if (process.pid != static_cast<unsigned int>(pid)) continue;
+        if (process.used_bytes == kUnknown) continue;
+        used = used.value_or(0) + static_cast<int64_t>(process.used_bytes);
+      }
+    }
+    return used;
+  }
+
+ private:
+  static constexpr int kSuccess = 0;
+  static constexpr unsigned int kMostProcesses = 1024;
+  static constexpr unsigned long long kUnknown = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
+
+  // nvmlProcessInfo_t of version 3.
+  struct Process {
+    unsigned int pid;
+    unsigned long long used_bytes;
+    unsigned int gpu_instance;
+    unsigned int compute_instance;
+  };
+
+  Nvml() {
+    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    int (*init)() = nullptr;
+    Find(library, "nvmlInit_v2", &init);
+    Find(library, "nvmlDeviceGetCount_v2", &count_);
+    Find(library, "nvmlDeviceGetHandleByIndex_v2", &device_);
+    Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &processes_);
+    const bool complete = init && count_ && device_ && processes_;
+    ready_ = complete && init() == kSuccess;
+  }
+
+  std::vector<Process> ProcessesOn(unsigned int index) const {
+    void* device = nullptr;
+    if (device_(index, &device) != kSuccess) return {};
+    std::vector<Process> processes(kMostProcesses);
+    unsigned int count = kMostProcesses;
+    if (processes_(device, &count, processes.data()) != kSuccess) return {};
+    processes.resize(count);
+    return processes;
+  }
+
+  bool ready_ = false;
+  int (*count_)(unsigned int*) = nullptr;
+  int (*device_)(unsigned int, void**) = nullptr;
+  int (*processes_)(void*, unsigned int*, Process*) = nullptr;
+};
+
+// Whether the process has opened its current GPU. The runtime has no call that asks without opening
+// it; the driver, which the runtime has loaded, has one.
+bool HasOpenedCurrentGpu() {
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return false;
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (driver == nullptr) return true;  // a runtime that needs none
+  int (*state)(int, unsigned int*, int*) = nullptr;
+  Find(driver, "cuDevicePrimaryCtxGetState", &state);
+  unsigned int flags = 0;
+  int active = 0;
+  const bool asked = state != nullptr && state(device, &flags, &active) == 0;
+  dlclose(driver);
+  return asked && active != 0;
+}
+
+int64_t UsedOfCurrentGpu() {
+  size_t free = 0;
+  size_t total = 0;
+  if (!HasOpenedCurrentGpu()) return 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<int64_t>(total - free);
+  cudaGetLastError();  // else the program's next look at it would find this one
+  return 0;
+}
+
+}  // namespace
+
+int64_t GpuMemoryOfProcess() {
+  if (!CountDevices().ok()) return 0;
+  const std::optional<int64_t> used = Nvml::Get().UsedBy(getpid());
+  return used ? *used : UsedOfCurrentGpu();
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,70 @@
+#ifndef MUSTER_CLIENT_SRC_HELPERS_JOB_COMMUNICATOR_H_
+#define MUSTER_CLIENT_SRC_HELPERS_JOB_COMMUNICATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "client/src/backend_registry.h"
+#include "client/src/helpers/meeting.h"
+#include "client/src/patience.h"
+#include "muster/communicator.h"
+
+namespace muster::internal {
+
+// ChooseBackend() for a job whose backend is `named`, which may be empty.
+absl::StatusOr<BackendChoice> ChooseJobBackend(absl::string_view named);
+
+// The communicator of all ranks that the helpers of a job share. Made by the first helper that
+// moves a tensor, and again after an error, or in the job's next epoch; the job destroys it.
+// Thread-safe, for one Run() at a time.
+class JobCommunicator {
+ public:
+  JobCommunicator() = default;
+  ~JobCommunicator();
+
+  // The one of this job. Makes no connections.
+  static std::shared_ptr<JobCommunicator> Of(const Job& job);
+
+  // The backend that the job is to use; empty: as Communicator chooses.
+  void set_backend(absl::string_view backend);
+  std::string backend() const;
+
+  // A collective of the job: meets (see Meet()), connects where a rank has no good communicator,
+  // and calls `move`, whose error it returns. After an error that has ended the communicator the
+  // next Run() connects again. FAILED_PRECONDITION, without a word to the others: another thread is
+  // in here.
+  using Move = absl::FunctionRef<absl::Status(Communicator&, const Patience&)>;
+  absl::Status Run(const Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
+                   const CallOptions& options, CallSite site, Move move);
+
+  // Copies within this process; between memory that the communicator reaches, where there is one.
+  absl::Status Copy(const void* from, void* to, size_t bytes);
+
+ private:
+  absl::Status Enter(const Job& job, absl::string_view operation);
+  absl::Status MeetAndMove(const Job& job, absl::string_view operation,
+                           const absl::StatusOr<Offer>& mine, const CallOptions& options,
+                           CallSite site, Move move);
+  bool IsReady(uint64_t epoch) const;
+  absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t epoch,
+                                                        const Patience& patience);
+  // Ends the communicator without waiting for a peer.
+  void Drop();
+
+  mutable absl::Mutex mutex_;
+  std::string backend_ ABSL_GUARDED_BY(mutex_);
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Communicator> communicator_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_HELPERS_JOB_COMMUNICATOR_H_

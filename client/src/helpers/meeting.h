@@ -1,0 +1,34 @@
+#ifndef MUSTER_CLIENT_SRC_HELPERS_MEETING_H_
+#define MUSTER_CLIENT_SRC_HELPERS_MEETING_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "muster/call_options.h"
+#include "muster/group.h"
+
+namespace muster::internal {
+
+// What a rank brings to a meeting.
+struct Offer {
+  // What must be the same on all ranks, by name: "float32 [2, 3]". A name may be empty.
+  std::map<std::string, std::string> items;
+  // Bytes for the others.
+  std::string value;
+};
+
+// All ranks meet before a helper does its work, as a collective of `world` named `operation`.
+// Returns the values of all, in rank order. What would make the work hang or fail on some of them
+// ends it here, on all of them at once: an error in the place of an offer, with the name of its
+// rank; and items that are not the same everywhere: INVALID_ARGUMENT with the ranks and what they
+// pass. Other errors are those of Group. Only a digest of the items travels as long as they agree.
+absl::StatusOr<std::vector<std::string>> Meet(const Group& world, absl::string_view operation,
+                                              const absl::StatusOr<Offer>& mine,
+                                              const CallOptions& options, CallSite site);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_HELPERS_MEETING_H_
