@@ -41,12 +41,14 @@ TEST_P(TensorProcessesTest, ReduceGatherAndAverage) {
   ExpectEnds(LaunchNodes(*daemon_, GetParam(), {"tensors", "tensors", "leave"}), kSuccess);
 }
 
-TEST_P(TensorProcessesTest, WhatDiffersIsRefusedOnAllRanks) {
-  if (GetParam() == 1) GTEST_SKIP() << "nobody to differ from";
+class SeveralProcessesTest : public TensorProcessesTest {};
+
+TEST_P(SeveralProcessesTest, WhatDiffersIsRefusedOnAllRanks) {
   ExpectEnds(LaunchNodes(*daemon_, GetParam(), {"disagree", "tensors", "leave"}), kSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TensorProcessesTest, ::testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, SeveralProcessesTest, ::testing::Values(2, 4));
 
 TEST(TensorProcessesSerialTest, WithoutACoordinatorTheSameStepsWork) {
   auto rank = Process::Start({Runfile("tests/fault/rank"), "tensors", "leave"});

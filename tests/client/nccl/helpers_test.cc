@@ -1,5 +1,7 @@
 // The helpers in real processes, over NCCL.
 
+#include <signal.h>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/nccl/nccl_job.h"
@@ -16,6 +18,12 @@ TEST_P(NcclHelpers, EachRankUsesItsGpuAndGetsTheValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclHelpers, ::testing::Values(1, 2, 4));
+
+TEST(NcclHelpersFailure, ARankKilledInTheMiddleIsNamedToTheOthers) {
+  auto job = NcclJob::Start(3, {"helpers"}, {}, FaultOf(1, "op-die@2"));
+  EXPECT_EQ((*job)[1].Wait(), (Exit{true, SIGKILL}));
+  for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kError), HasSubstr(job->LossOf(1)));
+}
 
 // What this process is told of its place is enough before it joins.
 TEST(NcclHelpersDevice, TheEnvironmentsLocalRankInfersTheSameDevice) {
