@@ -251,10 +251,7 @@ class LostHolderAndDaemonTest : public ElasticTest {
   }
 
   void AwaitSuccessor() {
-    const absl::Time deadline = absl::Now() + absl::Minutes(1);
-    while (SuccessorsToken() == 0 && absl::Now() < deadline) {
-      absl::SleepFor(absl::Milliseconds(5));
-    }
+    ASSERT_TRUE(WaitUntil([&] { return SuccessorsToken() > 0; }));
     ASSERT_GT(SuccessorsToken(), TokenOf(*holder_));
     ASSERT_TRUE(status_->WaitForParked(1, "lease"));
   }

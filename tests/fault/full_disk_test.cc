@@ -12,11 +12,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/fault/scenario.h"
 #include "tests/util/namespaces.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -64,12 +64,7 @@ class FullDiskTest : public ::testing::Test {
 
   // A file of the disk has this text.
   bool AwaitText(const std::string& name, const std::string& text) const {
-    const absl::Time deadline = absl::Now() + absl::Minutes(1);
-    while (!absl::StrContains(Contents(disk_ + name), text)) {
-      if (absl::Now() > deadline) return false;
-      absl::SleepFor(absl::Milliseconds(5));
-    }
-    return true;
+    return WaitUntil([&] { return absl::StrContains(Contents(disk_ + name), text); });
   }
 
   Words Steps() const {

@@ -31,9 +31,8 @@
 // until this rank's part is done, options.timeout at most. Errors are those of Group and of
 // Communicator, and
 //   INVALID_ARGUMENT     on every rank: the ranks pass different shapes, types, operations or
-//   names,
-//                        naming the ranks and what they pass; or one of them passes something
-//                        malformed, with its name. Nothing has been changed;
+//                        names, naming the ranks and what they pass; or one of them passes
+//                        something malformed, with its name. Nothing has been changed;
 //   UNIMPLEMENTED        on every rank: the backend cannot do this with elements of this type.
 //                        Nothing has been changed.
 // After other errors tensors may have been changed in part.
