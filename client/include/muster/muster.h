@@ -36,7 +36,8 @@
 //     once, whoever comes first          Job::RunOncePerNode, RunOncePerJob   job.h
 //       with a token, as it goes on      Job::AcquireLease, Lease             job.h, lease.h
 //   a block
-//     for main, for one of each node     MainScope, ZeroOnly, OncePerNodeScope scopes.h
+//     for main                           MainScope, ZeroOnly                  scopes.h
+//     for one process of each node       OncePerNodeScope                     scopes.h
 //     in which collectives do not wait   PreventBlock                         scopes.h
 //
 //   small objects of all ranks           Broadcast, AllGather                 gather.h

@@ -5,10 +5,12 @@
 //   options       Initialize() with options, and the environment unread
 //   sync          Sync(), of a job that was joined and is left by other means
 //   hint          no job; only what SetLocalRank() says
+//   hinted=N      Initialize(), from the environment and what SetLocalRank(N) says
 
 #include <iostream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "muster/current_job.h"
 #include "muster/run_on.h"
@@ -59,6 +61,7 @@ absl::Status AdoptAndLeave() {
 absl::Status Run(const std::string& how) {
   PrintIdentity();
   absl::Status status;
+  if (absl::StartsWith(how, "hinted=")) status = SetLocalRank(how.back() - '0');
   if (how == "hint") {
     status = SetLocalRank(3);
     if (SetLocalRank(-1).ok()) return absl::InternalError("a negative rank has been taken");

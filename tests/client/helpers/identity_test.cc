@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace muster::testing {
 namespace {
 
 using ::testing::Each;
+using ::testing::HasSubstr;
 
 constexpr int kPerNode = 2;
 constexpr Exit kSuccess = {false, 0};
@@ -83,6 +85,18 @@ TEST(SerialIdentityTest, TheEnvironmentComesBeforeTheHint) {
   const auto told = Process::Start(Identity("hint"), {{"RANK", "5"}, {"LOCAL_RANK", "1"}});
   EXPECT_EQ(told->Wait(), kSuccess);
   EXPECT_EQ(told->Output(), Outside("5", "1") + Outside("5", "1"));
+}
+
+TEST(HintedIdentityTest, ALauncherThatSaysNothingLeavesTheOrderOnTheNodeToTheHint) {
+  const auto daemon = TestDaemon::Start({"--world-size=2"});
+  std::vector<std::unique_ptr<Process>> hinted;
+  for (const int hint : {1, 0}) {
+    hinted.push_back(Process::Start(Identity(absl::StrCat("hinted=", hint)),
+                                    {{"MUSTER_COORDINATOR", daemon->address()}}));
+  }
+  for (const auto& process : hinted) EXPECT_EQ(process->Wait(), kSuccess);
+  EXPECT_THAT(hinted[0]->Output(), HasSubstr(Inside(1, 2)));
+  EXPECT_THAT(hinted[1]->Output(), HasSubstr(Inside(0, 2)));
 }
 
 }  // namespace

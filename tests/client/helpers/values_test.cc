@@ -243,6 +243,22 @@ TEST_P(HelpersTest, ShowConfigLogsWhoAndWhereThisProcessIs) {
   });
 }
 
+// As with Slurm's cyclic distribution.
+TEST(CyclicRanksTest, RunOncePerNodeRunsOnTheFirstRankOfEachNode) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(Process::Start(Scenario({"run-once-per-node"}),
+                                   {{"MUSTER_COORDINATOR", daemon->address()},
+                                    {"MUSTER_RANK", absl::StrCat(rank)},
+                                    {"MUSTER_NODE_ID", absl::StrCat("node-", rank % 2)}}));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(ranks[rank]->Wait(), kSuccess);
+    EXPECT_EQ(ranks[rank]->Output(), rank < 2 ? "runs\n" + Got(Of(rank)) : Got("nothing"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, HelpersTest, ::testing::Values(kSerial, 1, 2, 4),
                          [](const auto& info) {
                            return info.param == kSerial ? std::string("Serial")

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "muster/current_job.h"
 #include "muster/job.h"
 #include "tests/util/daemon.h"
 
@@ -101,6 +102,20 @@ TEST(LaunchTest, TheHookComesFirstAndItsErrorCounts) {
   options.before = [] { return absl::NotFoundError("no such backend"); };
   const LaunchResult failed = Result(Launch(options, check));
   EXPECT_EQ(failed.processes[1].status, absl::NotFoundError("no such backend"));
+}
+
+TEST(LaunchTest, TheHookMayJoinTheJobForTheFunction) {
+  const auto check = [](int local_rank, int size) {
+    const Job& job = CurrentJob();
+    const bool right = job.rank() == local_rank && job.world_size() == size;
+    return right ? Finalize() : absl::DataLossError("wrong place");
+  };
+  for (const int size : {1, 2, 4}) {
+    LaunchOptions options = Slots(size);
+    options.before = [] { return Initialize(); };
+    const LaunchResult result = Result(Spawn(options, check, size));
+    EXPECT_TRUE(result.status().ok()) << result.status();
+  }
 }
 
 TEST(LaunchTest, EveryErrorIsCarriedBack) {
