@@ -29,8 +29,9 @@ double Combine(ReduceOp op, double a, double b) {
       return std::min(a, b);
     case ReduceOp::kMax:
       return std::max(a, b);
+    default:  // --op has no others
+      return a;
   }
-  return a;
 }
 
 // Integers wrap around, which shows where many ranks add 8-bit ones up.
