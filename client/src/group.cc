@@ -90,11 +90,10 @@ absl::Status Group::Barrier(absl::string_view label, const CallOptions& options,
 absl::StatusOr<std::string> Group::BroadcastBytes(absl::string_view bytes, int root,
                                                   absl::string_view type_name,
                                                   const CallOptions& options, CallSite site) const {
-  Payloads payloads =
-      Run(*state_,
-          Describe(CollectiveKind::kBroadcast, root, type_name, bytes,
-                   rank() == root || prevents_block()),
-          options, site);
+  Payloads payloads = Run(*state_,
+                          Describe(CollectiveKind::kBroadcast, root, type_name, bytes,
+                                   rank() == root || prevents_block()),
+                          options, site);
   if (!payloads.ok()) return payloads.status();
   return std::move(payloads->front());
 }

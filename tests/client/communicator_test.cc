@@ -152,16 +152,18 @@ TEST_F(FrontEndTest, RefusesRootsAndPeersOutOfRange) {
 
 TEST_F(FrontEndTest, RefusesUnknownReductions) {
   std::vector<double> data(1);
-  ExpectRefused(comm_.AllReduce(absl::MakeSpan(data), static_cast<ReduceOp>(99)),
-                "AllReduce on rank 1 of 4: op is 99, expected one of ReduceOp's: sum, product, min, "
-                "max, average, bitwise and, bitwise or");
+  ExpectRefused(
+      comm_.AllReduce(absl::MakeSpan(data), static_cast<ReduceOp>(99)),
+      "AllReduce on rank 1 of 4: op is 99, expected one of ReduceOp's: sum, product, min, "
+      "max, average, bitwise and, bitwise or");
 }
 
 TEST_F(FrontEndTest, RefusesBitwiseReductionsOfFloats) {
   std::vector<double> data(1);
-  ExpectRefused(comm_.AllReduce(absl::MakeSpan(data), ReduceOp::kBitwiseOr),
-                "AllReduce on rank 1 of 4: op is bitwise or, which is for integers and bool, not for "
-                "float64");
+  ExpectRefused(
+      comm_.AllReduce(absl::MakeSpan(data), ReduceOp::kBitwiseOr),
+      "AllReduce on rank 1 of 4: op is bitwise or, which is for integers and bool, not for "
+      "float64");
 }
 
 TEST_F(FrontEndTest, RefusesPartialOverlap) {

@@ -1,7 +1,7 @@
 #include "client/src/environment/placement.h"
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 

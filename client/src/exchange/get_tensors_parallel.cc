@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
-#include "client/src/share_or_fail.h"
 #include "client/src/exchange/shared_segment.h"
+#include "client/src/share_or_fail.h"
 #include "muster/codec.h"
 #include "muster/parallel_exchange.h"
 
