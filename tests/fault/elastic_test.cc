@@ -218,6 +218,7 @@ TEST_F(LostHolderTest, TheNextWaiterTakesOverWithAHigherTokenAlsoWhenTheDaemonDi
 TEST_F(LostHolderTest, ItsCompletionIsRefusedIfItWasOnlyThoughtDead) {
   ASSERT_NO_FATAL_FAILURE(StartWithHolder());
   Process& holder = RankOf(2);
+  ASSERT_TRUE(AwaitBegin(holder, {2}, "wait"));
   const uint64_t token = TokenOf(holder);
   holder.Signal(SIGSTOP);
   ExpectTakenOver(token);
@@ -240,6 +241,7 @@ class LostHolderAndDaemonTest : public ElasticTest {
            "allgather", "leave"});
     ASSERT_TRUE(status_->WaitForParked(2, "lease"));
     holder_ = &RankOf(2);
+    ASSERT_TRUE(AwaitBegin(*holder_, {2}, "wait"));  // it has heard that the barrier is over
     holder_->Signal(SIGSTOP);
     AwaitSuccessor();
   }
