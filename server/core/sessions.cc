@@ -84,6 +84,7 @@ Member* Coordinator::Impl::AddMember(const MemberIdentity& identity) {
   auto member = std::make_unique<Member>();
   member->identity = identity;
   member->arrival = ++arrivals_;
+  member->last_call = now_;
   return members_.emplace(identity.incarnation, std::move(member)).first->second.get();
 }
 

@@ -82,6 +82,17 @@ TEST(RecoveryTest, TheAbsentAreLostAtTheEndOfTheGrace) {
   EXPECT_EQ(h.EndOf(p[2].stream)->code(), absl::StatusCode::kAborted);
 }
 
+// And not since 1970.
+TEST(RecoveryTest, TheAbsentHaveBeenSilentSinceTheRestart) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Advance(absl::Seconds(3));
+  const JobStatus status = h.coordinator().GetStatus(h.now());
+  EXPECT_EQ(status.members.at(1).since_last_call, absl::Seconds(3));
+}
+
 TEST(RecoveryTest, AnExitReportTakesTheAbsentOffTheList) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
