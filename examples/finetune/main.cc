@@ -44,10 +44,9 @@ void Log(const std::string& text) {
 
 // ---- What all start from ----
 
-// Unless an earlier run has.
+// What an earlier run has left may be of other data.
 absl::Status Unpack(const std::string& packed, const std::filesystem::path& csv) {
   std::error_code error;
-  if (std::filesystem::exists(csv, error)) return absl::OkStatus();
   const std::string part = csv.string() + ".part";
   std::filesystem::create_directories(csv.parent_path(), error);
   std::filesystem::remove(part, error);

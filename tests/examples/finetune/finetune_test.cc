@@ -106,6 +106,15 @@ TEST(FinetuneTest, GoesOnFromANetworkThatItFinds) {
   EXPECT_GT(EpochsOf(output)[0].accuracy, 0.93);
 }
 
+TEST(FinetuneTest, DoesNotTakeTheDataOfAnEarlierRunForWhatItIsTold) {
+  const std::string workspace = MakeTempDir();
+  RunAlone(Finetune(workspace, {"--epochs", "0"}));
+  const auto process = Process::Start({Runfile("examples/finetune/finetune"), "--workspace",
+                                       workspace, "--data", "/nonexistent.csv.gz"});
+  EXPECT_EQ(process->Wait(), (Exit{false, 1}));
+  EXPECT_THAT(process->Output(), HasSubstr("/nonexistent.csv.gz"));
+}
+
 TEST(FinetuneTest, SurvivorsNameARankThatIsKilled) {
   const Ranks ranks(4, kPerNode, Finetune(MakeTempDir(), {"--epochs", "1000000"}));
   ASSERT_TRUE(ranks[0].WaitForOutput("epoch  1"));
