@@ -6,11 +6,14 @@ where each one's test.xml is; results of earlier runs do not count. A GoogleTest
 case, any other test as one case. A target that was not built, crashed or timed out counts as at least
 one failure, and so does a run in which nothing was executed. Tests that an interrupted run did not come
 to are named in a line of their own; they are no failures unless --bazel-status says that the interruption
-is one. Ends with status 1 if anything failed.
+is one. So are tests that are not for this machine (target_compatible_with), which count as nothing.
+Skipped cases are named with their reasons; with --fail-on-skip they count as failures. Ends with
+status 1 if anything failed.
 """
 
 import argparse
 import json
+import re
 import sys
 import urllib.parse
 import xml.etree.ElementTree
@@ -19,13 +22,14 @@ import xml.etree.ElementTree
 class Counts:
     def __init__(self):
         self.passed = 0
-        self.skipped = 0
+        self.skips = []  # what was skipped and why, in words
         self.failures = []  # what failed, in words
         self.ran = set()  # labels of the targets of which at least one case passed
         self.not_reached = set()  # labels of the tests that an interrupted run did not come to
+        self.not_for_here = set()  # labels of the tests that are incompatible with this machine
 
     def __str__(self):
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        skipped = f", {len(self.skips)} skipped" if self.skips else ""
         return f"{self.passed} passed, {len(self.failures)} failed{skipped}"
 
 
@@ -34,22 +38,30 @@ def read_events(path):
         return [json.loads(line) for line in file if line.strip()]
 
 
+INTERRUPTED = "USER_INTERRUPTED"
+INCOMPATIBLE = "SKIPPED"
+
+
+def abort_reason(event):
+    return event.get("aborted", {}).get("reason")
+
+
 def was_interrupted(event):
-    return event.get("aborted", {}).get("reason") == "USER_INTERRUPTED"
+    return abort_reason(event) == INTERRUPTED
 
 
-def tests_not_reached(events):
+def tests_aborted(events, reason):
     tests = {event["id"]["targetConfigured"]["label"] for event in events
              if "targetConfigured" in event["id"] and "testSize" in event.get("configured", {})}
     for event in events:
         for kind in ("targetCompleted", "testResult"):
-            if was_interrupted(event) and event["id"].get(kind, {}).get("label") in tests:
+            if abort_reason(event) == reason and event["id"].get(kind, {}).get("label") in tests:
                 yield event["id"][kind]["label"]
 
 
 def targets_not_built(events):
     for event in events:
-        if "targetCompleted" not in event["id"] or was_interrupted(event):
+        if "targetCompleted" not in event["id"] or abort_reason(event) in (INTERRUPTED, INCOMPATIBLE):
             continue
         # A target whose dependencies do not even load is "aborted" instead of completed.
         if not event.get("completed", {}).get("success", False):
@@ -90,6 +102,15 @@ def case_name(case):
     return ".".join(filter(None, [case.get("classname"), case.get("name")]))
 
 
+def skip_reason(case):
+    """What GTEST_SKIP() was given; GoogleTest puts a line with the place in the source before it."""
+    skipped = case.find("skipped")
+    if skipped is None:
+        return "disabled"
+    reason = re.sub(r"^\S+:\d+\n", "", skipped.get("message") or "")
+    return " ".join(reason.split()) or "no reason given"
+
+
 def count_result(label, result, counts):
     passed = result.get("status") == "PASSED"
     cases = test_cases(result)
@@ -100,7 +121,7 @@ def count_result(label, result, counts):
         if outcome == "failed":
             counts.failures.append(f"{label} {case_name(case)}")
         elif outcome == "skipped":
-            counts.skipped += 1
+            counts.skips.append(f"{label} {case_name(case)}: {skip_reason(case)}")
         else:
             counts.passed += 1
     if passed and not cases:
@@ -117,7 +138,8 @@ def count_run(events, counts):
         counts.failures.append(f"{label} (was not built)")
     for (label, _, _), result in last_attempts(events).items():
         count_result(label, result, counts)
-    counts.not_reached.update(tests_not_reached(events))
+    counts.not_reached.update(tests_aborted(events, INTERRUPTED))
+    counts.not_for_here.update(tests_aborted(events, INCOMPATIBLE))
 
 
 def count(runs, bazel_status, required_parts=()):
@@ -134,12 +156,18 @@ def count(runs, bazel_status, required_parts=()):
     return counts
 
 
+def print_list(title, labels):
+    if labels:
+        print(f"{title}: {len(labels)} tests: {' '.join(sorted(labels))}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("events", nargs="+", help="file that `bazel test --build_event_json_file` has written")
     parser.add_argument("--bazel-status", type=int, required=True, help="exit status of `bazel test`")
     parser.add_argument("--require", action="append", default=[], metavar="PART",
                         help="fail unless a test case passed in some target whose label has PART in it")
+    parser.add_argument("--fail-on-skip", action="store_true", help="a skipped case is a failure")
     args = parser.parse_args()
     runs = []
     for path in args.events:
@@ -149,10 +177,14 @@ def main():
             print(f"count_tests: {path}: {error}", file=sys.stderr)
             args.bazel_status = args.bazel_status or 1  # nothing is known to have passed
     counts = count(runs, args.bazel_status, args.require)
+    for skip in counts.skips:
+        print(f"SKIPPED {skip}")
+    if args.fail_on_skip:
+        counts.failures += [f"{skip} (no test may be skipped here)" for skip in counts.skips]
     for failure in counts.failures:
         print(f"FAILED {failure}")
-    if counts.not_reached:
-        print(f"NOT REACHED: {len(counts.not_reached)} tests: {' '.join(sorted(counts.not_reached))}")
+    print_list("NOT FOR THIS MACHINE", counts.not_for_here)
+    print_list("NOT REACHED", counts.not_reached)
     print(counts)
     sys.exit(1 if counts.failures else 0)
 

@@ -21,7 +21,8 @@ GTEST_XML = """<?xml version="1.0" encoding="UTF-8"?>
   </testsuite>
   <testsuite name="Gpu" tests="2" failures="0" disabled="0" skipped="1" errors="0">
     <testcase name="Copies" status="run" result="skipped" classname="Gpu">
-      <skipped message="no GPU"><![CDATA[no GPU]]></skipped>
+      <skipped message="tests/gpu.cc:7&#x0A;no GPU"><![CDATA[tests/gpu.cc:7
+no GPU]]></skipped>
     </testcase>
     <testcase name="Counts" status="run" result="completed" classname="Gpu" />
   </testsuite>
@@ -35,7 +36,7 @@ GTEST_ALL_PASS_XML = """<testsuites tests="2" failures="0"><testsuite name="Core
 """
 
 GTEST_ALL_SKIPPED_XML = """<testsuites tests="1" failures="0"><testsuite name="Gpu" tests="1" skipped="1">
-  <testcase name="Copies" status="run" result="skipped" classname="Gpu"><skipped message="no GPU"/></testcase>
+  <testcase name="Copies" status="run" result="skipped" classname="Gpu"><skipped message="tests/gpu.cc:8&#x0A;"/></testcase>
 </testsuite></testsuites>
 """
 
@@ -64,6 +65,10 @@ class Run:
 
     def not_loaded(self, label):
         self.events.append({"id": {"targetCompleted": {"label": label}}, "aborted": {"reason": "ANALYSIS_FAILURE"}})
+
+    def not_for_this_machine(self, label):
+        self.events.append({"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "MEDIUM"}})
+        self.events.append({"id": {"targetCompleted": {"label": label}}, "aborted": {"reason": "SKIPPED"}})
 
     def cut_off(self, label, built=True):
         """The time of the run was over before the test was built, or while it ran."""
@@ -120,7 +125,9 @@ class CountTestsTest(unittest.TestCase):
         self.run_.tested("//tests:core", GTEST_XML, "FAILED")
         self.run_.tested("//tests:script", SHELL_FAILED_XML, "FAILED")
         lines, status = self.run_.count(bazel_status=3)
-        self.assertEqual(["FAILED //tests:core Core.Leaves", "FAILED //tests:script tests/s",
+        self.assertEqual(["SKIPPED //tests:core Core.DISABLED_Later: disabled",
+                          "SKIPPED //tests:core Gpu.Copies: no GPU",
+                          "FAILED //tests:core Core.Leaves", "FAILED //tests:script tests/s",
                           "2 passed, 2 failed, 2 skipped"], lines)
         self.assertEqual(1, status)
 
@@ -170,7 +177,22 @@ class CountTestsTest(unittest.TestCase):
         self.run_.tested("//tests/nccl:skips", GTEST_ALL_SKIPPED_XML)
         self.assertEqual(1, self.run_.count(0, "--require", "nccl")[1])
         self.run_.tested("//tests/nccl:runs", GTEST_ALL_PASS_XML)
-        self.assertEqual((["4 passed, 0 failed, 1 skipped"], 0), self.run_.count(0, "--require", "nccl"))
+        lines, status = self.run_.count(0, "--require", "nccl")
+        self.assertEqual(("4 passed, 0 failed, 1 skipped", 0), (lines[-1], status))
+
+    def test_a_skipped_case_fails_where_none_may_be_skipped(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.tested("//tests:gpu", GTEST_ALL_SKIPPED_XML)
+        skip = "//tests:gpu Gpu.Copies: no reason given"
+        self.assertEqual(([f"SKIPPED {skip}", f"FAILED {skip} (no test may be skipped here)",
+                           "2 passed, 1 failed, 1 skipped"], 1), self.run_.count(0, "--fail-on-skip"))
+        self.assertEqual(([f"SKIPPED {skip}", "2 passed, 0 failed, 1 skipped"], 0), self.run_.count())
+
+    def test_a_test_that_is_not_for_this_machine_is_named_and_is_no_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.not_for_this_machine("//tests:nccl")
+        self.assertEqual((["NOT FOR THIS MACHINE: 1 tests: //tests:nccl", "2 passed, 0 failed"], 0),
+                         self.run_.count(0, "--fail-on-skip"))
 
     def test_what_a_run_did_not_come_to_is_said_and_is_no_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)

@@ -24,9 +24,15 @@ run=$(grep -o 'config=[a-z]*' <<< "$*" || echo plain)
 echo "$run" >> "$RUNS"
 events=$(grep -o 'build_event_json_file=[^ ]*' <<< "$*")
 echo '{"id": {"testResult": {"label": "//nccl:'"$run"'"}}, "testResult": {"status": "PASSED"}}' > "${events#*=}"
+if [[ -n ${SKIPS:-} ]]; then
+  echo '<testsuite><testcase name="Mounts"><skipped message="no namespace"/></testcase></testsuite>' > "$RUNS.xml"
+  echo '{"id": {"testResult": {"label": "//disk"}}, "testResult": {"status": "PASSED",
+    "testActionOutput": [{"name": "test.xml", "uri": "file://'"$RUNS"'.xml"}]}}' | tr -d '\n' >> "${events#*=}"
+fi
 [[ $run != "${FAIL:-}" ]] || exit 3
 EOF
 export PATH=$root/bin:$PATH RUNS=$root/runs
+unset CI
 
 # run ARGUMENT...: its exit status in $status, the runs of Bazel in $runs, the last line in $last.
 run() {
@@ -54,6 +60,8 @@ expect 'config=asan' '1 passed, 0 failed' 0
 run --without-cuda --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed' 0
 
+expect_said '^tools/test: minutes: all 0 fuzz 0 tsan 0 asan 0$'
+
 run --sanitizers-within 10
 expect 'plain config=fuzz config=tsan' '3 passed, 0 failed' 0
 expect_said 'config=asan is left out: of 10 minutes'
@@ -64,5 +72,13 @@ expect_said 'config=asan is left out: not everything has passed'
 
 FAIL=config=asan run --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '4 passed, 1 failed' 1
+
+SKIPS=yes run --config=asan
+expect 'config=asan' '1 passed, 0 failed, 1 skipped' 0
+expect_said '^SKIPPED //disk Mounts: no namespace'
+
+SKIPS=yes CI=true run --config=asan
+expect 'config=asan' '1 passed, 1 failed, 1 skipped' 1
+expect_said '^FAILED //disk Mounts: no namespace'
 
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"

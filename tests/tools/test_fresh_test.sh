@@ -1,0 +1,158 @@
+#!/bin/bash
+# tools/test-fresh: what it runs, when it fails, and that it leaves nothing behind. Stand-ins take the
+# place of debootstrap, and of the commands that enter the new system.
+set -euo pipefail
+
+test_fresh=$PWD/$1
+root=$(realpath "$TEST_TMPDIR")
+folder=$root/folder
+
+fail() {
+  echo "FAILED: $*" >&2
+  echo "--- output:" >&2 && cat "$root/output" >&2
+  exit 1
+}
+
+# make_command NAME: a command that does what standard input says.
+make_command() {
+  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
+  chmod +x "$root/bin/$1"
+}
+
+# Entering the new system is going to its checkout: run_commands' "cd /muster" goes there.
+make_commands() {
+  mkdir -p "$root/bin" "$folder"
+  echo 'echo 0' | make_command id
+  echo ':' | make_command mount
+  echo 'while [[ $1 == --* ]]; do shift; done; exec "$@"' | make_command unshare
+  make_command chroot <<EOF
+cd "\$1" && shift
+while [[ \$1 != bash ]]; do [[ \$1 != *=* || \$1 == PATH=* ]] || export "\$1"; shift; done
+script=\${3//cd \/muster/cd muster}
+exec bash -c "\${script//\/var\/log/.}" "\${@:4}"
+EOF
+  echo "[[ \$* == dump ]] && echo 'Acquire::http::Proxy \"http://proxy.test:1\";'" | make_command apt-config
+  echo 'echo Other main file:/elsewhere; echo Debian main file:/mirror' | make_command apt-get
+  make_command debootstrap <<EOF
+echo "debootstrap \$*" >> '$root/calls'
+mkdir -p "\$3"/{proc,dev,etc/apt/apt.conf.d}
+touch "\$3"/dev/{null,zero,full,random,urandom,tty}
+EOF
+}
+
+# make_checkout: a repository whose tools say what they should; TOOL=TEXT replaces what one says.
+make_checkout() {
+  rm -rf "$root/checkout" && mkdir -p "$root/checkout/tools"
+  cp "$test_fresh" "$root/checkout/tools/"
+  write_tool quickstart 'echo "== Done: loss=0.1"; echo "read on"'
+  write_tool test 'echo "7 passed, 0 failed, 1 skipped"'
+  git -C "$root/checkout" init --quiet
+  commit_all
+}
+
+# write_tool NAME TEXT
+write_tool() {
+  printf '#!/bin/bash\necho %s >> %q\n%s\n' "$1" "$root/calls" "$2" > "$root/checkout/tools/$1"
+  chmod +x "$root/checkout/tools/$1"
+}
+
+commit_all() {
+  git -C "$root/checkout" add --all
+  git -C "$root/checkout" -c user.name=t -c user.email=t@t.test commit --quiet --message=all
+}
+
+# run ARGUMENT...: its status in $status, what it wrote in the file `output`, what it called in `calls`.
+run() {
+  : > "$root/calls"
+  status=0
+  HOME=$root PATH="$root/bin:$PATH" "$root/checkout/tools/test-fresh" --folder "$folder" "$@" \
+    > "$root/output" 2>&1 || status=$?
+}
+
+expect() {
+  [[ $status == "$1" ]] || fail "status $status, expected $1"
+  [[ $(paste -sd, "$root/calls") == $2 ]] || fail "called '$(paste -sd, "$root/calls")', expected '$2'"
+  [[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
+}
+
+expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
+
+make_commands
+make_checkout
+
+echo "== both commands, in order, on a Debian from this machine's mirror"
+run
+expect 0 'debootstrap --variant=minbase bookworm * file:/mirror,quickstart,test'
+expect_output 'everything works on a fresh Debian 12'
+
+echo "== another Debian, and another command"
+run --release 13 'echo said by $PWD; cat ../etc/apt/apt.conf.d/*'
+expect 0 'debootstrap --variant=minbase trixie *'
+expect_output "said by $folder/.*/muster$"
+expect_output '^Acquire::http::Proxy "http://proxy.test:1";$'
+
+echo "== variables of this machine do not come along, but those of package fetching do"
+export https_proxy=http://proxy.test:2 PIP_INDEX_URL=http://index.test MUSTER_JOB=mine
+run 'tools/show'
+expect 1 'debootstrap *'
+write_tool show 'env' && commit_all
+run 'tools/show'
+expect 0 'debootstrap *,show'
+expect_output '^https_proxy=http://proxy.test:2$'
+expect_output '^PIP_INDEX_URL=http://index.test$'
+unset https_proxy PIP_INDEX_URL MUSTER_JOB
+
+echo "== a command that fails ends it"
+write_tool quickstart 'exit 9' && commit_all
+run
+expect 1 'debootstrap *,quickstart'
+expect_output "'tools/quickstart' has failed"
+
+echo "== and so does one whose last line does not say that nothing failed"
+make_checkout
+for text in "5 passed, 1 failed" "0 passed, 0 failed" "nothing"; do
+  write_tool test "echo '$text'" && commit_all
+  run
+  expect 1 'debootstrap *,quickstart,test'
+  expect_output "'tools/test' ended with status 0, but"
+done
+
+echo "== what is not committed is not tested, and that is said"
+make_checkout
+write_tool test 'exit 9'
+run
+expect 0 'debootstrap *,quickstart,test'
+expect_output 'what is not committed is not tested (1 files)'
+
+echo "== debootstrap's failure is said in its words"
+echo 'echo "E: no such mirror"; exit 3' | make_command debootstrap
+run
+expect 1 ''
+expect_output '^E: no such mirror'
+make_commands
+
+echo "== interrupted, it ends what it has started and leaves nothing behind"
+write_tool test 'echo $$ > '"$root/running"'; exec sleep 1000' && commit_all
+HOME=$root PATH="$root/bin:$PATH" "$root/checkout/tools/test-fresh" --folder "$folder" > "$root/output" 2>&1 &
+running=$!
+deadline=$((SECONDS + 60))
+until [[ -s $root/running ]]; do
+  ((SECONDS < deadline)) || fail "tools/test was not started within a minute"
+  sleep 0.1
+done
+kill -TERM $running
+status=0
+wait $running || status=$?
+[[ $status == 143 ]] || fail "status $status, expected 143"
+[[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
+kill "$(cat "$root/running")" 2> /dev/null || true   # without a namespace of its own nothing ends it
+
+echo "== arguments"
+run --help
+expect 0 ''
+expect_output '^Usage: tools/test-fresh'
+run --nonsense
+expect 2 ''
+run --release 11
+expect 1 ''
+expect_output "not '11'"
