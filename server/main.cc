@@ -15,6 +15,7 @@
 #include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
+#include "server/daemon/memory.h"
 #include "server/daemon/port_file.h"
 #include "server/daemon/signals.h"
 #include "server/service/server.h"
@@ -27,6 +28,10 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+// How often memory that is free is looked for.
+constexpr absl::Duration kBetweenTrims = absl::Seconds(1);
+// How long the last lines of the log may hold up the end.
+constexpr absl::Duration kLastWords = absl::Seconds(1);
 
 // Why the daemon stops, for its members, and what it exits with.
 struct Stop {
@@ -35,6 +40,7 @@ struct Stop {
 };
 
 int Fail(const absl::Status& status) {
+  UnblockTermination();  // standard error may hang
   std::cerr << "musterd: " << status.message() << "\n";
   return status.code() == absl::StatusCode::kInvalidArgument ? kBadUsage : kFailed;
 }
@@ -56,16 +62,20 @@ Stop Done(const absl::Status& outcome) {
   return {reason, kFailed};
 }
 
-// Blocks until a signal or the job's end says that the daemon must stop.
+// Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory
+// meanwhile.
 Stop AwaitStop(const service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
+  TrimPolicy trim_policy;
   while (true) {
     const std::optional<absl::Status> outcome = server.Outcome();
     if (flags.exit_when_done && outcome.has_value()) {
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
       if (server.Quiet() || absl::Now() >= give_up) return Done(*outcome);
     }
-    if (AwaitSignal(give_up - absl::Now()) == Wakeup::kTerminate) {
+    const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenTrims));
+    if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);
+    if (wakeup == Wakeup::kTerminate) {
       spdlog::info("draining: told to stop by a signal");
       return {"the coordinator was told to stop by a signal"};
     }
@@ -100,11 +110,14 @@ int Serve(Flags flags) {
 int main(int argc, char** argv) {
   // Debian's Abseil looks for deadlocks at every lock, gRPC's too, under one lock for all.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  muster::daemon::BlockSignals();
+  muster::daemon::SetUpMemory();
+  muster::daemon::SetUpSignals();
   muster::daemon::Flags flags;
   if (const std::optional<int> status = muster::daemon::ParseFlags(argc, argv, &flags)) {
     return *status;
   }
   muster::daemon::SetUpLogging(flags.log);
-  return muster::daemon::Serve(std::move(flags));
+  const int status = muster::daemon::Serve(std::move(flags));
+  muster::daemon::FlushLog(muster::daemon::kLastWords);
+  return status;
 }

@@ -93,12 +93,19 @@ std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
   return OrNone(RankRanges(std::vector<int>(ranks.begin(), ranks.end())));
 }
 
+// "world", "tp (0-3)": groups of one name may run side by side.
+std::string GroupOf(const muster::v1::Group& group) {
+  if (group.name().empty()) return "world";
+  return absl::StrCat(group.name(), " (", Ranks(group.ranks()), ")");
+}
+
 std::string PendingCollectives(const GetStatusResponse& status) {
-  TextTable table({"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "SINCE", "LAST ARRIVAL"});
+  TextTable table(
+      {"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "GAVE UP", "SINCE", "LAST ARRIVAL"});
   for (const muster::v1::PendingCollective& pending : status.pending_collectives()) {
-    table.AddRow({pending.group().empty() ? "world" : pending.group(),
-                  absl::StrCat("#", pending.sequence()), pending.operation(),
-                  Ranks(pending.arrived_ranks()), Ranks(pending.missing_ranks()),
+    table.AddRow({GroupOf(pending.group()), absl::StrCat("#", pending.sequence()),
+                  pending.operation(), Ranks(pending.arrived_ranks()),
+                  Ranks(pending.missing_ranks()), Ranks(pending.gave_up_ranks()),
                   BriefDuration(FromProto(pending.age())),
                   absl::StrCat(BriefDuration(FromProto(pending.since_last_arrival())), " ago")});
   }

@@ -15,6 +15,9 @@ namespace muster::internal {
 // The daemon's default for --max-name-bytes, where no daemon has announced its own.
 inline constexpr size_t kDefaultMaxNameBytes = 256;
 
+// The daemon's limit for CollectiveContext.call_site: a path and a line.
+inline constexpr size_t kMaxCallSiteBytes = 1024;
+
 // OK if `name` is at most `max_bytes` of UTF-8 text without control characters.
 absl::Status CheckText(absl::string_view what, absl::string_view name, size_t max_bytes);
 

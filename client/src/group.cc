@@ -28,6 +28,7 @@ absl::Status CheckCall(const internal::GroupState& group, const CollectiveCall& 
   absl::Status status = CheckRoot(group, call.root);
   status.Update(internal::CheckText("label", call.label, control.max_name_bytes()));
   status.Update(internal::CheckText("type name", call.type_name, control.max_name_bytes()));
+  status.Update(internal::CheckText("call site", call.call_site, internal::kMaxCallSiteBytes));
   status.Update(internal::CheckPayload(control, "payload", call.payload.size()));
   return status;
 }
@@ -63,11 +64,11 @@ Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallO
              const CallSite& site) {
   absl::StatusOr<CallOptions> admitted = internal::Admit(*group.control, options);
   if (!admitted.ok()) return admitted.status();
+  call.call_site = internal::Printable(ToString(site));
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
   if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
   if (options.same_size && many) call.payload_size = call.payload.size();
-  call.call_site = internal::Printable(ToString(site));
   // The world travels without its list of ranks.
   const std::vector<int> ranks = group.name.empty() ? std::vector<int>() : group.ranks;
   return group.control->RunCollective(group.name, ranks, std::move(call), *admitted);

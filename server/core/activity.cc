@@ -18,7 +18,7 @@ void Activity::Begin(WaiterId call, std::string what, Time since) {
   since_ = since;
 }
 
-void Activity::Settle(WaiterId call, State state, Time now) {
+void Activity::Finish(WaiterId call, State state, Time now) {
   if (call != call_ || state_ != State::kIn) return;
   state_ = state;
   until_ = now;
@@ -37,7 +37,7 @@ void Activity::CutOff(Time now) {
   until_ = now;
 }
 
-std::string Activity::Words(Time now, absl::string_view ago) const {
+std::string Activity::Describe(Time now, absl::string_view ago) const {
   switch (state_) {
     case State::kNone:
       return "no call so far";

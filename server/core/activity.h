@@ -15,8 +15,8 @@ class Activity {
   // The member is parked in a call, since that time.
   void Begin(WaiterId call, std::string what, Time since);
   // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
-  void Complete(WaiterId call, Time now) { Settle(call, State::kCompleted, now); }
-  void End(WaiterId call, Time now) { Settle(call, State::kEnded, now); }
+  void Complete(WaiterId call, Time now) { Finish(call, State::kCompleted, now); }
+  void End(WaiterId call, Time now) { Finish(call, State::kEnded, now); }
   // The member is known from a claim: what it did before, only an earlier daemon knew.
   void Recovered(Time now);
   // The member's connection has ended, and its calls with it.
@@ -25,12 +25,12 @@ class Activity {
   // "in AllGather('x') op 12 of the world for 3s", "last completed Barrier() op 11 of the world 40s
   // ago", "no call so far", "no call since the coordinator was restarted 3s ago". `ago` may be
   // "before", where `now` is no longer now.
-  std::string Words(Time now, absl::string_view ago = "ago") const;
+  std::string Describe(Time now, absl::string_view ago = "ago") const;
 
  private:
   enum class State { kNone, kRecovered, kIn, kCompleted, kEnded, kCutOff };
 
-  void Settle(WaiterId call, State state, Time now);
+  void Finish(WaiterId call, State state, Time now);
 
   State state_ = State::kNone;
   WaiterId call_ = 0;

@@ -28,7 +28,9 @@ bool Arrival::IsRepeatedBy(const CollectiveRequest& request) const {
          (payload == nullptr || *payload == *request.payload);
 }
 
-std::string Arrival::Words() const { return Operation(kind, root, label, type_name, payload_size); }
+std::string Arrival::Describe() const {
+  return Operation(kind, root, label, type_name, payload_size);
+}
 
 std::string OperationOf(const CollectiveRequest& request) {
   return Operation(request.kind, request.root, request.label, request.type_name,

@@ -30,10 +30,10 @@ struct Arrival {
   // Whether a retry repeats the first send.
   bool IsRepeatedBy(const CollectiveRequest& request) const;
   // "Barrier('epoch 1')", "Broadcast(root 0, int64)".
-  std::string Words() const;
+  std::string Describe() const;
 };
 
-// Words() of what a request calls.
+// Describe() of what a request calls.
 std::string OperationOf(const CollectiveRequest& request);
 
 }  // namespace muster::core

@@ -8,25 +8,36 @@
 
 namespace muster::core {
 
-// Counts the payload bytes that the daemon holds for its members, against --max-held-bytes.
+// Counts the payload bytes that the daemon holds for its members, against --max-held-bytes:
+// contributions, results of leases, and the message that answers a collective, which is made once
+// for all ranks and holds the contributions a second time.
 class ByteBudget {
  public:
   explicit ByteBudget(uint64_t limit) : limit_(limit) {}
 
-  // RESOURCE_EXHAUSTED, and nothing is counted, if the limit does not allow `bytes` more.
-  absl::Status Reserve(uint64_t bytes) {
-    if (bytes > limit_ - held_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the coordinator holds ", held_, " bytes of payloads and results; ", bytes,
-          " more would pass its limit of ", limit_, " (musterd --max-held-bytes raises it)"));
-    }
-    held_ += bytes;
-    return absl::OkStatus();
+  // RESOURCE_EXHAUSTED if the limit does not allow `bytes` more, once `released` of those that are
+  // held will have been. Counts nothing.
+  absl::Status Check(uint64_t bytes, uint64_t released = 0) const {
+    const uint64_t held = held_ - released;
+    if (bytes == 0 || (held <= limit_ && bytes <= limit_ - held)) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the coordinator holds ", held, " bytes of payloads and results; ", bytes,
+        " more would pass its limit of ", limit_, " (musterd --max-held-bytes raises it)"));
   }
 
+  // The same, and counts them where it is OK.
+  absl::Status Reserve(uint64_t bytes) {
+    absl::Status room = Check(bytes);
+    if (room.ok()) held_ += bytes;
+    return room;
+  }
+
+  // Counts bytes that have been checked, or that are held whatever the limit says.
+  void Charge(uint64_t bytes) { held_ += bytes; }
   void Release(uint64_t bytes) { held_ -= bytes; }
 
   uint64_t held() const { return held_; }
+  uint64_t room() const { return limit_ - held_; }
 
  private:
   const uint64_t limit_;

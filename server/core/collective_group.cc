@@ -1,105 +1,140 @@
 #include "server/core/collective_group.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "server/core/answer_size.h"
+#include "server/core/bounded_text.h"
 #include "server/core/describe.h"
+#include "server/core/disagreement.h"
 
 namespace muster::core {
 namespace {
 
-// Call sites that a disagreement names for each side.
-constexpr size_t kMaxCallSites = 3;
+// Everybody is told, and gRPC carries 8 KiB of an error's text.
+constexpr size_t kMaxFinishedBytes = 6000;
 
-CollectiveGroup::Step Only(WaiterId waiter, absl::Status status) {
-  return {{waiter, std::move(status), {}}};
+std::vector<std::pair<uint32_t, uint32_t>> ByRank(const std::vector<uint32_t>& ranks) {
+  std::vector<std::pair<uint32_t, uint32_t>> by_rank;
+  for (uint32_t i = 0; i < ranks.size(); ++i) by_rank.emplace_back(ranks[i], i);
+  std::sort(by_rank.begin(), by_rank.end());
+  return by_rank;
 }
 
-// What some ranks of a group called, and from where.
-struct Side {
-  std::vector<uint32_t> ranks;
-  std::set<std::string> call_sites;
-};
-
-std::string SideWords(const Side& side, const std::string& operation) {
-  std::vector<std::string> sites(side.call_sites.begin(), side.call_sites.end());
-  if (sites.size() > kMaxCallSites) {
-    sites.resize(kMaxCallSites);
-    sites.push_back("...");
-  }
-  return absl::StrCat(Ranks(side.ranks), " called ", operation,
-                      sites.empty() ? "" : absl::StrCat(" at ", absl::StrJoin(sites, ", ")));
+bool HasAnswerOfAll(CollectiveKind kind) {
+  return kind == CollectiveKind::kGather || kind == CollectiveKind::kAllGather;
 }
 
 }  // namespace
 
 CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
-                                 ByteBudget* budget)
+                                 uint64_t max_answer_bytes, ByteBudget* budget)
     : name_(std::move(name)),
       ranks_(std::move(ranks)),
+      words_(DescribeGroup(name_)),
+      by_rank_(ByRank(ranks_)),
       recovered_(recovered),
+      max_answer_bytes_(max_answer_bytes),
       budget_(budget),
       arrivals_(ranks_.size()),
       past_(ranks_.size()),
-      next_(ranks_.size()) {}
+      next_(ranks_.size()),
+      first_said_(ranks_.size(), recovered ? std::nullopt : std::make_optional<uint64_t>(0)) {}
 
 CollectiveGroup::~CollectiveGroup() { budget_->Release(bytes_ + past_.bytes()); }
 
-std::string CollectiveGroup::words() const { return GroupWords(name_); }
-
 std::optional<uint32_t> CollectiveGroup::IndexOf(uint32_t rank) const {
-  if (name_.name.empty()) return rank;  // the world's ranks are their own indices
-  const auto it = std::find(ranks_.begin(), ranks_.end(), rank);
-  if (it == ranks_.end()) return std::nullopt;
-  return static_cast<uint32_t>(it - ranks_.begin());
+  const auto it = std::lower_bound(by_rank_.begin(), by_rank_.end(), std::make_pair(rank, 0u));
+  if (it == by_rank_.end() || it->first != rank) return std::nullopt;
+  return it->second;
 }
 
-bool CollectiveGroup::Shares(const std::vector<uint32_t>& ranks) const {
-  return std::any_of(ranks.begin(), ranks.end(), [this](uint32_t r) { return IndexOf(r); });
+CollectiveGroup::Step CollectiveGroup::Only(WaiterId waiter, absl::Status status) {
+  return {{waiter, std::move(status), {}}};
 }
+
+void CollectiveGroup::Append(Step rest, Step* step) {
+  std::move(rest.begin(), rest.end(), std::back_inserter(*step));
+}
+
+// ---- Arrivals at the current collective ----
 
 CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId waiter,
                                               const CollectiveRequest& request) {
   Step step;
-  if (recovered_) step = Observe(index, request.sequence);
-  Step rest = request.sequence + 1 == sequence_ ? ArriveAtPast(index, waiter, request)
-                                                : ArriveAtCurrent(now, index, waiter, request);
-  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  if (!first_said_[index]) step = Observe(index, request.sequence);
+  const bool past = request.sequence < sequence_ && sequence_ - request.sequence == 1;
+  absence_words_ = {};
+  Append(past && !contradicted_ ? ArriveAtPast(index, waiter, request)
+                                : ArriveAtCurrent(now, index, waiter, request),
+         &step);
   return step;
 }
 
 absl::Status CollectiveGroup::CheckCurrent(uint32_t index, const CollectiveRequest& request) const {
-  const Arrival& arrival = arrivals_[index];
   if (!finished_.empty()) return absl::FailedPreconditionError(finished_);
-  if (request.sequence != sequence_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", ranks_[index], " called op ", request.sequence, " of ", words(),
-                     ", which is at op ", sequence_,
-                     "; a process must not skip or repeat completed collectives"));
-  }
-  // Of a call that was withdrawn, a late duplicate must not count.
-  if (arrival.sent && request.call.attempt <= arrival.attempt) {
+  if (request.sequence == sequence_) return CheckRefusals(index, request);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rank ", ranks_[index], " called op ", request.sequence, " of ", words_, ", which is at op ",
+      sequence_, "; a process must not skip or repeat completed collectives"));
+}
+
+absl::Status CollectiveGroup::CheckRefusals(uint32_t index,
+                                            const CollectiveRequest& request) const {
+  if (request.refusals < refusals_) return refusal_;
+  // An earlier coordinator may have refused what this one knows nothing of.
+  if (request.refusals == refusals_ || recovered_) return CheckContent(index, request);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "rank ", ranks_[index], " says that op ", sequence_, " of ", words_, " was refused ",
+      request.refusals, " times; it was refused ", refusals_, " times"));
+}
+
+absl::Status CollectiveGroup::CheckContent(uint32_t index, const CollectiveRequest& request) const {
+  const Arrival& arrival = arrivals_[index];
+  if (!arrival.sent || request.refusals > refusals_) return absl::OkStatus();
+  // A late duplicate of a call that was withdrawn must not count.
+  if (request.call.attempt <= arrival.attempt) {
     return absl::CancelledError("this send of the call, or a later one, has arrived before");
   }
-  if (!arrival.sent || arrival.IsRepeatedBy(request)) return absl::OkStatus();
+  if (arrival.IsRepeatedBy(request)) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("op ", sequence_, " of ", words(), " was first sent as ", arrival.Words(),
+      absl::StrCat("op ", sequence_, " of ", words_, " was first sent as ", arrival.Describe(),
                    " and must be repeated with the same content, not as ", OperationOf(request)));
 }
 
 CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index, WaiterId waiter,
                                                        const CollectiveRequest& request) {
-  Arrival& arrival = arrivals_[index];
   if (absl::Status s = CheckCurrent(index, request); !s.ok()) return Only(waiter, s);
+  Step step;
+  if (request.refusals > refusals_) {
+    step = StartAfterRefusal(
+        request.refusals,
+        absl::StrCat("op ", sequence_, " of ", words_, " was refused to all its ranks before the ",
+                     "coordinator was restarted, as rank ", ranks_[index],
+                     " knows: its answer was too large (musterd --max-answer-bytes). Nothing was ",
+                     "recorded: all ranks may call again, with smaller payloads"));
+  }
+  if (IsTooLarge(index, request)) {
+    Append(RefuseToAll(index, waiter, request), &step);
+    return step;
+  }
+  if (absl::Status s = CheckRoom(index, request); !s.ok()) {
+    Append(Only(waiter, s), &step);
+    return step;
+  }
+  Append(Park(now, index, waiter, request), &step);
+  return step;
+}
+
+CollectiveGroup::Step CollectiveGroup::Park(Time now, uint32_t index, WaiterId waiter,
+                                            const CollectiveRequest& request) {
+  Arrival& arrival = arrivals_[index];
+  Step step;
   if (!arrival.sent) {
-    if (absl::Status s = budget_->Reserve(request.payload->size()); !s.ok()) return Only(waiter, s);
+    budget_->Charge(request.payload->size());
     bytes_ += request.payload->size();
   }
-  Step step;
   if (arrival.waiter != 0) {
     step = Only(arrival.waiter, absl::CancelledError("replaced by a later send of the same call"));
     --parked_;
@@ -113,71 +148,75 @@ CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index,
   // All earlier calls agree with each other, so any one of them stands for all.
   if (!sample_) sample_ = index;
   const bool agree = arrivals_[*sample_].SameCall(arrival);
-  Step rest = !agree ? Mismatch() : parked_ == arrivals_.size() ? Complete() : Step();
-  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  Append(!agree ? Mismatch() : parked_ == arrivals_.size() ? Complete() : Step(), &step);
   return step;
 }
 
-// A retry of the completed collective, whose answer was lost; or a contribution that others need.
-CollectiveGroup::Step CollectiveGroup::ArriveAtPast(uint32_t index, WaiterId waiter,
-                                                    const CollectiveRequest& request) {
-  const Arrival& arrival = past_.arrivals()[index];
-  if (request.call.attempt < arrival.attempt) {
-    return Only(waiter, absl::CancelledError("a later send of the same call has been answered"));
+// ---- Limits ----
+
+bool CollectiveGroup::Disagrees(const CollectiveRequest& request) const {
+  if (!sample_) return false;
+  Arrival arrival;
+  arrival.Record(0, request);
+  return !arrivals_[*sample_].SameCall(arrival);
+}
+
+// Contents are fixed: once the known ones are too large together, the collective can never
+// complete.
+bool CollectiveGroup::IsTooLarge(uint32_t index, const CollectiveRequest& request) const {
+  if (arrivals_[index].sent || !HasAnswerOfAll(request.kind)) return false;
+  if (AnswerBytes(bytes_ + request.payload->size(), ranks_.size()) <= max_answer_bytes_) {
+    return false;
   }
-  const Arrival* sample = past_.Sample();
-  if (sample != nullptr && (request.kind != sample->kind || request.root != sample->root)) {
-    return Only(waiter,
-                absl::FailedPreconditionError(absl::StrCat(
-                    "op ", request.sequence, " of ", words(), " completed as ", sample->Words(),
-                    "; rank ", ranks_[index], " repeats it as ", OperationOf(request))));
+  return !Disagrees(request);
+}
+
+// The last arrival brings the answer with it, which holds all payloads once more. Nobody needs the
+// collective before it then: all have its result.
+absl::Status CollectiveGroup::CheckRoom(uint32_t index, const CollectiveRequest& request) const {
+  const Arrival& arrival = arrivals_[index];
+  const uint64_t payload = arrival.sent ? 0 : request.payload->size();
+  const bool is_last = parked_ + (arrival.waiter == 0) == arrivals_.size();
+  if (!is_last) return budget_->Check(payload);
+  return budget_->Check(payload + bytes_ + payload, past_.bytes());
+}
+
+std::string CollectiveGroup::DescribeRefusal(uint32_t index,
+                                             const CollectiveRequest& request) const {
+  std::vector<Contribution> contributions = {{ranks_[index], request.payload->size()}};
+  for (size_t i = 0; i < arrivals_.size(); ++i) {
+    if (arrivals_[i].sent) contributions.push_back({ranks_[i], arrivals_[i].payload->size()});
   }
-  if (!arrival.sent) {
-    if (absl::Status s = budget_->Reserve(request.payload->size()); !s.ok()) return Only(waiter, s);
-  }
-  Step step;
-  if (arrival.waiter != 0) {
-    step = Only(arrival.waiter, absl::CancelledError("replaced by a later send of the same call"));
-  }
-  past_.Record(index, waiter, request);
-  if (next_[index] >= sequence_) {  // it has the result, and only contributes
-    step.push_back(
-        {past_.Unpark(index), absl::OkStatus(), {std::make_shared<std::vector<Bytes>>()}});
-  }
-  Step rest = past_.Settle();
-  MarkStop(&rest);
-  std::move(rest.begin(), rest.end(), std::back_inserter(step));
+  const uint64_t bytes = AnswerBytes(bytes_ + request.payload->size(), ranks_.size());
+  return absl::StrCat(OperationOf(request), " op ", sequence_, " of ", words_,
+                      " is refused to all its ranks: ",
+                      DescribeTooLarge(std::move(contributions), bytes, max_answer_bytes_),
+                      ". Nothing was recorded: all ranks may call again, with smaller payloads");
+}
+
+CollectiveGroup::Step CollectiveGroup::RefuseToAll(uint32_t index, WaiterId waiter,
+                                                   const CollectiveRequest& request) {
+  refusal_news_ = DescribeRefusal(index, request);
+  Step step = StartAfterRefusal(refusals_ + 1, refusal_news_);
+  Append(Only(waiter, refusal_), &step);
   return step;
 }
 
-CollectiveGroup::Step CollectiveGroup::Observe(uint32_t index, uint64_t next) {
-  next_[index] = std::max(next_[index], next);
-  return next > sequence_ ? MoveOn(next) : Step();
+CollectiveGroup::Step CollectiveGroup::StartAfterRefusal(uint32_t refusals,
+                                                         const std::string& text) {
+  refusals_ = refusals;
+  refusal_ = absl::OutOfRangeError(text);
+  Step step = FailParked(refusal_);
+  ForgetArrivals();
+  return step;
 }
 
-CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
-  // Nobody can be further back than one collective, unless it calls what it must not.
-  const absl::Status over = absl::FailedPreconditionError(
-      absl::StrCat("op ", next - 1, " of ", words(),
-                   " has completed; a process must not repeat collectives from before it"));
-  Step step = next > sequence_ + 1 ? FailParked(over) : Step();
-  for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, over, {}});
-  budget_->Release(past_.bytes());
-  if (next == sequence_ + 1) {
-    past_ = PastCollective(std::exchange(arrivals_, std::vector<Arrival>(ranks_.size())),
-                           std::exchange(bytes_, 0));
-  } else {
-    past_ = PastCollective(ranks_.size());
-    budget_->Release(std::exchange(bytes_, 0));
-    arrivals_.assign(ranks_.size(), Arrival());
-  }
-  sequence_ = next;
-  parked_ = 0;
+// ---- Ends ----
+
+void CollectiveGroup::ForgetArrivals() {
+  budget_->Release(std::exchange(bytes_, 0));
+  arrivals_.assign(ranks_.size(), Arrival());
   sample_.reset();
-  Step rest = past_.Settle();
-  MarkStop(&rest);
-  std::move(rest.begin(), rest.end(), std::back_inserter(step));
-  return step;
 }
 
 CollectiveGroup::Step CollectiveGroup::Complete() {
@@ -190,36 +229,19 @@ void CollectiveGroup::MarkStop(Step* step) const {
   for (Finished& done : *step) done.answer.stop_requested = true;
 }
 
-std::string CollectiveGroup::Disagreement() const {
-  std::map<std::string, Side> sides;
-  for (size_t i = 0; i < arrivals_.size(); ++i) {
-    if (!arrivals_[i].sent) continue;
-    Side& side = sides[arrivals_[i].Words()];
-    side.ranks.push_back(ranks_[i]);
-    if (!arrivals_[i].call_site.empty()) side.call_sites.insert(arrivals_[i].call_site);
-  }
-  std::map<std::vector<uint32_t>, std::string> ordered;
-  for (auto& [operation, side] : sides) {
-    std::sort(side.ranks.begin(), side.ranks.end());
-    ordered[side.ranks] = SideWords(side, operation);
-  }
-  return absl::StrJoin(
-      ordered, ", ", [](std::string* out, const auto& side) { absl::StrAppend(out, side.second); });
-}
-
 CollectiveGroup::Step CollectiveGroup::Mismatch() {
   return FinishForGood(
-      absl::StrCat("ranks disagree on op ", sequence_, " of ", words(), ": ", Disagreement(),
+      absl::StrCat("ranks disagree on op ", sequence_, " of ", words_, ": ",
+                   DescribeDisagreement(ranks_, arrivals_),
                    "; all ranks must call the same collectives in the same order"));
 }
 
 CollectiveGroup::Step CollectiveGroup::FinishForGood(const std::string& text) {
   if (!finished_.empty()) return {};
-  finished_ = text;
+  finished_ = Shortened(text, kMaxFinishedBytes);
   finished_news_ = true;
   Step step = FailParked(absl::FailedPreconditionError(finished_));
-  budget_->Release(std::exchange(bytes_, 0));
-  arrivals_.assign(ranks_.size(), Arrival());
+  ForgetArrivals();
   return step;
 }
 
@@ -234,6 +256,7 @@ void CollectiveGroup::Withdraw(uint32_t index, WaiterId waiter) {
 
 CollectiveGroup::Step CollectiveGroup::FailParked(const absl::Status& status) {
   Step step;
+  if (parked_ == 0) return step;
   for (Arrival& arrival : arrivals_) {
     if (arrival.waiter == 0) continue;
     step.push_back({std::exchange(arrival.waiter, 0), status, {}});
@@ -242,44 +265,44 @@ CollectiveGroup::Step CollectiveGroup::FailParked(const absl::Status& status) {
   return step;
 }
 
-std::vector<uint32_t> CollectiveGroup::NeededContributors() const {
-  std::vector<uint32_t> needed;
-  for (uint32_t index : past_.Wanted()) {
-    if (next_[index] >= sequence_) needed.push_back(ranks_[index]);
-  }
-  return needed;
-}
+// ---- What is said of it ----
 
-std::vector<uint32_t> CollectiveGroup::Missing(uint64_t sequence) const {
-  std::vector<uint32_t> missing;
-  if (sequence < sequence_) {
-    for (uint32_t index : past_.Wanted()) missing.push_back(ranks_[index]);
-  } else {
-    for (size_t i = 0; i < arrivals_.size(); ++i) {
-      if (arrivals_[i].waiter == 0) missing.push_back(ranks_[i]);
+Absentees CollectiveGroup::AbsentFrom(uint64_t sequence) const {
+  Absentees absent;
+  for (const auto& [rank, index] : by_rank_) {
+    const Arrival& arrival = arrivals_[index];
+    if (sequence < sequence_) {
+      if (past_.Wants(index)) absent.missing.push_back(rank);
+    } else if (arrival.waiter == 0) {
+      (arrival.sent ? absent.gave_up : absent.missing).push_back(rank);
     }
   }
-  std::sort(missing.begin(), missing.end());
-  return missing;
+  return absent;
+}
+
+const std::string& CollectiveGroup::DescribeAbsence(Time now, uint64_t sequence,
+                                                    absl::FunctionRef<std::string()> make) {
+  Words& words = absence_words_[sequence % absence_words_.size()];
+  if (words.at != now || words.sequence != sequence) words = {now, sequence, make()};
+  return words.text;
 }
 
 std::vector<uint32_t> CollectiveGroup::Arrived() const {
   std::vector<uint32_t> arrived;
-  for (size_t i = 0; i < arrivals_.size(); ++i) {
-    if (arrivals_[i].waiter != 0) arrived.push_back(ranks_[i]);
+  for (const auto& [rank, index] : by_rank_) {
+    if (arrivals_[index].waiter != 0) arrived.push_back(rank);
   }
-  std::sort(arrived.begin(), arrived.end());
   return arrived;
 }
 
 std::string CollectiveGroup::OperationAt(uint32_t index, uint64_t sequence) const {
   const Arrival& arrival = sequence < sequence_ ? past_.arrivals()[index] : arrivals_[index];
-  return absl::StrCat(arrival.Words(), " op ", sequence, " of ", words());
+  return absl::StrCat(arrival.Describe(), " op ", sequence, " of ", words_);
 }
 
 std::string CollectiveGroup::PendingOperation() const {
   for (const Arrival& arrival : arrivals_) {
-    if (arrival.waiter != 0) return arrival.Words();
+    if (arrival.waiter != 0) return arrival.Describe();
   }
   return "";
 }

@@ -36,7 +36,7 @@ class Coordinator {
   Effects StreamClosed(Time now, WaiterId stream);
 
   Effects Join(Time now, WaiterId waiter, const JoinRequest& request);
-  // Of elastic jobs: leaves (and breaks) the claimed epoch for the next one.
+  // Leaves (and breaks) the claimed epoch of an elastic job for the next one.
   Effects Rejoin(Time now, WaiterId waiter, const RejoinRequest& request);
   Effects Collective(Time now, WaiterId waiter, const CollectiveRequest& request);
   Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);

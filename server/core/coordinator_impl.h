@@ -2,125 +2,52 @@
 #define MUSTER_SERVER_CORE_COORDINATOR_IMPL_H_
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/core/activity.h"
 #include "server/core/byte_budget.h"
 #include "server/core/collective_group.h"
 #include "server/core/coordinator.h"
-#include "server/core/deadlines.h"
+#include "server/core/epoch.h"
 #include "server/core/formation.h"
+#include "server/core/group_table.h"
 #include "server/core/lease_table.h"
-#include "server/core/placement.h"
+#include "server/core/member_table.h"
+#include "server/core/outbox.h"
+#include "server/core/parked_calls.h"
+#include "server/core/place_book.h"
 #include "server/core/stall_clock.h"
 
 namespace muster::core {
 
-// A call of an attached member.
-using MemberCall =
-    std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest, CompleteLeaseRequest,
-                 AbandonLeaseRequest, LeaveRequest, RejoinRequest, StopRequest>;
-
-// One process that has attached, or that a claim has named. Members of the epoch are kept, lost and
-// left ones too, until the epoch is over; others only while they are there.
-struct Member {
-  MemberIdentity identity;
-  uint64_t arrival = 0;  // order in which they became known
-
-  // The session, and its stream while that is open.
-  SessionId session;
-  uint64_t attach_attempt = 0;
-  WaiterId stream = 0;
-  bool attached() const { return stream != 0; }
-  // Named by a claim only: this daemon has not heard of it.
-  bool awaited() const { return session.counter == 0; }
-
-  // Joining.
-  std::optional<PlaceWish> wish;  // while it waits, in Join or Rejoin, for an epoch to form
-  // Of a member of the epoch before the one that forms: it is there for that; it may be yet.
-  bool comes() const { return wish.has_value() && attached(); }
-  bool may_come() const { return !comes() && !gone(); }
-  WaiterId join_waiter = 0;
-  uint64_t join_attempt = 0;
-
-  // In the epoch.
-  std::optional<uint32_t> rank;
-  bool leaving = false;
-  WaiterId leave_waiter = 0;
-  bool left = false;
-  std::optional<Failure> lost;
-  std::optional<ExitReport> exit;  // it ended well before it attached to this daemon
-  bool gone() const { return left || lost.has_value(); }
-  // Contributions that its current session was asked for.
-  std::set<std::pair<const CollectiveGroup*, uint64_t>> asked;
-
-  // For messages and status.
-  std::string last_collective;
-  Activity activity;
-  std::optional<Time> stopped_since;  // its launcher says so
-  Time last_call;
-  std::set<WaiterId> parked;
-
-  std::string who() const;
-};
-
-// A parked call.
-struct Waiter {
-  enum class Call { kJoin, kRejoin, kCollective, kLease, kLeave, kPutOff };
-
-  Waiter() = default;
-  Waiter(Member* m, Call c) : member(m), call(c) {}
-
-  Member* member = nullptr;
-  Call call = Call::kJoin;
-  Time since;
-  absl::Duration timeout;
-  CollectiveGroup* group = nullptr;           // of a kCollective
-  uint64_t sequence = 0;                      // of a kCollective
-  LeaseKey lease;                             // of a kLease
-  std::shared_ptr<const MemberCall> put_off;  // of a kPutOff: what to do after the recovery
-};
-
-// One formed membership and its groups.
-struct Epoch {
-  EpochId id;
-  std::shared_ptr<const Roster> roster;
-  bool recovered = false;        // known from claims: formed by an earlier daemon
-  std::vector<Member*> members;  // by rank
-  size_t leavers = 0;            // members that have called Leave
-  std::map<GroupName, std::unique_ptr<CollectiveGroup>> groups;
-  absl::Status broken;  // once a member is lost: what every call of the epoch ends with
-};
-
-// Payload bytes of a call that is put off.
-uint64_t HeldBytes(const MemberCall& call);
-
-// The state behind Coordinator. Its functions stand in files by topic: sessions.cc (attach,
-// detach), losses.cc, claims.cc (what members say of themselves), recovery.cc (a restarted daemon),
-// joining.cc, forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, leases.cc, leaving.cc,
-// status.cc; coordinator.cc has the frame.
+// The state behind Coordinator. A step is Begin, one handler, Take. Handlers change state and do
+// nothing that another part of the state may have become ready for; Take() does that: it advances
+// the job until nothing more has become due (advancing.cc). So no handler is entered from within
+// another one.
+//
+// Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
+// members say of themselves), recovery.cc (a restarted daemon), joining.cc, forming.cc, elastic.cc,
+// stopping.cc, stall.cc, collectives.cc, leases.cc, leaving.cc, status.cc; calls.cc has what all
+// calls share.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
 
   absl::Status Attach(WaiterId stream, const AttachRequest& request);
   void StreamClosed(WaiterId stream);
-  // Any call of a member: serves it, or puts it off until the recovery is over.
+  // Any call of a member: serves it, or defers it until the recovery is over.
   template <class Request>
   absl::Status Receive(WaiterId waiter, const Request& request) {
     absl::StatusOr<Member*> caller = Caller(request.call);
     if (!caller.ok()) return caller.status();
-    if (recovering()) return PutOff(waiter, *caller, request);
+    if (absl::Status s = CheckContent(**caller, request); !s.ok()) return s;
+    if (recovering()) return Defer(waiter, *caller, request);
     return Serve(waiter, *caller, request);
   }
   absl::Status ReportExit(WaiterId waiter, const ExitReport& report);
@@ -132,23 +59,29 @@ class Coordinator::Impl {
   absl::Status CheckJob(absl::string_view job_id) const;
   JobStatus GetStatus(Time now) const;
 
-  // Starts a step; Take() ends it.
   void Begin(Time now) { now_ = now; }
-  Effects Take() { return std::exchange(effects_, {}); }
-  void Refuse(WaiterId waiter, const absl::Status& status);
-  void RefuseStream(WaiterId stream, const absl::Status& status);
+  Effects Take();
+  void Refuse(WaiterId waiter, const absl::Status& status) { out_.Reply(waiter, status); }
+  void RefuseStream(WaiterId stream, const absl::Status& status) { out_.EndStream(stream, status); }
 
   std::optional<absl::Status> Outcome() const;
-  bool Quiet() const { return streams_.empty(); }
+  bool Quiet() const { return !members_.any_attached(); }
   const Options& options() const { return options_; }
 
  private:
   using Loss = std::pair<Member*, std::string>;  // who, and the cause
-  // A place that a newcomer asks for and another member has.
-  struct Conflict {
-    Member* holder = nullptr;
-    std::string place;  // in words
-  };
+
+  // What is wrong with a request whatever the state of the job is: refused before it is deferred.
+  template <class Request>
+  absl::Status CheckContent(const Member&, const Request&) const {
+    return absl::OkStatus();
+  }
+  absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
+  absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
+  absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
+  absl::Status CheckContent(const Member& member, const AcquireLeaseRequest& request) const;
+  absl::Status CheckContent(const Member& member, const CompleteLeaseRequest& request) const;
+  absl::Status CheckContent(const Member& member, const AbandonLeaseRequest& request) const;
 
   // ---- Calls of members; an error refuses the call, which has changed nothing then ----
   absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
@@ -160,149 +93,159 @@ class Coordinator::Impl {
   absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
 
-  // ---- coordinator.cc: calls and waiters ----
+  // ---- advancing.cc: what has become due. Each returns whether it did something ----
+  void Advance();
+  bool AdvanceOnce();
+  bool LoseDetached();          // members whose grace is over
+  bool TryDropOldRun();         // the recovered epoch is one of a run that is over
+  bool TryEndRecovery();        // everybody is here or accounted for, or the grace is over
+  bool TryFinishLeaving();      // everybody is leaving or lost
+  bool TryResolveContenders();  // of those who ask for one and the same place
+  bool TryLoseSilent();         // survivors that have not called Rejoin in time
+  bool TryForm();               // the next epoch
+  bool TryFailReforming();      // there are too few for one
+  bool TryGrantLeases();
+  bool ServeNextDeferred();  // after a recovery
+
+  // ---- calls.cc: what all calls share ----
   absl::StatusOr<Member*> Caller(const CallContext& call);
   absl::Status CheckEpoch(const Member& member, const EpochId& epoch) const;
   absl::Status CheckStays(const Member& member) const;
   absl::Status CheckCallContext(const CallContext& call) const;
   // What a call of a process that this daemon does not (or no longer) know is told.
   absl::Status UnknownSession(const SessionId& session) const;
-  absl::Status CanPark() const;
+  absl::Status CanPark(const Member& member) const;
   // `what` is said of the member while it waits; empty where it waits for nothing of its own.
-  void Park(WaiterId id, Waiter waiter, const CallContext& call, std::string what);
+  void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, std::string what);
   // Ends a parked call; ids that are not parked are ignored.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
   // Answers a call that was never parked.
-  void Respond(WaiterId id, Answer answer = {});
+  void Respond(WaiterId id, Answer answer = {}) {
+    out_.Reply(id, absl::OkStatus(), std::move(answer));
+  }
   // The parked call goes without an answer, or is about to be answered: takes it out of where it
   // waits.
   void Withdraw(WaiterId id);
-  std::optional<Waiter> Unpark(WaiterId id);
   void FinishAllOf(Member* member, const absl::Status& status);
-  // The same, but for calls that are put off: those are judged when they are served.
+  // The same, but for deferred calls: those are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
   void TimeOut(WaiterId id);
-  void Log(Severity severity, std::string text);
-  std::string Say(absl::string_view text) const;  // with the job's name before it
-  absl::Status Say(const absl::Status& status) const;
+  absl::Status DescribeTimeout(const ParkedCall& call) const;
+  void Log(Severity severity, std::string text) { out_.Log(severity, std::move(text)); }
 
   // ---- sessions.cc ----
-  absl::Status CheckIdentity(const MemberIdentity& member) const;
   absl::Status CheckAttach(const AttachRequest& request) const;
   absl::StatusOr<Member*> Admit(const AttachRequest& request);
-  Member* AddMember(const MemberIdentity& identity);
   void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
   void EndSession(Member* member);
   void EndStream(Member* member, const absl::Status& status);
   void Remove(Member* member);
-  template <class Event>
-  void Send(const Member* member, Event event, bool urgent = false) {
-    if (member->attached()) effects_.events.push_back({member->stream, std::move(event), urgent});
+  void Send(const Member* member, SharedEvent event, bool urgent = false) {
+    if (member->attached()) out_.Send(member->stream(), std::move(event), urgent);
   }
 
   // ---- losses.cc ----
-  void ExpireGraces();
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
+  std::string DescribeSilence(const Member& member) const;
   std::string ExitCause(const ExitReport& report) const;
   void NoteExit(Member* member, const ExitReport& report);
   void Lose(const std::vector<Loss>& losses);
-  void RecordLoss(Member* member, const std::string& cause);
+  void RecordLoss(Member* member, Failure failure);
   void Break(const std::vector<Member*>& lost);
   void BreakEpoch(const std::string& reason);
-  void SendBroken(Member* member, bool urgent);
+  SharedEvent BrokenEvent(bool may_rejoin) const;
 
   // ---- claims.cc ----
-  absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim) const;
-  absl::Status CheckClaimedEpoch(const MemberIdentity& claimant, const Claim& claim) const;
-  absl::Status CheckClaimedLeases(const Claim& claim) const;
+  void AdoptResults(Member* member, const Claim& claim);
   std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
   void ApplyClaim(Member* member, const Claim& claim);
   void ApplyGroupClaim(Member* member, const GroupClaim& claim);
   void ApplyBrokenClaim(const BrokenClaim& claim);
-  std::string Unsaid(absl::string_view text) const;  // Say() undone
 
   // ---- recovery.cc ----
   bool recovering() const { return recovery_ends_.has_value(); }
   absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
   void AdoptEpoch(const Claim& claim);
-  void DropEpoch(const Roster& successor);
-  absl::Status PutOff(WaiterId id, Member* member, MemberCall call);
-  void PutOffCandidates();
-  void TryEndRecovery();
+  void DropEpoch(const Roster& successor, const absl::Status& over);
+  uint32_t NewcomersWorldSize() const;
+  absl::Status Defer(WaiterId id, Member* member, MemberCall call);
+  void TellOfRecovery(const Member& member);
+  void DeferCandidates();
   void EndRecovery();
-  void SettleAbsent();
-  void ServePutOffCalls();
-  void AskForContributions(CollectiveGroup* group);
-  std::string AwaitedWords() const;
-  absl::Status PutOffTimeout(const Waiter& waiter) const;
+  void LoseAbsent();
+  void RequestContributions(CollectiveGroup* group);
+  void RequestContribution(const CollectiveGroup& group, Member* member);
+  std::string DescribeAwaited() const;
+  Time NextRecoveryStep() const;
 
   // ---- joining.cc ----
   absl::Status CheckJoin(const Member& member, const JoinRequest& request) const;
   absl::Status CheckWorldSize(const Member& member, const PlaceWish& wish) const;
-  absl::Status CheckRankWishes(const Member& member, const PlaceWish& wish) const;
+  absl::Status CheckAttempt(const Member& member, const CallContext& call) const;
+  absl::Status RefuseLateJoin(const Member& member, const PlaceWish& wish) const;
   uint32_t WorldSize() const;
-  std::optional<Conflict> FindConflict(const Member& member, const PlaceWish& wish) const;
-  absl::Status PlaceTaken(const Member& newcomer, const Conflict& conflict) const;
-  void TakePlace(Member* member);
-  void Contend(Member* newcomer, const Conflict& conflict);
-  void StopJoining(Member* member);
-  void ResolveContenders();
-  void ExpireContenders();
-  std::vector<uint32_t> UnaskedRanks() const;
-  std::string CandidateWords() const;
-  absl::Status JoinTimeout(const Waiter& waiter) const;
+  void AgreeOnSize(const Member& member, uint32_t size);
+  void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
+                 bool rejoins);
+  void StopSeeking(const Member& member);
+  Member* CandidateOf(PlaceBook::Id id) const;
+  void RefuseCandidate(const Member& member, const absl::Status& status);
+  std::string DescribeCandidates() const;
+  absl::Status JoinTimeout(const ParkedCall& call) const;
 
   // ---- forming.cc ----
   bool Forming() const;
   std::vector<Member*> ChooseMembers() const;
   FormationDecision DecideOn(const std::vector<Member*>& chosen) const;
-  void TryForm();
   Roster PlacesOf(const std::vector<Member*>& chosen) const;
+  std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
   void Form(const std::vector<Member*>& chosen);
+  void AnswerMembers();
   void LogFormed(const std::string& reason);
   void Retire(const Epoch& previous);
   void RefuseCandidates(const std::string& why);
 
   // ---- elastic.cc ----
-  enum class FormationTimer { kSettle, kRejoin };
   bool elastic() const { return options_.min_world_size != 0; }
   uint32_t Places() const;
+  // Whether a member of the epoch before the one that forms is there for it, or may yet be.
+  bool HasRejoined(const Member& member) const;
+  bool MayStillRejoin(const Member& member) const { return !HasRejoined(member) && !member.gone(); }
+  std::vector<uint32_t> AwaitedRanks() const;
   absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
   bool Settled() const;
+  Time SettleEnd() const;
+  Time NextFormation() const;
   void FormationChanged();
-  void StartReforming();
-  void ExpireFormation();
-  void LoseSilent();
-  void FailReforming();
+  // How many wait for a place, where the epoch's members have not been told so.
+  std::optional<NewcomersWaiting> UntoldNewcomers() const;
+  Time NextAnnouncement() const;
   void AnnounceNewcomers();
-  absl::Status RejoinTimeout(const Waiter& waiter) const;
+  absl::Status RejoinTimeout(const ParkedCall& call) const;
 
   // ---- collectives.cc ----
-  absl::Status CheckCollective(const CollectiveRequest& request) const;
-  absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size) const;
+  absl::Status CheckRoot(const CollectiveRequest& request) const;
   absl::Status CheckPayload(const CollectiveRequest& request, uint32_t index, uint32_t rank) const;
-  absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name);
+  absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
   void FailCollectivesOf(Member* leaver);
-  absl::Status CollectiveTimeout(const Waiter& waiter) const;
-  std::string DescribeMissing(const CollectiveGroup& group, uint64_t sequence) const;
+  absl::Status CollectiveTimeout(const ParkedCall& call, const ForCollective& wait) const;
+  std::string DescribeAbsentees(const Absentees& absent, size_t of) const;
   void AnnounceFinished(const CollectiveGroup& group);
 
   // ---- leases.cc ----
-  absl::Status CheckLease(absl::string_view name) const;
   LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) const;
   bool MayGrant() const;
   void Apply(const LeaseTable::Step& step);
-  void GrantLeases();
-  absl::Status LeaseTimeout(const Waiter& waiter) const;
+  void ReportForgottenResults();
+  absl::Status LeaseTimeout(const ParkedCall& call, const ForLease& wait) const;
 
   // ---- leaving.cc ----
   void StartLeaving(Member* member);
   void ReleaseForLeaving(Member* leaver);
-  void TryFinishLeaving();
   void MarkLeft(Member* member);
-  absl::Status LeaveTimeout(const Waiter& waiter) const;
+  absl::Status LeaveTimeout(const ParkedCall& call) const;
 
   // ---- stopping.cc ----
   void AskStop();
@@ -314,6 +257,7 @@ class Coordinator::Impl {
     Time since;
     std::string why;  // and who is missing
     std::vector<MissingMember> missing;
+    std::vector<MissingMember> gave_up;
     std::vector<const Member*> waiting;
   };
   void WatchForStalls();
@@ -327,69 +271,50 @@ class Coordinator::Impl {
   std::string DescribeMembers(const std::vector<uint32_t>& ranks) const;
 
   // ---- status.cc ----
-  static MemberState StateOf(const Member& member);
-  std::string StateWords() const;
+  MemberState StateOf(const Member& member) const;
+  std::string DescribeState() const;
   MemberStatus StatusOf(const Member& member, Time now) const;
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
   std::vector<PendingCollective> PendingCollectives(Time now) const;
 
   const Options options_;
   Time now_;
-  Effects effects_;
+  Outbox out_;
   std::optional<std::string> draining_;
 
-  absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
-  absl::flat_hash_map<uint64_t, Member*> sessions_;  // by the counter of the current session
-  absl::flat_hash_map<WaiterId, Member*> streams_;   // open ones
+  JobState state_ = JobState::kForming;
+  std::string reason_;       // why the job is in this state
+  bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
+  uint64_t highest_epoch_ = 0;
+
+  MemberTable members_;
   uint64_t last_session_ = 0;
-  uint64_t arrivals_ = 0;
-  Deadlines<Incarnation> graces_;
   std::deque<Failure> failures_;  // the latest first
-  // Of processes that this daemon does not know: a claim may name them yet.
+  // Exits of processes that this daemon does not know: a claim may name them yet.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
 
+  ByteBudget budget_;  // before the groups and leases that use it
+  LeaseTable leases_;
+  ParkedCalls parked_;
+  PlaceBook places_;
+  std::unique_ptr<Epoch> epoch_;
+
   std::optional<Time> recovery_ends_;  // while it lasts
-  std::deque<WaiterId> put_off_;       // calls to serve then, in order
+  Time epoch_claimed_;                 // the epoch that it recovers: first claimed at
+  std::deque<WaiterId> deferred_;      // calls to serve then, in order
 
-  absl::flat_hash_map<WaiterId, Waiter> waiters_;
-  Deadlines<WaiterId> deadlines_;
-
-  // Members that wait for the epoch to form, by arrival; places that they ask for.
-  std::map<uint64_t, Member*> candidates_;
-  std::map<uint32_t, Member*> rank_places_;
-  std::map<std::pair<std::string, uint32_t>, Member*> local_places_;
-  Deadlines<Incarnation> contenders_;  // want a place that a live member holds
-  uint32_t agreed_size_ = 0;           // by the first candidate that names one
-  std::string agreed_by_;
-
-  // Of elastic jobs.
-  Deadlines<FormationTimer> formation_timers_;
-  Time formation_changed_;  // when somebody last came or went
-  Time rejoin_deadline_;    // while the job re-forms
-  // What the epoch's members were last told of those who wait.
-  struct Announced {
-    EpochId epoch;
-    uint32_t waiting = 0;
-    uint32_t free_places = 0;
-    friend bool operator==(const Announced& a, const Announced& b) {
-      return a.epoch == b.epoch && a.waiting == b.waiting && a.free_places == b.free_places;
-    }
-  };
-  Announced announced_;
+  // What only elastic jobs use.
+  Time formation_changed_;            // when somebody last came or went
+  std::optional<Time> enough_since_;  // there are enough, but for the settle time
+  Time rejoin_deadline_;              // while the job re-forms
+  Time may_announce_;                 // news come at most once a second
+  NewcomersWaiting announced_;        // what the epoch's members were last told
+  Time next_announcement_;            // they are told again at this time at the earliest
 
   Time stall_check_ = absl::InfiniteFuture();
   StallClock forming_stall_;
   StallClock leave_stall_;
   StallClock recovery_stall_;
-
-  bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
-
-  ByteBudget budget_;  // before the groups and leases that use it
-  LeaseTable leases_;
-  std::unique_ptr<Epoch> epoch_;
-  uint64_t highest_epoch_ = 0;
-  JobState state_ = JobState::kForming;
-  std::string reason_;
 };
 
 }  // namespace muster::core

@@ -30,6 +30,8 @@ class Deadlines {
   bool empty() const { return times_.empty(); }
 
   bool Has(const Key& key) const { return times_.count(key) > 0; }
+  // The key must have a time.
+  Time At(const Key& key) const { return times_.at(key); }
 
   Time Next() const { return order_.empty() ? absl::InfiniteFuture() : order_.begin()->first; }
 

@@ -55,6 +55,13 @@ std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member) {
                       member.pid, ")");
 }
 
+absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
+                        absl::string_view newcomer) {
+  return absl::AlreadyExistsError(absl::StrCat(
+      place, " is asked for twice: ", holder, " holds it, and ", newcomer,
+      " asks for it; give each process a rank of its own, or stop the other one first"));
+}
+
 std::string HowLong(absl::Duration duration) {
   if (duration < absl::Minutes(2)) {
     return absl::StrFormat("%.3gs", absl::ToDoubleSeconds(duration));
@@ -72,18 +79,18 @@ std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view labe
   return absl::StrCat(KindName(kind), "(", absl::StrJoin(parts, ", "), ")");
 }
 
-std::string GroupWords(const GroupName& group) {
+std::string DescribeGroup(const GroupName& group) {
   if (group.name.empty()) return "the world";
   return absl::StrCat("group '", group.name, "' (", Ranks(group.ranks), ")");
 }
 
-std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id) {
+std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id) {
   return absl::StrCat(
       "lease '", name, "' of ",
       scope == LeaseScope::kNode ? absl::StrCat("node '", node_id, "'") : "the job");
 }
 
-std::string ExitWords(bool signaled, int code) {
+std::string DescribeExit(bool signaled, int code) {
   if (!signaled) return absl::StrCat("exited with status ", code);
   const char* name = sigabbrev_np(code);
   return absl::StrCat("killed by signal ", code,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/core/requests.h"
@@ -23,6 +24,10 @@ std::string Ranks(const std::vector<uint32_t>& ranks);
 // "rank 3 (node 'n1', host h, pid 4711)"; "process (node ...)" without a rank.
 std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member);
 
+// ALREADY_EXISTS: both processes ask for this place ("rank 3").
+absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
+                        absl::string_view newcomer);
+
 // "12.3s": three significant digits are enough for people.
 std::string HowLong(absl::Duration duration);
 
@@ -31,13 +36,13 @@ std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view labe
                       absl::string_view type_name, std::optional<uint64_t> payload_size);
 
 // "the world", "group 'tp' (ranks 0,2)".
-std::string GroupWords(const GroupName& group);
+std::string DescribeGroup(const GroupName& group);
 
 // "lease 'unpack' of node 'n1'", "lease 'index' of the job".
-std::string LeaseWords(absl::string_view name, LeaseScope scope, absl::string_view node_id);
+std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id);
 
 // "exited with status 3", "killed by signal 9 (Killed)".
-std::string ExitWords(bool signaled, int code);
+std::string DescribeExit(bool signaled, int code);
 
 }  // namespace muster::core
 

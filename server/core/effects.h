@@ -13,10 +13,17 @@
 
 namespace muster::core {
 
+// Where the caller keeps the encoding of what many answers share, so that it is made once: they all
+// get the same slot, which goes with what they share. The core never looks into it.
+struct EncodingSlot {
+  std::shared_ptr<const void> encoding;
+};
+
 struct JoinAnswer {
   EpochId epoch;
   uint32_t rank = 0;
   std::shared_ptr<const Roster> roster;
+  std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the roster; may be null
 };
 
 // kBarrier: none; kBroadcast: one; kGather: one per rank at the root, else none; kAllGather: one
@@ -24,6 +31,7 @@ struct JoinAnswer {
 struct CollectiveAnswer {
   std::shared_ptr<const std::vector<Bytes>> payloads;  // never null
   bool stop_requested = false;
+  std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the payloads; may be null
 };
 
 struct LeaseGrant {
@@ -80,7 +88,10 @@ struct StillWaiting {
   absl::Duration waited;
   std::string text;
   // Shared by the events to all who wait; never null.
-  std::shared_ptr<const std::vector<MissingMember>> missing;
+  std::shared_ptr<const std::vector<MissingMember>> missing;  // have not come
+  // Those who had come to a collective and have stopped waiting. Shared, and never null.
+  std::shared_ptr<const std::vector<MissingMember>> gave_up =
+      std::make_shared<const std::vector<MissingMember>>();
 };
 
 struct NewcomersWaiting {
@@ -92,10 +103,13 @@ struct NewcomersWaiting {
 using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinished, StillWaiting,
                            NewcomersWaiting>;
 
+// One event may go to many streams.
+using SharedEvent = std::shared_ptr<const Event>;
+
 // Sends an event on an Attach stream.
 struct StreamEvent {
   WaiterId stream = 0;
-  Event event;
+  SharedEvent event;  // never null
   // Its member has no call that the same step ends: this is the first that it hears of it.
   bool urgent = false;
 };

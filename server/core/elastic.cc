@@ -3,13 +3,21 @@
 // Every survivor calls Rejoin; one that is silent past the rejoin deadline is lost. Newcomers wait
 // in Join, while an epoch runs too. formation.h says when the next epoch forms.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/validation.h"
 
 namespace muster::core {
+namespace {
+
+// Newcomers are announced to every member: not more often than this.
+constexpr absl::Duration kAnnouncementInterval = absl::Seconds(1);
+
+}  // namespace
 
 // Members that an epoch of an elastic job has at most: as the flags say, else as many as a joiner
 // has named or the epoch has.
@@ -17,8 +25,24 @@ uint32_t Coordinator::Impl::Places() const {
   const uint32_t flag =
       options_.max_world_size != 0 ? options_.max_world_size : options_.world_size;
   if (flag != 0) return flag;
-  const uint32_t formed = epoch_ ? static_cast<uint32_t>(epoch_->members.size()) : 0;
-  return std::max(agreed_size_, formed);
+  return std::max(places_.agreed_size(), epoch_ ? epoch_->size() : 0);
+}
+
+bool Coordinator::Impl::HasRejoined(const Member& member) const {
+  return member.attached() && places_.Has(member.arrival);
+}
+
+std::vector<uint32_t> Coordinator::Impl::AwaitedRanks() const {
+  std::vector<uint32_t> awaited;
+  for (const Member* member : epoch_->members()) {
+    if (MayStillRejoin(*member)) awaited.push_back(*member->rank());
+  }
+  return awaited;
+}
+
+absl::Status Coordinator::Impl::CheckContent(const Member& member,
+                                             const RejoinRequest& request) const {
+  return CheckClaim(member.identity, request.claim, options_.limits, now_);
 }
 
 absl::Status Coordinator::Impl::CheckRejoin(const Member& member,
@@ -31,123 +55,107 @@ absl::Status Coordinator::Impl::CheckRejoin(const Member& member,
   if (!request.claim.epoch) {
     return absl::InvalidArgumentError("the claim names no epoch to leave");
   }
-  if (!epoch_ || !member.rank) {
+  if (!epoch_ || !member.rank()) {
     return absl::FailedPreconditionError(
         absl::StrCat(member.who(), " has not joined the job; call Join"));
   }
   if (state_ == JobState::kFailed) {
     return absl::FailedPreconditionError(absl::StrCat("the job has failed: ", reason_));
   }
-  if (state_ == JobState::kFinished || member.gone() || member.leaving) {
+  if (state_ == JobState::kFinished || member.gone() || member.leaving()) {
     return absl::FailedPreconditionError(absl::StrCat(member.who(), " has called Leave"));
   }
-  if (request.claim.epoch->number > epoch_->id.number) {
+  if (request.claim.epoch->number > epoch_->id().number) {
     return absl::AbortedError(absl::StrCat("epoch ", request.claim.epoch->number,
                                            " is not one of this coordinator, which is in epoch ",
-                                           epoch_->id.number));
+                                           epoch_->id().number));
   }
-  return CanPark();
+  return CanPark(member);
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinRequest& request) {
   if (absl::Status s = CheckRejoin(*member, request); !s.ok()) return s;
   leases_.Observe(request.claim.highest_token);
   highest_epoch_ = std::max(highest_epoch_, request.claim.highest_epoch);
-  const bool earlier = !(*request.claim.epoch == epoch_->id);
-  if (earlier && epoch_->broken.ok()) {  // the answer that told it of its place was lost
-    Respond(id, JoinAnswer{epoch_->id, *member->rank, epoch_->roster});
+  const bool earlier = !(*request.claim.epoch == epoch_->id());
+  if (earlier && !epoch_->broken()) {  // the answer that told it of its place was lost
+    Respond(id, epoch_->PlaceOf(*member->rank()));
     return absl::OkStatus();
   }
-  if (request.call.attempt < member->join_attempt) {
-    return absl::CancelledError("a later send of the same call has arrived");
-  }
-  if (member->join_waiter != 0) {
-    Finish(member->join_waiter, absl::CancelledError("replaced by a later send of the same call"));
-  }
-  if (epoch_->broken.ok()) {
+  if (absl::Status s = CheckAttempt(*member, request.call); !s.ok()) return s;
+  if (!epoch_->broken()) {
     BreakEpoch(absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
   }
-  Park(id, Waiter(member, Waiter::Call::kRejoin), request.call, "Rejoin");
-  member->join_waiter = id;
-  member->join_attempt = request.call.attempt;
-  member->wish = PlaceWish();
-  candidates_[member->arrival] = member;
+  SeekPlace(id, member, request.call, PlaceWish(), /*rejoins=*/true);
   Log(Severity::kInfo, absl::StrCat(member->who(), " rejoins"));
-  FormationChanged();
-  TryForm();
   return absl::OkStatus();
 }
 
-bool Coordinator::Impl::Settled() const { return now_ - formation_changed_ >= options_.settle; }
+// When the settle time is over: some time after the last change. But who comes and goes all the
+// time does not put it off for ever.
+Time Coordinator::Impl::SettleEnd() const {
+  const Time quiet = formation_changed_ + options_.settle;
+  if (state_ == JobState::kReforming) return std::min(quiet, rejoin_deadline_);
+  return enough_since_ ? std::min(quiet, *enough_since_ + options_.rejoin_timeout) : quiet;
+}
+
+bool Coordinator::Impl::Settled() const { return now_ >= SettleEnd(); }
+
+// What is due by now was done in the step that came to now.
+Time Coordinator::Impl::NextFormation() const {
+  Time next = absl::InfiniteFuture();
+  if (!elastic() || !Forming()) return next;
+  if (SettleEnd() > now_ && !places_.empty()) next = SettleEnd();
+  if (state_ == JobState::kReforming && rejoin_deadline_ > now_) {
+    next = std::min(next, rejoin_deadline_);
+  }
+  return next;
+}
 
 // Somebody has come, gone or been lost: the settle time starts anew.
 void Coordinator::Impl::FormationChanged() {
-  if (!elastic() || recovering()) return;
   formation_changed_ = now_;
-  forming_stall_.Restart(now_);
-  if (Forming()) formation_timers_.Set(FormationTimer::kSettle, now_ + options_.settle);
-  AnnounceNewcomers();
+  if (elastic()) forming_stall_.Restart(now_);
 }
 
-void Coordinator::Impl::StartReforming() {
-  rejoin_deadline_ = now_ + options_.rejoin_timeout;
-  formation_timers_.Set(FormationTimer::kRejoin, rejoin_deadline_);
-  FormationChanged();
+std::optional<NewcomersWaiting> Coordinator::Impl::UntoldNewcomers() const {
+  if (!elastic() || state_ != JobState::kRunning || recovering()) return std::nullopt;
+  const uint32_t places = Places();
+  const NewcomersWaiting news{epoch_->id(), static_cast<uint32_t>(places_.size()),
+                              places - std::min(places, WorldSize())};
+  const bool none_before = !(announced_.epoch == news.epoch);
+  if (none_before && news.waiting == 0) return std::nullopt;
+  const bool same =
+      announced_.waiting == news.waiting && announced_.free_places == news.free_places;
+  return !none_before && same ? std::nullopt : std::optional(news);
 }
 
-void Coordinator::Impl::ExpireFormation() {
-  bool due = false;
-  while (formation_timers_.Pop(now_)) due = true;
-  if (!due || !Forming()) return;
-  const bool too_late = state_ == JobState::kReforming && now_ >= rejoin_deadline_;
-  if (too_late) LoseSilent();
-  TryForm();
-  if (too_late && state_ == JobState::kReforming && Settled()) FailReforming();
+// What may be told by now was told in the step that came to now.
+Time Coordinator::Impl::NextAnnouncement() const {
+  return UntoldNewcomers() ? next_announcement_ : absl::InfiniteFuture();
 }
 
-void Coordinator::Impl::LoseSilent() {
-  std::vector<Loss> silent;
-  for (Member* member : epoch_->members) {
-    if (!member->may_come()) continue;
-    silent.emplace_back(member, absl::StrCat("it did not call Rejoin within ",
-                                             absl::FormatDuration(options_.rejoin_timeout)));
-  }
-  if (!silent.empty()) Lose(silent);
-}
-
-void Coordinator::Impl::FailReforming() {
-  const FormationDecision decision = DecideOn(ChooseMembers());
-  reason_ = absl::StrCat("no new epoch formed within ",
-                         absl::FormatDuration(now_ - rejoin_deadline_ + options_.rejoin_timeout),
-                         ": ", decision.reason, "; the last one ended because ", reason_);
-  state_ = JobState::kFailed;
-  Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
-  RefuseCandidates(absl::StrCat("the job has failed: ", reason_));
-}
-
-// Tells the running members how many wait for a place, so that they may choose to re-form.
+// Tells the running members how many wait for a place, so that they may choose to re-form. A crowd
+// of newcomers is told of as one.
 void Coordinator::Impl::AnnounceNewcomers() {
-  if (state_ != JobState::kRunning) return;
-  const NewcomersWaiting news{epoch_->id, static_cast<uint32_t>(candidates_.size()),
-                              Places() - std::min(Places(), WorldSize())};
-  const auto known = std::exchange(announced_, {news.epoch, news.waiting, news.free_places});
-  if (known == announced_ || (news.waiting == 0 && !(known.epoch == news.epoch))) return;
-  for (const Member* member : epoch_->members) Send(member, news);
+  const std::optional<NewcomersWaiting> news = UntoldNewcomers();
+  if (!news || now_ < next_announcement_) return;
+  announced_ = *news;
+  next_announcement_ = now_ + kAnnouncementInterval;
+  const SharedEvent event = out_.Share(*news);
+  for (const Member* member : epoch_->members()) Send(member, event);
 }
 
-absl::Status Coordinator::Impl::RejoinTimeout(const Waiter& waiter) const {
+absl::Status Coordinator::Impl::RejoinTimeout(const ParkedCall& call) const {
   if (state_ == JobState::kRunning) {
     return absl::DeadlineExceededError(
-        absl::StrCat("waited ", HowLong(waiter.timeout), " for a place: epoch ", epoch_->id.number,
+        absl::StrCat("waited ", HowLong(call.timeout), " for a place: epoch ", epoch_->id().number,
                      " runs with ", WorldSize(), " of ", Places(),
                      " members, and takes in newcomers when it re-forms"));
   }
-  std::vector<uint32_t> awaited;
-  for (const Member* member : epoch_->members) {
-    if (member->may_come()) awaited.push_back(*member->rank);
-  }
+  const std::vector<uint32_t> awaited = epoch_ ? AwaitedRanks() : std::vector<uint32_t>();
   return absl::DeadlineExceededError(absl::StrCat(
-      "waited ", HowLong(waiter.timeout), " for the next epoch: ", DecideOn(ChooseMembers()).reason,
+      "waited ", HowLong(call.timeout), " for the next epoch: ", DecideOn(ChooseMembers()).reason,
       awaited.empty() ? "" : absl::StrCat("; not yet rejoined: ", DescribeMembers(awaited))));
 }
 

@@ -31,7 +31,9 @@ FormationDecision DecideFormation(const FormationInput& in) {
                          " members of the epoch before: without all places filled, more than half "
                          "of them (or half with rank 0) must go on")};
   }
-  if (!in.settled) return {false, absl::StrCat(count, "; others may come within the settle time")};
+  if (!in.settled) {
+    return {false, absl::StrCat(count, "; others may come within the settle time"), true};
+  }
   return {true, absl::StrCat(count, " and nobody else has come within the settle time")};
 }
 

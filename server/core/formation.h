@@ -20,7 +20,8 @@ struct FormationInput {
 
 struct FormationDecision {
   bool form = false;
-  std::string reason;  // why, or why not yet
+  std::string reason;      // why, or why not yet
+  bool unsettled = false;  // there are enough, and only the settle time is not over
 };
 
 // An epoch forms when all places are filled, or with at least the minimum once nothing changes any

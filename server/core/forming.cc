@@ -19,17 +19,17 @@ std::vector<Member*> Coordinator::Impl::ChooseMembers() const {
   std::vector<Member*> chosen;
   uint32_t awaited = 0;
   if (epoch_) {
-    for (Member* member : epoch_->members) {
-      if (member->comes()) chosen.push_back(member);
-      awaited += member->may_come();
+    for (Member* member : epoch_->members()) {
+      if (HasRejoined(*member)) chosen.push_back(member);
+      awaited += MayStillRejoin(*member);
     }
   }
   const size_t places = Places();
   if (places > 0 && chosen.size() > places) chosen.resize(places);
-  for (const auto& [arrival, member] : candidates_) {
+  for (const auto& [id, candidate] : places_.candidates()) {
     if (places > 0 && chosen.size() + awaited >= places) break;
-    const bool contends = contenders_.Has(member->identity.incarnation);
-    if (!member->rank && member->attached() && !contends) chosen.push_back(member);
+    Member* member = CandidateOf(id);
+    if (!member->rank() && member->attached() && !places_.Contends(id)) chosen.push_back(member);
   }
   return chosen;
 }
@@ -39,102 +39,95 @@ FormationDecision Coordinator::Impl::DecideOn(const std::vector<Member*>& chosen
   in.places = Places();
   in.minimum = options_.min_world_size;
   for (const Member* member : chosen) {
-    ++(member->rank ? in.survivors : in.newcomers);
-    in.previous_rank_0_came |= member->rank == 0u;
+    ++(member->rank() ? in.survivors : in.newcomers);
+    in.previous_rank_0_came |= member->rank() == 0u;
   }
   if (epoch_) {
-    in.previous_size = static_cast<uint32_t>(epoch_->members.size());
-    for (const Member* member : epoch_->members) in.awaited += member->may_come();
+    in.previous_size = epoch_->size();
+    for (const Member* member : epoch_->members()) in.awaited += MayStillRejoin(*member);
   }
   in.settled = Settled();
   return DecideFormation(in);
-}
-
-void Coordinator::Impl::TryForm() {
-  if (!Forming() || draining_ || candidates_.empty()) return;
-  if (!elastic() && candidates_.size() < Places()) return;  // as at almost every Join
-  const std::vector<Member*> chosen = ChooseMembers();
-  const FormationDecision decision = DecideOn(chosen);
-  if (!decision.form) return;
-  Form(chosen);
-  LogFormed(decision.reason);
 }
 
 Roster Coordinator::Impl::PlacesOf(const std::vector<Member*>& chosen) const {
   std::vector<Survivor> survivors;
   std::vector<Candidate> newcomers;
   for (const Member* member : chosen) {
-    if (member->rank) {
-      survivors.push_back({member->identity, *member->rank});
+    if (member->rank()) {
+      survivors.push_back({member->identity, *member->rank()});
     } else {
-      newcomers.push_back({member->identity, *member->wish});
+      newcomers.push_back(places_.candidates().at(member->arrival));
     }
   }
-  return epoch_ ? ReassignPlaces(survivors, newcomers, *epoch_->roster) : AssignPlaces(newcomers);
+  return epoch_ ? ReassignPlaces(survivors, newcomers, *epoch_->roster()) : AssignPlaces(newcomers);
+}
+
+std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& chosen) {
+  const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now_)));
+  highest_epoch_ = std::max(highest_epoch_, wall) + 1;
+  auto roster = std::make_shared<const Roster>(PlacesOf(chosen));
+  std::vector<Member*> members;
+  for (const RosterEntry& entry : *roster)
+    members.push_back(members_.Find(entry.member.incarnation));
+  return std::make_unique<Epoch>(EpochId{highest_epoch_, options_.random()}, std::move(roster),
+                                 std::move(members), /*recovered=*/false, options_.limits,
+                                 &budget_);
 }
 
 void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
-  auto epoch = std::make_unique<Epoch>();
-  const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now_)));
-  highest_epoch_ = std::max(highest_epoch_, wall) + 1;
-  epoch->id = {highest_epoch_, options_.random()};
-  epoch->roster = std::make_shared<const Roster>(PlacesOf(chosen));
-  const std::unique_ptr<Epoch> previous = std::exchange(epoch_, std::move(epoch));
-  for (const RosterEntry& entry : *epoch_->roster) {
-    Member* member = members_.at(entry.member.incarnation).get();
-    member->rank = static_cast<uint32_t>(epoch_->members.size());
+  const std::unique_ptr<Epoch> previous = std::exchange(epoch_, MakeEpoch(chosen));
+  for (uint32_t rank = 0; rank < epoch_->size(); ++rank) {
+    Member* member = epoch_->members()[rank];
+    members_.SetRank(member, rank);
     member->last_collective.clear();
     member->activity = Activity();
-    member->asked.clear();
-    epoch_->members.push_back(member);
+    member->contributions_requested.clear();
   }
+  if (stop_asked_) epoch_->AskStop();
   state_ = JobState::kRunning;
   reason_.clear();
   early_exits_.clear();
-  formation_timers_.Clear(FormationTimer::kSettle);
-  formation_timers_.Clear(FormationTimer::kRejoin);
+  enough_since_.reset();
   if (previous) Retire(*previous);
-  for (Member* member : epoch_->members) {
-    const WaiterId waiter = member->join_waiter;
-    StopJoining(member);
-    Finish(waiter, absl::OkStatus(), JoinAnswer{epoch_->id, *member->rank, epoch_->roster});
+  AnswerMembers();
+  if (elastic()) return;
+  RefuseCandidates(
+      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
+}
+
+void Coordinator::Impl::AnswerMembers() {
+  for (const Member* member : epoch_->members()) {
+    StopSeeking(*member);
+    Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank()));
   }
-  if (elastic()) {
-    AnnounceNewcomers();
-  } else {
-    RefuseCandidates(
-        absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
-  }
-  GrantLeases();
 }
 
 void Coordinator::Impl::LogFormed(const std::string& reason) {
   std::set<std::string> nodes;
-  for (const Member* member : epoch_->members) nodes.insert(member->identity.node_id);
+  for (const Member* member : epoch_->members()) nodes.insert(member->identity.node_id);
   Log(Severity::kInfo,
-      absl::StrCat("epoch ", epoch_->id.number, " formed: ", epoch_->members.size(), " members on ",
+      absl::StrCat("epoch ", epoch_->id().number, " formed: ", epoch_->size(), " members on ",
                    nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ", reason));
 }
 
 // Those of the epoch before that are not in this one: they were lost or have left, or there is no
 // place for them any more.
 void Coordinator::Impl::Retire(const Epoch& previous) {
-  for (Member* member : previous.members) {
-    const uint32_t rank = *member->rank;
-    if (rank < epoch_->members.size() && epoch_->members[rank] == member) continue;
-    FinishAllOf(member, previous.broken);
-    if (member->attached()) EndStream(member, previous.broken);
+  for (Member* member : previous.members()) {
+    const uint32_t rank = *member->rank();
+    if (rank < epoch_->size() && epoch_->members()[rank] == member) continue;
+    FinishAllOf(member, previous.broken_with());
+    if (member->attached()) EndStream(member, previous.broken_with());
     Remove(member);
   }
 }
 
 // There will be no place for those who still wait for one.
 void Coordinator::Impl::RefuseCandidates(const std::string& why) {
-  while (!candidates_.empty()) {
-    Member* member = candidates_.begin()->second;
-    const WaiterId waiter = member->join_waiter;
-    StopJoining(member);
-    Finish(waiter, absl::FailedPreconditionError(why));
+  while (!places_.empty()) {
+    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first),
+                    absl::FailedPreconditionError(why));
   }
 }
 

@@ -38,11 +38,12 @@ struct MemberStatus {
 };
 
 struct PendingCollective {
-  std::string group;
+  GroupName group;
   uint64_t sequence = 0;
   std::string operation;
   std::vector<uint32_t> arrived;  // world ranks
-  std::vector<uint32_t> missing;  // world ranks
+  std::vector<uint32_t> missing;  // world ranks that have not come
+  std::vector<uint32_t> gave_up;  // world ranks that had come, and have stopped waiting
   absl::Duration age;
   absl::Duration since_last_arrival;
 };

@@ -13,72 +13,80 @@ namespace {
 // worth remembering; the bound is on what a peer can make the daemon hold.
 constexpr size_t kMaxAbandonedPerMember = 1024;
 
-// The lowest bits of a token are the daemon's: two that go on from one and the same token, with
-// clocks that are both behind it, do not grant the same next one. The rest holds microseconds until
-// the year 2112 without passing what a claim may name.
-constexpr int kDaemonBits = 10;
+// How many tokens of forgotten outcomes are remembered: a completion whose answer was lost is sent
+// again soon.
+constexpr size_t kMaxForgottenTokens = 65536;
 
 LeaseTable::Step Only(WaiterId waiter, absl::Status status, LeaseAnswer answer = {}) {
   return {{waiter, std::move(status), std::move(answer)}};
 }
 
+std::string Describe(const LeaseKey& key) {
+  return DescribeLease(key.name, key.scope, key.node_id);
+}
+
+absl::Status Abandoned(const LeaseKey& key) {
+  return absl::CancelledError(absl::StrCat("this request for ", Describe(key),
+                                           " was abandoned; ask again under a new request id"));
+}
+
 }  // namespace
+
+LeaseTable::LeaseTable(const Limits& limits, uint64_t instance, ByteBudget* budget)
+    : max_leases_(limits.max_leases),
+      max_per_member_(limits.max_leases_per_member),
+      max_result_bytes_(limits.max_held_bytes / 2),
+      instance_(instance),
+      budget_(budget),
+      forgotten_(kMaxForgottenTokens) {}
 
 uint64_t LeaseTable::NextToken(Time now) {
   const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now)));
-  const uint64_t number = std::max(highest_token_ >> kDaemonBits, wall) + 1;
-  highest_token_ = number << kDaemonBits | (instance_ & ((1 << kDaemonBits) - 1));
+  const uint64_t number = std::max(highest_token_ >> kTokenShift, wall) + 1;
+  highest_token_ = number << kTokenShift | (instance_ & ((1 << kTokenShift) - 1));
   return highest_token_;
 }
 
-absl::Status LeaseTable::CheckRoomFor(const LeaseKey& key) const {
-  if (leases_.count(key) > 0 || leases_.size() < max_leases_) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the coordinator keeps ", leases_.size(),
-                   " leases, its limit (musterd --max-leases raises it)"));
-}
+// ---- Requests ----
 
 LeaseTable::Step LeaseTable::Acquire(const LeaseKey& key, const Request& request, uint64_t attempt,
                                      WaiterId waiter) {
-  if (abandoned_.count(request) > 0) {
-    return Only(waiter, absl::CancelledError("this request was abandoned"));
+  if (IsAbandoned(request)) return Only(waiter, Abandoned(key));
+  if (const Entry known = leases_.find(key); known != leases_.end()) {
+    const Lease& lease = known->second;
+    if (lease.result) {
+      kept_.Use(&known->first);
+      return Only(waiter, absl::OkStatus(), *lease.result);
+    }
+    if (lease.holder && lease.holder->request == request) {
+      return Only(waiter, absl::OkStatus(), LeaseGrant{lease.holder->token});
+    }
+    if (Waiting* same = FindWaiting(known, request)) {
+      if (attempt < same->attempt) {
+        return Only(waiter, absl::CancelledError("a later send of the same call has arrived"));
+      }
+      same->attempt = attempt;
+      return Only(std::exchange(same->waiter, waiter),
+                  absl::CancelledError("replaced by a later send of the same call"));
+    }
   }
-  if (absl::Status s = CheckRoomFor(key); !s.ok()) return Only(waiter, s);
-  Lease& lease = leases_[key];
-  if (lease.result) return Only(waiter, absl::OkStatus(), *lease.result);
-  if (lease.holder && lease.holder->request == request) {
-    return Only(waiter, absl::OkStatus(), LeaseGrant{lease.holder->token});
-  }
-  const auto same = std::find_if(lease.queue.begin(), lease.queue.end(),
-                                 [&](const Waiting& w) { return w.request == request; });
-  if (same == lease.queue.end()) {
-    lease.queue.push_back({request, waiter, attempt});
-    return {};
-  }
-  if (attempt < same->attempt) {
-    return Only(waiter, absl::CancelledError("a later send of the same call has arrived"));
-  }
-  same->attempt = attempt;
-  return Only(std::exchange(same->waiter, waiter),
-              absl::CancelledError("replaced by a later send of the same call"));
-}
-
-LeaseTable::Step LeaseTable::Grant(Time now, const LeaseKey& key) {
-  const auto it = leases_.find(key);
-  if (it == leases_.end()) return {};
-  Lease& lease = it->second;
-  if (lease.holder || lease.result || lease.queue.empty()) return {};
-  const Waiting next = lease.queue.front();
-  lease.queue.pop_front();
-  lease.holder = Holder{next.request, NextToken(now), now};
-  return Only(next.waiter, absl::OkStatus(), LeaseGrant{lease.holder->token});
+  if (absl::Status s = CheckShare(key, request.member); !s.ok()) return Only(waiter, s);
+  if (absl::Status s = MakeRoomForName(key); !s.ok()) return Only(waiter, s);
+  const Entry lease = leases_.try_emplace(key).first;
+  Enqueue(lease, request, attempt, waiter);
+  Tidy(lease);
+  return {};
 }
 
 LeaseTable::Step LeaseTable::GrantAll(Time now) {
   Step step;
-  for (const auto& [key, lease] : leases_) {
-    Step one = Grant(now, key);
-    std::move(one.begin(), one.end(), std::back_inserter(step));
+  while (!grantable_.empty()) {
+    const Entry lease = leases_.find(**grantable_.begin());
+    const Waiting next = lease->second.queue.begin()->second;
+    Dequeue(lease, next.request);
+    Hold(lease, next.request, NextToken(now), now);
+    Tidy(lease);
+    step.push_back({next.waiter, absl::OkStatus(), LeaseGrant{lease->second.holder->token}});
   }
   return step;
 }
@@ -86,71 +94,97 @@ LeaseTable::Step LeaseTable::GrantAll(Time now) {
 absl::StatusOr<LeaseTable::Step> LeaseTable::Complete(const LeaseKey& key,
                                                       const Incarnation& member,
                                                       LeaseResult result) {
-  const std::string words = LeaseWords(key.name, key.scope, key.node_id);
-  const auto it = leases_.find(key);
-  if (it == leases_.end()) {
-    return absl::FailedPreconditionError(absl::StrCat("nobody has asked for ", words));
-  }
-  Lease& lease = it->second;
-  if (lease.result && lease.result->token == result.token) return Step();
-  const bool current =
-      lease.holder && lease.holder->token == result.token && lease.holder->request.member == member;
+  const Entry lease = leases_.find(key);
+  const bool current = lease != leases_.end() && lease->second.holder &&
+                       lease->second.holder->token == result.token &&
+                       lease->second.holder->request.member == member;
   if (!current) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "token ", result.token, " of ", words, " is not current",
-        lease.result   ? absl::StrCat("; the work was completed under token ", lease.result->token)
-        : lease.holder ? absl::StrCat("; it is held under token ", lease.holder->token)
-                       : "; nobody holds it",
-        "; discard what was done under the old token"));
+    if (forgotten_.Contains(result.token)) return Step();
+    const bool done = lease != leases_.end() && lease->second.result &&
+                      lease->second.result->token == result.token;
+    if (done) return Step();
+    return NotCurrent(key, result.token);
   }
-  return Publish(&lease, std::move(result));
+  const uint64_t bytes = HeldBytes(result);
+  if (absl::Status s = MakeRoomForBytes(key, bytes); !s.ok()) return s;
+  kept_.Add(&lease->first, member, bytes);
+  return Publish(lease, std::move(result));
 }
 
-absl::StatusOr<LeaseTable::Step> LeaseTable::Publish(Lease* lease, LeaseResult result) {
-  if (absl::Status s = budget_->Reserve(result.value->size()); !s.ok()) return s;
-  if (lease->result) budget_->Release(lease->result->value->size());
-  lease->holder.reset();
-  lease->result = std::move(result);
-  Step step;
-  for (const Waiting& waiting : std::exchange(lease->queue, {})) {
-    step.push_back({waiting.waiter, absl::OkStatus(), *lease->result});
-  }
-  return step;
+absl::Status LeaseTable::NotCurrent(const LeaseKey& key, uint64_t token) const {
+  const Lease* lease = Find(key);
+  return absl::FailedPreconditionError(
+      absl::StrCat("token ", token, " of ", Describe(key), " is not current",
+                   lease != nullptr && lease->result
+                       ? absl::StrCat("; the work was completed under token ", lease->result->token)
+                   : lease != nullptr && lease->holder
+                       ? absl::StrCat("; it is held under token ", lease->holder->token)
+                       : "; nobody holds it",
+                   "; discard what was done under that token, and acquire the lease again"));
 }
 
 LeaseTable::Step LeaseTable::Abandon(const LeaseKey& key, const Request& request) {
   RememberAbandoned(request);
-  const auto it = leases_.find(key);
-  if (it == leases_.end()) return {};
-  Lease& lease = it->second;
-  if (lease.holder && lease.holder->request == request) lease.holder.reset();
-  const auto same = std::find_if(lease.queue.begin(), lease.queue.end(),
-                                 [&](const Waiting& w) { return w.request == request; });
-  Step step;
-  if (same != lease.queue.end()) {
-    step = Only(same->waiter, absl::CancelledError("this request was abandoned"));
-    lease.queue.erase(same);
-  }
-  EraseIfUnused(it);
-  return step;
+  const Entry lease = leases_.find(key);
+  if (lease == leases_.end()) return {};
+  if (lease->second.holder && lease->second.holder->request == request) Release(lease);
+  const std::optional<WaiterId> waiter = Dequeue(lease, request);
+  Tidy(lease);
+  return waiter ? Only(*waiter, Abandoned(key)) : Step();
 }
 
-// Keeps names that were only ever waited for from filling the table.
-void LeaseTable::EraseIfUnused(std::map<LeaseKey, Lease>::iterator it) {
-  const Lease& lease = it->second;
-  if (!lease.holder && !lease.result && lease.queue.empty()) leases_.erase(it);
+bool LeaseTable::IsAbandoned(const Request& request) const {
+  const auto member = members_.find(request.member);
+  return member != members_.end() && member->second.abandoned.count(request.id) > 0;
 }
 
 void LeaseTable::RememberAbandoned(const Request& request) {
-  const auto first = abandoned_.lower_bound({request.member, 0});
-  const auto last = abandoned_.upper_bound({request.member, UINT64_MAX});
-  if (static_cast<size_t>(std::distance(first, last)) >= kMaxAbandonedPerMember) {
-    abandoned_.erase(first);
-  }
-  abandoned_.insert(request);
+  std::set<uint64_t>& abandoned = members_[request.member].abandoned;
+  abandoned.insert(request.id);
+  if (abandoned.size() > kMaxAbandonedPerMember) abandoned.erase(abandoned.begin());
 }
 
+void LeaseTable::Withdraw(const LeaseKey& key, const Request& request) {
+  const Entry lease = leases_.find(key);
+  if (lease == leases_.end()) return;
+  Dequeue(lease, request);
+  Tidy(lease);
+}
+
+void LeaseTable::KeepOnly(const Incarnation& member, std::vector<uint64_t> tokens) {
+  const auto it = members_.find(member);
+  if (it == members_.end()) return;
+  std::sort(tokens.begin(), tokens.end());
+  for (const auto& [token, key] : std::set<NumberedKey, ByNumber>(it->second.held)) {
+    if (std::binary_search(tokens.begin(), tokens.end(), token)) continue;
+    const Entry lease = leases_.find(*key);
+    Release(lease);
+    Tidy(lease);
+  }
+}
+
+void LeaseTable::Forget(const Incarnation& member) {
+  KeepOnly(member, {});
+  const auto it = members_.find(member);
+  if (it == members_.end()) return;
+  const auto waits = it->second.waits;
+  for (const auto& [wait, ticket] : waits) Withdraw(LeaseKey(*wait.second), {member, wait.first});
+  members_.erase(member);
+}
+
+void LeaseTable::Clear() {
+  budget_->Release(kept_.bytes());
+  kept_ = KeptResults();
+  forgotten_ = RecentTokens(kMaxForgottenTokens);
+  grantable_.clear();
+  members_.clear();
+  leases_.clear();
+}
+
+// ---- Claims ----
+
 bool LeaseTable::Stands(const LeaseKey& key, const Request& request, uint64_t token) const {
+  if (forgotten_.Contains(token)) return true;
   const Lease* lease = Find(key);
   if (lease == nullptr) return false;
   if (lease->result) return lease->result->token == token;
@@ -160,46 +194,185 @@ bool LeaseTable::Stands(const LeaseKey& key, const Request& request, uint64_t to
 bool LeaseTable::AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token,
                              Time now) {
   Observe(token);
-  if (!CheckRoomFor(key).ok()) return false;
-  Lease& lease = leases_[key];
-  const bool later_known = lease.result || (lease.holder && lease.holder->token >= token);
-  if (!later_known) lease.holder = Holder{request, token, now};
-  return Stands(key, request, token);
+  if (const Lease* known = Find(key)) {
+    const bool later = (known->result && known->result->token >= token) ||
+                       (known->holder && known->holder->token >= token);
+    if (later) return Stands(key, request, token);
+  }
+  if (!CheckShare(key, request.member).ok() || !MakeRoomForName(key).ok()) return false;
+  const Entry lease = leases_.try_emplace(key).first;
+  if (lease->second.result) DropResult(lease);
+  Release(lease);
+  Hold(lease, request, token, now);
+  Tidy(lease);
+  return true;
 }
 
 absl::StatusOr<LeaseTable::Step> LeaseTable::AdoptResult(const LeaseKey& key,
+                                                         const Incarnation& claimant,
                                                          const LeaseResult& result) {
   Observe(result.token);
-  if (absl::Status s = CheckRoomFor(key); !s.ok()) return s;
-  Lease& lease = leases_[key];
-  if (lease.result && lease.result->token >= result.token) return Step();
-  return Publish(&lease, result);
-}
-
-void LeaseTable::KeepOnly(const Incarnation& member, const std::vector<uint64_t>& tokens) {
-  for (auto& [key, lease] : leases_) {
-    if (!lease.holder || lease.holder->request.member != member) continue;
-    const bool kept = std::count(tokens.begin(), tokens.end(), lease.holder->token) > 0;
-    if (!kept) lease.holder.reset();
+  if (result.token <= forgotten_.highest()) return Step();
+  if (const Lease* known = Find(key)) {
+    const bool later = (known->result && known->result->token >= result.token) ||
+                       (known->holder && known->holder->token > result.token);
+    if (later) return Step();
   }
+  const uint64_t bytes = HeldBytes(result);
+  if (absl::Status s = CheckFree(key, bytes); !s.ok()) return s;
+  if (absl::Status s = budget_->Reserve(bytes); !s.ok()) return s;
+  const Entry lease = leases_.try_emplace(key).first;
+  if (lease->second.result) DropResult(lease);
+  kept_.AddOldest(&lease->first, claimant, bytes);
+  return Publish(lease, result);
 }
 
-void LeaseTable::Withdraw(const LeaseKey& key, WaiterId waiter) {
-  const auto it = leases_.find(key);
-  if (it == leases_.end()) return;
-  std::deque<Waiting>& queue = it->second.queue;
-  queue.erase(std::remove_if(queue.begin(), queue.end(),
-                             [waiter](const Waiting& w) { return w.waiter == waiter; }),
-              queue.end());
-  EraseIfUnused(it);
+// ---- Changes of one lease ----
+
+void LeaseTable::Enqueue(Entry lease, const Request& request, uint64_t attempt, WaiterId waiter) {
+  const uint64_t ticket = ++tickets_;
+  lease->second.queue.emplace(ticket, Waiting{request, waiter, attempt});
+  members_[request.member].waits.emplace(NumberedKey{request.id, &lease->first}, ticket);
 }
 
-void LeaseTable::Forget(const Incarnation& member) {
-  for (auto& [key, lease] : leases_) {
-    if (lease.holder && lease.holder->request.member == member) lease.holder.reset();
+std::optional<WaiterId> LeaseTable::Dequeue(Entry lease, const Request& request) {
+  const auto member = members_.find(request.member);
+  if (member == members_.end()) return std::nullopt;
+  const auto wait = member->second.waits.find({request.id, &lease->first});
+  if (wait == member->second.waits.end()) return std::nullopt;
+  const auto place = lease->second.queue.find(wait->second);
+  const WaiterId waiter = place->second.waiter;
+  member->second.waits.erase(wait);
+  EraseIfEmpty(request.member);
+  lease->second.queue.erase(place);
+  return waiter;
+}
+
+void LeaseTable::Hold(Entry lease, const Request& request, uint64_t token, Time now) {
+  lease->second.holder = Holder{request, token, now};
+  members_[request.member].held.insert({token, &lease->first});
+}
+
+void LeaseTable::Release(Entry lease) {
+  if (!lease->second.holder) return;
+  const Holder holder = *std::exchange(lease->second.holder, std::nullopt);
+  members_.at(holder.request.member).held.erase({holder.token, &lease->first});
+  EraseIfEmpty(holder.request.member);
+}
+
+LeaseTable::Step LeaseTable::Publish(Entry lease, LeaseResult result) {
+  Release(lease);
+  lease->second.result = std::move(result);
+  Step step;
+  const std::map<uint64_t, Waiting> queue = lease->second.queue;
+  for (const auto& [ticket, waiting] : queue) {
+    Dequeue(lease, waiting.request);
+    step.push_back({waiting.waiter, absl::OkStatus(), *lease->second.result});
   }
-  abandoned_.erase(abandoned_.lower_bound({member, 0}),
-                   abandoned_.upper_bound({member, UINT64_MAX}));
+  Tidy(lease);
+  return step;
+}
+
+void LeaseTable::DropResult(Entry lease) {
+  budget_->Release(HeldBytes(*lease->second.result));
+  kept_.Remove(&lease->first);
+  lease->second.result.reset();
+}
+
+void LeaseTable::Tidy(Entry lease) {
+  const Lease& state = lease->second;
+  const bool free = !state.holder && !state.result;
+  if (free && !state.queue.empty()) {
+    grantable_.insert(&lease->first);
+    return;
+  }
+  grantable_.erase(&lease->first);
+  if (free) leases_.erase(lease);
+}
+
+void LeaseTable::EraseIfEmpty(const Incarnation& member) {
+  const auto it = members_.find(member);
+  if (it != members_.end() && it->second.empty()) members_.erase(it);
+}
+
+// ---- Room ----
+
+absl::Status LeaseTable::CheckShare(const LeaseKey& key, const Incarnation& member) const {
+  const auto it = members_.find(member);
+  if (it == members_.end() || it->second.count() < max_per_member_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "no room for ", Describe(key), ": this process holds ", it->second.held.size(),
+      " leases and waits for ", it->second.waits.size(),
+      ", its limit together; complete some first (musterd --max-leases-per-member raises it)"));
+}
+
+absl::Status LeaseTable::MakeRoomForName(const LeaseKey& key) {
+  if (leases_.size() < max_leases_ || leases_.count(key) > 0) return absl::OkStatus();
+  if (kept_.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no room for ", Describe(key), ": the coordinator has ", leases_.size(),
+        " leases that are held or waited for, its limit; ask again when some are completed "
+        "(musterd --max-leases raises it)"));
+  }
+  ForgetResult(*kept_.FirstToGoForNames());
+  return absl::OkStatus();
+}
+
+// Reserves them. Nothing is forgotten in vain.
+absl::Status LeaseTable::MakeRoomForBytes(const LeaseKey& key, uint64_t bytes) {
+  if (bytes > budget_->room() + kept_.bytes()) {
+    const absl::Status full = budget_->Reserve(bytes);
+    return absl::Status(
+        full.code(), absl::StrCat("no room for the result of ", Describe(key), ": ", full.message(),
+                                  "; the lease is still held: complete it with less, or fail "
+                                  "it"));
+  }
+  while (!kept_.empty() && (bytes > budget_->room() || kept_.bytes() + bytes > max_result_bytes_)) {
+    ForgetResult(*kept_.FirstToGoForBytes());
+  }
+  return budget_->Reserve(bytes);
+}
+
+absl::Status LeaseTable::CheckFree(const LeaseKey& key, uint64_t bytes) const {
+  const bool known = leases_.count(key) > 0;
+  if (!known && leases_.size() >= max_leases_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator keeps ", leases_.size(),
+                     " leases, its limit (musterd --max-leases raises it)"));
+  }
+  if (kept_.bytes() + bytes <= max_result_bytes_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("results of leases take ", kept_.bytes(), " bytes; ", bytes,
+                   " more would pass their limit of ", max_result_bytes_,
+                   ", which is half of musterd --max-held-bytes"));
+}
+
+void LeaseTable::ForgetResult(const LeaseKey& key) {
+  const Entry lease = leases_.find(key);
+  forgotten_.Add(lease->second.result->token);
+  ++forgotten_count_;
+  last_forgotten_ = Describe(key);
+  DropResult(lease);
+  Tidy(lease);
+}
+
+std::optional<std::string> LeaseTable::TakeForgottenNews() {
+  if (forgotten_count_ == 0 || forgotten_count_ < 2 * forgotten_reported_) return std::nullopt;
+  forgotten_reported_ = forgotten_count_;
+  return absl::StrCat("outcomes of ", forgotten_count_,
+                      " leases were forgotten to make room, the last that of ", last_forgotten_,
+                      "; whoever asks for one again does its work again (musterd --max-leases and "
+                      "--max-held-bytes raise what is kept)");
+}
+
+// ---- What is there ----
+
+LeaseTable::Waiting* LeaseTable::FindWaiting(Entry lease, const Request& request) {
+  const auto member = members_.find(request.member);
+  if (member == members_.end()) return nullptr;
+  const auto wait = member->second.waits.find({request.id, &lease->first});
+  if (wait == member->second.waits.end()) return nullptr;
+  return &lease->second.queue.at(wait->second);
 }
 
 const LeaseTable::Lease* LeaseTable::Find(const LeaseKey& key) const {

@@ -5,26 +5,46 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/validation.h"
 
 namespace muster::core {
 namespace {
 
-bool IsDetached(const Member& member) { return !member.attached() && !member.left; }
+bool IsDetached(const Member& member) { return !member.attached() && !member.left(); }
+
+// Whose call it is, for those who read the error far from the process that got it.
+absl::Status Of(const Member& member, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(member.who(), ": ", status.message()));
+}
 
 // "rank 3 (node 'a', host h, pid 7), which is detached,", "ranks 1,3, which are detached,".
-std::string DetachedWords(const Epoch& epoch) {
+std::string DescribeDetached(const Epoch& epoch) {
   std::vector<uint32_t> detached;
-  for (uint32_t rank = 0; rank < epoch.members.size(); ++rank) {
-    if (IsDetached(*epoch.members[rank])) detached.push_back(rank);
+  for (const Member* member : epoch.members()) {
+    if (IsDetached(*member)) detached.push_back(*member->rank());
   }
   if (detached.size() != 1) return absl::StrCat(Ranks(detached), ", which are detached,");
-  return absl::StrCat(epoch.members[detached[0]]->who(), ", which is detached,");
+  return absl::StrCat(epoch.members()[detached[0]]->who(), ", which is detached,");
 }
 
 }  // namespace
 
-absl::Status Coordinator::Impl::CheckLease(absl::string_view name) const {
-  return ValidateName("lease name", name, options_.limits.max_name_bytes);
+absl::Status Coordinator::Impl::CheckContent(const Member& member,
+                                             const AcquireLeaseRequest& request) const {
+  return Of(member, CheckLeaseName(request.name, options_.limits));
+}
+
+absl::Status Coordinator::Impl::CheckContent(const Member& member,
+                                             const CompleteLeaseRequest& request) const {
+  absl::Status status = CheckLeaseName(request.name, options_.limits);
+  status.Update(CheckLeaseResult(request.name, request.result, options_.limits));
+  return Of(member, status);
+}
+
+absl::Status Coordinator::Impl::CheckContent(const Member& member,
+                                             const AbandonLeaseRequest& request) const {
+  return Of(member, CheckLeaseName(request.name, options_.limits));
 }
 
 LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
@@ -35,42 +55,30 @@ LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
 // A holder that is only detached might still be at work: nothing is granted until everybody is
 // here.
 bool Coordinator::Impl::MayGrant() const {
-  if (!epoch_ || !epoch_->broken.ok() || recovering()) return false;
-  for (const Member* member : epoch_->members) {
-    if (IsDetached(*member)) return false;
-  }
-  return true;
+  return epoch_ && !epoch_->broken() && !recovering() && members_.tally().detached == 0;
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const AcquireLeaseRequest& request) {
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
   if (absl::Status s = CheckStays(*member); !s.ok()) return s;
-  if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
-  if (absl::Status s = CanPark(); !s.ok()) return s;
+  if (absl::Status s = CanPark(*member); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
-  Waiter waiter(member, Waiter::Call::kLease);
-  waiter.lease = key;
-  Park(id, std::move(waiter), request.call, absl::StrCat("AcquireLease('", request.name, "')"));
+  Park(id, member, ForLease{key, request.request_id}, request.call,
+       absl::StrCat("AcquireLease('", request.name, "')"));
   Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
                         request.call.attempt, id));
-  if (MayGrant()) Apply(leases_.Grant(now_, key));
+  ReportForgottenResults();
   return absl::OkStatus();
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const CompleteLeaseRequest& request) {
-  if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
-  const uint64_t size = request.result.value->size();
-  if (size > options_.limits.max_payload_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the result of lease '", request.name, "' has ", size, " bytes; the limit is ",
-        options_.limits.max_payload_bytes, " (musterd --max-payload-bytes raises it)"));
-  }
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   absl::StatusOr<LeaseTable::Step> step =
       leases_.Complete(key, member->identity.incarnation, request.result);
-  if (!step.ok()) return step.status();
+  if (!step.ok()) return Of(*member, step.status());
+  ReportForgottenResults();
   Respond(id);
   Apply(*step);
   return absl::OkStatus();
@@ -78,35 +86,38 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const AbandonLeaseRequest& request) {
-  if (absl::Status s = CheckLease(request.name); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   Respond(id);
   Apply(leases_.Abandon(key, {member->identity.incarnation, request.request_id}));
-  if (MayGrant()) Apply(leases_.Grant(now_, key));
   return absl::OkStatus();
 }
 
 void Coordinator::Impl::Apply(const LeaseTable::Step& step) {
-  for (const LeaseTable::Finished& done : step) Finish(done.waiter, done.status, done.answer);
-}
-
-void Coordinator::Impl::GrantLeases() {
-  if (MayGrant()) Apply(leases_.GrantAll(now_));
-}
-
-absl::Status Coordinator::Impl::LeaseTimeout(const Waiter& waiter) const {
-  const LeaseKey& key = waiter.lease;
-  const LeaseTable::Lease* lease = leases_.Find(key);
-  std::string why =
-      absl::StrCat("it was not granted, because ", DetachedWords(*epoch_), " might hold it");
-  if (lease != nullptr && lease->holder) {
-    const auto holder = members_.find(lease->holder->request.member);
-    why = absl::StrCat("held by ",
-                       holder == members_.end() ? "a lost process" : holder->second->who(), " for ",
-                       HowLong(now_ - lease->holder->since), " under token ", lease->holder->token);
+  for (const LeaseTable::Finished& done : step) {
+    const ParkedCall* call = parked_.Find(done.waiter);
+    if (call != nullptr) Finish(done.waiter, Of(*call->member, done.status), done.answer);
   }
-  return absl::DeadlineExceededError(absl::StrCat(LeaseWords(key.name, key.scope, key.node_id),
-                                                  " waited ", HowLong(waiter.timeout), "; ", why));
+}
+
+void Coordinator::Impl::ReportForgottenResults() {
+  if (std::optional<std::string> news = leases_.TakeForgottenNews()) {
+    Log(Severity::kWarning, *std::move(news));
+  }
+}
+
+absl::Status Coordinator::Impl::LeaseTimeout(const ParkedCall& call, const ForLease& wait) const {
+  const LeaseKey& key = wait.key;
+  const LeaseTable::Lease* lease = leases_.Find(key);
+  std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*epoch_),
+                                 " might hold it; ask again when all are back");
+  if (lease != nullptr && lease->holder) {
+    const Member* holder = members_.Find(lease->holder->request.member);
+    why = absl::StrCat("held by ", holder == nullptr ? "a lost process" : holder->who(), " for ",
+                       HowLong(now_ - lease->holder->since), " under token ", lease->holder->token,
+                       "; wait longer if the work takes that long, or see what holds it up");
+  }
+  return absl::DeadlineExceededError(absl::StrCat(DescribeLease(key.name, key.scope, key.node_id),
+                                                  " waited ", HowLong(call.timeout), "; ", why));
 }
 
 }  // namespace muster::core

@@ -10,36 +10,29 @@
 namespace muster::core {
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
-  if (!epoch_ || !member->rank) {
+  if (!epoch_ || !member->rank()) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
-  if (!(request.epoch == epoch_->id)) {
+  if (!(request.epoch == epoch_->id())) {
     return absl::AbortedError(absl::StrCat("epoch ", request.epoch.number,
-                                           " is not the current one, ", epoch_->id.number));
+                                           " is not the current one, ", epoch_->id().number));
   }
-  // It needs nothing of a broken epoch.
-  if (!member->left && !epoch_->broken.ok()) MarkLeft(member);
-  if (member->left) {
+  if (!member->left() && epoch_->broken()) MarkLeft(member);  // it needs nothing of that
+  if (member->left()) {
     Respond(id);
-    FormationChanged();  // nobody waits for its Rejoin any more
-    TryForm();
     return absl::OkStatus();
   }
-  if (absl::Status s = CanPark(); !s.ok()) return s;
-  if (member->leave_waiter != 0) {
-    Finish(member->leave_waiter, absl::CancelledError("replaced by a later send of the same call"));
-  }
-  Park(id, Waiter(member, Waiter::Call::kLeave), request.call, "Leave");
-  member->leave_waiter = id;
+  if (absl::Status s = CanPark(*member); !s.ok()) return s;
+  Finish(parked_.LeaveOf(*member),
+         absl::CancelledError("replaced by a later send of the same call"));
+  Park(id, member, ForLeavers(), request.call, "Leave");
   StartLeaving(member);
-  TryFinishLeaving();
   return absl::OkStatus();
 }
 
 void Coordinator::Impl::StartLeaving(Member* member) {
-  if (member->leaving) return;
-  member->leaving = true;
-  ++epoch_->leavers;
+  if (member->leaving()) return;
+  members_.StartLeaving(member);
   leave_stall_.Restart(now_);
   Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
   ReleaseForLeaving(member);
@@ -49,50 +42,36 @@ void Coordinator::Impl::StartLeaving(Member* member) {
 // holds.
 void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
   FailCollectivesOf(leaver);
-  for (WaiterId id : std::set<WaiterId>(leaver->parked)) {
-    const Waiter::Call call = waiters_.at(id).call;
-    if (id == leaver->leave_waiter || call == Waiter::Call::kPutOff) continue;
+  for (WaiterId id : parked_.Of(*leaver)) {
+    const Wait& wait = parked_.Find(id)->wait;
+    if (std::holds_alternative<ForLeavers>(wait) || std::holds_alternative<ForRecovery>(wait)) {
+      continue;
+    }
     Withdraw(id);
     Finish(id, absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
   }
-  leases_.Forget(leaver->identity.incarnation);
-  GrantLeases();
+  leases_.Forget(leaver->incarnation());
 }
 
-void Coordinator::Impl::TryFinishLeaving() {
-  if (state_ != JobState::kRunning || recovering()) return;
-  const auto done = [](const Member* m) { return m->leaving || m->left || m->lost.has_value(); };
-  if (!std::all_of(epoch_->members.begin(), epoch_->members.end(), done)) return;
-  state_ = JobState::kFinished;
-  reason_ = "every member has left";
-  Log(Severity::kInfo, absl::StrCat("the job is finished: ", reason_));
-  for (Member* member : epoch_->members) {
-    if (!member->lost) MarkLeft(member);
-  }
-  RefuseCandidates("the job is finished: its members have left");
-}
-
-// The member needs nothing more: its parked Leave succeeds, and its stream may end any time.
+// The member needs nothing more: its parked Leave succeeds, and its stream may end any time. Nobody
+// waits for its Rejoin any more.
 void Coordinator::Impl::MarkLeft(Member* member) {
-  member->left = true;
-  graces_.Clear(member->identity.incarnation);
-  leases_.Forget(member->identity.incarnation);
-  if (member->leave_waiter != 0) Finish(member->leave_waiter, absl::OkStatus());
-  if (member->join_waiter == 0) return;
-  const WaiterId rejoin = member->join_waiter;
-  StopJoining(member);
-  Finish(rejoin, absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
+  members_.MarkLeft(member);
+  FormationChanged();
+  leases_.Forget(member->incarnation());
+  Finish(parked_.LeaveOf(*member), absl::OkStatus());
+  RefuseCandidate(*member,
+                  absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 
-absl::Status Coordinator::Impl::LeaveTimeout(const Waiter& waiter) const {
+absl::Status Coordinator::Impl::LeaveTimeout(const ParkedCall& call) const {
   std::vector<uint32_t> staying;
-  for (const Member* member : epoch_->members) {
-    if (!member->leaving && !member->lost) staying.push_back(*member->rank);
+  for (const Member* member : epoch_->members()) {
+    if (!member->leaving() && !member->lost()) staying.push_back(*member->rank());
   }
-  std::string text = absl::StrCat("Leave waited ", HowLong(waiter.timeout),
-                                  "; not leaving yet: ", DescribeMembers(staying));
-  absl::StrAppend(&text, "; this process now counts as lost");
-  return absl::DeadlineExceededError(text);
+  return absl::DeadlineExceededError(absl::StrCat("Leave waited ", HowLong(call.timeout),
+                                                  "; not leaving yet: ", DescribeMembers(staying),
+                                                  "; this process now counts as lost"));
 }
 
 }  // namespace muster::core

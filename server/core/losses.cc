@@ -6,32 +6,26 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/validation.h"
 
 namespace muster::core {
 namespace {
 
-constexpr size_t kIncarnationBytes = 16;
 constexpr size_t kMaxFailuresKept = 64;
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
 }  // namespace
 
-void Coordinator::Impl::ExpireGraces() {
-  std::vector<Loss> losses;
-  while (std::optional<Incarnation> incarnation = graces_.Pop(now_)) {
-    Member* member = members_.at(*incarnation).get();
-    const std::string why =
-        member->stopped_since
-            ? absl::StrCat("its process has been stopped (SIGSTOP) for ",
-                           HowLong(now_ - *member->stopped_since), " and does not answer")
-            : absl::StrCat(
-                  "its connection ended (process died, node down or network cut) and it "
-                  "did not come back within ",
-                  absl::FormatDuration(options_.member_grace));
-    losses.emplace_back(member, why);
+std::string Coordinator::Impl::DescribeSilence(const Member& member) const {
+  if (member.stopped_since) {
+    return absl::StrCat("its process has been stopped (SIGSTOP) for ",
+                        HowLong(now_ - *member.stopped_since), " and does not answer");
   }
-  if (!losses.empty()) Lose(losses);
+  return absl::StrCat(
+      "its connection ended (process died, node down or network cut) and it did not come back "
+      "within ",
+      absl::FormatDuration(options_.member_grace));
 }
 
 absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
@@ -47,9 +41,8 @@ absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
 absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& report) {
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   Respond(waiter);
-  const auto it = members_.find(report.incarnation);
-  if (it != members_.end()) {
-    NoteExit(it->second.get(), report);
+  if (Member* member = members_.Find(report.incarnation); member != nullptr) {
+    NoteExit(member, report);
   } else if (!epoch_ && early_exits_.size() < options_.limits.max_members) {
     early_exits_[report.incarnation] = report;
   }
@@ -60,13 +53,12 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
                                                    const ProcessStateReport& report) {
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   Respond(waiter);
-  const auto it = members_.find(report.incarnation);
-  if (it == members_.end() || it->second->gone()) return absl::OkStatus();
-  Member* member = it->second.get();
+  Member* member = members_.Find(report.incarnation);
+  if (member == nullptr || member->gone()) return absl::OkStatus();
   if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
   Log(Severity::kWarning,
       report.stopped
-          ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ", member->activity.Words(now_),
+          ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ", member->activity.Describe(now_),
                          "; it is lost once it has not answered for the keepalive time-out")
           : absl::StrCat(member->who(), " goes on after it was stopped for ",
                          HowLong(now_ - *member->stopped_since)));
@@ -75,67 +67,63 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
 }
 
 std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
-  return absl::StrCat(ExitWords(report.signaled, report.code),
+  return absl::StrCat(DescribeExit(report.signaled, report.code),
                       IsClean(report) ? " without leaving the job" : "");
 }
 
 void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return;
-  if (member->rank && state_ == JobState::kFailed) {
+  if (member->rank() && state_ == JobState::kFailed) {
     Log(Severity::kWarning, absl::StrCat(member->who(), " ended after the failure: ",
-                                         ExitWords(report.signaled, report.code)));
+                                         DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
-    return TryEndRecovery();
+  } else if (recovering() && member->awaited() && IsClean(report)) {
+    // It may have left through the daemon before this one: see LoseAbsent.
+    members_.NoteExit(member, report);
+  } else {
+    Lose({{member, ExitCause(report)}});
   }
-  if (recovering() && member->awaited() && IsClean(report)) {
-    // It may have left through the daemon before this one: see EndRecovery.
-    member->exit = report;
-    return TryEndRecovery();
-  }
-  Lose({{member, ExitCause(report)}});
 }
 
 void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
   for (const auto& [member, cause] : losses) {
     if (member->gone()) continue;
-    RecordLoss(member, cause);
-    if (member->rank) {
+    RecordLoss(member, {member->rank(), member->identity, cause, now_,
+                        member->activity.Describe(now_, "before")});
+    if (member->rank()) {
       of_epoch.push_back(member);
     } else {
       Remove(member);
     }
   }
-  if (!of_epoch.empty() && epoch_->broken.ok()) Break(of_epoch);
-  if (state_ == JobState::kReforming) FormationChanged();
-  TryFinishLeaving();
-  ResolveContenders();
-  TryEndRecovery();
+  if (!of_epoch.empty() && !epoch_->broken()) Break(of_epoch);
 }
 
-void Coordinator::Impl::RecordLoss(Member* member, const std::string& cause) {
-  const absl::Status status =
-      absl::AbortedError(absl::StrCat("this process, ", member->who(), ", was lost: ", cause));
-  const std::string activity = member->activity.Words(now_, "before");
-  graces_.Clear(member->identity.incarnation);
+void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
+  const absl::Status status = absl::AbortedError(
+      absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
+  Log(Severity::kError,
+      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity));
   FinishAllOf(member, status);
+  StopSeeking(*member);
   if (member->attached()) EndStream(member, status);
-  leases_.Forget(member->identity.incarnation);
-  member->lost = Failure{member->rank, member->identity, cause, now_, activity};
-  failures_.push_front(*member->lost);
+  leases_.Forget(member->incarnation());
+  failures_.push_front(failure);
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
-  Log(Severity::kError, absl::StrCat(member->who(), " was lost: ", cause, "; ", activity));
+  members_.MarkLost(member, std::move(failure));
+  FormationChanged();
 }
 
 void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
   const Member& first = *lost.front();
   std::string reason =
       absl::StrCat(first.who(), " was lost at ",
-                   absl::FormatTime("%H:%M:%E3SZ", first.lost->when, absl::UTCTimeZone()), ": ",
-                   first.lost->cause, "; ", first.lost->activity);
+                   absl::FormatTime("%H:%M:%E3SZ", first.lost()->when, absl::UTCTimeZone()), ": ",
+                   first.lost()->cause, "; ", first.lost()->activity);
   if (lost.size() > 1) {
     std::vector<uint32_t> others;
-    for (const Member* member : lost) others.push_back(*member->rank);
+    for (const Member* member : lost) others.push_back(*member->rank());
     others.erase(others.begin());
     std::sort(others.begin(), others.end());
     absl::StrAppend(&reason, "; also lost: ", Ranks(others));
@@ -143,30 +131,33 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
   BreakEpoch(reason);
 }
 
-// Every parked call of the epoch ends, and every member is told. Calls that are put off are
-// answered when they are served.
+// Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
+// they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   reason_ = reason;
   state_ = elastic() ? JobState::kReforming : JobState::kFailed;
-  epoch_->broken = absl::AbortedError(reason_);
+  epoch_->Break(reason_);
+  rejoin_deadline_ = now_ + options_.rejoin_timeout;
+  FormationChanged();
   Log(Severity::kError,
       absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_));
-  for (Member* member : epoch_->members) {
+  const SharedEvent broken = BrokenEvent(/*may_rejoin=*/elastic());
+  const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);
+  for (Member* member : epoch_->members()) {
     if (member->gone()) continue;
-    SendBroken(member, /*urgent=*/member->parked.empty());
+    Send(member, member->leaving() ? over : broken, /*urgent=*/parked_.CountOf(*member) == 0);
     if (recovering()) continue;
-    if (member->leaving) MarkLeft(member);
-    FinishServedOf(member, epoch_->broken);
+    if (member->leaving()) MarkLeft(member);
+    FinishServedOf(member, epoch_->broken_with());
   }
-  if (elastic() && !recovering()) StartReforming();
 }
 
-void Coordinator::Impl::SendBroken(Member* member, bool urgent) {
-  EpochBroken event{epoch_->id, Say(reason_), {}, elastic() && !member->leaving};
-  for (const Member* other : epoch_->members) {
-    if (other->lost) event.failures.push_back(*other->lost);
+SharedEvent Coordinator::Impl::BrokenEvent(bool may_rejoin) const {
+  EpochBroken event{epoch_->id(), reason_, {}, may_rejoin};
+  for (const Member* member : epoch_->members()) {
+    if (member->lost()) event.failures.push_back(*member->lost());
   }
-  Send(member, std::move(event), urgent);
+  return out_.Share(std::move(event));
 }
 
 }  // namespace muster::core

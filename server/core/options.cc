@@ -20,6 +20,23 @@ absl::Status AtMostADay(absl::string_view flag, absl::Duration value) {
       absl::StrCat(flag, " must be from 0s to 24h, not ", absl::FormatDuration(value)));
 }
 
+// Whatever a Broadcast may bring must fit into its answer.
+absl::Status CheckAnswer(const Limits& limits) {
+  if (limits.max_answer_bytes > kMaxMessageBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("--max-answer-bytes ", limits.max_answer_bytes,
+                                                   " is over what one message can carry, ",
+                                                   kMaxMessageBytes));
+  }
+  const uint64_t framing = AnswerBytes(0, 1);
+  if (limits.max_answer_bytes >= framing &&
+      limits.max_payload_bytes <= limits.max_answer_bytes - framing) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--max-payload-bytes ", limits.max_payload_bytes, " is over --max-answer-bytes ",
+      limits.max_answer_bytes, " less ", framing, ": an answer must hold at least one payload"));
+}
+
 absl::Status CheckElastic(const Options& options) {
   const auto refuse = [](const auto&... text) {
     return absl::InvalidArgumentError(absl::StrCat(text...));
@@ -84,13 +101,15 @@ absl::Status Options::Validate() const {
       {"--max-held-bytes", limits.max_held_bytes},
       {"--max-members", limits.max_members},
       {"--max-waiters", limits.max_waiters},
+      {"--max-waiters-per-member", limits.max_waiters_per_member},
       {"--max-groups", limits.max_groups},
       {"--max-leases", limits.max_leases},
+      {"--max-leases-per-member", limits.max_leases_per_member},
       {"--max-name-bytes", limits.max_name_bytes}};
   for (const auto& [flag, value] : bounds) {
     if (absl::Status s = MustBePositive(flag, value); !s.ok()) return s;
   }
-  return absl::OkStatus();
+  return CheckAnswer(limits);
 }
 
 }  // namespace muster::core

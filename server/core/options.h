@@ -8,23 +8,30 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/core/answer_size.h"
 
 namespace muster::core {
 
 // The wire protocol this core speaks; an Attach of another version is refused.
 inline constexpr uint32_t kProtocolVersion = 1;
 
-// Bounds on what peers can make the daemon hold. Past one: RESOURCE_EXHAUSTED, naming it and its
-// flag.
+// Bounds on what peers can make the daemon hold. Past an amount: RESOURCE_EXHAUSTED, naming it and
+// its flag. A text that is too long is malformed, INVALID_ARGUMENT: see ValidateName().
 struct Limits {
   uint64_t max_payload_bytes = 64ull
-                               << 20;    // --max-payload-bytes: one contribution or lease result
-  uint64_t max_held_bytes = 4ull << 30;  // --max-held-bytes: all payloads and results together
-  uint32_t max_members = 16384;   // --max-members: attached at once; also the largest world size
-  uint32_t max_waiters = 65536;   // --max-waiters: parked calls
-  uint32_t max_groups = 4096;     // --max-groups: groups of one epoch
-  uint32_t max_leases = 65536;    // --max-leases: names of leased work
-  uint32_t max_name_bytes = 256;  // --max-name-bytes: names, labels, type names
+                               << 20;  // --max-payload-bytes: one contribution or lease result
+  uint64_t max_answer_bytes = 2047ull << 20;  // --max-answer-bytes: what one collective is answered
+  // --max-held-bytes: all payloads and results together, and the answers made of them
+  uint64_t max_held_bytes = 4ull << 30;
+  uint32_t max_members = 16384;  // --max-members: attached at once; also the largest world size
+  uint32_t max_waiters = 65536;  // --max-waiters: parked calls
+  // --max-waiters-per-member: parked calls of one member
+  uint32_t max_waiters_per_member = 1024;
+  uint32_t max_groups = 4096;   // --max-groups: groups of one epoch
+  uint32_t max_leases = 65536;  // --max-leases: names of leased work
+  // --max-leases-per-member: leases that one member holds or waits for
+  uint32_t max_leases_per_member = 1024;
+  uint32_t max_name_bytes = 256;  // --max-name-bytes: names, labels, types, topologies
 };
 
 struct Options {

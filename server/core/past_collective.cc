@@ -12,118 +12,124 @@ const std::shared_ptr<const std::vector<Bytes>>& NoPayloads() {
   return *kNone;
 }
 
-// Whose contributions the answer of one rank is made of.
-enum class Needs { kNothing, kRoot, kAll };
-
-Needs NeedsOf(CollectiveKind kind, uint32_t root, uint32_t index) {
-  switch (kind) {
-    case CollectiveKind::kBarrier:
-      return Needs::kNothing;
-    case CollectiveKind::kBroadcast:
-      return Needs::kRoot;
-    case CollectiveKind::kGather:
-      return index == root ? Needs::kAll : Needs::kNothing;
-    case CollectiveKind::kAllGather:
-      return Needs::kAll;
-  }
-  return Needs::kNothing;
-}
-
 }  // namespace
 
-PastCollective::PastCollective(std::vector<Arrival> arrivals, uint64_t bytes)
-    : arrivals_(std::move(arrivals)), bytes_(bytes) {
-  for (const Arrival& arrival : arrivals_) {
-    sent_ += arrival.sent;
-    parked_ += arrival.waiter != 0;
+PastCollective::PastCollective(std::vector<Arrival> arrivals, uint64_t contributed)
+    : arrivals_(std::move(arrivals)), contributed_(contributed) {
+  for (uint32_t i = 0; i < arrivals_.size(); ++i) {
+    if (!arrivals_[i].sent) continue;
+    ++sent_;
+    sample_ = i;
+  }
+  if (!sample_) return;
+  const bool has_root =
+      Sample()->kind == CollectiveKind::kBroadcast && arrivals_[Sample()->root].sent;
+  answer_is_known_ = has_root || sent_ == arrivals_.size();
+  for (uint32_t i = 0; i < arrivals_.size(); ++i) {
+    if (arrivals_[i].waiter != 0) ++parked_[NeedOf(i)];
   }
 }
 
-const Arrival* PastCollective::Sample() const {
-  if (sent_ == 0) return nullptr;
-  return &*std::find_if(arrivals_.begin(), arrivals_.end(),
-                        [](const Arrival& a) { return a.sent; });
+bool PastCollective::MakesAnswer(uint32_t index, const CollectiveRequest& request) const {
+  if (arrivals_[index].sent || answer_is_known_) return false;
+  if (request.kind == CollectiveKind::kBroadcast && index == request.root) return true;
+  return sent_ + 1 == arrivals_.size();
 }
 
-void PastCollective::Record(uint32_t index, WaiterId waiter, const CollectiveRequest& request) {
+uint64_t PastCollective::CostOf(uint32_t index, const CollectiveRequest& request) const {
+  if (arrivals_[index].sent) return 0;
+  const uint64_t payload = request.payload->size();
+  const uint64_t copies = answer_is_known_ ? 2 : 1;
+  return copies * payload + (MakesAnswer(index, request) ? contributed_ + payload : 0);
+}
+
+bool PastCollective::Record(uint32_t index, WaiterId waiter, const CollectiveRequest& request) {
   Arrival& arrival = arrivals_[index];
-  parked_ += arrival.waiter == 0;
+  Unpark(index);
+  const bool makes_answer = MakesAnswer(index, request);
   if (arrival.sent) {
     arrival.waiter = waiter;
     arrival.attempt = request.call.attempt;
-    return;
+  } else {
+    arrival.Record(waiter, request);
+    ++sent_;
+    sample_ = index;
+    contributed_ += request.payload->size();
+    answer_is_known_ |= makes_answer;
   }
-  arrival.Record(waiter, request);
-  ++sent_;
-  bytes_ += request.payload->size();
+  ++parked_[NeedOf(index)];
+  return makes_answer;
 }
 
 WaiterId PastCollective::Unpark(uint32_t index) {
   Arrival& arrival = arrivals_[index];
-  parked_ -= arrival.waiter != 0;
+  if (arrival.waiter != 0) --parked_[NeedOf(index)];
   return std::exchange(arrival.waiter, 0);
 }
 
 std::vector<WaiterId> PastCollective::UnparkAll() {
   std::vector<WaiterId> waiters;
-  for (uint32_t i = 0; parked_ > 0 && i < arrivals_.size(); ++i) {
+  if (parked_ == std::array<size_t, 3>{}) return waiters;
+  for (uint32_t i = 0; i < arrivals_.size(); ++i) {
     if (arrivals_[i].waiter != 0) waiters.push_back(Unpark(i));
   }
   return waiters;
 }
 
-bool PastCollective::CanAnswer(uint32_t index) const {
-  const Arrival& sample = *Sample();
-  switch (NeedsOf(sample.kind, sample.root, index)) {
-    case Needs::kNothing:
-      return true;
-    case Needs::kRoot:
-      return arrivals_[sample.root].sent;
-    case Needs::kAll:
-      return IsWhole();
+PastCollective::Need PastCollective::NeedOf(uint32_t index) const {
+  switch (Sample()->kind) {
+    case CollectiveKind::kBarrier:
+      return kNothing;
+    case CollectiveKind::kBroadcast:
+      return kRoot;
+    case CollectiveKind::kGather:
+      return index == Sample()->root ? kAll : kNothing;
+    case CollectiveKind::kAllGather:
+      return kAll;
   }
-  return false;
+  return kNothing;
 }
 
 CollectiveAnswer PastCollective::AnswerFor(uint32_t index) {
-  const Arrival& sample = *Sample();
-  if (NeedsOf(sample.kind, sample.root, index) == Needs::kNothing) return {NoPayloads()};
+  if (NeedOf(index) == kNothing) return {NoPayloads(), false, nullptr};
   if (payloads_ == nullptr) {
     auto payloads = std::make_shared<std::vector<Bytes>>();
-    if (sample.kind == CollectiveKind::kBroadcast) {
-      payloads->push_back(arrivals_[sample.root].payload);
+    if (Sample()->kind == CollectiveKind::kBroadcast) {
+      payloads->push_back(arrivals_[Sample()->root].payload);
     } else {
       for (const Arrival& arrival : arrivals_) payloads->push_back(arrival.payload);
     }
     payloads_ = std::move(payloads);
+    encoding_ = std::make_shared<EncodingSlot>();
   }
-  return {payloads_};
+  return {payloads_, false, encoding_};
 }
 
-std::vector<FinishedCall> PastCollective::Settle() {
+std::vector<FinishedCall> PastCollective::Answer(uint32_t index) {
+  if (arrivals_[index].waiter == 0) return {};
+  if (NeedOf(index) != kNothing && !answer_is_known_) return {};
+  return {{Unpark(index), absl::OkStatus(), AnswerFor(index)}};
+}
+
+std::vector<FinishedCall> PastCollective::AnswerAll() {
   std::vector<FinishedCall> done;
-  if (parked_ == 0) return done;
+  if (parked_ == std::array<size_t, 3>{}) return done;
   for (uint32_t i = 0; i < arrivals_.size(); ++i) {
-    if (arrivals_[i].waiter == 0 || !CanAnswer(i)) continue;
-    done.push_back({Unpark(i), absl::OkStatus(), AnswerFor(i)});
+    for (FinishedCall& one : Answer(i)) done.push_back(std::move(one));
   }
   return done;
 }
 
+bool PastCollective::Wants(uint32_t index) const {
+  if (arrivals_[index].sent) return false;
+  return parked_[kAll] > 0 || (parked_[kRoot] > 0 && index == Sample()->root);
+}
+
 std::vector<uint32_t> PastCollective::Wanted() const {
   std::vector<uint32_t> wanted;
-  if (parked_ == 0) return wanted;
-  const Arrival& sample = *Sample();
-  bool root = false;
-  bool all = false;
+  if (!WantsAny()) return wanted;
   for (uint32_t i = 0; i < arrivals_.size(); ++i) {
-    if (arrivals_[i].waiter == 0) continue;
-    const Needs needs = NeedsOf(sample.kind, sample.root, i);
-    root |= needs == Needs::kRoot;
-    all |= needs == Needs::kAll;
-  }
-  for (uint32_t i = 0; i < arrivals_.size(); ++i) {
-    if (!arrivals_[i].sent && (all || (root && i == sample.root))) wanted.push_back(i);
+    if (Wants(i)) wanted.push_back(i);
   }
   return wanted;
 }

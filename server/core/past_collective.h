@@ -1,7 +1,9 @@
 #ifndef MUSTER_SERVER_CORE_PAST_COLLECTIVE_H_
 #define MUSTER_SERVER_CORE_PAST_COLLECTIVE_H_
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,42 +23,62 @@ struct FinishedCall {
 //
 // Usually it knows every contribution. After a restart of the coordinator it knows only that the
 // collective did complete: contributions come in again, by retries and on request, and a rank is
-// answered once those that its answer is made of are here.
+// answered once those that its answer is made of are here. What one arrival does takes the same
+// time however many ranks there are, but for the arrival that makes the answer known.
 class PastCollective {
  public:
-  // Of a group of `size` ranks whose contributions are all unknown.
+  // The past collective of a group of `size` ranks, whose contributions are all unknown.
   explicit PastCollective(size_t size) : arrivals_(size) {}
-  // Of these arrivals, some of which may still be parked or unknown; they hold `bytes` of payload.
-  PastCollective(std::vector<Arrival> arrivals, uint64_t bytes);
+  // The one of these arrivals, some of which may still be parked or unknown; their payloads have
+  // `contributed` bytes.
+  PastCollective(std::vector<Arrival> arrivals, uint64_t contributed);
 
-  uint64_t bytes() const { return bytes_; }
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   // An arrival whose content is known, and which all others must agree with; null: none is.
-  const Arrival* Sample() const;
+  const Arrival* Sample() const { return sample_ ? &arrivals_[*sample_] : nullptr; }
 
-  // The rank repeats its call: its contribution is known now, and it waits for the result.
-  void Record(uint32_t index, WaiterId waiter, const CollectiveRequest& request);
+  // Bytes that are held: contributions, and the answer that is made of them.
+  uint64_t bytes() const { return answer_is_known_ ? 2 * contributed_ : contributed_; }
+  // Bytes of the contributions that are known.
+  uint64_t contributed() const { return contributed_; }
+  // How many bytes more Record() would hold.
+  uint64_t CostOf(uint32_t index, const CollectiveRequest& request) const;
+
+  // The rank repeats its call: its contribution is known now, and it waits for the result. Returns
+  // whether the answer has become known by it.
+  bool Record(uint32_t index, WaiterId waiter, const CollectiveRequest& request);
   // Takes the rank out, answered or not; returns its waiter, 0 if there was none.
   WaiterId Unpark(uint32_t index);
-
   // The same of everybody who waits.
   std::vector<WaiterId> UnparkAll();
 
-  // Answers everybody who waits and whose answer can be made.
-  std::vector<FinishedCall> Settle();
-  // Ranks (as indices) whose contributions are unknown and which parked ones wait for.
+  // Answers the rank, or everybody, if it waits and its answer can be made.
+  std::vector<FinishedCall> Answer(uint32_t index);
+  std::vector<FinishedCall> AnswerAll();
+  // Parked ranks wait for contributions that are unknown.
+  bool WantsAny() const { return parked_[kRoot] + parked_[kAll] > 0; }
+  // The contribution of the rank at this index is unknown, and parked ranks wait for it.
+  bool Wants(uint32_t index) const;
+  // All such ranks (as indices).
   std::vector<uint32_t> Wanted() const;
 
  private:
-  bool IsWhole() const { return sent_ == arrivals_.size(); }
-  bool CanAnswer(uint32_t index) const;
+  // What the answer of one rank is made of.
+  enum Need { kNothing, kRoot, kAll };
+
+  bool MakesAnswer(uint32_t index, const CollectiveRequest& request) const;
+  Need NeedOf(uint32_t index) const;
   CollectiveAnswer AnswerFor(uint32_t index);
 
   std::vector<Arrival> arrivals_;
+  std::optional<uint32_t> sample_;  // an arrival that was sent
   size_t sent_ = 0;
-  size_t parked_ = 0;
-  uint64_t bytes_ = 0;
-  std::shared_ptr<const std::vector<Bytes>> payloads_;  // of the answers, once the first was made
+  std::array<size_t, 3> parked_{};  // by need
+  uint64_t contributed_ = 0;
+  bool answer_is_known_ = false;
+  // What the answers are made of, once the first was made.
+  std::shared_ptr<const std::vector<Bytes>> payloads_;
+  std::shared_ptr<EncodingSlot> encoding_;
 };
 
 }  // namespace muster::core

@@ -1,7 +1,7 @@
 // Recovery: a restarted coordinator hears from the members what their epoch is.
 //
 // It begins with the first claim and ends when every member of the claimed epoch is here or
-// accounted for, or with the recovery grace. Until then calls are put off, nothing is granted and
+// accounted for, or with the recovery grace. Until then calls are deferred, nothing is granted and
 // no epoch forms; afterwards the calls are served as if they had come then.
 
 #include <algorithm>
@@ -24,18 +24,13 @@ bool IsHigher(const EpochId& a, const EpochId& b) {
   return std::tie(a.number, a.nonce) > std::tie(b.number, b.nonce);
 }
 
-// Of a member of a claimed epoch: nothing more will be heard of it, or it is here.
-bool IsAccountedFor(const Member* member) {
-  return member->attached() || member->gone() || member->exit.has_value();
-}
-
-std::string CallWords(const MemberCall& call) {
+std::string DescribeCall(const MemberCall& call) {
   struct Namer {
     std::string operator()(const JoinRequest&) { return "Join"; }
     std::string operator()(const RejoinRequest&) { return "Rejoin"; }
     std::string operator()(const LeaveRequest&) { return "Leave"; }
     std::string operator()(const CollectiveRequest& c) {
-      return absl::StrCat(OperationOf(c), " op ", c.sequence, " of ", GroupWords(c.group));
+      return absl::StrCat(OperationOf(c), " op ", c.sequence, " of ", DescribeGroup(c.group));
     }
     std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
     std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
@@ -55,7 +50,7 @@ uint64_t HeldBytes(const MemberCall& call) {
     return collective->payload->size();
   }
   if (const auto* complete = std::get_if<CompleteLeaseRequest>(&call)) {
-    return complete->result.value->size();
+    return HeldBytes(complete->result);
   }
   return 0;
 }
@@ -72,142 +67,158 @@ absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claim
         absl::StrCat("recovering epoch ", claim.epoch->number, " of ", claim.roster->size(),
                      " members, first claimed by ", Who(claim.rank, claimant)));
     AdoptEpoch(claim);
-  } else if (recovering() && IsHigher(*claim.epoch, epoch_->id)) {
+  } else if (recovering() && IsHigher(*claim.epoch, epoch_->id())) {
     Log(Severity::kWarning,
-        absl::StrCat("epoch ", epoch_->id.number, " is superseded by epoch ", claim.epoch->number,
+        absl::StrCat("epoch ", epoch_->id().number, " is superseded by epoch ", claim.epoch->number,
                      ", claimed by ", Who(claim.rank, claimant)));
-    DropEpoch(*claim.roster);
+    DropEpoch(*claim.roster, absl::AbortedError(absl::StrCat(
+                                 "epoch ", epoch_->id().number,
+                                 " is over: a later one was formed without this process; start it "
+                                 "again")));
     AdoptEpoch(claim);
   }
-  const auto it = members_.find(claimant.incarnation);
-  const bool same = *claim.epoch == epoch_->id;
-  if (it != members_.end() && it->second->rank) {
-    if (!same || *it->second->rank == claim.rank) return absl::OkStatus();
+  const Member* member = members_.Find(claimant.incarnation);
+  if (member != nullptr && member->rank()) {
+    const bool same = *claim.epoch == epoch_->id();
+    if (!same || *member->rank() == claim.rank) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("the claim names rank ", claim.rank,
                                                    " of epoch ", claim.epoch->number, "; it is ",
-                                                   it->second->who()));
+                                                   member->who()));
   }
   return absl::AbortedError(
-      absl::StrCat("epoch ", claim.epoch->number, " is over: this job is in ", "epoch ",
-                   epoch_->id.number, ", which was formed without this process; start it again"));
+      absl::StrCat("epoch ", claim.epoch->number, " is over: this job is in epoch ",
+                   epoch_->id().number, ", which was formed without this process; start it again"));
 }
 
 void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
-  epoch_ = std::make_unique<Epoch>();
-  epoch_->id = *claim.epoch;
-  epoch_->roster = claim.roster;
-  epoch_->recovered = true;
+  epoch_claimed_ = now_;
   highest_epoch_ = std::max(highest_epoch_, claim.epoch->number);
   state_ = JobState::kRunning;
   reason_.clear();
+  std::vector<Member*> members;
   for (const RosterEntry& entry : *claim.roster) {
-    const auto it = members_.find(entry.member.incarnation);
-    Member* member = it != members_.end() ? it->second.get() : AddMember(entry.member);
-    member->rank = static_cast<uint32_t>(epoch_->members.size());
+    Member* member = members_.Find(entry.member.incarnation);
+    if (member == nullptr) member = members_.Add(entry.member, now_);
+    members_.SetRank(member, static_cast<uint32_t>(members.size()));
     member->activity.Recovered(now_);
-    epoch_->members.push_back(member);
+    members.push_back(member);
   }
-  PutOffCandidates();
-  for (Member* member : epoch_->members) {
-    auto early = early_exits_.extract(member->identity.incarnation);
+  epoch_ = std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
+                                   /*recovered=*/true, options_.limits, &budget_);
+  if (stop_asked_) epoch_->AskStop();
+  DeferCandidates();
+  for (Member* member : epoch_->members()) {
+    auto early = early_exits_.extract(member->incarnation());
     if (!early.empty()) NoteExit(member, early.mapped());
   }
 }
 
-// Members that the later epoch does not have are turned away; the others are its members, and what
-// they have claimed of the dropped one is forgotten.
-void Coordinator::Impl::DropEpoch(const Roster& successor) {
+// Members that the successor does not have are turned away; the others are its members, and what
+// they have claimed of the dropped epoch is forgotten.
+void Coordinator::Impl::DropEpoch(const Roster& successor, const absl::Status& over) {
   const std::unique_ptr<Epoch> dropped = std::exchange(epoch_, nullptr);
-  const absl::Status over = absl::AbortedError(
-      absl::StrCat("epoch ", dropped->id.number, " is over: a later one was formed without ",
-                   "this process; start it again"));
   absl::flat_hash_set<absl::string_view> kept;
   for (const RosterEntry& entry : successor) kept.insert(entry.member.incarnation);
-  for (Member* member : dropped->members) {
-    member->rank.reset();
-    member->lost.reset();
-    member->exit.reset();
-    member->leaving = member->left = false;
-    if (kept.contains(member->identity.incarnation)) continue;
-    leases_.Forget(member->identity.incarnation);
+  for (Member* member : dropped->members()) {
+    members_.LeaveEpoch(member);
+    if (kept.contains(member->incarnation())) continue;
     FinishAllOf(member, over);
     if (member->attached()) EndStream(member, over);
     Remove(member);
   }
 }
 
-absl::Status Coordinator::Impl::PutOff(WaiterId id, Member* member, MemberCall call) {
+absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall call) {
   const CallContext context = std::visit([](const auto& c) { return c.call; }, call);
   // Not final: there will be room when the recovery is over.
-  if (absl::Status s = CanPark(); !s.ok()) return absl::UnavailableError(s.message());
+  if (absl::Status s = CanPark(*member); !s.ok()) return absl::UnavailableError(s.message());
   if (absl::Status s = budget_.Reserve(HeldBytes(call)); !s.ok()) {
     return absl::UnavailableError(s.message());
   }
-  Waiter waiter(member, Waiter::Call::kPutOff);
-  std::string words = CallWords(call);
-  waiter.put_off = std::make_shared<const MemberCall>(std::move(call));
-  Park(id, std::move(waiter), context, std::move(words));
-  put_off_.push_back(id);
+  std::string what = DescribeCall(call);
+  Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
+       std::move(what));
+  deferred_.push_back(id);
+  if (!member->rank()) TellOfRecovery(*member);
   return absl::OkStatus();
 }
 
-// Joins that came before the first claim: their callers may have a place already.
-void Coordinator::Impl::PutOffCandidates() {
-  while (!candidates_.empty()) {
-    Member* member = candidates_.begin()->second;
-    const PlaceWish wish = *member->wish;
-    const WaiterId id = member->join_waiter;
-    StopJoining(member);
-    const std::optional<Waiter> waiter = Unpark(id);
-    const CallContext call{options_.job_id, member->session, member->join_attempt, waiter->timeout,
-                           waiter->since};
-    JoinRequest request{call,           wish.world_size, wish.rank, wish.local_rank,
-                        wish.node_rank, wish.topology};
-    if (absl::Status s = PutOff(id, member, std::move(request)); !s.ok()) Refuse(id, s);
-  }
+// A newcomer waits for an epoch that it knows nothing of: it is told so at once.
+void Coordinator::Impl::TellOfRecovery(const Member& member) {
+  Stall stall = StalledRecovery();
+  StillWaiting event;
+  event.operation = stall.operation;
+  event.text = DescribeAwaited();
+  event.missing = std::make_shared<const std::vector<MissingMember>>(std::move(stall.missing));
+  Send(&member, out_.Share(std::move(event)));
 }
 
-void Coordinator::Impl::TryEndRecovery() {
-  if (!recovering() || !epoch_) return;
-  const auto& members = epoch_->members;
-  if (std::all_of(members.begin(), members.end(), IsAccountedFor)) EndRecovery();
+// How many processes that are not of the claimed epoch fill a whole world, as the flags or they
+// themselves say how large it is; 0 if they do not.
+uint32_t Coordinator::Impl::NewcomersWorldSize() const {
+  absl::flat_hash_set<const Member*> newcomers;
+  uint32_t world = options_.max_world_size != 0 ? options_.max_world_size : options_.world_size;
+  for (WaiterId id : deferred_) {
+    const ParkedCall* parked = parked_.Find(id);
+    if (parked == nullptr || parked->member->rank() || !parked->member->attached()) continue;
+    const auto* join = std::get_if<JoinRequest>(std::get<ForRecovery>(parked->wait).call.get());
+    if (join == nullptr) continue;
+    newcomers.insert(parked->member);
+    world = std::max(world, join->world_size);
+  }
+  return world != 0 && newcomers.size() >= world ? world : 0;
+}
+
+// Joins that came before the first claim: their callers may have a place already.
+void Coordinator::Impl::DeferCandidates() {
+  while (!places_.empty()) {
+    const auto& [candidate_id, candidate] = *places_.candidates().begin();
+    const PlaceWish wish = candidate.wish;
+    Member* member = CandidateOf(candidate_id);
+    const WaiterId id = parked_.JoinOf(*member);
+    StopSeeking(*member);
+    const std::optional<ParkedCall> parked = parked_.Take(id);
+    const CallContext call{options_.job_id, member->session(), member->join_attempt,
+                           parked->timeout, parked->since};
+    JoinRequest request{call,           wish.world_size, wish.rank, wish.local_rank,
+                        wish.node_rank, wish.topology};
+    if (absl::Status s = Defer(id, member, std::move(request)); !s.ok()) Refuse(id, s);
+  }
 }
 
 void Coordinator::Impl::EndRecovery() {
   recovery_ends_.reset();
   early_exits_.clear();
-  const auto& members = epoch_->members;
+  const auto& members = epoch_->members();
   const auto here = [](const Member* m) { return m->attached(); };
-  Log(Severity::kInfo, absl::StrCat("epoch ", epoch_->id.number, " is recovered: ",
+  Log(Severity::kInfo, absl::StrCat("epoch ", epoch_->id().number, " is recovered: ",
                                     std::count_if(members.begin(), members.end(), here), " of ",
                                     members.size(), " members are here"));
-  if (!epoch_->broken.ok()) {
+  if (epoch_->broken()) {
     for (Member* member : members) {
-      if (member->leaving && !member->gone()) MarkLeft(member);
+      if (member->leaving() && !member->gone()) MarkLeft(member);
     }
   }
-  SettleAbsent();
-  if (state_ == JobState::kReforming) StartReforming();
-  ServePutOffCalls();
-  TryFinishLeaving();
-  GrantLeases();
+  LoseAbsent();
+  rejoin_deadline_ = now_ + options_.rejoin_timeout;
+  FormationChanged();
 }
 
 // Who has not come back is lost. But Leave is answered when all are leaving: where everybody who is
 // here only leaves, the others may have had their answer and ended.
-void Coordinator::Impl::SettleAbsent() {
+void Coordinator::Impl::LoseAbsent() {
   std::vector<Loss> absent;
   bool any_here = false;
   bool all_leave = true;
-  for (Member* member : epoch_->members) {
+  for (Member* member : epoch_->members()) {
     any_here |= member->attached();
     if (member->attached() || member->gone()) {
-      all_leave &= member->leaving || member->gone();
+      all_leave &= member->leaving() || member->gone();
       continue;
     }
     const std::string grace = absl::FormatDuration(options_.recovery_grace);
-    absent.emplace_back(member, member->exit
-                                    ? ExitCause(*member->exit)
+    absent.emplace_back(member, member->exit()
+                                    ? ExitCause(*member->exit())
                                     : absl::StrCat("it did not attach to the restarted coordinator "
                                                    "within ",
                                                    grace));
@@ -219,46 +230,31 @@ void Coordinator::Impl::SettleAbsent() {
   }
 }
 
-void Coordinator::Impl::ServePutOffCalls() {
-  for (WaiterId id : std::exchange(put_off_, {})) {
-    const auto it = waiters_.find(id);
-    if (it == waiters_.end()) continue;  // answered or withdrawn meanwhile
-    Withdraw(id);
-    const Waiter waiter = *Unpark(id);
-    const auto serve = [&](auto call) {
-      call.call.since = waiter.since;
-      return Serve(id, waiter.member, call);
-    };
-    if (absl::Status s = std::visit(serve, *waiter.put_off); !s.ok()) Refuse(id, s);
-  }
-}
-
-void Coordinator::Impl::AskForContributions(CollectiveGroup* group) {
-  const uint64_t sequence = group->sequence() - 1;
+void Coordinator::Impl::RequestContributions(CollectiveGroup* group) {
   for (uint32_t rank : group->NeededContributors()) {
-    Member* member = epoch_->members[rank];
-    if (!member->attached() || !member->asked.insert({group, sequence}).second) continue;
-    Send(member, NeedContribution{epoch_->id, group->name(), sequence});
+    RequestContribution(*group, epoch_->members()[rank]);
   }
 }
 
-std::string Coordinator::Impl::AwaitedWords() const {
+void Coordinator::Impl::RequestContribution(const CollectiveGroup& group, Member* member) {
+  if (!member->attached() || !group.NeedsContributionOf(*group.IndexOf(*member->rank()))) return;
+  const uint64_t sequence = group.sequence() - 1;
+  if (!member->contributions_requested.insert({&group, sequence}).second) return;
+  Send(member, out_.Share(NeedContribution{epoch_->id(), group.name(), sequence}));
+}
+
+std::string Coordinator::Impl::DescribeAwaited() const {
   std::vector<uint32_t> awaited;
   std::vector<std::string> named;
-  for (const Member* member : epoch_->members) {
-    if (IsAccountedFor(member)) continue;
-    awaited.push_back(*member->rank);
+  for (const Member* member : epoch_->members()) {
+    if (member->accounted_for()) continue;
+    awaited.push_back(*member->rank());
     if (named.size() < kMaxDescribed) named.push_back(member->who());
   }
   return absl::StrCat("the coordinator was restarted and waits for ", awaited.size(), " of ",
-                      epoch_->members.size(), " members to attach again",
+                      epoch_->size(), " members to attach again",
                       awaited.empty() ? "" : absl::StrCat(": ", Ranks(awaited), "; "),
                       absl::StrJoin(named, ", "));
-}
-
-absl::Status Coordinator::Impl::PutOffTimeout(const Waiter& waiter) const {
-  return absl::DeadlineExceededError(
-      absl::StrCat("waited ", HowLong(waiter.timeout), "; ", AwaitedWords()));
 }
 
 }  // namespace muster::core

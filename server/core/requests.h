@@ -16,7 +16,6 @@ struct AttachRequest {
   MemberIdentity member;
   uint32_t protocol_version = 0;
   std::string sdk_version;
-  std::optional<EpochId> epoch;  // where there is no claim
   uint64_t attempt = 0;
   std::shared_ptr<const Claim> claim;  // null: the caller knows nothing
 };
@@ -26,7 +25,7 @@ struct CallContext {
   SessionId session;
   uint64_t attempt = 0;
   std::optional<absl::Duration> wait_timeout;
-  // When the wait began, if not now: of a call that was put off while the coordinator recovered.
+  // When the wait began, if not now: of a call that was deferred while the coordinator recovered.
   std::optional<Time> since;
 };
 
@@ -51,6 +50,7 @@ struct CollectiveRequest {
   EpochId epoch;
   GroupName group;
   uint64_t sequence = 0;
+  uint32_t refusals = 0;  // of this number to all, by OUT_OF_RANGE, that the caller knows of
   CollectiveKind kind = CollectiveKind::kBarrier;
   uint32_t root = 0;  // index into the group; 0 where the kind has none
   std::string label;

@@ -4,41 +4,31 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
-#include "server/core/describe.h"
+#include "server/core/validation.h"
 
 namespace muster::core {
-namespace {
-
-constexpr size_t kIncarnationBytes = 16;
-
-}  // namespace
-
-std::string Member::who() const { return Who(rank, identity); }
-
-absl::Status Coordinator::Impl::CheckIdentity(const MemberIdentity& member) const {
-  const uint32_t max = options_.limits.max_name_bytes;
-  if (member.incarnation.size() != kIncarnationBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("incarnation has ", member.incarnation.size(),
-                                                   " bytes; expected ", kIncarnationBytes));
-  }
-  if (absl::Status s = ValidateName("node_id", member.node_id, max); !s.ok()) return s;
-  if (member.hostname.empty()) return absl::OkStatus();
-  return ValidateName("hostname", member.hostname, max);
-}
 
 absl::Status Coordinator::Impl::CheckAttach(const AttachRequest& request) const {
   if (draining_) return absl::UnavailableError(*draining_);
   const uint32_t max = options_.limits.max_name_bytes;
   if (absl::Status s = ValidateName("job_id", request.job_id, max); !s.ok()) return s;
   if (absl::Status s = CheckJob(request.job_id); !s.ok()) return s;
+  if (absl::Status s = CheckOptionalName("sdk_version", request.sdk_version, kMaxVersionBytes);
+      !s.ok()) {
+    return s;
+  }
   if (request.protocol_version != kProtocolVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "versions do not fit: SDK ", request.sdk_version, " speaks protocol ",
         request.protocol_version, ", musterd ", options_.daemon_version, " speaks protocol ",
         kProtocolVersion, "; use releases of one protocol version"));
   }
-  if (absl::Status s = CheckIdentity(request.member); !s.ok()) return s;
-  return request.claim ? CheckClaim(request.member, *request.claim) : absl::OkStatus();
+  if (absl::Status s = CheckIdentity(request.member, options_.limits); !s.ok()) return s;
+  if (!request.claim) return absl::OkStatus();
+  if (request.claim->epoch && !request.claim->roster) {
+    return absl::InvalidArgumentError("the claim names an epoch, and has no roster");
+  }
+  return CheckClaim(request.member, *request.claim, options_.limits, now_);
 }
 
 absl::Status Coordinator::Impl::Attach(WaiterId stream, const AttachRequest& request) {
@@ -52,24 +42,17 @@ absl::Status Coordinator::Impl::Attach(WaiterId stream, const AttachRequest& req
 // The member that the request comes from: a known one, or a new one if there is room.
 absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
   const Incarnation& incarnation = request.member.incarnation;
-  const auto known = members_.find(incarnation);
-  if (known != members_.end() && request.attempt < known->second->attach_attempt) {
+  const Member* known = members_.Find(incarnation);
+  if (known != nullptr && request.attempt < known->attach_attempt) {
     return absl::CancelledError("a later Attach of this process has arrived");
   }
   if (request.claim && request.claim->epoch) {
     if (absl::Status s = ConsiderClaimedEpoch(request.member, *request.claim); !s.ok()) return s;
   }
-  const auto it = members_.find(incarnation);
-  if (it != members_.end()) {
-    Member* member = it->second.get();
-    if (!member->lost) return member;
+  if (Member* member = members_.Find(incarnation); member != nullptr) {
+    if (!member->lost()) return member;
     return absl::AbortedError(
-        absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost->cause));
-  }
-  if (request.epoch && !request.claim) {
-    return absl::AbortedError(absl::StrCat(
-        "this daemon does not know epoch ", request.epoch->number,
-        ": it was started after that epoch formed, or serves another one; restart the job"));
+        absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
   if (members_.size() >= options_.limits.max_members) {
     return absl::ResourceExhaustedError(
@@ -77,84 +60,67 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
                      " members are attached, the limit (musterd --max-members raises it, as far as "
                      "its ulimit -Hn goes)"));
   }
-  return AddMember(request.member);
-}
-
-Member* Coordinator::Impl::AddMember(const MemberIdentity& identity) {
-  auto member = std::make_unique<Member>();
-  member->identity = identity;
-  member->arrival = ++arrivals_;
-  member->last_call = now_;
-  return members_.emplace(identity.incarnation, std::move(member)).first->second.get();
+  return members_.Add(request.member, now_);
 }
 
 void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
                                      const AttachRequest& request) {
   const bool again = !member->awaited();
   if (again) EndSession(member);
-  member->session = {options_.instance, ++last_session_};
+  members_.StartSession(member, {options_.instance, ++last_session_}, stream);
   member->attach_attempt = request.attempt;
-  member->stream = stream;
   member->last_call = now_;
-  member->asked.clear();
-  sessions_[member->session.counter] = member;
-  streams_[stream] = member;
+  member->contributions_requested.clear();
   member->stopped_since.reset();
-  graces_.Clear(member->identity.incarnation);
-  Attached attached{member->session, {}, recovering()};
+  Attached attached{member->session(), {}, recovering()};
   if (request.claim) attached.standing_tokens = AdoptLeases(member, *request.claim);
-  Send(member, std::move(attached));
+  Send(member, out_.Share(std::move(attached)));
   Log(again ? Severity::kInfo : Severity::kDebug,
       absl::StrCat(member->who(), again ? " attached again" : " attached"));
-  if (epoch_ && member->rank && !epoch_->broken.ok()) SendBroken(member, /*urgent=*/false);
+  if (epoch_ && member->rank() && epoch_->broken()) {
+    Send(member, BrokenEvent(elastic() && !member->leaving()));
+  }
   if (request.claim) ApplyClaim(member, *request.claim);
-  if (announced_.waiting > 0 && member->rank && epoch_ && announced_.epoch == epoch_->id) {
-    Send(member, NewcomersWaiting{epoch_->id, announced_.waiting, announced_.free_places});
+  if (announced_.waiting > 0 && member->rank() && epoch_ && announced_.epoch == epoch_->id()) {
+    Send(member, out_.Share(announced_));
   }
   if (recovering()) recovery_stall_.Restart(now_);
-  TryEndRecovery();
-  ResolveContenders();
-  GrantLeases();
 }
 
 // Its stream ends, and so do its parked calls, whose replies nobody would look at.
 void Coordinator::Impl::EndSession(Member* member) {
-  sessions_.erase(member->session.counter);
   FinishAllOf(member, absl::UnavailableError("the process has attached again; repeat the call"));
   if (member->attached()) {
     EndStream(member, absl::AbortedError("replaced by a newer session of the same process"));
   }
+  members_.EndSession(member);
 }
 
 void Coordinator::Impl::EndStream(Member* member, const absl::Status& status) {
-  streams_.erase(member->stream);
-  effects_.ends.push_back({std::exchange(member->stream, 0), Say(status)});
+  out_.EndStream(member->stream(), status);
+  members_.CloseStream(member);
 }
 
 void Coordinator::Impl::StreamClosed(WaiterId stream) {
-  const auto it = streams_.find(stream);
-  if (it == streams_.end()) return;  // of an older session, or ended by us
-  Member* member = it->second;
-  streams_.erase(it);
-  member->stream = 0;
+  Member* member = members_.FindByStream(stream);
+  if (member == nullptr) return;  // of an older session, or ended by us
+  members_.CloseStream(member);
   member->activity.CutOff(now_);
   if (member->gone()) return;
-  if (member->rank && state_ == JobState::kFailed) {
-    MarkLeft(member);  // it was told of the failure and has gone
-    return TryEndRecovery();
+  if (member->rank() && state_ == JobState::kFailed) {
+    return MarkLeft(member);  // it was told of the failure and has gone
   }
   Log(Severity::kWarning,
       absl::StrCat(member->who(), " is detached: its connection ended; lost in ",
                    absl::FormatDuration(options_.member_grace), " unless it attaches again"));
-  graces_.Set(member->identity.incarnation, now_ + options_.member_grace);
-  ExpireGraces();
+  members_.StartGrace(*member, now_ + options_.member_grace);
 }
 
-// A member that is in no epoch is forgotten; its place is free.
+// The one way in which a member is forgotten: nothing of it stays behind.
 void Coordinator::Impl::Remove(Member* member) {
-  sessions_.erase(member->session.counter);
-  graces_.Clear(member->identity.incarnation);
-  members_.erase(Incarnation(member->identity.incarnation));
+  StopSeeking(*member);
+  leases_.Forget(member->incarnation());
+  members_.Remove(member);
 }
 
 }  // namespace muster::core

@@ -39,17 +39,17 @@ void Coordinator::Impl::CheckStalls() {
     check(&recovery_stall_, [&] { return StalledRecovery(); });
     return;
   }
-  if (epoch_ && epoch_->broken.ok()) {
-    for (const auto& entry : epoch_->groups) {
+  if (epoch_ && !epoch_->broken()) {
+    for (const auto& entry : epoch_->groups()) {
       const auto& group = entry.second;
       if (group->pending()) check(group->stall(), [&] { return StalledCollective(*group); });
     }
-    const auto waits = [](const Member* m) { return m->leave_waiter != 0; };
-    if (std::any_of(epoch_->members.begin(), epoch_->members.end(), waits)) {
+    const auto waits = [this](const Member* m) { return parked_.LeaveOf(*m) != 0; };
+    if (std::any_of(epoch_->members().begin(), epoch_->members().end(), waits)) {
       check(&leave_stall_, [&] { return StalledLeave(); });
     }
   }
-  if (Forming() && !candidates_.empty()) {
+  if (Forming() && !places_.empty()) {
     check(&forming_stall_, [&] { return StalledForming(); });
   }
 }
@@ -60,20 +60,22 @@ void Coordinator::Impl::Announce(const Stall& stall) {
       absl::StrCat(stall.operation, " has waited ", HowLong(waited), "; ", stall.why);
   Log(Severity::kWarning, text);
   StillWaiting event;
-  if (epoch_ && epoch_->broken.ok()) event.epoch = epoch_->id;
+  if (epoch_ && !epoch_->broken()) event.epoch = epoch_->id();
   event.operation = stall.operation;
   event.waited = waited;
-  event.text = Say(text);
+  event.text = text;
   event.missing = std::make_shared<const std::vector<MissingMember>>(stall.missing);
-  for (const Member* member : stall.waiting) Send(member, event);
+  event.gave_up = std::make_shared<const std::vector<MissingMember>>(stall.gave_up);
+  const SharedEvent shared = out_.Share(std::move(event));
+  for (const Member* member : stall.waiting) Send(member, shared);
 }
 
 std::vector<MissingMember> Coordinator::Impl::MissingMembers(
     const std::vector<uint32_t>& ranks) const {
   std::vector<MissingMember> missing;
   for (uint32_t rank : ranks) {
-    const Member& member = *epoch_->members[rank];
-    missing.push_back({rank, member.identity, StateOf(member), member.activity.Words(now_)});
+    const Member& member = *epoch_->members()[rank];
+    missing.push_back({rank, member.identity, StateOf(member), member.activity.Describe(now_)});
   }
   return missing;
 }
@@ -82,9 +84,9 @@ std::vector<MissingMember> Coordinator::Impl::MissingMembers(
 std::string Coordinator::Impl::DescribeMembers(const std::vector<uint32_t>& ranks) const {
   std::string text = Ranks(ranks);
   for (size_t i = 0; i < ranks.size() && i < kMaxDescribed; ++i) {
-    const Member& member = *epoch_->members[ranks[i]];
+    const Member& member = *epoch_->members()[ranks[i]];
     absl::StrAppend(&text, "; ", member.who(), member.stopped_since ? ", stopped" : "",
-                    member.attached() ? "" : ", detached", ", ", member.activity.Words(now_));
+                    member.attached() ? "" : ", detached", ", ", member.activity.Describe(now_));
   }
   return text;
 }
@@ -92,22 +94,25 @@ std::string Coordinator::Impl::DescribeMembers(const std::vector<uint32_t>& rank
 Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
   Stall stall;
   stall.operation =
-      absl::StrCat(group.PendingOperation(), " op ", group.sequence(), " of ", group.words());
+      absl::StrCat(group.PendingOperation(), " op ", group.sequence(), " of ", group.description());
   stall.since = group.first_arrival();
-  stall.why = DescribeMissing(group, group.sequence());
-  stall.missing = MissingMembers(group.Missing(group.sequence()));
-  for (uint32_t rank : group.Arrived()) stall.waiting.push_back(epoch_->members[rank]);
+  const Absentees absent = group.AbsentFrom(group.sequence());
+  stall.why = DescribeAbsentees(absent, group.ranks().size());
+  stall.missing = MissingMembers(absent.missing);
+  stall.gave_up = MissingMembers(absent.gave_up);
+  for (uint32_t rank : group.Arrived()) stall.waiting.push_back(epoch_->members()[rank]);
   return stall;
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
-  Stall stall{"Leave", now_, "", {}, {}};
+  Stall stall{"Leave", now_, "", {}, {}, {}};
   std::vector<uint32_t> staying;
-  for (Member* member : epoch_->members) {
-    if (!member->leaving && !member->gone()) staying.push_back(*member->rank);
-    if (member->leave_waiter == 0) continue;
+  for (const Member* member : epoch_->members()) {
+    if (!member->leaving() && !member->gone()) staying.push_back(*member->rank());
+    const ParkedCall* leave = parked_.Find(parked_.LeaveOf(*member));
+    if (leave == nullptr) continue;
     stall.waiting.push_back(member);
-    stall.since = std::min(stall.since, waiters_.at(member->leave_waiter).since);
+    stall.since = std::min(stall.since, leave->since);
   }
   stall.why = absl::StrCat("not leaving yet: ", DescribeMembers(staying));
   stall.missing = MissingMembers(staying);
@@ -115,36 +120,35 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
-  Stall stall{epoch_ ? "Rejoin" : "Join", now_, "", {}, {}};
-  for (const auto& [arrival, member] : candidates_) {
+  Stall stall{epoch_ ? "Rejoin" : "Join", now_, "", {}, {}, {}};
+  for (const auto& [id, candidate] : places_.candidates()) {
+    const Member* member = CandidateOf(id);
     stall.waiting.push_back(member);
-    stall.since = std::min(stall.since, waiters_.at(member->join_waiter).since);
+    stall.since = std::min(stall.since, parked_.Find(parked_.JoinOf(*member))->since);
   }
   stall.why = DecideOn(ChooseMembers()).reason;
   if (!epoch_) {
-    absl::StrAppend(&stall.why, CandidateWords());
-    for (uint32_t rank : UnaskedRanks()) {
+    absl::StrAppend(&stall.why, DescribeCandidates());
+    for (uint32_t rank : places_.UnaskedRanks(WorldSize())) {
       stall.missing.push_back({rank, {}, MemberState::kAwaited, "no process has asked for it"});
     }
     return stall;
   }
-  std::vector<uint32_t> awaited;
-  for (const Member* member : epoch_->members) {
-    if (member->may_come()) awaited.push_back(*member->rank);
-  }
+  const std::vector<uint32_t> awaited = AwaitedRanks();
   if (!awaited.empty()) absl::StrAppend(&stall.why, "; awaited: ", DescribeMembers(awaited));
   stall.missing = MissingMembers(awaited);
   return stall;
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
-  Stall stall{"the recovery", *recovery_ends_ - options_.recovery_grace, AwaitedWords(), {}, {}};
+  Stall stall{
+      "the recovery", *recovery_ends_ - options_.recovery_grace, DescribeAwaited(), {}, {}, {}};
   std::vector<uint32_t> awaited;
-  for (Member* member : epoch_->members) {
+  for (const Member* member : epoch_->members()) {
     if (member->attached()) {
       stall.waiting.push_back(member);
     } else if (!member->gone()) {
-      awaited.push_back(*member->rank);
+      awaited.push_back(*member->rank());
     }
   }
   stall.missing = MissingMembers(awaited);

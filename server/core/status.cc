@@ -9,42 +9,28 @@
 namespace muster::core {
 namespace {
 
-absl::string_view CallName(Waiter::Call call) {
-  switch (call) {
-    case Waiter::Call::kJoin:
-      return "Join";
-    case Waiter::Call::kRejoin:
-      return "Rejoin";
-    case Waiter::Call::kCollective:
-      return "a collective";
-    case Waiter::Call::kLease:
-      return "AcquireLease";
-    case Waiter::Call::kLeave:
-      return "Leave";
-    case Waiter::Call::kPutOff:
-      return "a call that is put off until the coordinator has recovered";
+// What a parked call waits in.
+struct WaitDescriber {
+  std::string operator()(const ForPlace& wait) const { return wait.rejoins ? "Rejoin" : "Join"; }
+  std::string operator()(const ForCollective& wait) const {
+    return wait.group->OperationAt(wait.index, wait.sequence);
   }
-  return "";
-}
-
-std::string WaitWords(const Waiter& waiter) {
-  if (waiter.call == Waiter::Call::kCollective) {
-    const uint32_t index = *waiter.group->IndexOf(*waiter.member->rank);
-    return waiter.group->OperationAt(index, waiter.sequence);
+  std::string operator()(const ForLease& wait) const {
+    return DescribeLease(wait.key.name, wait.key.scope, wait.key.node_id);
   }
-  if (waiter.call == Waiter::Call::kLease) {
-    return LeaseWords(waiter.lease.name, waiter.lease.scope, waiter.lease.node_id);
+  std::string operator()(const ForLeavers&) const { return "Leave"; }
+  std::string operator()(const ForRecovery&) const {
+    return "a call that is deferred until the coordinator has recovered";
   }
-  return std::string(CallName(waiter.call));
-}
+};
 
 std::vector<const Member*> InOrder(
     const Epoch* epoch, const absl::flat_hash_map<Incarnation, std::unique_ptr<Member>>& members) {
   std::vector<const Member*> order;
-  if (epoch != nullptr) order.assign(epoch->members.begin(), epoch->members.end());
+  if (epoch != nullptr) order.assign(epoch->members().begin(), epoch->members().end());
   std::map<uint64_t, const Member*> others;
   for (const auto& [incarnation, member] : members) {
-    if (!member->rank) others[member->arrival] = member.get();
+    if (!member->rank()) others[member->arrival] = member.get();
   }
   for (const auto& [arrival, member] : others) order.push_back(member);
   return order;
@@ -52,19 +38,19 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-MemberState Coordinator::Impl::StateOf(const Member& member) {
-  if (member.lost) return MemberState::kLost;
-  if (member.left) return MemberState::kLeft;
+MemberState Coordinator::Impl::StateOf(const Member& member) const {
+  if (member.lost()) return MemberState::kLost;
+  if (member.left()) return MemberState::kLeft;
   if (member.awaited()) return MemberState::kAwaited;
   if (member.stopped_since) return MemberState::kStopped;
   if (!member.attached()) return MemberState::kDetached;
-  if (member.leaving) return MemberState::kLeaving;
-  if (member.rank && !member.wish) return MemberState::kRunning;
-  return member.wish ? MemberState::kJoining : MemberState::kAttached;
+  if (member.leaving()) return MemberState::kLeaving;
+  if (places_.Has(member.arrival)) return MemberState::kJoining;
+  return member.rank() ? MemberState::kRunning : MemberState::kAttached;
 }
 
-std::string Coordinator::Impl::StateWords() const {
-  if (recovering()) return AwaitedWords();
+std::string Coordinator::Impl::DescribeState() const {
+  if (recovering()) return DescribeAwaited();
   if (state_ == JobState::kForming) return DecideOn(ChooseMembers()).reason;
   if (state_ != JobState::kReforming) return reason_;
   return absl::StrCat(reason_, "; the next epoch: ", DecideOn(ChooseMembers()).reason);
@@ -72,7 +58,7 @@ std::string Coordinator::Impl::StateWords() const {
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
   MemberStatus status{member.identity,
-                      member.rank,
+                      member.rank(),
                       0,
                       0,
                       StateOf(member),
@@ -80,16 +66,16 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
                       "",
                       {},
                       now - member.last_call,
-                      member.activity.Words(now)};
-  if (member.rank) {
-    const RosterEntry& place = (*epoch_->roster)[*member.rank];
+                      member.activity.Describe(now)};
+  if (member.rank()) {
+    const RosterEntry& place = (*epoch_->roster())[*member.rank()];
     status.local_rank = place.local_rank;
     status.node_rank = place.node_rank;
   }
-  if (!member.parked.empty()) {
-    const Waiter& waiter = waiters_.at(*member.parked.begin());
-    status.waiting_in = WaitWords(waiter);
-    status.waiting_for = now - waiter.since;
+  if (const std::vector<WaiterId> parked = parked_.Of(member); !parked.empty()) {
+    const ParkedCall& call = *parked_.Find(parked.front());
+    status.waiting_in = std::visit(WaitDescriber(), call.wait);
+    status.waiting_for = now - call.since;
   }
   return status;
 }
@@ -107,9 +93,10 @@ LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::L
                      {}};
   if (lease.result) status.token = lease.result->token;
   if (lease.holder) {
-    const Member& holder = *members_.at(lease.holder->request.member);
-    status.holder = holder.identity;
-    status.holder_rank = holder.rank;
+    if (const Member* holder = members_.Find(lease.holder->request.member); holder != nullptr) {
+      status.holder = holder->identity;
+      status.holder_rank = holder->rank();
+    }
     status.token = lease.holder->token;
     status.held_for = now - lease.holder->since;
   }
@@ -119,10 +106,11 @@ LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::L
 std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) const {
   std::vector<PendingCollective> pending;
   if (!epoch_) return pending;
-  for (const auto& [key, group] : epoch_->groups) {
+  for (const auto& [key, group] : epoch_->groups()) {
     if (!group->pending()) continue;
-    pending.push_back({group->name().name, group->sequence(), group->PendingOperation(),
-                       group->Arrived(), group->Missing(group->sequence()),
+    Absentees absent = group->AbsentFrom(group->sequence());
+    pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
+                       group->Arrived(), std::move(absent.missing), std::move(absent.gave_up),
                        now - group->first_arrival(), now - group->last_arrival()});
   }
   return pending;
@@ -131,10 +119,10 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
   status.state = recovering() ? JobState::kRecovering : state_;
-  status.reason = StateWords();
+  status.reason = DescribeState();
   status.world_size = WorldSize();
-  if (epoch_) status.epoch = epoch_->id;
-  for (const Member* member : InOrder(epoch_.get(), members_)) {
+  if (epoch_) status.epoch = epoch_->id();
+  for (const Member* member : InOrder(epoch_.get(), members_.all())) {
     status.members.push_back(StatusOf(*member, now));
   }
   status.pending = PendingCollectives(now);
@@ -146,8 +134,8 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
     status.min_world_size = options_.min_world_size;
     status.max_world_size = Places();
   }
-  for (const auto& [arrival, member] : candidates_) {
-    status.newcomers_waiting += epoch_ && !member->rank;
+  for (const auto& [id, candidate] : places_.candidates()) {
+    status.newcomers_waiting += epoch_ && !CandidateOf(id)->rank();
   }
   status.stop_requested = stop_asked_;
   return status;

@@ -6,7 +6,7 @@
 namespace muster::core {
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopRequest&) {
-  if (!epoch_ || !member->rank) {
+  if (!epoch_ || !member->rank()) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
   if (!stop_asked_) Log(Severity::kInfo, absl::StrCat(member->who(), " asks all ranks to stop"));
@@ -18,9 +18,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopReq
 // The next collective of the world that completes tells it.
 void Coordinator::Impl::AskStop() {
   stop_asked_ = true;
-  if (!epoch_) return;
-  const auto world = epoch_->groups.find(GroupName());
-  if (world != epoch_->groups.end()) world->second->AskStop();
+  if (epoch_) epoch_->AskStop();
 }
 
 // A member has seen the stop. One that has completed a collective without it needs
@@ -28,7 +26,7 @@ void Coordinator::Impl::AskStop() {
 void Coordinator::Impl::ApplyStopClaim(const Claim& claim) {
   if (!claim.stop_sequence) return;
   AskStop();
-  const absl::StatusOr<CollectiveGroup*> world = FindGroup(GroupName());
+  const absl::StatusOr<CollectiveGroup*> world = FindGroup(GroupName(), 0);
   if (world.ok()) (*world)->ObserveStop(*claim.stop_sequence);
 }
 

@@ -74,12 +74,21 @@ struct GroupName {
 
 enum class LeaseScope { kNode, kJob };
 
+// The lowest bits of a lease token are the daemon's: two daemons that go on from one and the same
+// token, with clocks that are both behind it, do not grant the same next one. The rest holds
+// microseconds.
+inline constexpr int kTokenShift = 10;
+
 // Value or error of leased work.
 struct LeaseResult {
   uint64_t token = 0;
   absl::Status error;  // OK: `value` counts
   Bytes value;
 };
+
+inline uint64_t HeldBytes(const LeaseResult& result) {
+  return result.value->size() + result.error.message().size();
+}
 
 // The loss of one member.
 struct Failure {

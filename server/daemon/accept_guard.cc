@@ -13,6 +13,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/daemon/guarded_reads.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {
@@ -68,6 +69,7 @@ Reserve reserve;
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
   const int connection = muster::daemon::Accept(listener, address, size, flags);
+  if (connection >= 0) muster::daemon::GuardReads(connection);
   if (connection >= 0 || !muster::daemon::NoneLeft(errno)) return connection;
   // EINTR: gRPC asks again, until nobody waits any more.
   errno = muster::daemon::reserve.Refuse(listener) ? EINTR : EAGAIN;

@@ -116,8 +116,8 @@ void DeclareLiveness(Declarer& app, Flags* flags) {
   app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
             "How often a silent member is pinged");
   app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,
-            "How long its answer may take before it counts as cut off;\n0: it is never lost for "
-            "silence, as under a debugger");
+            "How long its answer, or what is on its way to it, may take before\nit counts as cut "
+            "off; 0: it is never lost for silence, as under a\ndebugger");
   app.Value("drain-time", "DURATION", &flags->drain_time,
             "How long answers may take to be delivered at SIGTERM,\nand how long "
             "--exit-when-done waits for members to disconnect");
@@ -128,11 +128,21 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Group("Limits");
   app.Value("max-payload-bytes", "SIZE", &limits.max_payload_bytes,
             "One member's contribution to a collective, or one lease result");
-  app.Value("max-held-bytes", "SIZE", &limits.max_held_bytes, "All payloads and results together");
+  app.Value("max-answer-bytes", "SIZE", &limits.max_answer_bytes,
+            "What a collective is answered with: all its ranks' payloads together");
+  app.Value("max-held-bytes", "SIZE", &limits.max_held_bytes,
+            "All payloads and results together, and the answers made of them");
   app.Value("max-members", "N", &limits.max_members, "Members; also the largest world size");
   app.Value("max-waiters", "N", &limits.max_waiters, "Waiting calls");
+  app.Value("max-waiters-per-member", "N", &limits.max_waiters_per_member,
+            "Waiting calls of one member");
   app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch");
-  app.Value("max-leases", "N", &limits.max_leases, "Names of leased work");
+  app.Value(
+      "max-leases", "N", &limits.max_leases,
+      "Names of leased work; to make room, outcomes that nobody has\nasked for the longest are "
+      "forgotten");
+  app.Value("max-leases-per-member", "N", &limits.max_leases_per_member,
+            "Leases that one member holds or waits for");
   app.Value("max-name-bytes", "N", &limits.max_name_bytes, "Length of a name or label");
 }
 

@@ -1,13 +1,14 @@
 #include "server/daemon/logging.h"
 
+#include <unistd.h>
+
 #include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpc/support/log.h"
 #include "nlohmann/json.hpp"
+#include "server/daemon/async_log.h"
 #include "spdlog/pattern_formatter.h"
-#include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {
@@ -38,6 +39,12 @@ std::unique_ptr<spdlog::formatter> Formatter(const std::string& format) {
   return formatter;
 }
 
+// More than what the members of a large job say at once when it forms or is lost.
+constexpr size_t kMostLines = 4096;
+
+// The daemon's log. It is never deleted: its thread may hang in a write for good.
+AsyncLog* standard_error = nullptr;
+
 void LogFromGrpc(gpr_log_func_args* message) { spdlog::debug("gRPC: {}", message->message); }
 
 }  // namespace
@@ -60,12 +67,12 @@ absl::Status Validate(const LogOptions& options) {
 }
 
 void SetUpLogging(const LogOptions& options) {
-  auto logger =
-      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_formatter(Formatter(options.format));
-  logger->set_level(spdlog::level::from_str(options.level));
-  spdlog::set_default_logger(std::move(logger));
+  standard_error = new AsyncLog(STDERR_FILENO, kMostLines, Formatter(options.format));
+  standard_error->logger()->set_level(spdlog::level::from_str(options.level));
+  spdlog::set_default_logger(standard_error->logger());
   gpr_set_log_function(LogFromGrpc);
 }
+
+void FlushLog(absl::Duration limit) { standard_error->Flush(limit); }
 
 }  // namespace muster::daemon

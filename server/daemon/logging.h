@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 namespace muster::daemon {
 
@@ -16,9 +17,12 @@ struct LogOptions {
 absl::Status Validate(const LogOptions& options);
 
 // Sets spdlog's default logger up to write to standard error, and gRPC's own messages to go there
-// too (at level debug: what matters of them is said in this daemon's words). `options` must be
-// valid.
+// too (at level debug: what matters of them is said in this daemon's words). Nobody who logs waits
+// for standard error. `options` must be valid. Once, and before any other thread is started.
 void SetUpLogging(const LogOptions& options);
+
+// Waits until what has been logged is written, at most so long.
+void FlushLog(absl::Duration limit);
 
 }  // namespace muster::daemon
 

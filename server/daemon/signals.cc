@@ -22,7 +22,8 @@ sigset_t Set(std::initializer_list<int> signals) {
 
 }  // namespace
 
-void BlockSignals() {
+void SetUpSignals() {
+  signal(SIGPIPE, SIG_IGN);
   const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }

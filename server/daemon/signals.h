@@ -8,8 +8,9 @@ namespace muster::daemon {
 enum class Wakeup { kTerminate, kNotified, kTimeout };
 
 // Blocks SIGTERM, SIGINT and SIGUSR1 in this thread and those it starts, so that AwaitSignal gets
-// them: no handler ever runs. Call before any thread starts.
-void BlockSignals();
+// them: no handler ever runs. Ignores SIGPIPE: who reads our output may go away. Call before any
+// thread starts.
+void SetUpSignals();
 
 // Blocks until SIGTERM or SIGINT (kTerminate), Notify (kNotified) or the time-out.
 Wakeup AwaitSignal(absl::Duration timeout);

@@ -1,71 +1,82 @@
 #include "server/service/attach_stream.h"
 
+#include <optional>
+#include <utility>
+#include <variant>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "muster/v1/coordinator.pb.h"
 #include "server/service/event_conversion.h"
-#include "server/service/request_conversion.h"
+#include "server/service/let_go.h"
+#include "server/service/raw_message.h"
 #include "server/service/status.h"
 
 namespace muster::service {
 
-grpc::ServerWriteReactor<v1::AttachResponse>* AttachStream::Start(
-    Driver* driver, const v1::AttachRequest& request) {
-  std::shared_ptr<AttachStream> stream(new AttachStream(driver));
+grpc::ServerWriteReactor<grpc::ByteBuffer>* AttachStream::Start(
+    const Host& host, grpc::CallbackServerContext* context,
+    const grpc::ByteBuffer& request) noexcept {
+  std::shared_ptr<AttachStream> stream(new AttachStream(host, context));
   AttachStream* const reactor = stream.get();
   reactor->self_ = stream;
-  const absl::StatusOr<core::AttachRequest> converted = FromProto(request);
+  const absl::StatusOr<core::AttachRequest> converted = ReadRequest<v1::AttachRequest>(request);
   if (converted.ok()) {
-    driver->Attach(reactor->id_, std::move(stream), *converted);
+    reactor->process_ = converted->member.incarnation;
+    host.driver->Attach(reactor->id_, std::move(stream), *converted);
   } else {
     reactor->Finish(ToGrpcStatus(converted.status()));
   }
   return reactor;
 }
 
-AttachStream::AttachStream(Driver* driver) : driver_(driver), id_(driver->Enter()) {}
+AttachStream::AttachStream(const Host& host, grpc::CallbackServerContext* context)
+    : host_(host), id_(host.driver->Enter()), context_(context) {}
 
-void AttachStream::Push(core::Time now, StreamItem item) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  queue_.emplace_back(now, std::move(item));
-}
+void AttachStream::Push(core::Time now, StreamItem item) { queue_.Push(now, std::move(item)); }
 
-void AttachStream::Flush() {
-  if (auto next = Next()) {
-    std::visit([&](const auto& item) { Send(next->first, item); }, next->second);
+// After the end the queue stays busy: nothing may follow.
+void AttachStream::Flush() noexcept {
+  if (queue_.TakeOverflow()) {
+    host_.driver->CloseStream(
+        id_, absl::UnavailableError(absl::StrCat("the member has left ", EventQueue::kMaxWaiting,
+                                                 " events of its stream unread; attach again")));
   }
+  const std::optional<EventQueue::Item> next = queue_.Next();
+  if (!next) return;
+  const StreamItem& item = next->second;
+  item.event != nullptr ? Send(next->first, *item.event) : Finish(ToGrpcStatus(item.end));
 }
 
-std::optional<std::pair<core::Time, StreamItem>> AttachStream::Next() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (busy_ || queue_.empty()) return std::nullopt;
-  busy_ = true;
-  auto next = std::move(queue_.front());
-  queue_.pop_front();
-  return next;
+// The first event names the session, of which no call can come before the member has read it.
+void AttachStream::NoteSession(const core::Event& event) {
+  const auto* attached = std::get_if<core::Attached>(&event);
+  if (attached == nullptr) return;
+  host_.unread->SessionStarted(process_, attached->session, id_, LetGoOf(context_));
 }
 
 void AttachStream::Send(core::Time now, const core::Event& event) {
-  writing_ = ToProto(event, now, driver_->options());
+  NoteSession(event);
+  writing_ = ToBytes(ToProto(event, now, host_.driver->options()));
   StartWrite(&writing_);
 }
 
-// Leaves busy_ set: nothing may follow.
-void AttachStream::Send(core::Time now, const absl::Status& end) { Finish(ToGrpcStatus(end)); }
-
 // A write that failed means that the peer has gone; the writes that follow it fail at once, and the
 // stream's end is reached in order.
-void AttachStream::OnWriteDone(bool ok) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    busy_ = false;
-  }
-  if (!ok) driver_->CloseStream(id_);
+void AttachStream::OnWriteDone(bool ok) noexcept {
+  writing_.Clear();
+  queue_.Written();
+  if (!ok) OnCancel();
   Flush();
 }
 
-void AttachStream::OnCancel() { driver_->CloseStream(id_); }
+void AttachStream::OnCancel() noexcept {
+  host_.driver->CloseStream(id_, absl::CancelledError("the stream was closed by its peer"));
+}
 
-void AttachStream::OnDone() {
-  driver_->Exit();
+void AttachStream::OnDone() noexcept {
+  host_.unread->StreamDone(process_, id_);
+  host_.driver->Exit();
   self_.reset();
 }
 

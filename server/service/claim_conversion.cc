@@ -6,10 +6,9 @@
 namespace muster::service {
 namespace {
 
-using service::Convert;  // beside the overload below
-
-core::RosterEntry Convert(const v1::RosterEntry& in) {
-  core::RosterEntry out{Convert(in.member()), in.local_rank(), in.node_rank(), {}};
+core::RosterEntry ReadRosterEntry(const v1::RosterEntry& in, Reader& r) {
+  core::RosterEntry out{
+      ReadIdentity(in.member(), "claim.roster.member", r), in.local_rank(), in.node_rank(), {}};
   if (in.has_previous_rank()) out.previous_rank = in.previous_rank();
   return out;
 }
@@ -17,7 +16,7 @@ core::RosterEntry Convert(const v1::RosterEntry& in) {
 core::FailureClaim ReadFailure(const v1::Failure& in, Reader& r) {
   core::FailureClaim out;
   if (in.has_rank()) out.rank = in.rank();
-  out.member = Convert(in.member());
+  out.member = ReadIdentity(in.member(), "claim.broken.failures.member", r);
   out.cause = in.cause();
   out.age = ReadDuration(in.age(), "claim.broken.failures.age", r);
   out.activity = in.activity();
@@ -37,7 +36,7 @@ void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
   out->rank = in.rank();
   if (in.roster_size() > 0) {
     auto roster = std::make_shared<core::Roster>();
-    for (const v1::RosterEntry& entry : in.roster()) roster->push_back(Convert(entry));
+    for (const v1::RosterEntry& entry : in.roster()) roster->push_back(ReadRosterEntry(entry, r));
     out->roster = std::move(roster);
   }
   for (const v1::GroupClaim& group : in.groups()) {
@@ -50,16 +49,16 @@ void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
 
 }  // namespace
 
-core::Claim ReadClaim(const v1::Claim& in, Reader& r) {
+core::Claim ReadClaim(v1::Claim&& in, Reader& r) {
   core::Claim out;
   if (in.has_epoch()) ReadEpochClaim(in, r, &out);
   for (const v1::HeldLease& held : in.held_leases()) {
     out.held.push_back({held.name(), ReadScope(held.scope(), r), held.token(), held.request_id()});
   }
-  for (const v1::CompletedLease& done : in.completed_leases()) {
+  for (v1::CompletedLease& done : *in.mutable_completed_leases()) {
     r.RequirePresent(done.has_result(), "claim.completed_leases.result");
-    out.completed.push_back(
-        {done.name(), ReadScope(done.scope(), r), ReadLeaseResult(done.result(), r)});
+    out.completed.push_back({done.name(), ReadScope(done.scope(), r),
+                             ReadLeaseResult(std::move(*done.mutable_result()), r)});
   }
   out.highest_token = in.highest_token();
   out.highest_epoch = in.highest_epoch_number();

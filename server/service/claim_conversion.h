@@ -8,7 +8,7 @@
 namespace muster::service {
 
 // What is malformed in itself is noted in the Reader; the rest is the core's to judge.
-core::Claim ReadClaim(const v1::Claim& in, Reader& r);
+core::Claim ReadClaim(v1::Claim&& in, Reader& r);
 
 }  // namespace muster::service
 

@@ -1,8 +1,9 @@
 #include "server/service/coordinator_service.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/service/attach_stream.h"
-#include "server/service/request_conversion.h"
+#include "server/service/raw_message.h"
 #include "server/service/response_conversion.h"
 #include "server/service/status.h"
 #include "server/service/unary_call.h"
@@ -11,109 +12,136 @@
 namespace muster::service {
 
 using core::Coordinator;
+using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
+namespace {
+
+// Starts the call of one rpc, whose step of the core is `step`.
 template <typename Request, typename Response, typename Step>
-ServerUnaryReactor* CoordinatorService::Start(const Request& request, Response* response,
-                                              Step step) {
-  return UnaryCall<Response>::Start(driver_, FromProto(request), response, step);
+ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
+                          const ByteBuffer& request, ByteBuffer* response, Step step) {
+  return UnaryCall<Response>::Start(host, context, ReadRequest<Request>(request), response, step);
 }
 
-grpc::ServerWriteReactor<v1::AttachResponse>* CoordinatorService::Attach(
-    CallbackServerContext*, const v1::AttachRequest* request) {
-  return AttachStream::Start(driver_, *request);
+absl::Status AnswerStatus(const Driver& driver, const ByteBuffer& bytes, ByteBuffer* out) {
+  const absl::StatusOr<v1::GetStatusRequest> request = ParseRequest<v1::GetStatusRequest>(bytes);
+  if (!request.ok()) return request.status();
+  const absl::StatusOr<Driver::Snapshot> snapshot = driver.GetStatus(request->job_id());
+  if (!snapshot.ok()) return snapshot.status();
+  v1::GetStatusResponse response;
+  response.set_job_id(driver.options().job_id);
+  response.set_daemon_version(driver.options().daemon_version);
+  ToProto(snapshot->job, snapshot->now, &response);
+  ToProto(snapshot->uptime, response.mutable_uptime());
+  *out = ToBytes(response);
+  return absl::OkStatus();
 }
 
-ServerUnaryReactor* CoordinatorService::Join(CallbackServerContext*, const v1::JoinRequest* request,
-                                             v1::JoinResponse* response) {
-  return Start(*request, response, &Coordinator::Join);
+}  // namespace
+
+grpc::ServerWriteReactor<ByteBuffer>* CoordinatorService::Attach(
+    CallbackServerContext* context, const ByteBuffer* request) noexcept {
+  return AttachStream::Start(host_, context, *request);
 }
 
-ServerUnaryReactor* CoordinatorService::Rejoin(CallbackServerContext*,
-                                               const v1::RejoinRequest* request,
-                                               v1::RejoinResponse* response) {
-  return Start(*request, response, &Coordinator::Rejoin);
+ServerUnaryReactor* CoordinatorService::Join(CallbackServerContext* context,
+                                             const ByteBuffer* request,
+                                             ByteBuffer* response) noexcept {
+  return Start<v1::JoinRequest, v1::JoinResponse>(host_, context, *request, response,
+                                                  &Coordinator::Join);
 }
 
-ServerUnaryReactor* CoordinatorService::RequestStop(CallbackServerContext*,
-                                                    const v1::RequestStopRequest* request,
-                                                    v1::RequestStopResponse* response) {
-  return Start(*request, response, &Coordinator::RequestStop);
+ServerUnaryReactor* CoordinatorService::Rejoin(CallbackServerContext* context,
+                                               const ByteBuffer* request,
+                                               ByteBuffer* response) noexcept {
+  return Start<v1::RejoinRequest, v1::RejoinResponse>(host_, context, *request, response,
+                                                      &Coordinator::Rejoin);
 }
 
-ServerUnaryReactor* CoordinatorService::Barrier(CallbackServerContext*,
-                                                const v1::BarrierRequest* request,
-                                                v1::BarrierResponse* response) {
-  return Start(*request, response, &Coordinator::Collective);
+ServerUnaryReactor* CoordinatorService::RequestStop(CallbackServerContext* context,
+                                                    const ByteBuffer* request,
+                                                    ByteBuffer* response) noexcept {
+  return Start<v1::RequestStopRequest, v1::RequestStopResponse>(host_, context, *request, response,
+                                                                &Coordinator::RequestStop);
 }
 
-ServerUnaryReactor* CoordinatorService::Broadcast(CallbackServerContext*,
-                                                  const v1::BroadcastRequest* request,
-                                                  v1::BroadcastResponse* response) {
-  return Start(*request, response, &Coordinator::Collective);
+ServerUnaryReactor* CoordinatorService::Barrier(CallbackServerContext* context,
+                                                const ByteBuffer* request,
+                                                ByteBuffer* response) noexcept {
+  return Start<v1::BarrierRequest, v1::BarrierResponse>(host_, context, *request, response,
+                                                        &Coordinator::Collective);
 }
 
-ServerUnaryReactor* CoordinatorService::Gather(CallbackServerContext*,
-                                               const v1::GatherRequest* request,
-                                               v1::GatherResponse* response) {
-  return Start(*request, response, &Coordinator::Collective);
+ServerUnaryReactor* CoordinatorService::Broadcast(CallbackServerContext* context,
+                                                  const ByteBuffer* request,
+                                                  ByteBuffer* response) noexcept {
+  return Start<v1::BroadcastRequest, v1::BroadcastResponse>(host_, context, *request, response,
+                                                            &Coordinator::Collective);
 }
 
-ServerUnaryReactor* CoordinatorService::AllGather(CallbackServerContext*,
-                                                  const v1::AllGatherRequest* request,
-                                                  v1::AllGatherResponse* response) {
-  return Start(*request, response, &Coordinator::Collective);
+ServerUnaryReactor* CoordinatorService::Gather(CallbackServerContext* context,
+                                               const ByteBuffer* request,
+                                               ByteBuffer* response) noexcept {
+  return Start<v1::GatherRequest, v1::GatherResponse>(host_, context, *request, response,
+                                                      &Coordinator::Collective);
 }
 
-ServerUnaryReactor* CoordinatorService::AcquireLease(CallbackServerContext*,
-                                                     const v1::AcquireLeaseRequest* request,
-                                                     v1::AcquireLeaseResponse* response) {
-  return Start(*request, response, &Coordinator::AcquireLease);
+ServerUnaryReactor* CoordinatorService::AllGather(CallbackServerContext* context,
+                                                  const ByteBuffer* request,
+                                                  ByteBuffer* response) noexcept {
+  return Start<v1::AllGatherRequest, v1::AllGatherResponse>(host_, context, *request, response,
+                                                            &Coordinator::Collective);
 }
 
-ServerUnaryReactor* CoordinatorService::CompleteLease(CallbackServerContext*,
-                                                      const v1::CompleteLeaseRequest* request,
-                                                      v1::CompleteLeaseResponse* response) {
-  return Start(*request, response, &Coordinator::CompleteLease);
+ServerUnaryReactor* CoordinatorService::AcquireLease(CallbackServerContext* context,
+                                                     const ByteBuffer* request,
+                                                     ByteBuffer* response) noexcept {
+  return Start<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(
+      host_, context, *request, response, &Coordinator::AcquireLease);
 }
 
-ServerUnaryReactor* CoordinatorService::AbandonLease(CallbackServerContext*,
-                                                     const v1::AbandonLeaseRequest* request,
-                                                     v1::AbandonLeaseResponse* response) {
-  return Start(*request, response, &Coordinator::AbandonLease);
+ServerUnaryReactor* CoordinatorService::CompleteLease(CallbackServerContext* context,
+                                                      const ByteBuffer* request,
+                                                      ByteBuffer* response) noexcept {
+  return Start<v1::CompleteLeaseRequest, v1::CompleteLeaseResponse>(
+      host_, context, *request, response, &Coordinator::CompleteLease);
 }
 
-ServerUnaryReactor* CoordinatorService::Leave(CallbackServerContext*,
-                                              const v1::LeaveRequest* request,
-                                              v1::LeaveResponse* response) {
-  return Start(*request, response, &Coordinator::Leave);
+ServerUnaryReactor* CoordinatorService::AbandonLease(CallbackServerContext* context,
+                                                     const ByteBuffer* request,
+                                                     ByteBuffer* response) noexcept {
+  return Start<v1::AbandonLeaseRequest, v1::AbandonLeaseResponse>(
+      host_, context, *request, response, &Coordinator::AbandonLease);
 }
 
-ServerUnaryReactor* CoordinatorService::ReportExit(CallbackServerContext*,
-                                                   const v1::ReportExitRequest* request,
-                                                   v1::ReportExitResponse* response) {
-  return Start(*request, response, &Coordinator::ReportExit);
+ServerUnaryReactor* CoordinatorService::Leave(CallbackServerContext* context,
+                                              const ByteBuffer* request,
+                                              ByteBuffer* response) noexcept {
+  return Start<v1::LeaveRequest, v1::LeaveResponse>(host_, context, *request, response,
+                                                    &Coordinator::Leave);
 }
 
-ServerUnaryReactor* CoordinatorService::ReportProcessState(
-    CallbackServerContext*, const v1::ReportProcessStateRequest* request,
-    v1::ReportProcessStateResponse* response) {
-  return Start(*request, response, &Coordinator::ReportProcessState);
+ServerUnaryReactor* CoordinatorService::ReportExit(CallbackServerContext* context,
+                                                   const ByteBuffer* request,
+                                                   ByteBuffer* response) noexcept {
+  return Start<v1::ReportExitRequest, v1::ReportExitResponse>(host_, context, *request, response,
+                                                              &Coordinator::ReportExit);
+}
+
+ServerUnaryReactor* CoordinatorService::ReportProcessState(CallbackServerContext* context,
+                                                           const ByteBuffer* request,
+                                                           ByteBuffer* response) noexcept {
+  return Start<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
+      host_, context, *request, response, &Coordinator::ReportProcessState);
 }
 
 ServerUnaryReactor* CoordinatorService::GetStatus(CallbackServerContext* context,
-                                                  const v1::GetStatusRequest* request,
-                                                  v1::GetStatusResponse* response) {
-  const absl::StatusOr<Driver::Snapshot> snapshot = driver_->GetStatus(request->job_id());
-  if (snapshot.ok()) {
-    response->set_job_id(driver_->options().job_id);
-    response->set_daemon_version(driver_->options().daemon_version);
-    ToProto(snapshot->job, snapshot->now, response);
-    ToProto(snapshot->uptime, response->mutable_uptime());
-  }
+                                                  const ByteBuffer* request,
+                                                  ByteBuffer* response) noexcept {
   ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(snapshot.status()));
+  reactor->Finish(ToGrpcStatus(AnswerStatus(*host_.driver, *request, response)));
   return reactor;
 }
 

@@ -1,58 +1,75 @@
 #ifndef MUSTER_SERVER_SERVICE_COORDINATOR_SERVICE_H_
 #define MUSTER_SERVER_SERVICE_COORDINATOR_SERVICE_H_
 
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "server/service/driver.h"
+#include "server/service/host.h"
+#include "server/service/unread_answers.h"
 
 namespace muster::service {
 
-// muster.v1.CoordinatorService over a driver: each rpc becomes a step of the core.
-class CoordinatorService final : public v1::CoordinatorService::CallbackService {
+// The generated service with methods that take and give messages as bytes: see raw_message.h.
+using Generated = v1::CoordinatorService;
+using RawCoordinatorService =
+    Generated::WithRawCallbackMethod_Attach<Generated::WithRawCallbackMethod_Join<
+        Generated::WithRawCallbackMethod_Rejoin<Generated::WithRawCallbackMethod_RequestStop<
+            Generated::WithRawCallbackMethod_Barrier<Generated::WithRawCallbackMethod_Broadcast<
+                Generated::WithRawCallbackMethod_Gather<Generated::WithRawCallbackMethod_AllGather<
+                    Generated::WithRawCallbackMethod_AcquireLease<
+                        Generated::WithRawCallbackMethod_CompleteLease<
+                            Generated::WithRawCallbackMethod_AbandonLease<
+                                Generated::WithRawCallbackMethod_Leave<
+                                    Generated::WithRawCallbackMethod_ReportExit<
+                                        Generated::WithRawCallbackMethod_ReportProcessState<
+                                            Generated::WithRawCallbackMethod_GetStatus<
+                                                Generated::Service>>>>>>>>>>>>>>>;
+
+// muster.v1.CoordinatorService over a driver: each rpc becomes a step of the core. No method lets
+// an exception out: gRPC would take it for an answer.
+class CoordinatorService final : public RawCoordinatorService {
  public:
   // `driver` must outlive the server that this is registered with.
-  explicit CoordinatorService(Driver* driver) : driver_(driver) {}
+  explicit CoordinatorService(Driver* driver)
+      : unread_(driver->options().limits.max_held_bytes), host_{driver, &unread_} {}
 
-  grpc::ServerWriteReactor<v1::AttachResponse>* Attach(grpc::CallbackServerContext*,
-                                                       const v1::AttachRequest*) override;
-  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext*, const v1::JoinRequest*,
-                                 v1::JoinResponse*) override;
-  grpc::ServerUnaryReactor* Rejoin(grpc::CallbackServerContext*, const v1::RejoinRequest*,
-                                   v1::RejoinResponse*) override;
-  grpc::ServerUnaryReactor* RequestStop(grpc::CallbackServerContext*, const v1::RequestStopRequest*,
-                                        v1::RequestStopResponse*) override;
-  grpc::ServerUnaryReactor* Barrier(grpc::CallbackServerContext*, const v1::BarrierRequest*,
-                                    v1::BarrierResponse*) override;
-  grpc::ServerUnaryReactor* Broadcast(grpc::CallbackServerContext*, const v1::BroadcastRequest*,
-                                      v1::BroadcastResponse*) override;
-  grpc::ServerUnaryReactor* Gather(grpc::CallbackServerContext*, const v1::GatherRequest*,
-                                   v1::GatherResponse*) override;
-  grpc::ServerUnaryReactor* AllGather(grpc::CallbackServerContext*, const v1::AllGatherRequest*,
-                                      v1::AllGatherResponse*) override;
-  grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*,
-                                         const v1::AcquireLeaseRequest*,
-                                         v1::AcquireLeaseResponse*) override;
-  grpc::ServerUnaryReactor* CompleteLease(grpc::CallbackServerContext*,
-                                          const v1::CompleteLeaseRequest*,
-                                          v1::CompleteLeaseResponse*) override;
-  grpc::ServerUnaryReactor* AbandonLease(grpc::CallbackServerContext*,
-                                         const v1::AbandonLeaseRequest*,
-                                         v1::AbandonLeaseResponse*) override;
-  grpc::ServerUnaryReactor* Leave(grpc::CallbackServerContext*, const v1::LeaveRequest*,
-                                  v1::LeaveResponse*) override;
-  grpc::ServerUnaryReactor* ReportExit(grpc::CallbackServerContext*, const v1::ReportExitRequest*,
-                                       v1::ReportExitResponse*) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Attach(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                 grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Rejoin(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                   grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* RequestStop(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                        grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Barrier(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                    grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Broadcast(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                      grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Gather(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                   grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* AllGather(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                      grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                         grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* CompleteLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                          grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* AbandonLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                         grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* Leave(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                  grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* ReportExit(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                       grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* ReportProcessState(grpc::CallbackServerContext*,
-                                               const v1::ReportProcessStateRequest*,
-                                               v1::ReportProcessStateResponse*) override;
-  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::GetStatusRequest*,
-                                      v1::GetStatusResponse*) override;
+                                               const grpc::ByteBuffer*,
+                                               grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                      grpc::ByteBuffer*) noexcept override;
 
  private:
-  // Starts the call of one rpc, whose step of the core is `step`.
-  template <typename Request, typename Response, typename Step>
-  grpc::ServerUnaryReactor* Start(const Request& request, Response* response, Step step);
-
-  Driver* const driver_;
+  UnreadAnswers unread_;
+  const Host host_;
 };
 
 }  // namespace muster::service

@@ -66,13 +66,13 @@ void Driver::Attach(WaiterId id, std::shared_ptr<EventStream> stream,
   });
 }
 
-void Driver::CloseStream(WaiterId id) {
+void Driver::CloseStream(WaiterId id, const absl::Status& end) {
   std::shared_ptr<EventStream> stream;
   RunStep([&](Time now) {
     auto entry = streams_.extract(id);
     if (entry.empty()) return Effects();
     stream = std::move(entry.mapped());
-    stream->Push(now, absl::CancelledError("the stream was closed by its peer"));
+    stream->Push(now, {nullptr, end});
     return core_.StreamClosed(now, id);
   });
   if (stream != nullptr) stream->Flush();
@@ -99,27 +99,27 @@ bool Driver::Quiet() const {
   return core_.Quiet();
 }
 
-void Driver::RunStep(absl::FunctionRef<Effects(Time)> step) {
+void Driver::RunStep(absl::FunctionRef<Effects(Time)> step) noexcept {
   Deliveries deliveries;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const Time now = clock_.Now();
-    deliveries = Claim(step(now), now);
+    deliveries = Collect(step(now), now);
     WakeTimerIfEarlier();
   }
   Deliver(deliveries);
 }
 
-Driver::Deliveries Driver::Claim(Effects effects, Time now) {
+Driver::Deliveries Driver::Collect(Effects effects, Time now) {
   Deliveries out;
-  ClaimReplies(std::move(effects.replies), &out);
-  ClaimStreams(&effects, now, &out);
+  CollectReplies(std::move(effects.replies), &out);
+  CollectStreams(&effects, now, &out);
   log_.Push(std::move(effects.log));
   out.outcome_known = core_.Outcome().has_value();
   return out;
 }
 
-void Driver::ClaimReplies(std::vector<core::Reply> replies, Deliveries* out) {
+void Driver::CollectReplies(std::vector<core::Reply> replies, Deliveries* out) {
   out->replies.reserve(replies.size());
   for (core::Reply& reply : replies) {
     auto entry = calls_.extract(reply.waiter);
@@ -127,17 +127,17 @@ void Driver::ClaimReplies(std::vector<core::Reply> replies, Deliveries* out) {
   }
 }
 
-void Driver::ClaimStreams(Effects* effects, Time now, Deliveries* out) {
+void Driver::CollectStreams(Effects* effects, Time now, Deliveries* out) {
   for (core::StreamEvent& event : effects->events) {
     auto entry = streams_.find(event.stream);
     if (entry == streams_.end()) continue;
-    entry->second->Push(now, std::move(event.event));
+    entry->second->Push(now, {std::move(event.event), {}});
     (event.urgent ? out->urgent : out->streams).push_back(entry->second);
   }
   for (core::StreamEnd& end : effects->ends) {
     auto entry = streams_.extract(end.stream);
     if (entry.empty()) continue;
-    entry.mapped()->Push(now, std::move(end.status));
+    entry.mapped()->Push(now, {nullptr, std::move(end.status)});
     out->streams.push_back(std::move(entry.mapped()));
   }
 }

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -31,7 +30,11 @@ class Call {
   virtual void End(const absl::Status& status, const core::Answer& answer) = 0;
 };
 
-using StreamItem = std::variant<core::Event, absl::Status>;
+// An event, or the end of the stream.
+struct StreamItem {
+  core::SharedEvent event;  // null: the end
+  absl::Status end;
+};
 
 // An Attach stream, as the driver sees it.
 class EventStream {
@@ -70,8 +73,8 @@ class Driver {
 
   void Attach(core::WaiterId id, std::shared_ptr<EventStream> stream,
               const core::AttachRequest& request);
-  // The peer has gone: ends the stream, unless it has ended.
-  void CloseStream(core::WaiterId id);
+  // The peer has gone, or does not read: ends the stream with this status, unless it has ended.
+  void CloseStream(core::WaiterId id, const absl::Status& end);
 
   // See Coordinator::Drain.
   void Drain(const std::string& reason);
@@ -97,10 +100,12 @@ class Driver {
     bool outcome_known = false;
   };
 
-  void RunStep(absl::FunctionRef<core::Effects(core::Time)> step);
-  Deliveries Claim(core::Effects effects, core::Time now);
-  void ClaimReplies(std::vector<core::Reply> replies, Deliveries* out);
-  void ClaimStreams(core::Effects* effects, core::Time now, Deliveries* out);
+  // An exception in here (memory has run out, or a defect) ends the process: it would leave half of
+  // a step done, and members find their way back to a daemon that starts again.
+  void RunStep(absl::FunctionRef<core::Effects(core::Time)> step) noexcept;
+  Deliveries Collect(core::Effects effects, core::Time now);
+  void CollectReplies(std::vector<core::Reply> replies, Deliveries* out);
+  void CollectStreams(core::Effects* effects, core::Time now, Deliveries* out);
   void Deliver(const Deliveries& deliveries);
 
   void RunTimer();

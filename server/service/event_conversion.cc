@@ -42,18 +42,20 @@ void Fill(const core::GroupFinished& in, v1::GroupFinished* out) {
   out->set_reason(in.reason);
 }
 
+void Fill(const core::MissingMember& in, v1::MissingMember* out) {
+  out->set_rank(in.rank);
+  if (in.member.has_value()) Fill(*in.member, out->mutable_member());
+  out->set_state(Convert(in.state));
+  out->set_activity(in.activity);
+}
+
 void Fill(const core::StillWaiting& in, v1::StillWaiting* out) {
   if (in.epoch.has_value()) Fill(*in.epoch, out->mutable_epoch());
   out->set_operation(in.operation);
   ToProto(in.waited, out->mutable_waited());
   out->set_text(in.text);
-  for (const core::MissingMember& member : *in.missing) {
-    v1::MissingMember* missing = out->add_missing();
-    missing->set_rank(member.rank);
-    if (member.member.has_value()) Fill(*member.member, missing->mutable_member());
-    missing->set_state(Convert(member.state));
-    missing->set_activity(member.activity);
-  }
+  for (const core::MissingMember& member : *in.missing) Fill(member, out->add_missing());
+  for (const core::MissingMember& member : *in.gave_up) Fill(member, out->add_gave_up());
 }
 
 void Fill(const core::NewcomersWaiting& in, v1::NewcomersWaiting* out) {

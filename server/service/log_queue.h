@@ -12,7 +12,8 @@
 namespace muster::service {
 
 // Writes log lines in the order they were queued, though many threads flush: a log must not show an
-// epoch formed before its last member joined. Thread-safe.
+// epoch formed before its last member joined. Whoever flushes is held up by the logger: the
+// daemon's hands lines to a thread of its own. Thread-safe.
 class LogQueue {
  public:
   explicit LogQueue(std::shared_ptr<spdlog::logger> logger);

@@ -1,6 +1,7 @@
 #include "server/service/reader.h"
 
 #include <memory>
+#include <utility>
 
 namespace muster::service {
 namespace {
@@ -8,6 +9,26 @@ namespace {
 // No job waits longer; a larger value is a unit mistaken for another.
 constexpr absl::Duration kMaxWaitTimeout = absl::Hours(24 * 3650);
 constexpr uint32_t kMaxStatusCode = 16;
+
+// What google.protobuf.Timestamp allows: the years 1 to 9999.
+constexpr int64_t kFirstSecond = -62135596800;
+constexpr int64_t kLastSecond = 253402300799;
+constexpr int32_t kNanosPerSecond = 1000000000;
+
+// In microseconds since 1970. The text is made for an error only: a claim names every member.
+int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view identity,
+                      Reader& r) {
+  if (in.seconds() >= kFirstSecond && in.seconds() <= kLastSecond && in.nanos() >= 0 &&
+      in.nanos() < kNanosPerSecond) {
+    return in.seconds() * 1000000 + in.nanos() / 1000;
+  }
+  r.Require(
+      false, absl::StrCat(identity, ".start_time"),
+      absl::StrCat("is ", in.seconds(), " seconds and ", in.nanos(),
+                   " nanoseconds; expected a time from the year 1 to the year 9999, and 0 to ",
+                   kNanosPerSecond - 1, " nanoseconds"));
+  return 0;
+}
 
 core::SessionId Convert(const v1::SessionId& in) { return {in.daemon_instance(), in.counter()}; }
 
@@ -22,10 +43,11 @@ absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
 
 core::EpochId Convert(const v1::EpochId& in) { return {in.number(), in.nonce()}; }
 
-core::MemberIdentity Convert(const v1::MemberIdentity& in) {
+core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field,
+                                  Reader& r) {
   core::MemberIdentity out;
   out.incarnation = in.incarnation();
-  out.start_time_micros = in.start_time_micros();
+  out.start_time_micros = ReadStartTime(in.start_time(), field, r);
   out.node_id = in.node_id();
   out.hostname = in.hostname();
   out.pid = in.pid();
@@ -36,7 +58,11 @@ core::GroupName Convert(const v1::Group& in) {
   return {in.name(), {in.ranks().begin(), in.ranks().end()}};
 }
 
-core::Bytes Convert(const std::string& in) { return std::make_shared<const std::string>(in); }
+core::Bytes Convert(std::string&& in) {
+  // The parser lets a very long string grow by doubling.
+  if (in.capacity() / 8 * 7 > in.size()) in.shrink_to_fit();
+  return std::make_shared<const std::string>(std::move(in));
+}
 
 absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
                             Reader& r) {
@@ -73,13 +99,13 @@ core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r) {
   return in == v1::LEASE_SCOPE_JOB ? core::LeaseScope::kJob : core::LeaseScope::kNode;
 }
 
-core::LeaseResult ReadLeaseResult(const v1::LeaseResult& in, Reader& r) {
+core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, Reader& r) {
   r.Require(in.outcome_case() != v1::LeaseResult::OUTCOME_NOT_SET, "result.outcome",
             "is missing; expected a value or an error");
   core::LeaseResult out;
   out.token = in.token();
   if (in.has_error()) out.error = ReadWorkError(in.error(), r);
-  out.value = Convert(in.value());
+  out.value = Convert(in.has_value() ? std::move(*in.mutable_value()) : std::string());
   return out;
 }
 

@@ -41,10 +41,10 @@ class Reader {
 };
 
 core::EpochId Convert(const v1::EpochId& in);
-core::MemberIdentity Convert(const v1::MemberIdentity& in);
 core::GroupName Convert(const v1::Group& in);
-core::Bytes Convert(const std::string& in);
+core::Bytes Convert(std::string&& in);
 
+core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
 // Not negative, and at most ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
                             Reader& r);
@@ -52,7 +52,7 @@ core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string
                            Reader& r);
 core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);
 core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r);
-core::LeaseResult ReadLeaseResult(const v1::LeaseResult& in, Reader& r);
+core::LeaseResult ReadLeaseResult(v1::LeaseResult&& in, Reader& r);
 
 }  // namespace muster::service
 

@@ -24,6 +24,7 @@ core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request&
   out.epoch = ReadEpoch(context.has_epoch(), context.epoch(), "context.epoch", r);
   out.group = Convert(context.group());
   out.sequence = context.sequence();
+  out.refusals = context.refusals();
   out.kind = kind;
   out.label = context.label();
   out.type_name = context.type_name();
@@ -35,24 +36,24 @@ core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request&
 
 }  // namespace
 
-absl::StatusOr<core::AttachRequest> FromProto(const v1::AttachRequest& in) {
+absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest in) {
   Reader r("AttachRequest");
   r.RequirePresent(in.has_member(), "member");
   core::AttachRequest out;
   out.job_id = in.job_id();
-  out.member = Convert(in.member());
+  out.member = ReadIdentity(in.member(), "member", r);
   out.protocol_version = in.protocol_version();
   out.sdk_version = in.sdk_version();
-  if (in.has_epoch()) out.epoch = Convert(in.epoch());
   out.attempt = in.attempt();
-  if (in.has_claim()) out.claim = std::make_shared<const core::Claim>(ReadClaim(in.claim(), r));
+  if (in.has_claim())
+    out.claim = std::make_shared<const core::Claim>(ReadClaim(std::move(*in.mutable_claim()), r));
   return r.Result(std::move(out));
 }
 
 absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
   Reader r("JoinRequest");
   core::JoinRequest out;
-  out.call = ReadCall(in.has_context(), in.context(), "context", r);
+  out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.world_size = in.world_size();
   if (in.has_rank()) out.rank = in.rank();
   if (in.has_local_rank()) out.local_rank = in.local_rank();
@@ -61,13 +62,13 @@ absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::RejoinRequest> FromProto(const v1::RejoinRequest& in) {
+absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest in) {
   Reader r("RejoinRequest");
   core::RejoinRequest out;
-  out.call = ReadCall(in.has_context(), in.context(), "context", r);
+  out.call = ReadCall(in.has_call(), in.call(), "call", r);
   r.Require(in.claim().has_epoch(), "claim.epoch",
             "is missing: name the epoch that the caller leaves");
-  out.claim = ReadClaim(in.claim(), r);
+  out.claim = ReadClaim(std::move(*in.mutable_claim()), r);
   return r.Result(std::move(out));
 }
 
@@ -76,26 +77,26 @@ absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in) 
   return r.Result(ReadCollective(core::CollectiveKind::kBarrier, in, r));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BroadcastRequest& in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest in) {
   Reader r("BroadcastRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kBroadcast, in, r);
   out.root = in.root();
-  out.payload = Convert(in.payload());
+  out.payload = Convert(std::move(*in.mutable_payload()));
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::GatherRequest& in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest in) {
   Reader r("GatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kGather, in, r);
   out.root = in.root();
-  out.payload = Convert(in.payload());
+  out.payload = Convert(std::move(*in.mutable_payload()));
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::AllGatherRequest& in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest in) {
   Reader r("AllGatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kAllGather, in, r);
-  out.payload = Convert(in.payload());
+  out.payload = Convert(std::move(*in.mutable_payload()));
   return r.Result(std::move(out));
 }
 
@@ -110,14 +111,14 @@ absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseReques
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CompleteLeaseRequest> FromProto(const v1::CompleteLeaseRequest& in) {
+absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest in) {
   Reader r("CompleteLeaseRequest");
   core::CompleteLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   out.name = in.name();
   out.scope = ReadScope(in.scope(), r);
   r.RequirePresent(in.has_result(), "result");
-  out.result = ReadLeaseResult(in.result(), r);
+  out.result = ReadLeaseResult(std::move(*in.mutable_result()), r);
   return r.Result(std::move(out));
 }
 

@@ -7,18 +7,19 @@
 
 // From the wire to the core. INVALID_ARGUMENT names the first field that has no meaning in itself:
 // a message that is missing, an enum or oneof that is not set, a duration out of range. What
-// depends on the daemon's options or state is the core's to judge.
+// depends on the daemon's options or state is the core's to judge. Requests that may be large are
+// taken by value: moved in, their payloads are not copied.
 namespace muster::service {
 
-absl::StatusOr<core::AttachRequest> FromProto(const v1::AttachRequest& in);
+absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest in);
 absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in);
-absl::StatusOr<core::RejoinRequest> FromProto(const v1::RejoinRequest& in);
+absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest in);
 absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BroadcastRequest& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::GatherRequest& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::AllGatherRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest in);
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest in);
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest in);
 absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in);
-absl::StatusOr<core::CompleteLeaseRequest> FromProto(const v1::CompleteLeaseRequest& in);
+absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest in);
 absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);
 absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in);
 absl::StatusOr<core::StopRequest> FromProto(const v1::RequestStopRequest& in);

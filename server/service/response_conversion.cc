@@ -14,12 +14,8 @@ namespace {
 using service::Convert;
 using service::Fill;
 
-void Fill(const core::LeaseResult& in, v1::LeaseResult* out) {
+void FillFailed(const core::LeaseResult& in, v1::LeaseResult* out) {
   out->set_token(in.token);
-  if (in.error.ok()) {
-    out->set_value(*in.value);
-    return;
-  }
   out->mutable_error()->set_code(static_cast<uint32_t>(in.error.code()));
   out->mutable_error()->set_message(std::string(in.error.message()));
 }
@@ -60,11 +56,12 @@ void Fill(const core::MemberStatus& in, v1::MemberStatus* out) {
 }
 
 void Fill(const core::PendingCollective& in, v1::PendingCollective* out) {
-  out->set_group(in.group);
+  Fill(in.group, out->mutable_group());
   out->set_sequence(in.sequence);
   out->set_operation(in.operation);
   out->mutable_arrived_ranks()->Add(in.arrived.begin(), in.arrived.end());
   out->mutable_missing_ranks()->Add(in.missing.begin(), in.missing.end());
+  out->mutable_gave_up_ranks()->Add(in.gave_up.begin(), in.gave_up.end());
   ToProto(in.age, out->mutable_age());
   ToProto(in.since_last_arrival, out->mutable_since_last_arrival());
 }
@@ -92,11 +89,76 @@ template <typename Response>
 void FillPlace(const core::JoinAnswer& place, Response* out) {
   Fill(place.epoch, out->mutable_epoch());
   out->set_rank(place.rank);
-  out->mutable_roster()->Reserve(static_cast<int>(place.roster->size()));
-  for (const core::RosterEntry& entry : *place.roster) Fill(entry, out->add_roster());
+}
+
+// The same roster answers both.
+constexpr int kRosterField = v1::JoinResponse::kRosterFieldNumber;
+static_assert(kRosterField == v1::RejoinResponse::kRosterFieldNumber);
+
+Pieces EncodeRoster(const core::Answer& answer) {
+  PieceWriter writer;
+  v1::RosterEntry out;
+  for (const core::RosterEntry& entry : *std::get<core::JoinAnswer>(answer).roster) {
+    out.Clear();
+    Fill(entry, &out);
+    writer.AddMessage(kRosterField, out);
+  }
+  return std::move(writer).Take();
+}
+
+Pieces EncodePayloads(const core::Answer& answer, int field) {
+  PieceWriter writer;
+  for (const core::Bytes& payload : *Collective(answer).payloads) writer.AddBytes(field, payload);
+  return std::move(writer).Take();
+}
+
+// The outcome of leased work, if the answer has one and it is no error; else null.
+const core::LeaseResult* PublishedValue(const core::Answer& answer) {
+  const auto* result = std::get_if<core::LeaseResult>(&std::get<core::LeaseAnswer>(answer));
+  return result != nullptr && result->error.ok() ? result : nullptr;
 }
 
 }  // namespace
+
+Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse&) {
+  return EncodeRoster(answer);
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse&) {
+  return EncodeRoster(answer);
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse&) {
+  return EncodePayloads(answer, v1::BroadcastResponse::kPayloadFieldNumber);
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse&) {
+  return EncodePayloads(answer, v1::GatherResponse::kPayloadsFieldNumber);
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse&) {
+  return EncodePayloads(answer, v1::AllGatherResponse::kPayloadsFieldNumber);
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse&) {
+  const core::LeaseResult* const result = PublishedValue(answer);
+  if (result == nullptr) return {};
+  constexpr int kValue = v1::LeaseResult::kValueFieldNumber;
+  v1::LeaseResult rest;
+  rest.set_token(result->token);
+  PieceWriter writer;
+  writer.OpenMessage(v1::AcquireLeaseResponse::kCompletedFieldNumber,
+                     rest.ByteSizeLong() + PieceWriter::SizeOfBytes(kValue, result->value));
+  writer.AddFields(rest);
+  writer.AddBytes(kValue, result->value);
+  return std::move(writer).Take();
+}
+
+core::EncodingSlot* SlotOf(const core::Answer& answer) {
+  if (const auto* place = std::get_if<core::JoinAnswer>(&answer)) return place->encoding.get();
+  if (const auto* done = std::get_if<core::CollectiveAnswer>(&answer)) return done->encoding.get();
+  return nullptr;
+}
 
 void ToProto(const core::Answer& answer, v1::JoinResponse* out) {
   FillPlace(std::get<core::JoinAnswer>(answer), out);
@@ -111,17 +173,14 @@ void ToProto(const core::Answer& answer, v1::BarrierResponse* out) {
 }
 
 void ToProto(const core::Answer& answer, v1::BroadcastResponse* out) {
-  for (const core::Bytes& payload : *Collective(answer).payloads) out->set_payload(*payload);
   out->set_stop_requested(Collective(answer).stop_requested);
 }
 
 void ToProto(const core::Answer& answer, v1::GatherResponse* out) {
-  for (const core::Bytes& payload : *Collective(answer).payloads) out->add_payloads(*payload);
   out->set_stop_requested(Collective(answer).stop_requested);
 }
 
 void ToProto(const core::Answer& answer, v1::AllGatherResponse* out) {
-  for (const core::Bytes& payload : *Collective(answer).payloads) out->add_payloads(*payload);
   out->set_stop_requested(Collective(answer).stop_requested);
 }
 
@@ -129,8 +188,8 @@ void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out) {
   const auto& lease = std::get<core::LeaseAnswer>(answer);
   if (const auto* grant = std::get_if<core::LeaseGrant>(&lease)) {
     out->mutable_granted()->set_token(grant->token);
-  } else {
-    Fill(std::get<core::LeaseResult>(lease), out->mutable_completed());
+  } else if (PublishedValue(answer) == nullptr) {
+    FillFailed(std::get<core::LeaseResult>(lease), out->mutable_completed());
   }
 }
 

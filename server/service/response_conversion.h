@@ -1,12 +1,23 @@
 #ifndef MUSTER_SERVER_SERVICE_RESPONSE_CONVERSION_H_
 #define MUSTER_SERVER_SERVICE_RESPONSE_CONVERSION_H_
 
+#include <optional>
+#include <string>
+
+#include "google/protobuf/message.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/types.h"
+#include "server/service/pieces.h"
 
 // From the core to the wire. `answer` must be of the kind that the response's call is answered
 // with.
+//
+// An answer has two parts, whose encodings protobuf reads as one message when they follow each
+// other: what it shares with the answers to other ranks, and what is its own. So the roster of a
+// large job, and the payloads, are encoded once and not copied for each rank.
 namespace muster::service {
+
+// The own part.
 
 void ToProto(const core::Answer& answer, v1::JoinResponse* out);
 void ToProto(const core::Answer& answer, v1::RejoinResponse* out);
@@ -21,6 +32,31 @@ inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportExitResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportProcessStateResponse*) {}
 inline void ToProto(const core::Answer&, v1::RequestStopResponse*) {}
+
+// The shared part of the answer whose own part is `own`; empty where all is its own.
+Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse& own);
+inline Pieces SharedPart(const core::Answer&, const google::protobuf::Message&) { return {}; }
+
+// Where to keep the shared part's encoding for the other answers that have it; null: nowhere.
+core::EncodingSlot* SlotOf(const core::Answer& answer);
+
+// The whole answer, as who called reads it; nullopt if it cannot be read.
+template <typename Response>
+std::optional<Response> Whole(const core::Answer& answer) {
+  Response own;
+  ToProto(answer, &own);
+  std::string encoded;
+  for (const core::Bytes& piece : SharedPart(answer, own)) encoded += *piece;
+  own.AppendToString(&encoded);
+  Response whole;
+  if (!whole.ParseFromString(encoded)) return std::nullopt;
+  return whole;
+}
 
 // All but job id, daemon version and uptime, which the core's status does not hold.
 void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusResponse* out);

@@ -21,6 +21,9 @@ namespace {
 constexpr absl::Duration kMinClientPingInterval = absl::Milliseconds(100);
 // How long connections without calls of ours get to see the shutdown.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
+// Calls under way on one connection. A member's own connection carries a handful; clients that
+// share one between members need an Attach and a call for each.
+constexpr int kMostCallsOfAConnection = 16384;
 
 uint64_t RandomNumber() { return absl::Uniform<uint64_t>(absl::BitGen()); }
 
@@ -106,6 +109,16 @@ void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
+// A message of 1 MB may inflate to 1 GB, and gRPC looks at its size only afterwards. Callers that
+// compress get UNIMPLEMENTED; those that ask what is accepted do not compress.
+void RefuseCompression(grpc::ServerBuilder* builder) {
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder->SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  // The refusal alone would come too late.
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
 void EnableHealthAndReflection() {
   static const bool once = [] {
     grpc::EnableDefaultHealthCheckService(true);
@@ -145,6 +158,8 @@ absl::Status Server::Listen(const ServerOptions& options) {
   // Without this a second daemon would share the port, and take half of the members.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(options, &builder);
+  RefuseCompression(&builder);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCallsOfAConnection);
   builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);

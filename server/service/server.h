@@ -28,9 +28,11 @@ struct ServerOptions {
   bool insecure = false;
   // How often a silent peer is pinged, and how long its answer may take before its connection, and
   // with it its Attach stream, is closed: how the death of a host or a stopped process is noticed.
-  // A time-out of 0 switches the pings off: nobody is lost for silence.
-  absl::Duration keepalive_time = absl::Seconds(10);
-  absl::Duration keepalive_timeout = absl::Seconds(5);
+  // What is on its way to a peer may take that long, too (gRPC makes it TCP's user time-out): so
+  // this is the outage of a network that a job survives, but for the second or two that a member
+  // needs to come back. A time-out of 0 switches the pings off: nobody is lost for silence.
+  absl::Duration keepalive_time = absl::Seconds(3);
+  absl::Duration keepalive_timeout = absl::Seconds(14);
   // Null: spdlog's default logger.
   std::shared_ptr<spdlog::logger> logger;
   // Called, from any thread, after each step that leaves the job's outcome known; may be empty.

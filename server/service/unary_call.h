@@ -1,69 +1,77 @@
 #ifndef MUSTER_SERVER_SERVICE_UNARY_CALL_H_
 #define MUSTER_SERVER_SERVICE_UNARY_CALL_H_
 
-#include <cstdint>
-#include <limits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/service/driver.h"
+#include "server/service/answer_bytes.h"
+#include "server/service/host.h"
+#include "server/service/let_go.h"
 #include "server/service/response_conversion.h"
 #include "server/service/status.h"
 
 namespace muster::service {
 
 // The reactor of every unary call: holds the waiter's id and no policy. Deletes itself once gRPC is
-// done with it.
+// done with it. Nothing here may throw: gRPC would answer UNIMPLEMENTED and go on.
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Call {
  public:
   // Starts a call whose request converted to `request`; `step` is the core's method for it.
   template <typename Request>
-  static grpc::ServerUnaryReactor* Start(
-      Driver* driver, const absl::StatusOr<Request>& request, Response* response,
-      core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId, const Request&)) {
-    auto* call = new UnaryCall(driver, response);
+  static grpc::ServerUnaryReactor* Start(const Host& host, grpc::CallbackServerContext* context,
+                                         const absl::StatusOr<Request>& request,
+                                         grpc::ByteBuffer* response,
+                                         core::Effects (core::Coordinator::*step)(
+                                             core::Time, core::WaiterId, const Request&)) noexcept {
+    auto* call = new UnaryCall(host, context, response);
     if (!request.ok()) {
       call->Finish(ToGrpcStatus(request.status()));
       return call;
     }
-    driver->Run(call->id_, call, [&](core::Coordinator& core, core::Time now) {
+    call->name_ = NameOf(*request);
+    host.unread->Arrived(call->name_);
+    host.driver->Run(call->id_, call, [&](core::Coordinator& core, core::Time now) {
       return (core.*step)(now, call->id_, *request);
     });
     return call;
   }
 
-  void End(const absl::Status& status, const core::Answer& answer) override {
-    Finish(ToGrpcStatus(status.ok() ? Respond(answer) : status));
+  void End(const absl::Status& status, const core::Answer& answer) noexcept override {
+    const absl::Status sent = status.ok() ? Respond(answer) : status;
+    host_.unread->Answered(id_, name_, response_->Length(), LetGoOf(context_));
+    Finish(ToGrpcStatus(sent));
   }
 
-  void OnCancel() override { driver_->Cancel(id_); }
+  void OnCancel() noexcept override { host_.driver->Cancel(id_); }
 
-  void OnDone() override {
-    driver_->Exit();
+  void OnDone() noexcept override {
+    host_.unread->Done(id_, name_);
+    host_.driver->Exit();
     delete this;
   }
 
  private:
-  UnaryCall(Driver* driver, Response* response)
-      : driver_(driver), id_(driver->Enter()), response_(response) {}
+  UnaryCall(const Host& host, grpc::CallbackServerContext* context, grpc::ByteBuffer* response)
+      : host_(host), id_(host.driver->Enter()), context_(context), response_(response) {}
 
   absl::Status Respond(const core::Answer& answer) {
-    ToProto(answer, response_);
-    const size_t size = response_->ByteSizeLong();
-    if (size <= std::numeric_limits<int32_t>::max()) return absl::OkStatus();
-    response_->Clear();
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the answer has ", size,
-                     " bytes, more than one message can carry (2 GiB): lower the "
-                     "ranks' payloads, or gather in several steps"));
+    Response own;
+    ToProto(answer, &own);
+    absl::StatusOr<grpc::ByteBuffer> bytes = AnswerBytes(
+        SlotOf(answer), [&] { return SharedPart(answer, own); }, own.SerializeAsString());
+    if (bytes.ok()) response_->Swap(&*bytes);
+    return bytes.status();
   }
 
-  Driver* const driver_;
+  const Host host_;
   const core::WaiterId id_;
-  Response* const response_;
+  grpc::CallbackServerContext* const context_;
+  grpc::ByteBuffer* const response_;
+  SendName name_;
 };
 
 }  // namespace muster::service

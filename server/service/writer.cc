@@ -9,6 +9,12 @@ void ToProto(absl::Duration in, google::protobuf::Duration* out) {
   out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(in)));
 }
 
+void ToProto(absl::Time in, google::protobuf::Timestamp* out) {
+  out->set_seconds(absl::ToUnixSeconds(in));  // rounded down: the rest is not negative
+  out->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(in - absl::FromUnixSeconds(out->seconds()))));
+}
+
 v1::MemberState Convert(core::MemberState state) {
   switch (state) {
     case core::MemberState::kAttached:
@@ -40,7 +46,7 @@ void Fill(const core::EpochId& in, v1::EpochId* out) {
 
 void Fill(const core::MemberIdentity& in, v1::MemberIdentity* out) {
   out->set_incarnation(in.incarnation);
-  out->set_start_time_micros(in.start_time_micros);
+  ToProto(absl::FromUnixMicros(in.start_time_micros), out->mutable_start_time());
   out->set_node_id(in.node_id);
   out->set_hostname(in.hostname);
   out->set_pid(in.pid);

@@ -3,6 +3,7 @@
 
 #include "absl/time/time.h"
 #include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/types.h"
 
@@ -10,6 +11,7 @@
 namespace muster::service {
 
 void ToProto(absl::Duration in, google::protobuf::Duration* out);
+void ToProto(absl::Time in, google::protobuf::Timestamp* out);
 
 v1::MemberState Convert(core::MemberState state);
 

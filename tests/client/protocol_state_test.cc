@@ -156,6 +156,19 @@ TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesNothing) {
   EXPECT_FALSE(sequence.Begin(Broadcast(0, "other")).ok());
 }
 
+TEST(CollectiveSequenceTest, WhatIsRefusedToAllIsFreeForOtherContentHoweverOftenItWasSent) {
+  CollectiveSequence sequence("the world");
+  ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
+  sequence.End(kTimedOut, 3);
+  ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
+  sequence.End(absl::OutOfRangeError("too large"), 1);
+  EXPECT_EQ(sequence.refusals(), 1u);
+  EXPECT_TRUE(sequence.Begin(Barrier("other")).ok());
+  EXPECT_EQ(sequence.number(), 0u);
+  sequence.End(absl::OkStatus(), 1);
+  EXPECT_EQ(sequence.refusals(), 0u) << "of the next number";
+}
+
 TEST(CollectiveSequenceTest, DisagreementFinishesTheGroup) {
   CollectiveSequence sequence("the world");
   const absl::Status mismatch = absl::FailedPreconditionError("op 0: rank 1 called Barrier('b')");
@@ -221,6 +234,19 @@ TEST(LeaseLedgerTest, ClaimsTheLatestResultsThatFitAndTheHighestToken) {
   ASSERT_EQ(claim.completed_leases_size(), 2);
   EXPECT_EQ(claim.completed_leases(0).name(), "c");
   EXPECT_EQ(claim.completed_leases(1).result().token(), 1101);
+}
+
+TEST(LeaseLedgerTest, AClaimStaysSmallThoughEveryStepHasALease) {
+  LeaseLedger ledger;
+  const int steps = LeaseLedger::kMaxCompleted + 10;
+  for (int step = 1; step <= steps; ++step) {
+    ledger.Completed({"step " + std::to_string(step), LeaseScope::kJob}, Result(step, ""), 1 << 20);
+  }
+  v1::Claim claim;
+  ledger.AddTo(&claim);
+  ASSERT_EQ(claim.completed_leases_size(), static_cast<int>(LeaseLedger::kMaxCompleted));
+  EXPECT_EQ(claim.completed_leases(0).result().token(), steps);
+  EXPECT_EQ(claim.completed_leases(LeaseLedger::kMaxCompleted - 1).result().token(), 11);
 }
 
 }  // namespace

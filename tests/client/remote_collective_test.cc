@@ -60,7 +60,31 @@ TEST_F(RemoteCollectiveTest, LimitsAreCheckedBeforeAnythingIsSent) {
   const absl::Status status = job_->AllGather(std::string(2000, 'x')).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("at most 1000 (musterd --max-payload-bytes)"));
-  EXPECT_THAT(Message(job_->Barrier(std::string(65, 'x'))), HasSubstr("at most 64"));
+  const absl::Status label = job_->Barrier(std::string(65, 'x'));
+  EXPECT_EQ(label.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(label), HasSubstr("at most 64"));
+  const std::string file(1100, 'f');
+  const absl::Status site = job_->Barrier("step", {}, CallSite{file.c_str(), 7});
+  EXPECT_EQ(site.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(site), HasSubstr("at most 1024"));
+}
+
+TEST_F(RemoteCollectiveTest, AfterARefusalToAllTheNumberIsCalledAgainWithOtherContent) {
+  Join();
+  auto large = std::async(std::launch::async, [&] { return job_->AllGather(std::string(9, 'x')); });
+  v1::AllGatherRequest first;
+  coordinator_.Next(&first)->Reply(absl::OutOfRangeError("the answer has 5000 bytes"),
+                                   v1::AllGatherResponse());
+  EXPECT_EQ(first.context().refusals(), 0u);
+  const absl::Status refused = large.get().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(refused), HasSubstr("the answer has 5000 bytes"));
+  auto done = StartBarrier("instead");
+  v1::BarrierRequest second;
+  coordinator_.Next(&second)->Reply(absl::OkStatus(), v1::BarrierResponse());
+  EXPECT_EQ(second.context().sequence(), 0u);
+  EXPECT_EQ(second.context().refusals(), 1u);
+  EXPECT_TRUE(done.get().ok());
 }
 
 TEST_F(RemoteCollectiveTest, CallIsSentAgainInTheNextSession) {
@@ -71,7 +95,7 @@ TEST_F(RemoteCollectiveTest, CallIsSentAgainInTheNextSession) {
   stream_->End(absl::UnavailableError("connection reset"));
   coordinator_.WaitUntilCancelled(*lost);
   const auto stream = coordinator_.NextStream();
-  EXPECT_EQ(stream->request.epoch().nonce(), 42);
+  EXPECT_EQ(stream->request.claim().epoch().nonce(), 42);
   EXPECT_GT(stream->request.attempt(), first.context().call().attempt());
   stream->Accept(2);
   v1::BarrierRequest second;

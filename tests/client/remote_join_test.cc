@@ -22,7 +22,7 @@ TEST_F(RemoteJoinTest, JoinTellsWhoAsks) {
   EXPECT_EQ(stream->request.job_id(), "run");
   EXPECT_EQ(stream->request.member().incarnation().size(), 16);
   EXPECT_EQ(stream->request.protocol_version(), 1);
-  EXPECT_FALSE(stream->request.has_epoch());
+  EXPECT_FALSE(stream->request.has_claim());
   stream->Accept(5);
   v1::JoinRequest request;
   const auto call = coordinator_.Next(&request);
@@ -30,9 +30,9 @@ TEST_F(RemoteJoinTest, JoinTellsWhoAsks) {
   EXPECT_EQ(request.rank(), 1);
   EXPECT_FALSE(request.has_local_rank());
   EXPECT_EQ(request.topology(), "zone/rack");
-  EXPECT_EQ(request.context().job_id(), "run");
-  EXPECT_EQ(request.context().session().counter(), 5);
-  EXPECT_GT(request.context().wait_timeout().seconds(), 50);
+  EXPECT_EQ(request.call().job_id(), "run");
+  EXPECT_EQ(request.call().session().counter(), 5);
+  EXPECT_GT(request.call().wait_timeout().seconds(), 50);
   EXPECT_GT(call->timeout, absl::Seconds(60));
   call->Reply(absl::OkStatus(), ThePlace());
   const auto job = *joining.get();

@@ -78,7 +78,9 @@ class Subscription {
 //   ABORTED              a member of the job was lost: its rank, node, pid and why. Final;
 //   INVALID_ARGUMENT     an argument is malformed; nothing was sent;
 //   RESOURCE_EXHAUSTED   the payload is over the coordinator's limit, naming its flag; nothing was
-//                        sent;
+//                        sent. Or all payloads together are: then every rank gets this, naming the
+//                        largest, and nothing was recorded. The group goes on in both cases: call
+//                        again with less, or call something else;
 //   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout,
 //                        naming it and the last error. health() says whether the epoch is over for
 //                        this process too; while it is OK the call may be repeated with the same

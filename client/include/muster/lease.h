@@ -45,6 +45,8 @@ class Lease {
   const absl::StatusOr<std::string>& result() const;
 
   // Publishes the outcome of the work to everybody who waits or asks later. Does not wait for them.
+  // The coordinator keeps tens of thousands of outcomes; of more than that, those that nobody has
+  // asked for the longest are forgotten, and whoever asks for one does the work again.
   // FAILED_PRECONDITION if the lease is not held, or is no longer the caller's: then another
   // process has done or is doing the work, and what this one produced under its token must not be
   // used.

@@ -10,8 +10,9 @@ absl::Status GatherOutcomes(const Job& job, int rank, const absl::StatusOr<std::
                             Gathered* gathered) {
   const Group& world = job.world();
   auto packed = world.GatherBytes(PackOutcome(mine), rank, operation, options, site);
-  if (absl::IsResourceExhausted(packed.status())) {
-    // The others must not wait for a value that cannot be sent.
+  // The others must not wait for a value that cannot be sent. Twice: this rank's value may be too
+  // large, and then all values together.
+  for (int i = 0; i < 2 && absl::IsResourceExhausted(packed.status()); ++i) {
     packed = world.GatherBytes(PackOutcome(packed.status()), rank, operation, options, site);
   }
   if (!packed.ok()) return packed.status();

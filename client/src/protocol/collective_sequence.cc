@@ -68,8 +68,12 @@ void CollectiveSequence::End(const absl::Status& status, int sends) {
     retained_ = std::move(call_);
     ++number_;
     sends_ = 0;
+    refusals_ = 0;
   } else if (absl::IsFailedPrecondition(status)) {
     Finish(status);
+  } else if (absl::IsOutOfRange(status)) {
+    ++refusals_;
+    sends_ = 0;
   } else if (NothingRecorded(status) && sends_ == 1) {
     sends_ = 0;
   }

@@ -23,7 +23,8 @@ class CollectiveSequence {
   // finished.
   absl::Status Begin(CollectiveCall call);
 
-  // The call in progress has ended like this after `sends` sends. OK completes the number.
+  // The call in progress has ended like this after `sends` sends. OK completes the number;
+  // OUT_OF_RANGE frees it for other content, whatever was sent before.
   void End(const absl::Status& status, int sends);
 
   // No collective of this group can succeed any more, as this error says. Calls in progress get
@@ -33,6 +34,8 @@ class CollectiveSequence {
 
   // The number and the content of the call in progress.
   uint64_t number() const { return number_; }
+  // How often the number was refused to all ranks, by OUT_OF_RANGE.
+  uint32_t refusals() const { return refusals_; }
   const CollectiveCall& call() const { return call_; }
   // "Barrier('epoch 1') op 12 of the world".
   std::string Describe() const;
@@ -46,6 +49,7 @@ class CollectiveSequence {
 
   const std::string group_;
   uint64_t number_ = 0;
+  uint32_t refusals_ = 0;
   bool in_progress_ = false;
   int sends_ = 0;  // of this number; its content is fixed if there are any
   CollectiveCall call_;

@@ -1,6 +1,7 @@
 #include "client/src/protocol/lease_ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "client/src/protocol/messages.h"
 
@@ -27,18 +28,18 @@ void LeaseLedger::KeepOnly(const std::set<uint64_t>& tokens) {
 
 void LeaseLedger::Completed(const LeaseId& lease, const v1::LeaseResult& result, size_t max_bytes) {
   Saw(result.token());
-  const auto known = std::find_if(done_.begin(), done_.end(),
-                                  [&](const Done& done) { return done.lease == lease; });
-  if (known != done_.end()) {
-    done_bytes_ -= known->result.ByteSizeLong();
-    done_.erase(known);
-  }
+  const auto known = by_lease_.find(lease);
+  if (known != by_lease_.end()) Forget(known->second);
   done_.push_front({lease, result});
+  by_lease_[lease] = done_.begin();
   done_bytes_ += result.ByteSizeLong();
-  while (done_bytes_ > max_bytes) {
-    done_bytes_ -= done_.back().result.ByteSizeLong();
-    done_.pop_back();
-  }
+  while (done_bytes_ > max_bytes || done_.size() > kMaxCompleted) Forget(std::prev(done_.end()));
+}
+
+void LeaseLedger::Forget(std::list<Done>::iterator done) {
+  done_bytes_ -= done->result.ByteSizeLong();
+  by_lease_.erase(done->lease);
+  done_.erase(done);
 }
 
 void LeaseLedger::AddTo(v1::Claim* claim) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "muster/lease.h"
 #include "muster/v1/coordinator.pb.h"
@@ -21,12 +22,19 @@ struct LeaseId {
   friend bool operator==(const LeaseId& a, const LeaseId& b) {
     return a.name == b.name && a.scope == b.scope;
   }
+  friend bool operator<(const LeaseId& a, const LeaseId& b) {
+    return std::tie(a.scope, a.name) < std::tie(b.scope, b.name);
+  }
 };
 
 // The leases of one member: what it asked for, what it holds, and what it knows to be done. Pure:
 // no I/O, no threads, no clock.
 class LeaseLedger {
  public:
+  LeaseLedger() = default;
+  LeaseLedger(const LeaseLedger&) = delete;
+  LeaseLedger& operator=(const LeaseLedger&) = delete;
+
   // Names a new request.
   uint64_t NewRequest() { return ++last_request_; }
 
@@ -40,7 +48,9 @@ class LeaseLedger {
   // Of the leases held only those with these tokens are still the member's.
   void KeepOnly(const std::set<uint64_t>& tokens);
 
-  // The outcome of work that is done. The latest are kept, `max_bytes` in all.
+  // The outcome of work that is done. The latest are kept, `max_bytes` in all and at most
+  // kMaxCompleted: every claim carries them, and the other members have theirs.
+  static constexpr size_t kMaxCompleted = 4096;
   void Completed(const LeaseId& lease, const v1::LeaseResult& result, size_t max_bytes);
 
   // Puts all of it into what the member tells a coordinator.
@@ -57,11 +67,13 @@ class LeaseLedger {
   };
 
   void Saw(uint64_t token);
+  void Forget(std::list<Done>::iterator done);
 
   uint64_t last_request_ = 0;
   uint64_t highest_token_ = 0;
   std::map<uint64_t, Held> held_;  // by token
   std::list<Done> done_;           // the latest first
+  std::map<LeaseId, std::list<Done>::iterator> by_lease_;
   size_t done_bytes_ = 0;
 };
 

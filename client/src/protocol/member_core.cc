@@ -97,22 +97,26 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
   // What the sequence holds of the call does not change before End().
   pending.request = [group, sequence](SteadyTime) {
     return MakeCollective(group.epoch, group.name, group.ranks, sequence->number(),
-                          sequence->call());
+                          sequence->refusals(), sequence->call());
   };
   pending.on_end = [this, group, sequence](const PendingCall& ended, auto* reply) {
-    FinishCollective(group, sequence.get(), ended, *reply);
+    FinishCollective(group, sequence.get(), ended, reply);
   };
   return Begin(now, id, std::move(pending));
 }
 
 void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequence,
-                                  const PendingCall& call, const absl::StatusOr<Response>& reply) {
+                                  const PendingCall& call, absl::StatusOr<Response>* reply) {
   const bool of_world = group.name.empty() && membership_.IsIn(group.epoch);
-  if (of_world && reply.ok() && StopRequestedIn(*reply)) {
+  if (of_world && reply->ok() && StopRequestedIn(**reply)) {
     membership_.StopAgreed(sequence->number());
     stop_asked_ = true;
   }
-  sequence->End(reply.status(), call.sends);
+  sequence->End(reply->status(), call.sends);
+  // To the program it is one more limit: only the protocol must know that it is told to all.
+  if (absl::IsOutOfRange(reply->status())) {
+    *reply = absl::ResourceExhaustedError(reply->status().message());
+  }
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,

@@ -133,7 +133,7 @@ class MemberCore {
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
-                        const absl::StatusOr<Response>& reply);
+                        absl::StatusOr<Response>* reply);
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
                      const absl::StatusOr<Response>& reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);

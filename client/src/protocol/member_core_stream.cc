@@ -71,7 +71,6 @@ v1::AttachRequest MemberCore::NewAttach(SteadyTime now, uint64_t attempt) const 
   request.set_sdk_version(MUSTER_VERSION);
   request.set_attempt(attempt);
   if (membership_.place() == nullptr) return request;
-  *request.mutable_epoch() = membership_.place()->epoch();
   *request.mutable_claim() = NewClaim(now);
   return request;
 }
@@ -165,7 +164,7 @@ void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   call.only_in = session_.session();
   call.request = [need, ranks = group->ranks, content = *group->sequence->retained()](SteadyTime) {
     return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
-                          content);
+                          /*refusals=*/0, content);
   };
   calls_.emplace(next_background_++, std::move(call));
 }

@@ -15,8 +15,12 @@ void SetEpoch(const EpochId& epoch, v1::EpochId* out) {
   out->set_nonce(epoch.nonce);
 }
 
-v1::CallContext* ContextOf(v1::JoinRequest* request) { return request->mutable_context(); }
-v1::CallContext* ContextOf(v1::RejoinRequest* request) { return request->mutable_context(); }
+void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
+  out->set_seconds(absl::ToUnixSeconds(time));  // rounded down: the rest is not negative
+  const absl::Duration rest = time - absl::FromUnixSeconds(out->seconds());
+  out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
+}
+
 template <class R>
 auto ContextOf(R* request) -> decltype(request->mutable_call()) {
   return request->mutable_call();
@@ -62,7 +66,7 @@ void SetGroup(const std::string& name, const std::vector<int>& ranks, v1::Group*
 
 void SetIdentity(const Identity& identity, v1::MemberIdentity* out) {
   out->set_incarnation(identity.incarnation);
-  out->set_start_time_micros(identity.start_time_micros);
+  SetTime(absl::FromUnixMicros(identity.start_time_micros), out->mutable_start_time());
   out->set_node_id(identity.node_id);
   out->set_hostname(identity.hostname);
   out->set_pid(identity.pid);
@@ -89,12 +93,13 @@ Request MakeJoin(const JobOptions& options) {
 }
 
 Request MakeCollective(const EpochId& epoch, const std::string& group,
-                       const std::vector<int>& ranks, uint64_t sequence,
+                       const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call) {
   v1::CollectiveContext context;
   SetEpoch(epoch, context.mutable_epoch());
   SetGroup(group, ranks, context.mutable_group());
   context.set_sequence(sequence);
+  context.set_refusals(refusals);
   context.set_label(call.label);
   context.set_type_name(call.type_name);
   context.set_call_site(call.call_site);

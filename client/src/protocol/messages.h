@@ -28,7 +28,7 @@ void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration w
 
 Request MakeJoin(const JobOptions& options);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
-                       const std::vector<int>& ranks, uint64_t sequence,
+                       const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call);
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request);

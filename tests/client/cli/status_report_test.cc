@@ -2,6 +2,9 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -85,18 +88,26 @@ TEST(StatusReportTest, PendingCollectivesNameTheMissing) {
       sequence: 3
       operation: "Broadcast(root 0)"
       arrived_ranks: [ 3, 4 ]
-      missing_ranks: [ 0, 1, 2, 5 ]
+      missing_ranks: [ 0, 1, 5 ]
+      gave_up_ranks: 2
       age { seconds: 3700 }
       since_last_arrival { seconds: 60 }
     }
-    pending_collectives { group: "tp" operation: "Barrier" arrived_ranks: 1 })pb"));
+    pending_collectives {
+      group {
+        name: "tp"
+        ranks: [ 1, 0, 3 ]
+      }
+      operation: "Barrier"
+      arrived_ranks: 1
+    })pb"));
   EXPECT_THAT(report, HasSubstr("\npending collectives\n"
-                                "GROUP  NUMBER  OPERATION          ARRIVED  MISSING  SINCE  LAST "
-                                "ARRIVAL\n"
-                                "world  #3      Broadcast(root 0)  3-4      0-2,5    1h1m   1m0s "
-                                "ago\n"
-                                "tp     #0      Barrier            1        -        0ms    0ms "
-                                "ago\n"));
+                                "GROUP       NUMBER  OPERATION          ARRIVED  MISSING  GAVE UP  "
+                                "SINCE  LAST ARRIVAL\n"
+                                "world       #3      Broadcast(root 0)  3-4      0-1,5    2        "
+                                "1h1m   1m0s ago\n"
+                                "tp (0-1,3)  #0      Barrier            1        -        -        "
+                                "0ms    0ms ago\n"));
 }
 
 TEST(StatusReportTest, Leases) {
@@ -164,6 +175,22 @@ TEST(StatusJsonTest, HasTheFieldsUnderTheirProtoNames) {
   EXPECT_THAT(*json, HasSubstr("\"job_id\": \"digits\""));
   EXPECT_THAT(*json, HasSubstr("\"world_size\": 2"));
   EXPECT_THAT(*json, HasSubstr("\"state\": \"MEMBER_STATE_LEAVING\""));
+}
+
+TEST(StatusJsonTest, AGroupHasItsNameAndItsRanks) {
+  const absl::StatusOr<std::string> json = StatusJson(Status(R"pb(
+    pending_collectives {
+      group {
+        name: "tp"
+        ranks: [ 3, 1 ]
+      }
+      gave_up_ranks: 3
+    })pb"));
+  ASSERT_TRUE(json.ok()) << json.status();
+  std::string compact = *json;
+  compact.erase(std::remove_if(compact.begin(), compact.end(), absl::ascii_isspace), compact.end());
+  EXPECT_THAT(compact, HasSubstr(R"("group":{"name":"tp","ranks":[3,1]})"));
+  EXPECT_THAT(compact, HasSubstr(R"("gave_up_ranks":[3])"));
 }
 
 TEST(BriefDurationTest, TwoUnitsAtMost) {

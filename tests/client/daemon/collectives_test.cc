@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "google/protobuf/duration.pb.h"
+#include "muster/gather.h"
 #include "muster/job.h"
 #include "muster/protobuf.h"
 #include "tests/client/daemon/jobs.h"
@@ -16,6 +17,7 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -207,14 +209,36 @@ TEST(CollectivesTest, ArgumentsAreCheckedBeforeAnythingIsSent) {
 }
 
 TEST(CollectivesTest, RefusalOfTheDaemonFixesNothing) {
-  Jobs jobs(2, {"--max-held-bytes=2000", "--max-payload-bytes=2000"});
-  // One message is within the limit for one, but not beside the one that is held already.
+  Jobs jobs(2, {"--max-held-bytes=3100", "--max-payload-bytes=2000"});
+  // Each payload is within the limit, but not both of them.
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].AllGather(std::string(1500, 'a'), kShort).status()));
-  EXPECT_TRUE(absl::IsResourceExhausted(jobs[1].AllGather(std::string(1500, 'b')).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(jobs[1].AllGather(std::string(1900, 'b')).status()));
   const auto results = jobs.OnAll([](Job& job) {
     return job.AllGather(job.rank() == 0 ? std::string(1500, 'a') : std::string("b")).status();
   });
   for (const absl::Status& status : results) EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(CollectivesTest, AnAnswerThatIsTooLargeIsRefusedToAllAndTheGroupGoesOn) {
+  Jobs jobs(3, {"--max-answer-bytes=3000", "--max-payload-bytes=1500"});
+  for (const auto& value :
+       jobs.OnAll([](Job& job) { return job.AllGather(std::string(1200, 'a')); })) {
+    EXPECT_TRUE(absl::IsResourceExhausted(value.status())) << value.status();
+    EXPECT_THAT(Message(value.status()), HasSubstr("musterd --max-answer-bytes"));
+  }
+  for (const auto& value :
+       jobs.OnAll([](Job& job) { return job.AllGather(std::string(900, 'a')); })) {
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_THAT(*value, Each(std::string(900, 'a')));
+  }
+  for (const auto& gathered : jobs.OnAll([](Job& job) {
+         return GatherFromAllRanks(job, [] { return std::string(1200, 'a'); }).status();
+       })) {
+    EXPECT_TRUE(absl::IsResourceExhausted(gathered)) << gathered;
+  }
+  for (const absl::Status& status : jobs.OnAll([](Job& job) { return job.Barrier("after"); })) {
+    EXPECT_TRUE(status.ok()) << status;
+  }
 }
 
 TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {

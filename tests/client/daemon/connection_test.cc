@@ -4,8 +4,10 @@
 
 #include <future>
 
+#include "absl/synchronization/blocking_counter.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
+#include "tests/util/status_reader.h"
 #include "tests/util/tcp_proxy.h"
 
 namespace muster::testing {
@@ -24,12 +26,14 @@ class ConnectionTest : public ::testing::Test {
       if (rank == 0) options->coordinator = proxy_->address();
       options->coordinator_timeout = coordinator_timeout_;
     });
+    status_ = std::make_unique<StatusReader>(daemon_->address());
   }
 
   std::unique_ptr<TestDaemon> daemon_;
   std::unique_ptr<TcpProxy> proxy_;
   absl::Duration coordinator_timeout_ = absl::Seconds(60);
   std::unique_ptr<Jobs> jobs_;
+  std::unique_ptr<StatusReader> status_;
 };
 
 TEST_F(ConnectionTest, WaitingCallSurvivesACutWithinTheGrace) {
@@ -38,6 +42,7 @@ TEST_F(ConnectionTest, WaitingCallSurvivesACutWithinTheGrace) {
   Job& other = (*jobs_)[1];
   for (int round = 1; round <= 3; ++round) {
     auto waiting = std::async(std::launch::async, [&] { return cut.AllGather(10 * round); });
+    ASSERT_TRUE(status_->WaitForParked(1, "AllGather"));
     proxy_->Cut();
     proxy_->WaitForConnections(round + 1);
     EXPECT_EQ(*other.AllGather(round), (std::vector<int>{10 * round, round}));
@@ -48,11 +53,19 @@ TEST_F(ConnectionTest, WaitingCallSurvivesACutWithinTheGrace) {
 
 TEST_F(ConnectionTest, CallsMadeWhileCutOffAreSentWhenTheConnectionIsBack) {
   Start({"--member-grace=60s"});
+  absl::BlockingCounter begun(2);
   proxy_->Refuse(true);
   proxy_->Cut();
-  auto barrier = std::async(std::launch::async, [&] { return (*jobs_)[0].Barrier("x"); });
-  auto lease = std::async(std::launch::async,
-                          [&] { return (*jobs_)[0].RunOncePerJob("work", [] { return 7; }); });
+  auto barrier = std::async(std::launch::async, [&] {
+    begun.DecrementCount();
+    return (*jobs_)[0].Barrier("x");
+  });
+  auto lease = std::async(std::launch::async, [&] {
+    begun.DecrementCount();
+    return (*jobs_)[0].RunOncePerJob("work", [] { return 7; });
+  });
+  begun.Wait();
+  proxy_->WaitForRefusals(2);
   proxy_->Refuse(false);
   EXPECT_TRUE((*jobs_)[1].Barrier("x").ok());
   EXPECT_TRUE(barrier.get().ok());

@@ -89,6 +89,7 @@ TEST(ElasticTest, NewcomerWhoWaitsIsSeenAndTakenInAtTheMembersWill) {
     EXPECT_EQ(ended.code(), absl::StatusCode::kAborted) << ended;
     return Rejoin(jobs[0]);
   });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
   EXPECT_EQ(Rejoin(jobs[1]).value_or(-1), 1);
   EXPECT_EQ(waiting.get().value_or(-1), 0);
   const auto job = newcomer.get();
@@ -123,6 +124,7 @@ TEST(ElasticTest, DaemonKilledWhileSurvivorsRejoinChangesNothing) {
   EXPECT_FALSE(jobs[0].AwaitFailure(absl::InfiniteDuration()).ok());
   EXPECT_FALSE(jobs[1].AwaitFailure(absl::InfiniteDuration()).ok());
   auto first = std::async(std::launch::async, [&] { return Rejoin(jobs[0]); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Rejoin"));
   jobs.KillDaemon();
   jobs.StartDaemonAgain();
   EXPECT_EQ(Rejoin(jobs[1]).value_or(-1), 1);

@@ -36,6 +36,9 @@ TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
                           [&] { return jobs[1].AcquireLease("work", LeaseScope::kJob).status(); });
   auto watcher = std::async(std::launch::async,
                             [&] { return jobs[2].AwaitFailure(absl::InfiniteDuration()); });
+  for (const char* call : {"Barrier", "Broadcast", "lease"}) {
+    ASSERT_TRUE(jobs.AwaitParked(1, call));
+  }
   jobs.Destroy(3);
   const std::string who = "rank 3 (node '";
   ExpectNames(barrier.get(), who);
@@ -91,6 +94,7 @@ TEST(FailuresTest, LeaveThatTimesOutNamesWhoStays) {
 TEST(FailuresTest, CollectiveThatNeedsALeaverFails) {
   Jobs jobs(2);
   auto left = std::async(std::launch::async, [&] { return jobs[0].Leave(); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Leave"));
   const absl::Status status = jobs[1].Barrier("one more");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("rank 0"));
@@ -103,8 +107,8 @@ TEST(FailuresTest, DaemonThatStopsIsGivenUpAfterTheCoordinatorTimeout) {
     options->coordinator_timeout = absl::Milliseconds(500);
   });
   auto waiting = std::async(std::launch::async, [&] { return jobs[0].Barrier("x"); });
-  jobs.daemon().process().Signal(SIGKILL);
-  jobs.daemon().process().Wait();
+  ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
+  jobs.KillDaemon();
   const absl::Status status = waiting.get();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_THAT(Message(status),
@@ -137,6 +141,7 @@ TEST(FailuresTest, JobsComeAndGoInOneProcess) {
     auto waiting = std::async(std::launch::async, [&] {
       return jobs[0].Barrier("x", {std::nullopt, &cancellation});
     });
+    ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
     cancellation.Cancel();
     EXPECT_TRUE(absl::IsCancelled(waiting.get()));
   }

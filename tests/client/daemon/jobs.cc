@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/util/status_reader.h"
+
 namespace muster::testing {
 
 JobOptions OptionsFor(const std::string& coordinator) {
@@ -39,6 +41,10 @@ void Jobs::Join(const std::string& coordinator, int size,
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+bool Jobs::AwaitParked(int members, const std::string& operation) {
+  return StatusReader(daemon_->address()).WaitForParked(members, operation);
 }
 
 void Jobs::KillDaemon() {

@@ -31,6 +31,10 @@ class Jobs {
   int size() const { return static_cast<int>(jobs_.size()); }
   TestDaemon& daemon() { return *daemon_; }
 
+  // Waits until the daemon sees so many members wait in a call that has `operation` in its words.
+  // False, and a test failure, if it never does.
+  bool AwaitParked(int members, const std::string& operation);
+
   // Kills the daemon (SIGKILL) and starts another one with the same flags on the same port.
   void KillDaemon();
   void StartDaemonAgain();

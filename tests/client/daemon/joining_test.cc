@@ -8,9 +8,13 @@
 #include <future>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "muster/job.h"
+#include "muster/log.h"
 #include "tests/client/daemon/jobs.h"
+#include "tests/util/status_reader.h"
 
 namespace muster::testing {
 namespace {
@@ -153,7 +157,14 @@ TEST(JoiningTest, DaemonThatComesLaterIsFound) {
   { port = TestDaemon::Start()->port(); }
   JobOptions options = OptionsFor(absl::StrCat("127.0.0.1:", port));
   options.world_size = 1;
+  absl::Notification missed;
+  SetLogSink([&](LogLevel, absl::string_view line) {
+    const bool misses = absl::StrContains(line, "cannot reach the coordinator");
+    if (misses && !missed.HasBeenNotified()) missed.Notify();
+  });
   auto joining = StartJoin(options);
+  missed.WaitForNotification();
+  SetLogSink(nullptr);
   const auto daemon = TestDaemon::Start({}, {}, absl::StrCat("127.0.0.1:", port));
   ASSERT_NE(daemon, nullptr);
   const absl::StatusOr<std::unique_ptr<Job>> job = joining.get();
@@ -221,6 +232,7 @@ TEST(JoiningTest, JoinCanBeCancelled) {
   options.world_size = 2;
   Cancellation cancellation;
   auto joining = std::async(std::launch::async, [&] { return Job::Join(options, &cancellation); });
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Join"));
   cancellation.Cancel();
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
 }

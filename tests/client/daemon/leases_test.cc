@@ -101,6 +101,7 @@ TEST(LeasesTest, LeaseThatIsGivenUpGoesToTheNextWithAHigherToken) {
   const uint64_t token = (*first)->token();
   auto next = std::async(std::launch::async,
                          [&] { return jobs[1].AcquireLease("work", LeaseScope::kJob); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "lease"));
   first.reset();
   absl::StatusOr<Lease> second = next.get();
   ASSERT_TRUE(second.ok()) << second.status();
@@ -118,6 +119,7 @@ TEST(LeasesTest, CancelledWaiterDoesNotGetTheLease) {
   auto waiter = std::async(std::launch::async, [&] {
     return jobs[1].AcquireLease("work", LeaseScope::kJob, {std::nullopt, &cancellation}).status();
   });
+  ASSERT_TRUE(jobs.AwaitParked(1, "lease"));
   cancellation.Cancel();
   EXPECT_EQ(waiter.get().code(), absl::StatusCode::kCancelled);
   { const absl::StatusOr<Lease> given_up = std::move(held); }

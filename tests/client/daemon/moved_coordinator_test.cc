@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
+#include "tests/util/status_reader.h"
 
 namespace muster::testing {
 namespace {
@@ -71,6 +72,7 @@ TEST(MovedCoordinatorTest, IsFollowedToItsNewAddressAlsoWhenTheNameWasGone) {
   const int port = daemon->port();
   Jobs jobs(absl::StrCat(kName, ":", port), 2);
   auto before = std::async(std::launch::async, [&] { return jobs[0].Barrier("x"); });
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Barrier"));
   daemon->Kill();
   Entry().Remove();
   EXPECT_TRUE(Entry().AwaitMisses(5)) << "nobody looks for the name";

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/job.h"
 #include "tests/client/daemon/jobs.h"
+#include "tests/util/status_reader.h"
 
 namespace muster::testing {
 namespace {
@@ -27,6 +28,7 @@ TEST(RestartTest, BarrierCompletesWithRanksThatArriveBeforeAndAfter) {
   for (const absl::Status& s : jobs.OnAll([](Job& job) { return job.Barrier(); }))
     ASSERT_TRUE(s.ok());
   auto before = Start([&] { return jobs[0].Barrier("x"); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
   jobs.KillDaemon();
   auto meanwhile = Start([&] { return jobs[1].Barrier("x"); });
   jobs.StartDaemonAgain();
@@ -39,6 +41,8 @@ TEST(RestartTest, PayloadsSurvive) {
   Jobs jobs(3);
   auto broadcast = Start([&] { return jobs[0].Broadcast(std::string("weights")); });
   auto pair = Start([&] { return jobs[1].NewGroup("pair", {1, 2})->Gather(7, 0); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Broadcast"));
+  ASSERT_TRUE(jobs.AwaitParked(1, "Gather"));
   jobs.KillDaemon();
   jobs.StartDaemonAgain();
   EXPECT_TRUE(jobs[2].NewGroup("pair", {1, 2})->Gather(8, 0).ok());
@@ -56,6 +60,7 @@ TEST(RestartTest, JobFormsWithMembersThatJoinBeforeAndAfter) {
   const auto join = [&] { return Job::Join(OptionsFor(address)); };
   auto first = Start(join);
   auto second = Start(join);
+  ASSERT_TRUE(StatusReader(address).WaitForParked(2, "Join"));
   daemon->process().Signal(SIGKILL);
   daemon->process().Wait();
   daemon = TestDaemon::Start(flags, {}, address);
@@ -69,6 +74,7 @@ TEST(RestartTest, LeavingGoesOn) {
   Jobs jobs(3, {"--exit-when-done"});
   auto first = Start([&] { return jobs[0].Leave(); });
   auto second = Start([&] { return jobs[1].Leave(); });
+  ASSERT_TRUE(jobs.AwaitParked(2, "Leave"));
   jobs.KillDaemon();
   jobs.StartDaemonAgain();
   EXPECT_EQ(jobs[2].Leave(), absl::OkStatus());
@@ -81,6 +87,7 @@ TEST(RestartTest, HolderOfALeaseCompletesItAndWaitersGetItsResult) {
   absl::StatusOr<Lease> held = jobs[0].AcquireLease("work", LeaseScope::kJob);
   ASSERT_TRUE(held.ok() && held->held());
   auto waiter = Start([&] { return jobs[1].AcquireLease("work", LeaseScope::kJob); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "lease"));
   jobs.KillDaemon();
   jobs.StartDaemonAgain();
   EXPECT_EQ(held->Complete("result"), absl::OkStatus());

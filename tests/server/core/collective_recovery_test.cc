@@ -8,6 +8,7 @@ namespace muster::core {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -110,6 +111,71 @@ TEST(CollectiveRecoveryTest, AnArrivalThatIsAheadProvesTheCollectiveBeforeIt) {
   EXPECT_TRUE(h.Parked(b1));
   h.SendAt(p[0], 5, CollectiveKind::kBarrier);
   EXPECT_TRUE(h.StatusOf(b1).ok());
+}
+
+TEST(CollectiveRecoveryTest, ClaimsThatDifferByMoreThanOneNameTheOffenders) {
+  for (bool behind_first : {true, false}) {
+    Harness h(3);
+    std::vector<Process> p = h.Formed(3);
+    h.Restart();
+    h.Recover(p[0], 5);
+    h.Recover(p[behind_first ? 1 : 2], behind_first ? 4 : 6);
+    h.Recover(p[behind_first ? 2 : 1], behind_first ? 6 : 4);
+    for (Process& process : p) {
+      const absl::Status status = h.StatusOf(h.SendAt(process, 5, CollectiveKind::kBarrier));
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("rank 2 says that it has completed op 5 of the world, but rank 1 is at "
+                            "op 4"));
+    }
+  }
+}
+
+TEST(CollectiveRecoveryTest, WhoeverWaitsIsToldOfTheContradiction) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  for (Process& process : p) {
+    Claim claim = h.ClaimOf(process, 0);
+    claim.groups.clear();
+    h.Attach(process, claim);
+  }
+  const WaiterId at = h.SendAt(p[0], 4, CollectiveKind::kBarrier);
+  const WaiterId past = h.SendAt(p[1], 3, kAllGather);
+  const WaiterId ahead = h.SendAt(p[2], 5, CollectiveKind::kBarrier);
+  for (WaiterId id : {at, past, ahead}) {
+    EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kFailedPrecondition) << h.StatusOf(id);
+    EXPECT_THAT(std::string(h.StatusOf(id).message()), HasSubstr("rank 1 is at op 3"));
+  }
+  EXPECT_FALSE(h.StatusOf(h.SendAt(p[1], 3, CollectiveKind::kBarrier)).ok());
+}
+
+// What comes after the claim has come from here, so that a number ahead of it was skipped.
+TEST(CollectiveRecoveryTest, WhoHasClaimedDoesNotRunAheadByCalling) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 4);
+  h.Recover(p[1], 4);
+  const WaiterId honest = h.SendAt(p[0], 4, CollectiveKind::kBarrier);
+  EXPECT_FALSE(h.StatusOf(h.SendAt(p[1], 5, CollectiveKind::kBarrier)).ok());
+  EXPECT_TRUE(h.Parked(honest)) << "rank 1 has not arrived at op 4";
+  EXPECT_TRUE(h.StatusOf(h.SendAt(p[1], 4, CollectiveKind::kBarrier)).ok());
+  EXPECT_TRUE(h.StatusOf(honest).ok());
+}
+
+TEST(CollectiveRecoveryTest, ANumberThatCannotBeCountedOnFromIsNoClaim) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  h.Restart();
+  const WaiterId refused = h.Recover(p[0], (uint64_t{1} << 62) + 1);
+  ASSERT_TRUE(h.EndOf(refused).has_value());
+  EXPECT_THAT(std::string(h.EndOf(refused)->message()), HasSubstr("next sequence number"));
+  EXPECT_FALSE(h.EndOf(h.Recover(p[0], (uint64_t{1} << 62) - 1)).has_value());
+  const WaiterId last = h.SendAt(p[0], (uint64_t{1} << 62) - 1, CollectiveKind::kBarrier);
+  EXPECT_TRUE(h.StatusOf(last).ok()) << h.StatusOf(last);
+  h.Restart();
+  EXPECT_FALSE(h.EndOf(h.Recover(p[0], uint64_t{1} << 62)).has_value()) << "it was accepted before";
 }
 
 }  // namespace

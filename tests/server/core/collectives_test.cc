@@ -9,6 +9,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
 
@@ -74,7 +75,6 @@ TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
   h.Barrier(p[2], "before");
   h.Barrier(p[0], "before");
   const WaiterId b = h.Barrier(p[1], "before", absl::Seconds(3));
-  // Rank 3 is missing alone; then the withdrawn rank 1 is missing too.
   h.Advance(absl::Seconds(3));
   EXPECT_EQ(h.StatusOf(b).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Text(h, b), AllOf(HasSubstr("Barrier('before') op 0 of the world"), HasSubstr("3s"),
@@ -86,6 +86,37 @@ TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
   --p[1].next[""];
   EXPECT_TRUE(h.StatusOf(h.Barrier(p[1], "before")).ok());
   EXPECT_TRUE(h.StatusOf(b3).ok());
+}
+
+// Each time-out takes an arrival back, and the one who never came is still the one to look at.
+TEST(CollectivesTest, WhoStoppedWaitingIsNotTakenForMissing) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  const WaiterId first = h.Barrier(p[0], "x", absl::Seconds(1));
+  const WaiterId second = h.Barrier(p[1], "x", absl::Seconds(2));
+  const WaiterId third = h.Barrier(p[2], "x", absl::Seconds(3));
+  h.Advance(absl::Seconds(1));
+  EXPECT_THAT(Text(h, first),
+              AllOf(HasSubstr("missing 1 of 4: rank 3;"), Not(HasSubstr("stopped waiting"))));
+  h.Advance(absl::Seconds(2));
+  EXPECT_THAT(Text(h, second), AllOf(HasSubstr("missing 1 of 4: rank 3; rank 3 (node"),
+                                     HasSubstr("; had come and stopped waiting: rank 0")));
+  EXPECT_THAT(Text(h, third), HasSubstr("; had come and stopped waiting: ranks 0-1"));
+  const WaiterId last = h.Barrier(p[3], "x", absl::Seconds(1));
+  h.Advance(absl::Seconds(1));
+  EXPECT_THAT(Text(h, last), AllOf(HasSubstr("all 4 had come, but some have stopped waiting: "),
+                                   HasSubstr("ranks 0-2; rank 0 (node")));
+}
+
+TEST(CollectivesTest, WaitsThatEndTogetherNameTheSame) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  std::vector<WaiterId> calls;
+  for (int r = 0; r < 3; ++r) calls.push_back(h.Barrier(p[r], "x", absl::Seconds(1)));
+  h.Advance(absl::Seconds(1));
+  EXPECT_THAT(Text(h, calls[0]), HasSubstr("missing 1 of 4: rank 3;"));
+  EXPECT_THAT(Text(h, calls[0]), Not(HasSubstr("stopped waiting")));
+  for (WaiterId id : calls) EXPECT_EQ(Text(h, id), Text(h, calls[0]));
 }
 
 TEST(CollectivesTest, ACancelledArrivalDoesNotCount) {
@@ -227,6 +258,38 @@ TEST(CollectivesTest, ASequenceNumberOutOfStepIsRefused) {
   std::vector<Process> p = h.Formed(2);
   p[0].next[""] = 5;
   EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("called op 5 of the world, which is at op 0"));
+}
+
+// OK means that all have arrived, whatever the numbers are.
+TEST(CollectivesTest, NumbersThatCannotBeCountedOnFromAreRefused) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  for (uint64_t sequence : {~uint64_t{0}, uint64_t{1} << 63, uint64_t{1} << 62}) {
+    const WaiterId id = h.SendAt(p[0], sequence, CollectiveKind::kBarrier);
+    EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kInvalidArgument) << h.StatusOf(id);
+    EXPECT_THAT(Text(h, id), HasSubstr("is too large"));
+  }
+  const WaiterId ahead = h.SendAt(p[0], (uint64_t{1} << 62) - 1, CollectiveKind::kBarrier);
+  EXPECT_EQ(h.StatusOf(ahead).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(CollectivesTest, ACollectiveThatNeverWasIsNotRepeated) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest request = h.Request(p[0], CollectiveKind::kBarrier, "", "g", {0, 1});
+  request.sequence = ~uint64_t{0};
+  EXPECT_FALSE(h.StatusOf(h.Send(request)).ok());
+}
+
+TEST(CollectivesTest, AClaimOfWhatThisCoordinatorHasNotSeenFinishesTheGroup) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId waits = h.Barrier(p[1]);
+  h.CloseStream(p[0]);
+  h.Recover(p[0], 1);
+  EXPECT_EQ(h.StatusOf(waits).code(), absl::StatusCode::kFailedPrecondition) << h.StatusOf(waits);
+  EXPECT_THAT(Text(h, waits), AllOf(HasSubstr("rank 0 says that it has completed op 0"),
+                                    HasSubstr("the coordinator has it at op 0")));
 }
 
 TEST(CollectivesTest, ARootOutOfRangeAndAStrayPayloadAreRefused) {

@@ -110,6 +110,8 @@ TEST(ElasticTest, ANewcomerThatGoesAwayIsTakenBack) {
   h.TakePlace(a, ja);
   Process newcomer = h.Attached();
   h.Cancel(h.Join(newcomer));
+  ASSERT_THAT(h.Events<NewcomersWaiting>(a.stream), SizeIs(1));
+  h.Advance(absl::Seconds(1));
   ASSERT_THAT(h.Events<NewcomersWaiting>(a.stream), SizeIs(2));
   EXPECT_EQ(h.Events<NewcomersWaiting>(a.stream)[1].waiting, 0u);
 }
@@ -141,6 +143,47 @@ TEST(ElasticTest, SurvivorsBelowTheMinimumGetAClearEnd) {
   EXPECT_EQ(h.coordinator().Outcome()->code(), absl::StatusCode::kAborted);
   EXPECT_EQ(h.StatusOf(h.Rejoin(p[0])).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
+// A newcomer that comes and goes once a second, until the job's state is another one.
+void FlapUntil(Harness& h, absl::Duration limit, const std::function<bool()>& done) {
+  Process newcomer = h.Attached();
+  for (absl::Duration waited; waited < limit && !done(); waited += absl::Seconds(1)) {
+    const WaiterId join = h.Join(newcomer);
+    h.Advance(absl::Milliseconds(500));
+    h.Cancel(join);
+    h.Advance(absl::Milliseconds(500));
+  }
+  EXPECT_TRUE(done());
+}
+
+TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheNextEpochForEver) {
+  Harness h(Elastic(2, 4));
+  std::vector<Process> p = h.Formed(4);
+  h.ReportExit(p[3], true, 9);
+  const WaiterId r0 = h.Rejoin(p[0]);
+  h.Rejoin(p[1]);
+  h.ReportExit(p[2], true, 9);
+  FlapUntil(h, absl::Seconds(61), [&] { return !h.Parked(r0); });
+  EXPECT_TRUE(h.StatusOf(r0).ok()) << h.StatusOf(r0);
+}
+
+TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotKeepTheJobFromFailing) {
+  Harness h(Elastic(2, 5));
+  std::vector<Process> p = h.Formed(5);
+  for (int dead : {2, 3, 4}) h.ReportExit(p[dead], true, 9);
+  h.Rejoin(p[0]);
+  h.Rejoin(p[1]);  // two of five: no majority
+  FlapUntil(h, absl::Seconds(61), [&] { return StateOf(h) == JobState::kFailed; });
+}
+
+TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheFirstEpochForEver) {
+  Harness h(Elastic(2, 4));
+  Process a = h.Attached(), b = h.Attached();
+  h.Join(a, {}, absl::Hours(1));
+  const WaiterId jb = h.Join(b, {}, absl::Hours(1));
+  FlapUntil(h, absl::Seconds(62), [&] { return !h.Parked(jb); });
+  EXPECT_TRUE(h.StatusOf(jb).ok()) << h.StatusOf(jb);
 }
 
 TEST(ElasticTest, ALateReplacementSavesTheJobBeforeTheDeadline) {

@@ -23,9 +23,10 @@ Harness::Harness(core::Options options)
   EXPECT_EQ(coordinator_->options().Validate(), absl::OkStatus());
 }
 
-void Harness::Restart() {
+void Harness::Restart(const std::function<void(core::Options*)>& change) {
   core::Options options = coordinator_->options();
   ++options.instance;
+  if (change) change(&options);
   coordinator_ = std::make_unique<Coordinator>(std::move(options));
 }
 
@@ -105,7 +106,7 @@ WaiterId Harness::Attach(Process& process, AttachRequest request) {
   request.attempt = ++attempts_;
   process.stream = Attach(request);
   for (const StreamEvent& event : events_[process.stream]) {
-    if (const auto* attached = std::get_if<core::Attached>(&event.event)) {
+    if (const auto* attached = std::get_if<core::Attached>(event.event.get())) {
       process.session = attached->session;
     }
   }

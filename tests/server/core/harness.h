@@ -36,8 +36,9 @@ class Harness {
   // Moves the clock in steps to each deadline on the way.
   void Advance(absl::Duration duration);
 
-  // A new daemon takes the place of the old one, of which nothing more is heard.
-  void Restart();
+  // A new daemon takes the place of the old one, of which nothing more is heard; with other flags
+  // if `change` makes them so.
+  void Restart(const std::function<void(core::Options*)>& change = {});
   // What a member of an epoch claims that has completed this many collectives of the world.
   Claim ClaimOf(const Process& process, uint64_t next_of_world) const;
   // Attaches with that claim.
@@ -100,7 +101,7 @@ class Harness {
     const auto it = events_.find(stream);
     if (it == events_.end()) return events;
     for (const StreamEvent& event : it->second) {
-      if (const auto* e = std::get_if<E>(&event.event)) events.push_back(*e);
+      if (const auto* e = std::get_if<E>(event.event.get())) events.push_back(*e);
     }
     return events;
   }

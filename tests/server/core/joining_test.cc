@@ -126,6 +126,43 @@ TEST(JoiningTest, ANewerProcessTakesThePlaceOfADeadOne) {
   EXPECT_EQ(JoinedAs(h, other_join).rank, 1u);
 }
 
+TEST(JoiningTest, TheLastJoinerMayReplaceADetachedProcess) {
+  Harness h(2);
+  Process dead = h.Attached(), newer = h.Attached(), other = h.Attached();
+  h.Join(dead, Wish(0, 0));
+  h.CloseStream(dead);
+  const WaiterId other_join = h.Join(other, Wish(0, 1));
+  const WaiterId new_join = h.Join(newer, Wish(0, 0));
+  EXPECT_EQ(JoinedAs(h, new_join).rank, 0u);
+  EXPECT_EQ(JoinedAs(h, other_join).rank, 1u);
+}
+
+TEST(JoiningTest, WhoReplacesADetachedProcessHoldsItsPlaceFromThenOn) {
+  Harness h(3);
+  Process dead = h.Attached(), first = h.Attached(), second = h.Attached(), other = h.Attached();
+  h.Join(dead, Wish(0, 0));
+  h.CloseStream(dead);
+  const WaiterId first_join = h.Join(first, Wish(0, 0));
+  const WaiterId second_join = h.Join(second, Wish(0, 0));
+  h.Join(other, Wish(0, 1));
+  h.Advance(absl::Seconds(2));
+  EXPECT_TRUE(h.Parked(first_join));
+  EXPECT_EQ(h.StatusOf(second_join).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(JoiningTest, ARankThatWasAskedForBeforeTheSizeWasKnownIsHeldAgainstIt) {
+  Harness h(0u);
+  Process far = h.Attached(), a = h.Attached(), b = h.Attached();
+  const WaiterId far_join = h.Join(far, Wish(0, 5));
+  const WaiterId ja = h.Join(a, Wish(2, 0));
+  EXPECT_EQ(h.StatusOf(far_join).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(h.StatusOf(far_join).message()),
+              HasSubstr("rank 5 is out of range: the job has 2 members"));
+  const WaiterId jb = h.Join(b, Wish(2, 1));
+  EXPECT_EQ(JoinedAs(h, ja).rank, 0u);
+  EXPECT_EQ(JoinedAs(h, jb).rank, 1u);
+}
+
 TEST(JoiningTest, TheEpochOfRequestedRanksFormsWhenAllAreTaken) {
   Harness h(2);
   Process a = h.Attached(), b = h.Attached();

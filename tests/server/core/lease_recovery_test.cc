@@ -9,9 +9,11 @@
 namespace muster::core {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Gt;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -145,6 +147,58 @@ TEST(LeaseRecoveryTest, TheLaterOfTwoClaimedGrantsStands) {
   EXPECT_EQ(h.StatusOf(h.Complete(p[1], "work", 7, "x")).code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(h.StatusOf(h.Complete(p[0], "work", 9, "y")).ok());
+}
+
+// The epoch that a restarted daemon recovers may be larger than what it has places for.
+TEST(LeaseRecoveryTest, AMemberWithoutAPlaceInTheNextEpochHoldsNothing) {
+  core::Options options = Harness::DefaultOptions(3);
+  options.min_world_size = 1;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  const uint64_t token = h.TokenOf(h.Acquire(p[2], "work", 1));
+  h.Restart([](core::Options* o) { o->world_size = 2; });
+  for (Process& process : p) {
+    Claim claim = h.ClaimOf(process, 0);
+    if (process.rank == 2) claim.held.push_back(Held(token));
+    h.Attach(process, claim);
+  }
+  std::vector<WaiterId> joins;
+  for (Process& process : p) joins.push_back(h.Rejoin(process));
+  for (int rank : {0, 1}) h.TakePlace(p[rank], joins[rank]);
+  EXPECT_TRUE(h.EndOf(p[2].stream).has_value()) << "there is no place for it";
+  EXPECT_THAT(h.coordinator().GetStatus(h.now()).leases, IsEmpty());
+  EXPECT_GT(h.TokenOf(h.Acquire(p[0], "work", 1)), token);
+}
+
+TEST(LeaseRecoveryTest, ClaimsBeyondALimitAreRefusedWithItsFlagAndMisnamedOnesAsInvalid) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  h.Restart([](core::Options* o) { o->limits.max_payload_bytes = 3; });
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.completed.push_back(Done(7, "long"));
+  const absl::Status large = *h.EndOf(h.Attach(p[0], claim));
+  EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(large.message()),
+              AllOf(HasSubstr("job 'train'"), HasSubstr("rank 0 (node 'n0'"),
+                    HasSubstr("lease 'work'"), HasSubstr("--max-payload-bytes")));
+  claim.completed[0] = Done(7, "");
+  claim.completed[0].name = std::string(257, 'x');
+  EXPECT_EQ(h.EndOf(h.Attach(p[0], claim))->code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(LeaseRecoveryTest, OfTheClaimedResultsTheLatestAreKept) {
+  Harness h(1);
+  std::vector<Process> p = h.Formed(1);
+  h.Restart([](core::Options* o) { o->limits.max_leases = 2; });
+  Claim claim = h.ClaimOf(p[0], 0);
+  for (const char* name : {"step 3", "step 2", "step 1"}) {
+    claim.completed.push_back(Done(7, name));
+    claim.completed.back().name = name;
+  }
+  h.Attach(p[0], claim);
+  EXPECT_EQ(h.LeaseResultOf(h.Acquire(p[0], "step 2", 1)), "step 2");
+  EXPECT_EQ(h.LeaseResultOf(h.Acquire(p[0], "step 3", 2)), "step 3");
+  EXPECT_GT(h.TokenOf(h.Acquire(p[0], "step 1", 3)), 7u) << "the work is done again";
 }
 
 TEST(LeaseRecoveryTest, AClaimIsNotBelievedByADaemonThatKnowsItsGrants) {

@@ -137,7 +137,9 @@ TEST(LeasesTest, CompletionIsTakenFromABrokenEpoch) {
 TEST(LeasesTest, CompletingTwiceIsHarmlessAndGuessingATokenIsNot) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
-  EXPECT_THAT(Text(h, h.Complete(p[1], "w", 1, "x")), HasSubstr("nobody has asked"));
+  EXPECT_THAT(Text(h, h.Complete(p[1], "w", 1, "x")),
+              AllOf(HasSubstr("token 1 of lease 'w' of the job is not current"),
+                    HasSubstr("nobody holds it")));
   const uint64_t token = h.TokenOf(h.Acquire(p[0], "w", 1));
   EXPECT_EQ(h.StatusOf(h.Complete(p[1], "w", token, "x")).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -158,8 +160,38 @@ TEST(LeasesTest, NamesAreChecked) {
   Harness h(1);
   std::vector<Process> p = h.Formed(1);
   for (const std::string& name : {std::string(), std::string(257, 'x'), std::string("a\tb")}) {
-    EXPECT_EQ(h.StatusOf(h.Acquire(p[0], name, 1)).code(), absl::StatusCode::kInvalidArgument);
+    for (const WaiterId id :
+         {h.Acquire(p[0], name, 1), h.Complete(p[0], name, 1, ""), h.Abandon(p[0], name, 1)}) {
+      EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(Text(h, id),
+                  AllOf(HasSubstr("job 'train': rank 0 (node 'n0'"), HasSubstr("its name ")));
+    }
   }
+}
+
+TEST(LeasesTest, ErrorsNameTheJobTheMemberAndTheLease) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const uint64_t token = h.TokenOf(h.Acquire(p[0], "w", 1));
+  h.Abandon(p[0], "w", 1);
+  const auto names_all = AllOf(HasSubstr("job 'train': rank 0 (node 'n0'"),
+                               HasSubstr("lease 'w' of the job"), HasSubstr("again"));
+  EXPECT_THAT(Text(h, h.Complete(p[0], "w", token, "x")), names_all);
+  EXPECT_THAT(Text(h, h.Acquire(p[0], "w", 1)), names_all);
+}
+
+TEST(LeasesTest, StatusShowsWhatIsHeldAndWaitedForAndNothingElse) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Acquire(p[0], "given up", 1);
+  h.Abandon(p[0], "given up", 1);
+  h.Acquire(p[0], "held", 2);
+  h.Acquire(p[1], "held", 1);
+  const JobStatus status = h.coordinator().GetStatus(h.now());
+  ASSERT_EQ(status.leases.size(), 1u);
+  EXPECT_EQ(status.leases[0].name, "held");
+  EXPECT_EQ(status.leases[0].holder_rank, 0u);
+  EXPECT_EQ(status.leases[0].waiters, 1u);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(LimitsTest, PayloadOfACollectiveAndOfALease) {
 }
 
 TEST(LimitsTest, HeldBytesAreReleasedByTheNextCollective) {
-  Harness h(With(2, [](Limits& l) { l.max_held_bytes = 40; }));
+  Harness h(With(2, [](Limits& l) { l.max_held_bytes = 60; }));
   std::vector<Process> p = h.Formed(2);
   for (int round = 0; round < 20; ++round) {
     h.Send(h.Request(p[0], CollectiveKind::kAllGather, std::string(10, 'a')));
@@ -53,6 +53,14 @@ TEST(LimitsTest, MembersWaitersGroupsAndLeases) {
   for (int i = 0; i < 3; ++i) waiters.Acquire(p[i], "w", 1 + i);
   EXPECT_TRUE(waiters.Parked(waiters.Acquire(p[0], "w", 10)));
   ExpectExhausted(waiters.StatusOf(waiters.Barrier(p[0])), "--max-waiters");
+
+  Harness own(With(3, [](Limits& l) { l.max_waiters_per_member = 2; }));
+  std::vector<Process> m = own.Formed(3);
+  own.Acquire(m[1], "held", 1);
+  own.Acquire(m[0], "held", 2);
+  own.Acquire(m[0], "held", 3);
+  ExpectExhausted(own.StatusOf(own.Acquire(m[0], "held", 4)), "--max-waiters-per-member");
+  EXPECT_TRUE(own.Parked(own.Acquire(m[2], "held", 5))) << "one member's calls are its own affair";
 
   Harness groups(With(1, [](Limits& l) { l.max_groups = 2; }));
   std::vector<Process> g = groups.Formed(1);
@@ -82,6 +90,34 @@ TEST(LimitsTest, NamesThatWereOnlyWaitedForDoNotFillTheTable) {
   }
 }
 
+TEST(LimitsTest, OneMemberCannotTakeTheLeasesOfAll) {
+  Harness h(With(2, [](Limits& l) { l.max_leases_per_member = 2; }));
+  std::vector<Process> p = h.Formed(2);
+  h.Acquire(p[0], "a", 1);
+  h.Acquire(p[0], "b", 2);
+  const absl::Status refused = h.StatusOf(h.Acquire(p[0], "c", 3));
+  ExpectExhausted(refused, "--max-leases-per-member");
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("job 'train': rank 0 (node 'n0'"));
+  EXPECT_GT(h.TokenOf(h.Acquire(p[1], "c", 1)), 0u);
+}
+
+TEST(LimitsTest, ALeaseForEveryStepNeverEndsAtTheLimit) {
+  Harness h(With(2, [](Limits& l) { l.max_leases = 4; }));
+  std::vector<Process> p = h.Formed(2);
+  for (int step = 0; step < 20; ++step) {
+    const std::string name = "step " + std::to_string(step);
+    const uint64_t token = h.TokenOf(h.Acquire(p[step % 2], name, 1 + step));
+    ASSERT_GT(token, 0u);
+    ASSERT_TRUE(h.StatusOf(h.Complete(p[step % 2], name, token, name)).ok());
+    ASSERT_EQ(h.LeaseResultOf(h.Acquire(p[(step + 1) % 2], name, 1 + step)), name);
+  }
+  int warnings = 0;
+  for (const LogLine& line : h.log()) {
+    warnings += line.text.find("does its work again (musterd --max-leases") != std::string::npos;
+  }
+  EXPECT_EQ(warnings, 5) << "of 16 at 1, 2, 4, 8 and 16";
+}
+
 TEST(LimitsTest, WorldSizeOverTheLimit) {
   Harness h(With(0, [](Limits& l) { l.max_members = 4; }));
   Process a = h.Attached();
@@ -101,6 +137,31 @@ TEST(LimitsTest, LabelsAndTypeNames) {
   request.type_name = "a\x7f";
   EXPECT_THAT(std::string(h.StatusOf(h.Send(request)).message()),
               HasSubstr("control character (byte 0x7f)"));
+}
+
+// Everybody is told what everybody has called.
+TEST(LimitsTest, ADisagreementOfManySidesIsToldInFewWords) {
+  constexpr uint32_t kRanks = 300;
+  Harness h(kRanks);
+  std::vector<Process> p = h.Formed(kRanks);
+  std::vector<WaiterId> calls;
+  for (uint32_t r = 0; r < 2; ++r) {
+    CollectiveRequest request = h.Request(p[r], CollectiveKind::kBarrier);
+    request.label = "the first two agree";
+    calls.push_back(h.Send(request));
+  }
+  for (uint32_t r = 2; r < kRanks; ++r) {
+    CollectiveRequest request = h.Request(p[r], CollectiveKind::kBarrier);
+    request.label = std::string(250, 'x') + std::to_string(r);
+    request.type_name = std::string(256, 'y');
+    request.call_site = std::string(1000, 'z');
+    calls.push_back(h.Send(request));
+  }
+  for (WaiterId id : calls) {
+    const std::string text(h.StatusOf(id).message());
+    EXPECT_THAT(text, HasSubstr("ranks 0-1 called Barrier('the first two agree'), rank 2 called"));
+    EXPECT_LT(text.size(), 7000u);
+  }
 }
 
 TEST(LimitsTest, OptionsAreValidated) {

@@ -229,7 +229,8 @@ TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
   Harness h(1);
   Process first = h.Attached();
   Claim claim;
-  claim.highest_epoch = uint64_t{1} << 60;  // far beyond the wall clock
+  // The clock of an earlier daemon was wrong by 90 years.
+  claim.highest_epoch = absl::ToUnixMicros(h.now() + absl::Hours(24 * 365 * 90));
   h.Restart();
   h.Attach(first, claim);
   const auto& answer = std::get<JoinAnswer>(h.ReplyTo(h.Join(first)).answer);
@@ -300,6 +301,72 @@ TEST(RecoveryTest, MalformedClaimsAreRefusedAndChangeNothing) {
             }),
             kInvalid);
   EXPECT_EQ(StateOf(h), JobState::kForming);
+}
+
+TEST(RecoveryTest, WhatIsLeftOfAnEarlierRunGivesWayToAWholeNewOne) {
+  Harness h(2);
+  std::vector<Process> old = h.Formed(2);
+  h.TokenOf(h.Acquire(old[0], "unpack", 1));
+  h.Restart();
+  Claim claim = h.ClaimOf(old[0], 7);
+  claim.stop_asked = true;
+  claim.completed.push_back(
+      {"unpack", LeaseScope::kJob, {5, absl::OkStatus(), std::make_shared<std::string>("old")}});
+  h.Attach(old[0], claim);
+  Process a = h.Attached(), b = h.Attached();
+  const WaiterId ja = h.Join(a), jb = h.Join(b);
+  h.Advance(absl::Milliseconds(4999));
+  EXPECT_TRUE(h.Parked(ja));
+  h.Advance(absl::Milliseconds(1));
+  ASSERT_TRUE(h.StatusOf(ja).ok()) << h.StatusOf(ja);
+  EXPECT_EQ(h.EndOf(old[0].stream)->code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(h.EndOf(old[0].stream)->message()),
+              AllOf(HasSubstr("an earlier run"), HasSubstr("1 of 2 members have come back")));
+  h.TakePlace(a, ja);
+  h.TakePlace(b, jb);
+  EXPECT_NE(h.TokenOf(h.Acquire(a, "unpack", 1)), 0u) << "results of the earlier run do not count";
+  const WaiterId barrier = h.Barrier(a);
+  h.Barrier(b);
+  EXPECT_FALSE(std::get<CollectiveAnswer>(h.ReplyTo(barrier).answer).stop_requested);
+}
+
+TEST(RecoveryTest, AnEpochOfWhichMoreThanHalfIsBackStandsAgainstNewcomers) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Recover(p[1], 0);
+  for (int i = 0; i < 3; ++i) {
+    Process newcomer = h.Attached();
+    h.Join(newcomer);
+  }
+  h.Advance(absl::Seconds(30));
+  EXPECT_EQ(StateOf(h), JobState::kRecovering);
+}
+
+TEST(RecoveryTest, TooFewNewcomersDoNotEndAnEpoch) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  Process newcomer = h.Attached();
+  h.Join(newcomer);
+  h.Advance(absl::Seconds(30));
+  h.Recover(p[1], 0);
+  EXPECT_EQ(StateOf(h), JobState::kRunning);
+}
+
+TEST(RecoveryTest, ANewcomerIsToldAtOnceWhatItWaitsFor) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  Process newcomer = h.Attached();
+  h.Join(newcomer);
+  ASSERT_THAT(h.Events<StillWaiting>(newcomer.stream), SizeIs(1));
+  const StillWaiting event = h.Events<StillWaiting>(newcomer.stream)[0];
+  EXPECT_THAT(event.text, HasSubstr("waits for 1 of 2 members to attach again: rank 1"));
+  EXPECT_THAT(*event.missing, SizeIs(1));
 }
 
 }  // namespace

@@ -165,7 +165,20 @@ TEST(SessionsTest, AttachChecksItsArguments) {
   EXPECT_EQ(version.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(version.message()),
               AllOf(HasSubstr("SDK 1.2.3 speaks protocol 9"), HasSubstr("musterd 1.2.3")));
-  EXPECT_EQ(refuse([](auto& r) { r.epoch = EpochId{5, 6}; }).code(), absl::StatusCode::kAborted);
+}
+
+TEST(SessionsTest, AClaimOfAnEpochThatThisDaemonDoesNotHaveIsRefused) {
+  Harness h(1);
+  h.Formed(1);
+  Process stranger = h.New();
+  Claim claim;
+  claim.epoch = EpochId{5, 6};
+  claim.roster = std::make_shared<const Roster>(Roster{{stranger.identity, 0, 0, {}}});
+  AttachRequest request = h.AttachOf(stranger);
+  request.claim = std::make_shared<const Claim>(std::move(claim));
+  const absl::Status status = *h.EndOf(h.Attach(request));
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("epoch 5 is over"));
 }
 
 TEST(SessionsTest, DrainingAnswersEveryWaiterAndEveryNewCall) {

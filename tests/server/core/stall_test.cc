@@ -41,6 +41,22 @@ TEST(StallTest, WhoWaitsIsToldAfterTheWarningTimeAndAtEachDoubling) {
   EXPECT_EQ((*first.missing)[2].activity, "no call so far");
 }
 
+TEST(StallTest, WhoStoppedWaitingIsNamedApart) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Barrier(p[0], "x", absl::Hours(1));
+  h.Barrier(p[1], "x", absl::Seconds(1));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(1));
+  const StillWaiting told = Told(h, p[0])[0];
+  EXPECT_THAT(told.text, AllOf(HasSubstr("missing 1 of 3: rank 2;"),
+                               HasSubstr("; had come and stopped waiting: rank 1")));
+  ASSERT_THAT(*told.missing, SizeIs(1));
+  EXPECT_EQ((*told.missing)[0].rank, 2u);
+  ASSERT_THAT(*told.gave_up, SizeIs(1));
+  EXPECT_EQ((*told.gave_up)[0].rank, 1u);
+}
+
 TEST(StallTest, AnArrivalStartsTheTimeAnew) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);

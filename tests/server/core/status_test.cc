@@ -37,6 +37,19 @@ TEST(StatusTest, PendingCollectivesNameTheMissing) {
   EXPECT_THAT(status.members[1].waiting_in, HasSubstr("Barrier('epoch 1') op 0"));
 }
 
+TEST(StatusTest, PendingCollectivesNameThoseApartWhoStoppedWaiting) {
+  Harness h(4);
+  std::vector<Process> p = h.Formed(4);
+  h.Barrier(p[1], "epoch 1");
+  h.Barrier(p[3], "epoch 1", absl::Seconds(1));
+  h.Advance(absl::Seconds(7));
+  const JobStatus status = h.coordinator().GetStatus(h.now());
+  ASSERT_THAT(status.pending, SizeIs(1));
+  EXPECT_THAT(status.pending[0].arrived, ElementsAre(1));
+  EXPECT_THAT(status.pending[0].missing, ElementsAre(0, 2));
+  EXPECT_THAT(status.pending[0].gave_up, ElementsAre(3));
+}
+
 TEST(StatusTest, LeasesShowHolderAndWaiters) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 bool SomebodyWaits(const v1::GetStatusResponse& status) {
@@ -142,6 +143,38 @@ TEST(FailuresTest, AReportedExitSkipsTheGrace) {
   EXPECT_THAT(job[1].NextEvent(), StatusIs(absl::StatusCode::kAborted, HasSubstr("SIGKILL")));
 }
 
+TEST(FailuresTest, StatusTellsGroupsOfOneNameApartByTheirRanks) {
+  const auto server = StartServer();
+  TestJob job(server->address(), 4);
+  const auto meet = [&job](int rank, uint32_t first, uint32_t second) {
+    v1::BarrierRequest request;
+    *request.mutable_context() = job[rank].CollectiveContext();
+    request.mutable_context()->mutable_group()->set_name("pair");
+    request.mutable_context()->mutable_group()->add_ranks(first);
+    request.mutable_context()->mutable_group()->add_ranks(second);
+    return std::async(std::launch::async, [&job, rank, request] {
+      return job[rank].Call(&Stub::Barrier, request).status();
+    });
+  };
+  auto one = meet(0, 1, 0);
+  auto other = meet(2, 2, 3);
+  v1::GetStatusResponse both;
+  AwaitStatus(job[0].stub(), [&both](const v1::GetStatusResponse& status) {
+    both = status;
+    return status.pending_collectives_size() == 2;
+  });
+  EXPECT_EQ(both.pending_collectives(0).group().name(), "pair");
+  EXPECT_THAT(both.pending_collectives(0).group().ranks(), ElementsAre(1, 0));
+  EXPECT_THAT(both.pending_collectives(0).missing_ranks(), ElementsAre(1));
+  EXPECT_EQ(both.pending_collectives(1).group().name(), "pair");
+  EXPECT_THAT(both.pending_collectives(1).group().ranks(), ElementsAre(2, 3));
+  EXPECT_THAT(both.pending_collectives(1).missing_ranks(), ElementsAre(3));
+  EXPECT_THAT(meet(1, 1, 0).get(), IsOk());
+  EXPECT_THAT(meet(3, 2, 3).get(), IsOk());
+  EXPECT_THAT(one.get(), IsOk());
+  EXPECT_THAT(other.get(), IsOk());
+}
+
 TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   service::ServerOptions options = TestOptions();
   options.core.member_grace = absl::Hours(1);
@@ -157,6 +190,8 @@ TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   EXPECT_EQ(running->epoch().nonce(), job[0].epoch().nonce());
   EXPECT_THAT(running->members(1).waiting_in(), HasSubstr("Barrier"));
   EXPECT_TRUE(running->members(1).has_waiting_for());
+  EXPECT_EQ(running->members(1).member().start_time().seconds(),
+            job[1].identity().start_time().seconds());
   EXPECT_FALSE(running->members(0).has_waiting_for());
   EXPECT_THAT(running->pending_collectives(0).arrived_ranks(), ::testing::ElementsAre(1));
   EXPECT_THAT(running->pending_collectives(0).missing_ranks(), ::testing::ElementsAre(0, 2));

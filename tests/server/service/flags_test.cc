@@ -56,7 +56,7 @@ TEST(FlagsTest, BadValuesAreNamedWithWhatWasExpected) {
       {"--member-grace=-2s", {"--member-grace", "\"-2s\""}},
       {"--keepalive-time=inf", {"--keepalive-time", "\"inf\""}},
       {"--keepalive-time=1ms", {"keepalive time is 1ms", "10ms to 24h"}},
-      {"--recovery-grace=16s", {"--recovery-grace is 16s", "more than 16s", "--keepalive-time"}},
+      {"--recovery-grace=18s", {"--recovery-grace is 18s", "more than 18s", "--keepalive-time"}},
       {"--max-world-size=4", {"--max-world-size 4 needs --min-world-size"}},
       {"--default-wait-timeout=0s", {"--default-wait-timeout", "positive"}},
       {"--max-payload-bytes=64MB", {"--max-payload-bytes", "\"64MB\"", "MiB"}},

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/server/service/raw_call.h"
 #include "tests/server/service/test_job.h"
 
 namespace muster::testing {
@@ -77,12 +78,77 @@ TEST_F(MalformedTest, Attach) {
   expect([](auto* r) { r->mutable_member()->set_node_id(std::string(257, 'n')); }, "257 bytes");
 }
 
+TEST_F(MalformedTest, StartTimesOutOfRange) {
+  const auto expect = [&](int64_t seconds, int32_t nanos, const std::string& text) {
+    TestMember stranger(server_->address());
+    v1::AttachRequest request = stranger.AttachRequest();
+    auto* time = request.mutable_member()->mutable_start_time();
+    time->set_seconds(seconds);
+    time->set_nanos(nanos);
+    EXPECT_THAT(stranger.Attach(request),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("AttachRequest.member.start_time is " + text)));
+    v1::AttachRequest claiming = stranger.AttachRequest();
+    v1::Claim* claim = claiming.mutable_claim();
+    claim->mutable_epoch()->set_number(1);
+    claim->add_roster()->mutable_member()->Swap(request.mutable_member());
+    EXPECT_THAT(stranger.Attach(claiming),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("AttachRequest.claim.roster.member.start_time is " + text)));
+  };
+  expect(-62135596801, 0,
+         "-62135596801 seconds and 0 nanoseconds; expected a time from the year 1");
+  expect(253402300800, 0, "253402300800 seconds");
+  expect(int64_t{1} << 62, 0, "4611686018427387904 seconds");
+  expect(0, -1, "0 seconds and -1 nanoseconds");
+  expect(0, 1000000000, "0 seconds and 1000000000 nanoseconds");
+}
+
+TEST_F(MalformedTest, TextsThatAreTooLong) {
+  const std::string longest(256, 'x');
+  v1::BarrierRequest barrier = Barrier();
+  barrier.mutable_context()->set_label(longest + "x");
+  Expect(&Stub::Barrier, barrier, "label has 257 bytes");
+  barrier = Barrier();
+  barrier.mutable_context()->set_type_name(longest + "x");
+  Expect(&Stub::Barrier, barrier, "type name has 257 bytes");
+  barrier = Barrier();
+  barrier.mutable_context()->set_call_site(std::string(1025, 'x'));
+  Expect(&Stub::Barrier, barrier, "call site has 1025 bytes");
+  barrier = Barrier();
+  barrier.mutable_context()->mutable_group()->set_name(longest + "x");
+  barrier.mutable_context()->mutable_group()->add_ranks(0);
+  Expect(&Stub::Barrier, barrier, "group name has 257 bytes");
+  v1::AcquireLeaseRequest lease;
+  *lease.mutable_call() = member_.CallContext();
+  *lease.mutable_epoch() = member_.epoch();
+  lease.set_scope(v1::LEASE_SCOPE_JOB);
+  lease.set_name(longest + "x");
+  Expect(&Stub::AcquireLease, lease, "its name has 257 bytes");
+  const auto server = StartServer();
+  TestMember newcomer(server->address());
+  ASSERT_THAT(newcomer.Attach(), IsOk());
+  v1::JoinRequest join;
+  *join.mutable_call() = newcomer.CallContext();
+  join.set_topology(longest + "x");
+  EXPECT_THAT(newcomer.Call(&Stub::Join, join).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("topology has 257 bytes")));
+}
+
+TEST_F(MalformedTest, BytesThatAreNoMessage) {
+  for (const std::string rpc : {"Attach", "Barrier", "AllGather", "CompleteLease", "GetStatus"}) {
+    EXPECT_THAT(RawCall(server_->address(), "/muster.v1.CoordinatorService/" + rpc, "\xff"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("not a valid muster.v1." + rpc + "Request")));
+  }
+}
+
 TEST_F(MalformedTest, CallContext) {
   v1::JoinRequest join;
-  Expect(&Stub::Join, join, "JoinRequest.context is missing");
-  *join.mutable_context() = member_.CallContext();
-  join.mutable_context()->clear_session();
-  Expect(&Stub::Join, join, "JoinRequest.context.session is missing: call Attach first");
+  Expect(&Stub::Join, join, "JoinRequest.call is missing");
+  *join.mutable_call() = member_.CallContext();
+  join.mutable_call()->clear_session();
+  Expect(&Stub::Join, join, "JoinRequest.call.session is missing: call Attach first");
 
   v1::LeaveRequest leave;
   Expect(&Stub::Leave, leave, "LeaveRequest.call is missing");

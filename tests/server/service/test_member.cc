@@ -63,7 +63,7 @@ void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusRespons
 TestMember::TestMember(const std::shared_ptr<grpc::Channel>& channel, Options options)
     : options_(std::move(options)), stub_(v1::CoordinatorService::NewStub(channel)) {
   identity_.set_incarnation(NewIncarnation());
-  identity_.set_start_time_micros(options_.start_time_micros);
+  identity_.mutable_start_time()->set_seconds(options_.start_time_seconds);
   identity_.set_node_id(options_.node);
   identity_.set_hostname("host-of-" + options_.node);
   identity_.set_pid(getpid());
@@ -160,7 +160,7 @@ absl::StatusOr<Response> TestMember::Completed(absl::StatusOr<Response> result) 
 
 absl::StatusOr<v1::JoinResponse> TestMember::Join(uint32_t world_size) {
   v1::JoinRequest request;
-  *request.mutable_context() = CallContext();
+  *request.mutable_call() = CallContext();
   request.set_world_size(world_size);
   absl::StatusOr<v1::JoinResponse> response = Call(&Stub::Join, request);
   if (response.ok()) joined_ = *response;
@@ -169,7 +169,7 @@ absl::StatusOr<v1::JoinResponse> TestMember::Join(uint32_t world_size) {
 
 absl::StatusOr<v1::RejoinResponse> TestMember::Rejoin() {
   v1::RejoinRequest request;
-  *request.mutable_context() = CallContext();
+  *request.mutable_call() = CallContext();
   *request.mutable_claim() = Claim();
   absl::StatusOr<v1::RejoinResponse> response = Call(&Stub::Rejoin, request);
   if (!response.ok()) return response;

@@ -37,7 +37,7 @@ class TestMember {
   struct Options {
     std::string job = "default";
     std::string node = "node-a";
-    int64_t start_time_micros = 1;
+    int64_t start_time_seconds = 1;
     absl::Duration wait_timeout = absl::Seconds(60);
   };
 

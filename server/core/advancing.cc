@@ -1,0 +1,168 @@
+// What has become due: everything that one change of the state may make possible elsewhere.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+// How long members of a running epoch may take to come back before others may take their place.
+constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
+
+}  // namespace
+
+void Coordinator::Impl::Advance() {
+  if (draining_) return;
+  while (AdvanceOnce()) {
+  }
+  AnnounceNewcomers();
+}
+
+// Each of these looks at a count, or at a deadline, before it looks at anybody: most steps change
+// nothing here. What is done by one may be what another one waits for, so the first of them is
+// asked again afterwards.
+bool Coordinator::Impl::AdvanceOnce() {
+  return LoseDetached() || TryDropOldRun() || TryEndRecovery() || TryFinishLeaving() ||
+         TryResolveContenders() || TryLoseSilent() || TryForm() || TryFailReforming() ||
+         TryGrantLeases() || ServeNextDeferred();
+}
+
+bool Coordinator::Impl::LoseDetached() {
+  if (members_.NextGrace() > now_) return false;
+  std::vector<Loss> losses;
+  for (Member* member : members_.TakeExpiredGraces(now_)) {
+    losses.emplace_back(member, DescribeSilence(*member));
+  }
+  Lose(losses);
+  return true;
+}
+
+// Members of a running epoch are back within a second or two. Where most of them are not, and new
+// processes fill a whole world, the claimants are left over from an earlier run that had the same
+// address and job id. Nothing of what they said holds for the new one.
+bool Coordinator::Impl::TryDropOldRun() {
+  if (!recovering() || now_ < epoch_claimed_ + kOldRunCheck) return false;
+  const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
+  if (2 * came > epoch_->size()) return false;
+  const uint32_t newcomers = NewcomersWorldSize();
+  if (newcomers == 0) return false;
+  const absl::Status over = absl::AbortedError(absl::StrCat(
+      "epoch ", epoch_->id().number, " is over: it is one of an earlier run of this job, of which ",
+      came, " of ", epoch_->size(), " members have come back in ",
+      absl::FormatDuration(now_ - epoch_claimed_), ", while ", newcomers,
+      " new processes fill a whole world; end what is left of the earlier run"));
+  Log(Severity::kWarning, std::string(over.message()));
+  recovery_ends_.reset();
+  DropEpoch({}, over);
+  state_ = JobState::kForming;
+  stop_asked_ = false;
+  leases_.Clear();
+  failures_.clear();
+  return true;
+}
+
+// What is due by now was done in the step that came to now.
+Time Coordinator::Impl::NextRecoveryStep() const {
+  if (!recovering()) return absl::InfiniteFuture();
+  const Time check = epoch_claimed_ + kOldRunCheck;
+  return check > now_ ? std::min(check, *recovery_ends_) : *recovery_ends_;
+}
+
+bool Coordinator::Impl::TryEndRecovery() {
+  if (!recovering() || !epoch_) return false;
+  if (members_.tally().unaccounted > 0 && *recovery_ends_ > now_) return false;
+  EndRecovery();
+  return true;
+}
+
+bool Coordinator::Impl::TryFinishLeaving() {
+  if (state_ != JobState::kRunning || recovering() || members_.tally().staying > 0) return false;
+  state_ = JobState::kFinished;
+  reason_ = "every member has left";
+  Log(Severity::kInfo, absl::StrCat("the job is finished: ", reason_));
+  for (Member* member : epoch_->members()) {
+    if (!member->lost()) MarkLeft(member);
+  }
+  RefuseCandidates("the job is finished: its members have left");
+  return true;
+}
+
+bool Coordinator::Impl::TryResolveContenders() {
+  const auto is_attached = [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); };
+  const std::optional<PlaceBook::Verdict> verdict = places_.Decide(now_, is_attached);
+  if (!verdict) return false;
+  const Member& contender = *CandidateOf(verdict->contender);
+  Member* holder = CandidateOf(verdict->conflict.holder);
+  if (verdict->displaces) {
+    Lose({{holder, absl::StrCat("replaced by a newer process, ", contender.who())}});
+  } else {
+    RefuseCandidate(contender, PlaceTaken(verdict->conflict.place, holder->who(), contender.who()));
+  }
+  return true;
+}
+
+bool Coordinator::Impl::TryLoseSilent() {
+  if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
+  std::vector<Loss> silent;
+  for (uint32_t rank : AwaitedRanks()) {
+    silent.emplace_back(epoch_->members()[rank],
+                        absl::StrCat("it did not call Rejoin within ",
+                                     absl::FormatDuration(options_.rejoin_timeout)));
+  }
+  if (silent.empty()) return false;
+  Lose(silent);
+  return true;
+}
+
+bool Coordinator::Impl::TryForm() {
+  if (!Forming() || places_.empty()) return false;
+  if (!elastic() && places_.size() < Places()) return false;  // as at almost every Join
+  const std::vector<Member*> chosen = ChooseMembers();
+  const FormationDecision decision = DecideOn(chosen);
+  if (!decision.unsettled) enough_since_.reset();
+  if (decision.unsettled && !enough_since_) enough_since_ = now_;
+  if (!decision.form) return false;
+  Form(chosen);
+  LogFormed(decision.reason);
+  return true;
+}
+
+bool Coordinator::Impl::TryFailReforming() {
+  if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
+  reason_ = absl::StrCat(
+      "no new epoch formed within ", absl::FormatDuration(options_.rejoin_timeout), ": ",
+      DecideOn(ChooseMembers()).reason, "; the last one ended because ", reason_);
+  state_ = JobState::kFailed;
+  Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
+  RefuseCandidates(absl::StrCat("the job has failed: ", reason_));
+  return true;
+}
+
+bool Coordinator::Impl::TryGrantLeases() {
+  if (!MayGrant()) return false;
+  const LeaseTable::Step granted = leases_.GrantAll(now_);
+  Apply(granted);
+  return !granted.empty();
+}
+
+// Calls that came during the recovery are served as if they came now, one after the other.
+bool Coordinator::Impl::ServeNextDeferred() {
+  if (recovering() || deferred_.empty()) return false;
+  const WaiterId id = deferred_.front();
+  deferred_.pop_front();
+  Withdraw(id);
+  const std::optional<ParkedCall> parked = parked_.Take(id);
+  if (!parked) return true;  // it was answered or withdrawn meanwhile
+  const auto serve = [&](auto call) {
+    call.call.since = parked->since;
+    return Serve(id, parked->member, call);
+  };
+  const MemberCall& call = *std::get<ForRecovery>(parked->wait).call;
+  if (absl::Status s = std::visit(serve, call); !s.ok()) Refuse(id, s);
+  return true;
+}
+
+}  // namespace muster::core

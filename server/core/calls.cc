@@ -1,0 +1,184 @@
+// What all calls share: who calls, how a call is parked, and how it ends.
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+// For std::visit: one function for each alternative.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace
+
+absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
+  if (job_id.empty() || job_id == options_.job_id) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("this coordinator serves job '", options_.job_id, "', not '",
+                   absl::CHexEscape(job_id.substr(0, options_.limits.max_name_bytes)),
+                   "'; check MUSTER_JOB and MUSTER_COORDINATOR of the caller"));
+}
+
+absl::Status Coordinator::Impl::CheckCallContext(const CallContext& call) const {
+  if (draining_) return absl::UnavailableError(*draining_);
+  if (call.job_id.empty()) return absl::InvalidArgumentError("the call's job_id is empty");
+  if (absl::Status s = CheckJob(call.job_id); !s.ok()) return s;
+  if (call.wait_timeout && *call.wait_timeout < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("wait_timeout is negative: ", absl::FormatDuration(*call.wait_timeout)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Impl::UnknownSession(const SessionId& session) const {
+  if (session.daemon_instance != options_.instance) {
+    // Never final: the caller has not attached here yet.
+    return absl::UnavailableError("the call's session is not one of this daemon; attach first");
+  }
+  return absl::AbortedError(absl::StrCat(
+      "session ", session.counter,
+      " is over: its process has attached again since then, which only its newer session may "
+      "follow, or was detached for longer than the grace of ",
+      absl::FormatDuration(options_.member_grace),
+      " and is lost; a lost process must be started again"));
+}
+
+absl::StatusOr<Member*> Coordinator::Impl::Caller(const CallContext& call) {
+  if (absl::Status s = CheckCallContext(call); !s.ok()) return s;
+  Member* member = members_.FindBySession(call.session.counter);
+  if (call.session.daemon_instance != options_.instance || member == nullptr) {
+    return UnknownSession(call.session);
+  }
+  if (!(member->session() == call.session)) {
+    return absl::UnavailableError("the call names an older session of its process; repeat it");
+  }
+  if (member->lost()) {
+    return absl::AbortedError(
+        absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
+  }
+  member->last_call = now_;
+  return member;
+}
+
+absl::Status Coordinator::Impl::CheckEpoch(const Member& member, const EpochId& epoch) const {
+  if (!epoch_ || !member.rank()) {
+    return absl::FailedPreconditionError(absl::StrCat(member.who(), " has not joined the job"));
+  }
+  if (!(epoch == epoch_->id())) {
+    return absl::AbortedError(absl::StrCat("epoch ", epoch.number, " is not the current one, ",
+                                           epoch_->id().number, "; join again"));
+  }
+  return epoch_->broken_with();
+}
+
+absl::Status Coordinator::Impl::CheckStays(const Member& member) const {
+  if (!member.leaving()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(member.who(), " has called Leave; no collective or lease may follow it"));
+}
+
+absl::Status Coordinator::Impl::CanPark(const Member& member) const {
+  const Limits& limits = options_.limits;
+  if (parked_.CountOf(member) >= limits.max_waiters_per_member) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(member.who(), " has ", limits.max_waiters_per_member,
+                     " calls waiting at the coordinator, the limit of one member (musterd "
+                     "--max-waiters-per-member raises it)"));
+  }
+  if (parked_.size() < limits.max_waiters) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(parked_.size(),
+                                                   " calls are waiting at the coordinator, its "
+                                                   "limit (musterd --max-waiters raises it)"));
+}
+
+void Coordinator::Impl::Park(WaiterId id, Member* member, Wait wait, const CallContext& call,
+                             std::string what) {
+  const Time since = call.since.value_or(now_);
+  if (!what.empty()) member->activity.Begin(id, std::move(what), since);
+  WatchForStalls();
+  parked_.Park(id, {member, since, call.wait_timeout.value_or(options_.default_wait_timeout),
+                    std::move(wait)});
+}
+
+void Coordinator::Impl::Finish(WaiterId id, const absl::Status& status, Answer answer) {
+  const std::optional<ParkedCall> call = parked_.Take(id);
+  if (!call) return;
+  Activity& activity = call->member->activity;
+  status.ok() ? activity.Complete(id, now_) : activity.End(id, now_);
+  out_.Reply(id, status, std::move(answer));
+}
+
+void Coordinator::Impl::Withdraw(WaiterId id) {
+  const ParkedCall* call = parked_.Find(id);
+  if (call == nullptr) return;
+  std::visit(Overloaded{
+                 [&](const ForPlace&) { StopSeeking(*call->member); },
+                 [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
+                 [&](const ForLease& wait) {
+                   leases_.Withdraw(wait.key, {call->member->incarnation(), wait.request_id});
+                 },
+                 [&](const ForLeavers&) {},  // the intention to leave stands
+                 [&](const ForRecovery& wait) { budget_.Release(HeldBytes(*wait.call)); },
+             },
+             call->wait);
+}
+
+void Coordinator::Impl::FinishAllOf(Member* member, const absl::Status& status) {
+  for (WaiterId id : parked_.Of(*member)) {
+    Withdraw(id);
+    Finish(id, status);
+  }
+}
+
+void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& status) {
+  for (WaiterId id : parked_.Of(*member)) {
+    if (std::holds_alternative<ForRecovery>(parked_.Find(id)->wait)) continue;
+    Withdraw(id);
+    Finish(id, status);
+  }
+}
+
+void Coordinator::Impl::Cancel(WaiterId id) {
+  Withdraw(id);
+  const std::optional<ParkedCall> call = parked_.Take(id);
+  if (call) call->member->activity.End(id, now_);
+}
+
+absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
+  return std::visit(Overloaded{
+                        [&](const ForPlace& wait) {
+                          return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
+                        },
+                        [&](const ForCollective& wait) { return CollectiveTimeout(call, wait); },
+                        [&](const ForLease& wait) { return LeaseTimeout(call, wait); },
+                        [&](const ForLeavers&) { return LeaveTimeout(call); },
+                        [&](const ForRecovery&) {
+                          return absl::DeadlineExceededError(absl::StrCat(
+                              "waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
+                        },
+                    },
+                    call.wait);
+}
+
+// The text is made before the withdrawal: the caller's own arrival does not count as missing.
+void Coordinator::Impl::TimeOut(WaiterId id) {
+  const ParkedCall& call = *parked_.Find(id);
+  Member* member = call.member;
+  const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
+  const absl::Status status = DescribeTimeout(call);
+  Log(Severity::kWarning, absl::StrCat(member->who(), ": ", status.message()));
+  Withdraw(id);
+  Finish(id, status);
+  if (leaves) Lose({{member, "it left without waiting for the others any longer"}});
+}
+
+}  // namespace muster::core

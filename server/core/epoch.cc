@@ -1,0 +1,46 @@
+#include "server/core/epoch.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+
+Epoch::Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
+             bool recovered, const Limits& limits, ByteBudget* budget)
+    : id_(id),
+      roster_(std::move(roster)),
+      members_(std::move(members)),
+      recovered_(recovered),
+      limits_(limits),
+      budget_(budget) {}
+
+absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
+  if (const CollectiveGroup* other = groups_.Overlapping(name); other != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "two groups are called '", name.name, "' and share ranks: ", other->description(), " and ",
+        DescribeGroup(name), "; groups of one name must be the same list or share no rank"));
+  }
+  if (groups_.size() >= limits_.max_groups) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the epoch has ", groups_.size(), " groups, the limit (musterd --max-groups raises it)"));
+  }
+  std::vector<uint32_t> ranks = name.ranks;
+  if (name.name.empty()) {
+    ranks.resize(size());
+    std::iota(ranks.begin(), ranks.end(), 0u);
+  }
+  auto group = std::make_unique<CollectiveGroup>(name, std::move(ranks), recovered_,
+                                                 limits_.max_answer_bytes, budget_);
+  if (stop_asked_ && name.name.empty()) group->AskStop();
+  return groups_.Add(std::move(group));
+}
+
+void Epoch::AskStop() {
+  stop_asked_ = true;
+  if (CollectiveGroup* world = groups_.World(); world != nullptr) world->AskStop();
+}
+
+}  // namespace muster::core

@@ -1,0 +1,65 @@
+#ifndef MUSTER_SERVER_CORE_EPOCH_H_
+#define MUSTER_SERVER_CORE_EPOCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/byte_budget.h"
+#include "server/core/collective_group.h"
+#include "server/core/effects.h"
+#include "server/core/group_table.h"
+#include "server/core/member_table.h"
+#include "server/core/options.h"
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+// One formed membership, and its groups.
+class Epoch {
+ public:
+  // `members` are in rank order, as the roster names them; they and `budget` must outlive the
+  // epoch. `recovered`: formed by an earlier daemon, and known from claims.
+  Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
+        bool recovered, const Limits& limits, ByteBudget* budget);
+
+  const EpochId& id() const { return id_; }
+  const std::shared_ptr<const Roster>& roster() const { return roster_; }
+  // What the member of that rank is told of the epoch.
+  JoinAnswer PlaceOf(uint32_t rank) const { return {id_, rank, roster_, roster_encoding_}; }
+  const std::vector<Member*>& members() const { return members_; }  // by rank
+  uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
+  bool recovered() const { return recovered_; }
+
+  // Once a member is lost: what every call of the epoch ends with.
+  bool broken() const { return !broken_with_.ok(); }
+  const absl::Status& broken_with() const { return broken_with_; }
+  void Break(const std::string& reason) { broken_with_ = absl::AbortedError(reason); }
+
+  const GroupTable& groups() const { return groups_; }
+  // A group that is not there yet. FAILED_PRECONDITION: another one of the name shares ranks with
+  // it. RESOURCE_EXHAUSTED: there are too many.
+  absl::StatusOr<CollectiveGroup*> AddGroup(const GroupName& name);
+
+  // From its next completion on, every answer of the world says that a stop was asked for.
+  void AskStop();
+
+ private:
+  const EpochId id_;
+  const std::shared_ptr<const Roster> roster_;
+  const std::shared_ptr<EncodingSlot> roster_encoding_ = std::make_shared<EncodingSlot>();
+  const std::vector<Member*> members_;
+  const bool recovered_;
+  const Limits limits_;
+  ByteBudget* const budget_;
+  absl::Status broken_with_;
+  GroupTable groups_;
+  bool stop_asked_ = false;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_EPOCH_H_

@@ -1,0 +1,42 @@
+#include "server/core/group_table.h"
+
+#include <utility>
+
+namespace muster::core {
+
+CollectiveGroup* GroupTable::Find(const GroupName& name, uint32_t rank) const {
+  CollectiveGroup* found = world_;
+  if (!name.name.empty()) {
+    const auto same = by_name_.find(name.name);
+    if (same == by_name_.end()) return nullptr;
+    const auto of_rank = same->second.find(rank);
+    found = of_rank == same->second.end() ? nullptr : of_rank->second;
+  }
+  return found != nullptr && found->name() == name ? found : nullptr;
+}
+
+const CollectiveGroup* GroupTable::Overlapping(const GroupName& name) const {
+  const auto same = by_name_.find(name.name);
+  if (same == by_name_.end()) return nullptr;
+  for (uint32_t rank : name.ranks) {
+    if (const auto of_rank = same->second.find(rank); of_rank != same->second.end()) {
+      return of_rank->second;
+    }
+  }
+  return nullptr;
+}
+
+CollectiveGroup* GroupTable::Add(std::unique_ptr<CollectiveGroup> group) {
+  CollectiveGroup* const added = group.get();
+  const GroupName& name = added->name();
+  if (name.name.empty()) {
+    world_ = added;
+  } else {
+    ByRank& by_rank = by_name_[name.name];
+    for (uint32_t rank : name.ranks) by_rank[rank] = added;
+  }
+  groups_.emplace(name, std::move(group));
+  return added;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,42 @@
+#ifndef MUSTER_SERVER_CORE_GROUP_TABLE_H_
+#define MUSTER_SERVER_CORE_GROUP_TABLE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "server/core/collective_group.h"
+
+namespace muster::core {
+
+// The groups of one epoch. Those of one name share no rank.
+class GroupTable {
+ public:
+  using Groups = std::map<GroupName, std::unique_ptr<CollectiveGroup>>;
+
+  size_t size() const { return groups_.size(); }
+  Groups::const_iterator begin() const { return groups_.begin(); }
+  Groups::const_iterator end() const { return groups_.end(); }
+
+  // Null where nobody has called a collective of it yet.
+  CollectiveGroup* World() const { return world_; }
+  // The group that is called so and that the rank is in; null if there is none. Every arrival asks:
+  // a look-up by name and rank, and one comparison of the rank lists.
+  CollectiveGroup* Find(const GroupName& name, uint32_t rank) const;
+  // A group of that name, not the world's, which shares a rank with it; null if there is none.
+  const CollectiveGroup* Overlapping(const GroupName& name) const;
+  // None that is there may overlap.
+  CollectiveGroup* Add(std::unique_ptr<CollectiveGroup> group);
+
+ private:
+  using ByRank = absl::flat_hash_map<uint32_t, CollectiveGroup*>;
+
+  Groups groups_;
+  CollectiveGroup* world_ = nullptr;
+  absl::flat_hash_map<std::string, ByRank> by_name_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_GROUP_TABLE_H_

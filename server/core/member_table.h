@@ -1,0 +1,147 @@
+#ifndef MUSTER_SERVER_CORE_MEMBER_TABLE_H_
+#define MUSTER_SERVER_CORE_MEMBER_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "server/core/activity.h"
+#include "server/core/deadlines.h"
+#include "server/core/requests.h"
+#include "server/core/vocabulary.h"
+
+namespace muster::core {
+
+class CollectiveGroup;
+
+// One process that has attached, or that a claim has named. What the table counts or looks members
+// up by is changed by the table alone; the rest is for whoever has it.
+class Member {
+ public:
+  Member(MemberIdentity who, uint64_t arrival_number, Time now)
+      : identity(std::move(who)), arrival(arrival_number), last_call(now) {}
+
+  const MemberIdentity identity;
+  const uint64_t arrival;  // order in which they became known
+
+  // "rank 3 (node 'n1', host h, pid 4711)".
+  std::string who() const;
+  const Incarnation& incarnation() const { return identity.incarnation; }
+
+  // The session, and its stream while that is open.
+  const SessionId& session() const { return session_; }
+  WaiterId stream() const { return stream_; }
+  bool attached() const { return stream_ != 0; }
+  // Named by a claim only: this daemon has not heard of it.
+  bool awaited() const { return session_.counter == 0; }
+
+  // Its place and standing, where it is a member of the epoch.
+  const std::optional<uint32_t>& rank() const { return rank_; }
+  bool leaving() const { return leaving_; }  // it has called Leave
+  bool left() const { return left_; }
+  const std::optional<Failure>& lost() const { return lost_; }
+  bool gone() const { return left_ || lost_.has_value(); }
+  // The exit of a process that ended well before it attached to this daemon.
+  const std::optional<ExitReport>& exit() const { return exit_; }
+  // Nothing more will be heard of it, or it is here.
+  bool accounted_for() const { return attached() || gone() || exit_.has_value(); }
+
+  uint64_t attach_attempt = 0;
+  uint64_t join_attempt = 0;
+  // Contributions that its current session was asked for.
+  std::set<std::pair<const CollectiveGroup*, uint64_t>> contributions_requested;
+
+  // For messages and status.
+  std::string last_collective;
+  Activity activity;
+  std::optional<Time> stopped_since;  // its launcher says so
+  Time last_call;
+
+ private:
+  friend class MemberTable;
+
+  SessionId session_;
+  WaiterId stream_ = 0;
+  std::optional<uint32_t> rank_;
+  bool leaving_ = false;
+  bool left_ = false;
+  std::optional<Failure> lost_;
+  std::optional<ExitReport> exit_;
+};
+
+// The members: their sessions, streams and graces, and how many members of the epoch are in which
+// standing, so that nobody has to walk over all of them to know. Members of the epoch are kept,
+// lost and left ones too, until the epoch is over; others only while they are there.
+class MemberTable {
+ public:
+  // Counts of the members that have a rank.
+  struct Tally {
+    size_t attached = 0;
+    size_t detached = 0;     // have no stream and have not left: they might still be at work
+    size_t unaccounted = 0;  // of a recovered epoch: see Member::accounted_for
+    size_t staying = 0;      // have not called Leave, and are not gone
+    size_t leaving = 0;      // have called Leave
+    size_t gone = 0;         // have left or were lost
+  };
+
+  size_t size() const { return members_.size(); }
+  const Tally& tally() const { return tally_; }
+  bool any_attached() const { return !streams_.empty(); }
+
+  // Null if there is none.
+  Member* Find(const Incarnation& incarnation) const;
+  Member* FindBySession(uint64_t counter) const;  // its current session
+  Member* FindByStream(WaiterId stream) const;
+  const absl::flat_hash_map<Incarnation, std::unique_ptr<Member>>& all() const { return members_; }
+
+  Member* Add(const MemberIdentity& identity, Time now);
+  // The member is forgotten. Nothing may refer to it any more.
+  void Remove(Member* member);
+
+  // The member's session is this one from now on; ends its grace.
+  void StartSession(Member* member, const SessionId& session, WaiterId stream);
+  void EndSession(Member* member);
+  void CloseStream(Member* member);
+  // The stream of any member, 0 where none is open.
+  WaiterId AnyStream() const { return streams_.empty() ? 0 : streams_.begin()->first; }
+
+  // The member is lost at that time, unless it attaches again.
+  void StartGrace(const Member& member, Time until);
+  Time NextGrace() const { return graces_.Next(); }
+  std::vector<Member*> TakeExpiredGraces(Time now);
+
+  // The member's standing in the epoch.
+  void SetRank(Member* member, uint32_t rank);
+  void StartLeaving(Member* member);
+  void MarkLeft(Member* member);
+  void MarkLost(Member* member, Failure failure);
+  void NoteExit(Member* member, const ExitReport& report);
+  // It is in no epoch, and nothing that was said of it in one holds any more.
+  void LeaveEpoch(Member* member);
+
+ private:
+  template <class Change>
+  void Update(Member* member, const Change& change) {
+    Count(*member, -1);
+    change(member);
+    Count(*member, +1);
+  }
+  void Count(const Member& member, int by);
+
+  absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
+  absl::flat_hash_map<uint64_t, Member*> sessions_;  // by the counter of the current session
+  absl::flat_hash_map<WaiterId, Member*> streams_;   // open ones
+  Deadlines<Incarnation> graces_;
+  uint64_t arrivals_ = 0;
+  Tally tally_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_MEMBER_TABLE_H_

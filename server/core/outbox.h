@@ -1,0 +1,40 @@
+#ifndef MUSTER_SERVER_CORE_OUTBOX_H_
+#define MUSTER_SERVER_CORE_OUTBOX_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/core/effects.h"
+
+namespace muster::core {
+
+// Collects the effects of the step that is under way. Every text that is meant for a member passes
+// through here and gets the job's name before it, once: a text that a claim brings back has it
+// already. A text that is too long to be sent as an error's is cut.
+class Outbox {
+ public:
+  explicit Outbox(absl::string_view job_id);
+
+  // Ends a call; `status` and `answer` as in core::Reply.
+  void Reply(WaiterId waiter, const absl::Status& status, Answer answer = {});
+  void EndStream(WaiterId stream, const absl::Status& status);
+  // Makes an event that many streams may share.
+  SharedEvent Share(Event event) const;
+  void Send(WaiterId stream, SharedEvent event, bool urgent = false);
+  void Log(Severity severity, std::string text);
+
+  std::string WithJob(absl::string_view text) const;
+  absl::Status WithJob(const absl::Status& status) const;
+
+  // Ends the step.
+  Effects Take() { return std::exchange(effects_, {}); }
+
+ private:
+  const std::string prefix_;
+  Effects effects_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_OUTBOX_H_

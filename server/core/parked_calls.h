@@ -1,0 +1,95 @@
+#ifndef MUSTER_SERVER_CORE_PARKED_CALLS_H_
+#define MUSTER_SERVER_CORE_PARKED_CALLS_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "server/core/deadlines.h"
+#include "server/core/lease_table.h"
+#include "server/core/member_table.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+class CollectiveGroup;
+
+// A call of an attached member.
+using MemberCall =
+    std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest, CompleteLeaseRequest,
+                 AbandonLeaseRequest, LeaveRequest, RejoinRequest, StopRequest>;
+
+// Payload bytes of a call.
+uint64_t HeldBytes(const MemberCall& call);
+
+// What a parked call waits for.
+struct ForPlace {  // in the epoch that forms
+  bool rejoins = false;
+};
+struct ForCollective {
+  CollectiveGroup* group = nullptr;
+  uint32_t index = 0;  // of the member in the group
+  uint64_t sequence = 0;
+};
+struct ForLease {
+  LeaseKey key;
+  uint64_t request_id = 0;
+};
+struct ForLeavers {};  // until every rank is leaving or lost
+struct ForRecovery {   // after which the call is served
+  std::shared_ptr<const MemberCall> call;
+};
+using Wait = std::variant<ForPlace, ForCollective, ForLease, ForLeavers, ForRecovery>;
+
+struct ParkedCall {
+  Member* member = nullptr;
+  Time since;
+  absl::Duration timeout;
+  Wait wait;
+};
+
+// The calls that wait for an answer, by id, by deadline and by member.
+class ParkedCalls {
+ public:
+  size_t size() const { return calls_.size(); }
+  // Null if the id is not parked.
+  const ParkedCall* Find(WaiterId id) const;
+  // A parked call, 0 if there is none.
+  WaiterId Any() const { return calls_.empty() ? 0 : calls_.begin()->first; }
+
+  void Park(WaiterId id, ParkedCall call);
+  // Takes the call out; nullopt if the id is not parked.
+  std::optional<ParkedCall> Take(WaiterId id);
+
+  // The ids of the member's calls, in the order in which they came.
+  std::vector<WaiterId> Of(const Member& member) const;
+  size_t CountOf(const Member& member) const;
+  WaiterId JoinOf(const Member& member) const;   // its Join or Rejoin, 0 if there is none
+  WaiterId LeaveOf(const Member& member) const;  // its Leave, 0 if there is none
+
+  Time NextDeadline() const { return deadlines_.Next(); }
+  // A call whose deadline has come. It stays parked, and is not returned again.
+  std::optional<WaiterId> PopExpired(Time now) { return deadlines_.Pop(now); }
+
+ private:
+  struct OfMember {
+    std::set<WaiterId> all;
+    WaiterId join = 0;
+    WaiterId leave = 0;
+  };
+  const OfMember* FindOf(const Member& member) const;
+
+  absl::flat_hash_map<WaiterId, ParkedCall> calls_;
+  absl::flat_hash_map<const Member*, OfMember> by_member_;
+  Deadlines<WaiterId> deadlines_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_PARKED_CALLS_H_

@@ -1,0 +1,201 @@
+#include "server/core/validation.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "server/core/describe.h"
+#include "server/core/numbers.h"
+
+namespace muster::core {
+namespace {
+
+template <class... Text>
+absl::Status Malformed(const Text&... text) {
+  return absl::InvalidArgumentError(absl::StrCat(text...));
+}
+
+absl::Status AtMost(absl::string_view what, uint64_t amount, uint64_t limit,
+                    absl::string_view remedy) {
+  if (amount <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(what, " ", amount, "; the limit is ", limit, remedy));
+}
+
+// The numbers of one claim.
+class NumberCheck {
+ public:
+  explicit NumberCheck(Time now)
+      : max_epoch_(static_cast<uint64_t>(
+            std::max<int64_t>(0, absl::ToUnixMicros(now + kMaxClaimedLead)))) {}
+
+  absl::Status Epoch(absl::string_view what, uint64_t number) const {
+    return Check(what, number, max_epoch_);
+  }
+  absl::Status Token(absl::string_view what, uint64_t token) const {
+    return Check(what, token, max_epoch_ << kTokenShift);
+  }
+
+ private:
+  static absl::Status Check(absl::string_view what, uint64_t number, uint64_t max) {
+    if (number <= max) return absl::OkStatus();
+    return Malformed("the claim's ", what, " is ", number, "; expected at most ", max,
+                     ", a hundred years ahead of the coordinator's clock");
+  }
+
+  const uint64_t max_epoch_;
+};
+
+absl::Status CheckRoster(const MemberIdentity& claimant, const Claim& claim, const Limits& limits) {
+  const Roster& roster = *claim.roster;
+  if (claim.rank >= roster.size()) {
+    return Malformed("the claim's rank ", claim.rank, " is not in its roster, which has ",
+                     roster.size(), " entries");
+  }
+  absl::Status s =
+      AtMost("the members of the claim's roster are", roster.size(), limits.max_members,
+             " (musterd --max-members raises it, as far as its ulimit -Hn goes)");
+  if (!s.ok()) return s;
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const RosterEntry& entry : roster) {
+    if (s = CheckIdentity(entry.member, limits); !s.ok()) return s;
+    if (seen.insert(entry.member.incarnation).second) continue;
+    return Malformed("the claim's roster names a member twice");
+  }
+  if (roster[claim.rank].member.incarnation == claimant.incarnation) return absl::OkStatus();
+  return Malformed("the claim's roster has another process at rank ", claim.rank);
+}
+
+absl::Status CheckGroups(const Claim& claim, const Limits& limits) {
+  absl::Status s = AtMost("the groups of the claim are", claim.groups.size(), limits.max_groups,
+                          " (musterd --max-groups raises it)");
+  if (!s.ok()) return s;
+  size_t ranks = 0;
+  for (const GroupClaim& group : claim.groups) ranks += group.group.ranks.size();
+  s = AtMost("the ranks in the claim's groups are", ranks, kMaxClaimedGroupRanks, "");
+  if (!s.ok()) return s;
+  for (const GroupClaim& group : claim.groups) {
+    const uint32_t size = static_cast<uint32_t>(claim.roster->size());
+    if (s = CheckGroup(group.group, claim.rank, size, limits); !s.ok()) return s;
+    if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;
+    if (group.next_sequence > kMaxSequence) {
+      return Malformed("the claim's next sequence number is ", group.next_sequence,
+                       "; expected at most ", kMaxSequence);
+    }
+  }
+  return s;
+}
+
+absl::Status CheckBroken(const BrokenClaim& broken, const Limits& limits) {
+  absl::Status s = CheckText("the claim's reason", broken.reason);
+  if (!s.ok()) return s;
+  s = AtMost("the failures of the claim are", broken.failures.size(), limits.max_members, "");
+  if (!s.ok()) return s;
+  for (const FailureClaim& failure : broken.failures) {
+    if (s = CheckIdentity(failure.member, limits); !s.ok()) return s;
+    if (s = CheckText("the claim's cause of a failure", failure.cause); !s.ok()) return s;
+    if (s = CheckText("the claim's activity of a lost member", failure.activity); !s.ok()) return s;
+  }
+  return s;
+}
+
+absl::Status CheckLeases(const Claim& claim, const Limits& limits, const NumberCheck& numbers) {
+  // As many as the message holds: the table takes what it has room for.
+  absl::Status s;
+  for (const HeldLease& held : claim.held) {
+    if (s = CheckLeaseName(held.name, limits); !s.ok()) return s;
+    if (s = numbers.Token("lease token", held.token); !s.ok()) return s;
+  }
+  for (const CompletedLease& done : claim.completed) {
+    if (s = CheckLeaseName(done.name, limits); !s.ok()) return s;
+    if (s = numbers.Token("lease token", done.result.token); !s.ok()) return s;
+    if (s = CheckLeaseResult(done.name, done.result, limits); !s.ok()) return s;
+  }
+  return s;
+}
+
+}  // namespace
+
+absl::Status CheckIdentity(const MemberIdentity& member, const Limits& limits) {
+  if (member.incarnation.size() != kIncarnationBytes) {
+    return Malformed("incarnation has ", member.incarnation.size(), " bytes; expected ",
+                     kIncarnationBytes);
+  }
+  absl::Status s = ValidateName("node_id", member.node_id, limits.max_name_bytes);
+  return s.ok() ? CheckOptionalName("hostname", member.hostname, limits.max_name_bytes) : s;
+}
+
+absl::Status CheckText(absl::string_view what, absl::string_view text) {
+  return CheckOptionalName(what, text, kMaxTextBytes);
+}
+
+absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes) {
+  if (name.empty()) return absl::OkStatus();
+  return ValidateName(what, name, static_cast<uint32_t>(max_bytes));
+}
+
+absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
+                        const Limits& limits) {
+  if (group.name.empty() != group.ranks.empty()) {
+    return Malformed("a group has a name and ranks; the world has neither of them");
+  }
+  if (group.name.empty()) return absl::OkStatus();
+  absl::Status s = ValidateName("group name", group.name, limits.max_name_bytes);
+  if (!s.ok()) return s;
+  std::vector<bool> seen(size);
+  for (uint32_t rank : group.ranks) {
+    if (rank >= size) {
+      return Malformed("group '", group.name, "' names rank ", rank, "; the job's ranks are 0-",
+                       size - 1);
+    }
+    if (seen[rank]) return Malformed("group '", group.name, "' names rank ", rank, " twice");
+    seen[rank] = true;
+  }
+  if (seen[caller_rank]) return absl::OkStatus();
+  std::vector<uint32_t> sorted = group.ranks;
+  std::sort(sorted.begin(), sorted.end());
+  return Malformed("rank ", caller_rank, " is not in group '", group.name, "' (", Ranks(sorted),
+                   ") and cannot call it");
+}
+
+absl::Status CheckLeaseName(absl::string_view name, const Limits& limits) {
+  const absl::Status status = ValidateName("its name", name, limits.max_name_bytes);
+  if (status.ok()) return status;
+  const absl::string_view shown = name.substr(0, limits.max_name_bytes);
+  return Malformed("lease '", absl::CHexEscape(shown), shown.size() < name.size() ? "..." : "",
+                   "': ", status.message());
+}
+
+absl::Status CheckLeaseResult(absl::string_view name, const LeaseResult& result,
+                              const Limits& limits) {
+  return AtMost(absl::StrCat("the bytes in the result of lease '", name, "' are"),
+                HeldBytes(result), limits.max_payload_bytes,
+                "; publish where it is instead of what it is (musterd --max-payload-bytes raises "
+                "the limit)");
+}
+
+absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, const Limits& limits,
+                        Time now) {
+  const NumberCheck numbers(now);
+  absl::Status s = numbers.Token("highest token", claim.highest_token);
+  if (!s.ok()) return s;
+  if (s = numbers.Epoch("highest epoch number", claim.highest_epoch); !s.ok()) return s;
+  if (s = CheckLeases(claim, limits, numbers); !s.ok()) {
+    const auto rank = claim.epoch ? std::optional<uint32_t>(claim.rank) : std::nullopt;
+    return absl::Status(s.code(),
+                        absl::StrCat("the claim of ", Who(rank, claimant), ": ", s.message()));
+  }
+  if (claim.broken) {
+    if (s = CheckBroken(*claim.broken, limits); !s.ok()) return s;
+  }
+  if (!claim.epoch) return s;
+  if (s = numbers.Epoch("epoch number", claim.epoch->number); !s.ok()) return s;
+  if (!claim.roster) return s;
+  if (s = CheckRoster(claimant, claim, limits); !s.ok()) return s;
+  return CheckGroups(claim, limits);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,17 @@
+#ifndef MUSTER_SERVER_SERVICE_HOST_H_
+#define MUSTER_SERVER_SERVICE_HOST_H_
+
+#include "server/service/driver.h"
+#include "server/service/unread_answers.h"
+
+namespace muster::service {
+
+// What every reactor works with, and both outlive.
+struct Host {
+  Driver* driver;
+  UnreadAnswers* unread;
+};
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_HOST_H_

@@ -1,0 +1,26 @@
+#ifndef MUSTER_SERVER_SERVICE_LET_GO_H_
+#define MUSTER_SERVER_SERVICE_LET_GO_H_
+
+#include <memory>
+#include <string>
+
+#include "grpc/grpc.h"
+#include "grpcpp/server_context.h"
+#include "server/service/unread_answers.h"
+
+namespace muster::service {
+
+// Resets the RPC's HTTP/2 stream, with which gRPC frees what waits to be sent on it. May be called
+// after the RPC's end: unlike ServerContext::TryCancel it holds on to the call itself.
+inline UnreadAnswers::LetGo LetGoOf(grpc::CallbackServerContext* context) {
+  grpc_call_ref(context->c_call());
+  std::shared_ptr<grpc_call> call(context->c_call(), grpc_call_unref);
+  return [call](const absl::Status& why) {
+    grpc_call_cancel_with_status(call.get(), static_cast<grpc_status_code>(why.code()),
+                                 std::string(why.message()).c_str(), nullptr);
+  };
+}
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_LET_GO_H_

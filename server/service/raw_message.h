@@ -1,0 +1,50 @@
+#ifndef MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
+#define MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "server/service/request_conversion.h"
+
+// The service's methods take and give messages as bytes. gRPC would keep a parsed request for as
+// long as its call, which may be parked for hours and which for Attach is the life of the member.
+namespace muster::service {
+
+// Parses a request, and lets go of gRPC's copy of it.
+template <typename Request>
+absl::StatusOr<Request> ParseRequest(const grpc::ByteBuffer& bytes) {
+  // gRPC's own buffer, which is const only by the signature of the methods. It lives as long as the
+  // call; its contents need not.
+  auto& request_bytes = const_cast<grpc::ByteBuffer&>(bytes);
+  Request request;
+  const bool parsed =
+      grpc::SerializationTraits<Request>::Deserialize(&request_bytes, &request).ok();
+  request_bytes.Clear();
+  if (parsed) return request;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
+}
+
+// The same in the core's terms; the message is gone at return.
+template <typename Request>
+auto ReadRequest(const grpc::ByteBuffer& bytes) -> decltype(FromProto(std::declval<Request>())) {
+  absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
+  if (!request.ok()) return request.status();
+  return FromProto(*std::move(request));
+}
+
+template <typename Message>
+grpc::ByteBuffer ToBytes(const Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  grpc::SerializationTraits<Message>::Serialize(message, &bytes, &own);
+  return bytes;
+}
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_

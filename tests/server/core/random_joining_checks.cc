@@ -1,0 +1,293 @@
+// What must hold in a random schedule of joining.
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/random_joining.h"
+
+namespace muster::core {
+namespace {
+
+bool Names(const std::string& text, const MemberIdentity& identity) {
+  return absl::StrContains(text, absl::StrCat("pid ", identity.pid, ")"));
+}
+
+}  // namespace
+
+void RandomJoining::Absorb() {
+  for (Actor& actor : actors_) AbsorbEvents(actor);
+  std::vector<Actor*> answered;
+  for (Actor& actor : actors_) {
+    if (actor.call != 0 && !h_.Parked(actor.call)) answered.push_back(&actor);
+  }
+  // First who has a place, since refusals may speak of it.
+  std::stable_partition(answered.begin(), answered.end(),
+                        [this](Actor* actor) { return h_.StatusOf(actor->call).ok(); });
+  for (Actor* actor : answered) TakeAnswer(*actor, h_.ReplyTo(actor->call));
+  for (Actor* actor : answered) actor->call = 0;
+}
+
+void RandomJoining::TakeAnswer(Actor& actor, const Reply& reply) {
+  Say(absl::StrCat("  pid ", actor.process.identity.pid, ": ", reply.status.ToString()));
+  if (reply.status.ok()) {
+    CheckPlace(actor, std::get<JoinAnswer>(reply.answer));
+  } else {
+    CheckRefusal(actor, reply.status);
+  }
+}
+
+void RandomJoining::AbsorbEvents(Actor& actor) {
+  if (!actor.connected) return;
+  const auto events = h_.Events<EpochBroken>(actor.process.stream);
+  for (; actor.told < events.size(); ++actor.told) {
+    actor.broken |= events[actor.told].epoch == actor.process.epoch;
+  }
+  const auto end = h_.EndOf(actor.process.stream);
+  if (!end) return;
+  Say(absl::StrCat("pid ", actor.process.identity.pid, ": its stream ends: ", end->ToString()));
+  actor.connected = false;
+  actor.dead = true;
+}
+
+void RandomJoining::CheckPlace(Actor& actor, const JoinAnswer& answer) {
+  const auto [known, first] = epochs_.emplace(answer.epoch.nonce, answer.roster);
+  ASSERT_LT(answer.rank, answer.roster->size());
+  EXPECT_EQ((*answer.roster)[answer.rank].member.pid, actor.process.identity.pid)
+      << "somebody else's place";
+  EXPECT_EQ(known->second, answer.roster) << "one roster for all";
+  if (first) {
+    EXPECT_GT(answer.epoch.number, highest_epoch_) << "epoch numbers only grow";
+    highest_epoch_ = answer.epoch.number;
+    CheckFormed(*answer.roster);
+  }
+  actor.process.epoch = answer.epoch;
+  actor.process.rank = answer.rank;
+  actor.process.roster = answer.roster;
+  actor.broken = false;
+  actor.told = 0;  // the end of this epoch may have been told before
+  AbsorbEvents(actor);
+}
+
+void RandomJoining::CheckFormed(const Roster& roster) {
+  std::set<int64_t> members;
+  for (const RosterEntry& entry : roster) {
+    EXPECT_TRUE(members.insert(entry.member.pid).second) << "pid " << entry.member.pid << " twice";
+    EXPECT_TRUE(ActorOf(entry.member).connected) << "pid " << entry.member.pid << " is not there";
+  }
+  if (elastic()) {
+    EXPECT_GE(roster.size(), options_.min_world_size);
+    EXPECT_LE(roster.size(), options_.max_world_size);
+  }
+  epochs_.size() > 1 ? CheckLaterEpoch(roster) : CheckFirstEpoch(roster);
+}
+
+void RandomJoining::CheckFirstEpoch(const Roster& roster) {
+  std::set<uint32_t> sizes;
+  if (!elastic()) sizes.insert(static_cast<uint32_t>(roster.size()));
+  if (places() != 0) sizes.insert(places());
+  for (const RosterEntry& entry : roster) {
+    const uint32_t size = ActorOf(entry.member).wish.world_size;
+    if (size != 0) sizes.insert(size);
+  }
+  EXPECT_EQ(sizes.size(), 1u) << "world sizes disagree in a formed epoch";
+  CheckRanksAskedFor(roster);
+}
+
+void RandomJoining::CheckRanksAskedFor(const Roster& roster) {
+  const auto asks = [this](const RosterEntry& entry) {
+    return ActorOf(entry.member).wish.rank.has_value();
+  };
+  const auto asked = std::count_if(roster.begin(), roster.end(), asks);
+  EXPECT_TRUE(asked == 0 || asked == static_cast<int64_t>(roster.size())) << "only some ask";
+  if (asked == 0) return CheckNodes(roster);
+  std::optional<uint32_t> last;
+  for (uint32_t rank = 0; rank < roster.size(); ++rank) {
+    const uint32_t wish = ActorOf(roster[rank].member).wish.rank.value_or(0);
+    if (!elastic() || roster.size() == places()) {
+      EXPECT_EQ(wish, rank) << "asked for";
+    }
+    EXPECT_TRUE(!last || wish > *last) << "rank " << wish << " is asked for twice";
+    last = wish;
+  }
+}
+
+// Ranks of a node are contiguous, nodes in the order of their node ranks, and members of a node in
+// that of their local ranks.
+void RandomJoining::CheckNodes(const Roster& roster) {
+  std::set<std::string> seen;
+  int64_t last_local = -1;
+  uint32_t last_node = 0;
+  for (size_t i = 0; i < roster.size(); ++i) {
+    const std::string& node = roster[i].member.node_id;
+    const JoinRequest& wish = ActorOf(roster[i].member).wish;
+    if (i == 0 || node != roster[i - 1].member.node_id) {
+      EXPECT_TRUE(seen.insert(node).second) << node << " is in two pieces";
+      last_local = -1;
+    }
+    EXPECT_TRUE(!wish.local_rank || *wish.local_rank > last_local)
+        << "local rank " << *wish.local_rank << " of " << node << " after " << last_local;
+    if (wish.local_rank) last_local = *wish.local_rank;
+    if (style_ != Style::kNodeRanks) continue;
+    EXPECT_GE(wish.node_rank.value_or(last_node), last_node) << "node ranks";
+    last_node = wish.node_rank.value_or(last_node);
+  }
+}
+
+void RandomJoining::CheckLaterEpoch(const Roster& roster) {
+  std::optional<uint32_t> last;
+  std::set<uint32_t> wishes;
+  for (const RosterEntry& entry : roster) {
+    if (!entry.previous_rank) continue;
+    EXPECT_TRUE(!last || *entry.previous_rank > *last) << "survivors keep their order";
+    last = entry.previous_rank;
+  }
+  EXPECT_TRUE(roster[0].previous_rank || !last) << "rank 0 is no survivor, though there is one";
+  EXPECT_TRUE(last || roster.size() == places()) << "nobody has survived, and places are free";
+  for (const RosterEntry& entry : roster) {
+    const JoinRequest& wish = ActorOf(entry.member).wish;
+    if (entry.previous_rank || !wish.rank || *wish.rank >= roster.size()) continue;
+    EXPECT_TRUE(wishes.insert(*wish.rank).second) << "rank " << *wish.rank << " is asked for twice";
+    const RosterEntry& there = roster[*wish.rank];
+    EXPECT_TRUE(there.previous_rank || ActorOf(there.member).wish.rank == wish.rank)
+        << "rank " << *wish.rank << " is vacant, and went to one that did not ask for it";
+  }
+}
+
+// ---- Refusals ----
+
+void RandomJoining::CheckRefusal(const Actor& actor, const absl::Status& status) {
+  const std::string text(status.message());
+  switch (status.code()) {
+    case absl::StatusCode::kAlreadyExists:
+      return CheckTaken(actor, text);
+    case absl::StatusCode::kAborted:
+      return CheckLost(actor, text);
+    case absl::StatusCode::kFailedPrecondition:
+      return CheckState(actor, text);
+    case absl::StatusCode::kDeadlineExceeded:
+      EXPECT_GE(h_.now(), actor.called + actor.timeout) << "pid " << actor.process.identity.pid;
+      return;
+    case absl::StatusCode::kInvalidArgument:
+      return CheckRange(actor.wish, text);
+    default:
+      ADD_FAILURE() << "pid " << actor.process.identity.pid << " must not be told " << status;
+  }
+}
+
+// Some number is too large for the size that the text names.
+void RandomJoining::CheckRange(const JoinRequest& wish, const std::string& text) {
+  const size_t where = text.find("the job has ");
+  ASSERT_NE(where, std::string::npos) << text;
+  const uint32_t size = static_cast<uint32_t>(std::stoul(text.substr(where + 12)));
+  const auto most = std::max({wish.rank, wish.local_rank, wish.node_rank});
+  EXPECT_GE(most.value_or(0), size) << text;
+}
+
+// Two processes are named, and the other one has the place.
+void RandomJoining::CheckTaken(const Actor& actor, const std::string& text) {
+  EXPECT_TRUE(Names(text, actor.process.identity)) << text;
+  const Actor* holder = OtherNamed(actor, text);
+  ASSERT_NE(holder, nullptr) << text;
+  const bool has_it = holder->process.epoch.number != 0 && holder->process.rank == actor.wish.rank;
+  EXPECT_TRUE(has_it || (holder->call != 0 && SamePlace(actor, *holder)))
+      << "nobody is there: " << text;
+}
+
+// Who is told that it was lost has given a reason, or another one has its place.
+void RandomJoining::CheckLost(const Actor& actor, const std::string& text) {
+  EXPECT_TRUE(actor.disturbed || actor.process.epoch.number != 0)
+      << "pid " << actor.process.identity.pid << " is fine: " << text;
+  if (!absl::StrContains(text, "replaced by")) return;
+  const Actor* newer = OtherNamed(actor, text);
+  ASSERT_NE(newer, nullptr) << text;
+  EXPECT_TRUE(SamePlace(actor, *newer)) << text;
+}
+
+void RandomJoining::CheckState(const Actor& actor, const std::string& text) {
+  if (absl::StrContains(text, "world sizes disagree")) {
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("expects ", actor.wish.world_size))) << text;
+    EXPECT_TRUE(Names(text, actor.process.identity)) << text;
+    return;
+  }
+  if (absl::StrContains(text, "either every member asks for a rank or none does")) {
+    const Actor* other = OtherNamed(actor, text);
+    ASSERT_NE(other, nullptr) << text;
+    EXPECT_NE(other->wish.rank.has_value(), actor.wish.rank.has_value()) << text;
+    return;
+  }
+  EXPECT_FALSE(epochs_.empty()) << "no epoch has formed: " << text;
+}
+
+// ---- The whole job ----
+
+bool RandomJoining::Waits(const Actor& actor) const {
+  return actor.connected && actor.call != 0 && h_.Parked(actor.call);
+}
+
+bool RandomJoining::SamePlace(const Actor& a, const Actor& b) {
+  if (a.wish.rank && a.wish.rank == b.wish.rank) return true;
+  return a.wish.local_rank && a.wish.local_rank == b.wish.local_rank &&
+         a.process.identity.node_id == b.process.identity.node_id;
+}
+
+void RandomJoining::CheckProgress() {
+  CheckConflicts();
+  CheckReforming();
+  if (elastic() || !epochs_.empty()) return;
+  std::vector<const Actor*> waiting;
+  uint32_t size = options_.world_size;
+  for (const Actor& actor : actors_) {
+    if (!Waits(actor)) continue;
+    waiting.push_back(&actor);
+    size = std::max(size, actor.wish.world_size);
+  }
+  for (const Actor* a : waiting) {
+    for (const Actor& b : actors_) {  // until one of them is refused, or has gone for good
+      if (a != &b && b.call != 0 && SamePlace(*a, b)) return;
+    }
+  }
+  EXPECT_TRUE(size == 0 || waiting.size() < size) << "all are here, and no epoch forms";
+}
+
+// Of two who wait for one place, one is told within the grace.
+void RandomJoining::CheckConflicts() {
+  for (const Actor& a : actors_) {
+    for (const Actor& b : actors_) {
+      if (&a == &b || !Waits(a) || !Waits(b) || a.rejoins || b.rejoins || !SamePlace(a, b))
+        continue;
+      EXPECT_LE(h_.now(), std::max(a.called, b.called) + options_.member_grace)
+          << "pids " << a.process.identity.pid << " and " << b.process.identity.pid
+          << " wait for one place";
+    }
+  }
+}
+
+// A broken epoch is followed by the next one, or by the end of the job, whoever comes and goes.
+void RandomJoining::CheckReforming() {
+  const bool reforming = h_.coordinator().GetStatus(h_.now()).state == JobState::kReforming;
+  if (!reforming || epochs_.size() != reforming_from_) reforming_since_.reset();
+  if (!reforming) return;
+  if (!reforming_since_) reforming_since_ = h_.now();
+  reforming_from_ = epochs_.size();
+  EXPECT_LE(h_.now(), *reforming_since_ + options_.rejoin_timeout + options_.settle)
+      << "the job neither forms an epoch nor fails";
+}
+
+const RandomJoining::Actor& RandomJoining::ActorOf(const MemberIdentity& identity) const {
+  return *std::find_if(actors_.begin(), actors_.end(), [&](const Actor& actor) {
+    return actor.process.identity.incarnation == identity.incarnation;
+  });
+}
+
+const RandomJoining::Actor* RandomJoining::OtherNamed(const Actor& actor,
+                                                      const std::string& text) const {
+  for (const Actor& other : actors_) {
+    if (&other != &actor && Names(text, other.process.identity)) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace muster::core

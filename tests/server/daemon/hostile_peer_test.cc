@@ -1,0 +1,144 @@
+// Peers that need no session and no membership to do harm: what one of them sends must not take
+// much more of musterd's memory than it has sent.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "grpcpp/client_context.h"
+#include "tests/server/service/test_job.h"
+#include "tests/util/daemon.h"
+#include "tests/util/memory.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Lt;
+
+constexpr uint64_t kMuch = 200 << 20;  // beside some 20 MB of an idle daemon
+constexpr uint32_t kWholeFrame = 16384;
+constexpr uint8_t kHeaders = 1;
+constexpr uint8_t kSettings = 4;
+constexpr uint8_t kContinuation = 9;
+
+// An HTTP/2 connection that is written by hand.
+class RawPeer {
+ public:
+  explicit RawPeer(int port) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    SendFrame(kSettings, 0, "");
+  }
+  ~RawPeer() { close(fd_); }
+
+  // False once the other side has closed the connection.
+  bool Send(const std::string& bytes) {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      sent += static_cast<size_t>(n);
+    }
+    return true;
+  }
+
+  bool SendFrame(uint8_t type, uint8_t stream, const std::string& payload) {
+    const size_t size = payload.size();
+    const char header[] = {static_cast<char>(size >> 16),
+                           static_cast<char>(size >> 8),
+                           static_cast<char>(size),
+                           static_cast<char>(type),
+                           /*flags=*/0,
+                           0,
+                           0,
+                           0,
+                           static_cast<char>(stream)};
+    return Send(std::string(header, sizeof(header)) + payload);
+  }
+
+  // Until the other side has nothing more to say and has closed the connection.
+  void AwaitClose() {
+    char buffer[4096];
+    while (recv(fd_, buffer, sizeof(buffer), 0) > 0) {
+    }
+  }
+
+ private:
+  const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+class HostilePeerTest : public ::testing::Test {
+ protected:
+  void ExpectServesWithLittleMemory() {
+    TestMember member(daemon_->address());
+    EXPECT_THAT(member.Attach(), IsOk());
+    EXPECT_THAT(member.Join(1), IsOk());
+    EXPECT_THAT(member.Barrier(), IsOk());
+    if (!kFreedMemoryIsKept) {
+      EXPECT_THAT(PeakResidentBytes(daemon_->process().pid()), Lt(kMuch));
+    }
+  }
+
+  // What a header block goes on with, as often as the daemon takes it.
+  void Flood(const std::string& first, const std::string& rest, int frames) {
+    RawPeer peer(daemon_->port());
+    bool open = peer.SendFrame(kHeaders, 1, first);
+    for (int i = 0; i < frames && open; ++i) open = peer.SendFrame(kContinuation, 1, rest);
+    peer.AwaitClose();
+  }
+
+  // A client that compresses for long answers no pings meanwhile.
+  const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--keepalive-timeout=0s"});
+};
+
+TEST_F(HostilePeerTest, ACompressedMessageIsRefusedBeforeItIsInflated) {
+  v1::GetStatusRequest request;
+  request.set_job_id(std::string(300 << 20, '0'));
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::GetStatusResponse response;
+  const auto stub = v1::CoordinatorService::NewStub(Connect(daemon_->address()));
+  const absl::Status status = FromGrpc(stub->GetStatus(&context, request, &response));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'gzip' is disabled")));
+  ExpectServesWithLittleMemory();
+}
+
+TEST_F(HostilePeerTest, HeadersWithoutEndAreCutOff) {
+  std::string headers;
+  while (headers.size() + 5 <= kWholeFrame) headers += std::string("\0\1a\1b", 5);
+  Flood(headers, headers, 3000);
+  ExpectServesWithLittleMemory();
+  EXPECT_THAT(daemon_->process().Output(), HasSubstr("request headers of more than 16 KiB"));
+}
+
+// Each frame of it made gRPC copy all that had come before.
+TEST_F(HostilePeerTest, AHeaderWithoutEndIsCutOff) {
+  // Name and length of the value: 127 + 0x7fffffff.
+  const std::string begin("\0\1a\x7f\xff\xff\xff\xff\x07", 9);
+  Flood(begin, std::string(kWholeFrame, 'b'), 1000);
+  ExpectServesWithLittleMemory();
+  EXPECT_THAT(daemon_->process().Output(), HasSubstr("request headers of more than 16 KiB"));
+}
+
+TEST_F(HostilePeerTest, HeadersThatAreLongButWithinTheBoundAreAnswered) {
+  const auto stub = v1::CoordinatorService::NewStub(Connect(daemon_->address()));
+  for (const size_t size : {100, 4000, 7500}) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", std::string(size, 'x'));
+    v1::GetStatusResponse response;
+    EXPECT_THAT(FromGrpc(stub->GetStatus(&context, {}, &response)), IsOk()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,144 @@
+#include "server/service/unread_answers.h"
+
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster::service {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr uint64_t kLimit = 100000;
+const core::Incarnation kProcess = "process-one-----";
+
+class UnreadAnswersTest : public ::testing::Test {
+ protected:
+  UnreadAnswers::LetGo Note(core::WaiterId id) {
+    return [this, id](const absl::Status& why) { let_go_.emplace(id, why.code()); };
+  }
+
+  core::SessionId Attach(uint64_t counter, core::WaiterId stream) {
+    const core::SessionId session{7, counter};
+    unread_.SessionStarted(kProcess, session, stream, Note(stream));
+    return session;
+  }
+
+  void Answer(core::WaiterId id, const SendName& send, uint64_t bytes) {
+    unread_.Arrived(send);
+    unread_.Answered(id, send, bytes, Note(id));
+  }
+
+  UnreadAnswers unread_{kLimit};
+  std::multimap<core::WaiterId, absl::StatusCode> let_go_;
+};
+
+TEST_F(UnreadAnswersTest, ALaterSendDropsTheAnswerToAnEarlierOneOfTheSameCall) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, 10);
+  Answer(12, {session, "op 1", 2}, 10);
+  EXPECT_THAT(let_go_, IsEmpty());
+  unread_.Arrived({session, "op 0", 3});
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, AnEarlierSendThatArrivesLaterDropsNothing) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 2}, 10);
+  unread_.Arrived({session, "op 0", 1});
+  EXPECT_THAT(let_go_, IsEmpty());
+}
+
+TEST_F(UnreadAnswersTest, SendsThatAreNotNumberedReplaceNeitherOfThem) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, 10);
+  Answer(12, {session, "op 0", 1}, 10);
+  EXPECT_THAT(let_go_, IsEmpty());
+  Answer(13, {session, "op 0", 2}, 10);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, AnEarlierSendThatIsAnsweredLaterIsLetGo) {
+  const core::SessionId session = Attach(1, 10);
+  unread_.Arrived({session, "op 0", 1});
+  Answer(12, {session, "op 0", 2}, 10);
+  unread_.Answered(11, {session, "op 0", 1}, 10, Note(11));
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, WhatHasBeenReadIsNotLetGo) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, 10);
+  unread_.Done(11, {session, "op 0", 1});
+  unread_.Arrived({session, "op 0", 2});
+  Attach(2, 13);
+  EXPECT_THAT(let_go_, IsEmpty());
+}
+
+TEST_F(UnreadAnswersTest, TheOldestGoBeyondTheLimit) {
+  const core::SessionId session = Attach(1, 10);
+  for (core::WaiterId id = 11; id < 15; ++id) Answer(id, {session, "", id}, kLimit / 4);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kUnavailable)));
+}
+
+TEST_F(UnreadAnswersTest, OneAnswerMayBeLargerThanTheLimit) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, kLimit * 2);
+  EXPECT_THAT(let_go_, IsEmpty());
+  Answer(12, {session, "op 1", 2}, 1);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kUnavailable)));
+}
+
+TEST_F(UnreadAnswersTest, AnAnswerToACallThatWaitedLongIsNotTheOldestToGo) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(12, {session, "op 0", 2}, kLimit / 2);
+  Answer(11, {session, "lease", 1}, kLimit * 2);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(12, absl::StatusCode::kUnavailable)));
+}
+
+TEST_F(UnreadAnswersTest, ANewSessionDropsTheAnswersToTheOldOne) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, 10);
+  Attach(2, 12);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, SessionsThatOvertakeEachOtherKeepTheLater) {
+  const core::SessionId later = Attach(2, 12);
+  Attach(1, 10);
+  Answer(13, {later, "op 0", 1}, 10);
+  unread_.Arrived({later, "op 0", 2});
+  EXPECT_THAT(let_go_, ElementsAre(Pair(13, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, OneEndedStreamMayWaitToBeRead) {
+  Attach(1, 10);
+  Attach(2, 11);
+  EXPECT_THAT(let_go_, IsEmpty());
+  Attach(3, 12);
+  EXPECT_THAT(let_go_, ElementsAre(Pair(10, absl::StatusCode::kCancelled)));
+}
+
+TEST_F(UnreadAnswersTest, AnswersToUnknownSessionsAreNotCounted) {
+  Answer(11, {{7, 1}, "op 0", 1}, kLimit * 2);
+  Answer(12, {{7, 1}, "op 0", 2}, kLimit * 2);
+  unread_.Done(11, {{7, 1}, "op 0", 1});
+  EXPECT_THAT(let_go_, IsEmpty());
+}
+
+TEST_F(UnreadAnswersTest, AMemberThatHasGoneIsForgotten) {
+  const core::SessionId session = Attach(1, 10);
+  Answer(11, {session, "op 0", 1}, 10);
+  unread_.StreamDone(kProcess, 10);
+  unread_.Done(11, {session, "op 0", 1});
+  Answer(12, {session, "op 1", 2}, 10);  // of a session that is not known any more
+  unread_.Arrived({session, "op 1", 3});
+  EXPECT_THAT(let_go_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::service
