@@ -1,13 +1,13 @@
 #include "tests/fuzz/fuzzed_service.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "muster/v1/coordinator.pb.h"
@@ -16,7 +16,12 @@
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
 #include "tests/fuzz/byte_source.h"
+#include "tests/fuzz/collective_oracle.h"
+#include "tests/fuzz/members.h"
+#include "tests/fuzz/memory.h"
 #include "tests/fuzz/message_filler.h"
+#include "tests/fuzz/number_oracle.h"
+#include "tests/fuzz/promises.h"
 
 namespace muster::fuzz {
 namespace {
@@ -25,39 +30,52 @@ using core::Coordinator;
 using core::WaiterId;
 using google::protobuf::Message;
 
-// gRPC refuses to send more metadata than 8 KiB, the status message included.
-constexpr size_t kMostMessageBytes = 7 * 1024;
 constexpr int kMostTicks = 10000;
 
-[[noreturn]] void Broken(const std::string& promise) {
-  std::fprintf(stderr, "broken promise: %s\n", promise.c_str());
-  std::abort();
-}
+// What a core may keep beside payloads where its limits are small.
+constexpr size_t kMostCoreBytes = 512 * 1024;
 
-void Check(bool holds, const std::string& promise) {
-  if (!holds) Broken(promise);
+core::Limits SmallLimits() {
+  core::Limits limits;
+  limits.max_payload_bytes = 16 * 1024;
+  limits.max_held_bytes = 64 * 1024;
+  limits.max_members = 4;
+  limits.max_waiters = 16;
+  limits.max_groups = 4;
+  limits.max_leases = 4;
+  limits.max_name_bytes = 64;
+  return limits;
 }
 
 core::Options ChooseOptions(ByteSource* bytes) {
   core::Options options;
   options.job_id = "job";
-  options.random = [nonce = uint64_t{0}]() mutable { return ++nonce; };
   options.world_size = static_cast<uint32_t>(bytes->Below(4));
   if (bytes->OneIn(2)) {
     options.min_world_size = 1 + static_cast<uint32_t>(bytes->Below(2));
     options.max_world_size = options.min_world_size + static_cast<uint32_t>(bytes->Below(3));
     options.world_size = 0;
   }
-  if (bytes->OneIn(4)) options.limits.max_members = 4;
-  if (bytes->OneIn(4)) options.limits.max_payload_bytes = 16;
+  const bool few = bytes->OneIn(4);
+  const uint8_t choice = bytes->Byte();
+  if (choice / 4 % 4 == 3) options.limits = SmallLimits();
+  if (choice % 4 == 3) options.limits.max_payload_bytes = 16;
+  if (few) options.limits.max_members = 4;
   return options;
 }
 
 class FuzzedService {
  public:
   explicit FuzzedService(ByteSource* bytes)
-      : bytes_(bytes), options_(ChooseOptions(bytes)), now_(absl::FromUnixSeconds(1700000000)) {
+      : bytes_(bytes),
+        options_(ChooseOptions(bytes)),
+        now_(absl::FromUnixSeconds(1700000000)),
+        numbers_(ProbeOptions()) {
     Check(options_.Validate().ok(), "the harness makes valid options");
+    options_.random = [this] { return DrawNonce(); };
+    const uint32_t flag = std::max(options_.world_size, options_.max_world_size);
+    const uint32_t size = flag != 0 ? flag : 1 + static_cast<uint32_t>(bytes->Below(4));
+    for (uint32_t i = 0; i < size; ++i) members_.emplace_back(i, flag != 0 ? 0 : size);
     Restart();
   }
 
@@ -66,16 +84,35 @@ class FuzzedService {
     Take(core_->Drain(now_, "the end"));
     Check(calls_.empty(), "a coordinator that drains leaves no call behind");
     Check(streams_.empty(), "a coordinator that drains leaves no stream behind");
+    EndCore();
   }
 
  private:
+  struct Stream {
+    std::string incarnation;
+    FuzzedMember* member;
+  };
+
+  // Of a daemon that is only asked whether it takes a claim.
+  core::Options ProbeOptions() const {
+    core::Options options = options_;
+    options.random = [] { return uint64_t{0}; };
+    return options;
+  }
+
+  uint64_t DrawNonce() {
+    collectives_.Formed(++last_nonce_);
+    numbers_.Formed(last_nonce_);
+    return last_nonce_;
+  }
+
   void Step() {
-    switch (bytes_->Below(20)) {
+    switch (bytes_->Below(24)) {
       case 0:
       case 1:
         return Attach();
       case 2:
-        return Send<v1::JoinRequest, v1::JoinResponse>(&Coordinator::Join);
+        return Join();
       case 3:
         return Send<v1::BarrierRequest, v1::BarrierResponse>(&Coordinator::Collective);
       case 4:
@@ -112,14 +149,58 @@ class FuzzedService {
         return ReadStatus();
       case 19:
         return bytes_->OneIn(4) ? Restart() : Repeat();
+      default:
+        return Everyone();
     }
   }
 
-  // A request as a member may have put it on the wire: made field by field, or that with a byte
-  // changed. Whether it could be parsed.
-  bool Compose(Message* request) {
-    Fill(bytes_, known_, request);
-    if (!bytes_->OneIn(16)) return true;
+  // All go on, and honestly: they attach, join, or call the same.
+  void Everyone() {
+    const size_t what = bytes_->Below(8);
+    honest_ = true;
+    for (speaker_ = 0; speaker_ < members_.size(); ++speaker_) {
+      const FuzzedMember& member = members_[speaker_];
+      !member.attached() ? Attach() : !member.joined() ? Join() : CallCollective(what);
+    }
+    honest_ = false;
+    speaker_ = 0;
+  }
+
+  void CallCollective(size_t what) {
+    switch (what) {
+      case 0:
+        return Send<v1::BroadcastRequest, v1::BroadcastResponse>(&Coordinator::Collective);
+      case 1:
+        return Send<v1::GatherRequest, v1::GatherResponse>(&Coordinator::Collective);
+      case 2:
+        return Send<v1::AllGatherRequest, v1::AllGatherResponse>(&Coordinator::Collective);
+      case 3:
+        return Send<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(&Coordinator::AcquireLease);
+      case 4:
+        return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
+      default:
+        return Send<v1::BarrierRequest, v1::BarrierResponse>(&Coordinator::Collective);
+    }
+  }
+  void Join() { Send<v1::JoinRequest, v1::JoinResponse>(&Coordinator::Join); }
+
+  // A request as a member may have put it on the wire: an honest one, that with a field or a byte
+  // changed, or noise. Whether it could be parsed.
+  template <typename Request>
+  bool Compose(Request* request) {
+    if (!honest_) speaker_ = bytes_->Below(members_.size());
+    const size_t how = honest_ ? 0 : bytes_->Below(8);
+    if (how == 7) {
+      Fill(bytes_, known_, request);
+    } else {
+      members_[speaker_].Write(bytes_, request);
+    }
+    if (how == 4) Mutate(bytes_, known_, request);
+    if (how == 5) Lengthen(bytes_, known_, request);
+    return how != 6 || ChangeByte(request);
+  }
+
+  bool ChangeByte(Message* request) {
     std::string wire = request->SerializeAsString();
     if (wire.empty()) return true;
     wire[bytes_->Bits(2) % wire.size()] = static_cast<char>(bytes_->Byte());
@@ -138,13 +219,17 @@ class FuzzedService {
     const absl::StatusOr<CoreRequest> converted = service::FromProto(request);
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
-    calls_[id] = [this](const core::Answer& answer) {
-      Response response;
-      service::ToProto(answer, &response);
-      Learn(response);
-      Check(Response().ParseFromString(response.SerializeAsString()), "answers can be parsed");
+    Note(id, *converted);
+    calls_[id] = [this, request, speaker = speaker_](const core::Answer& answer) {
+      const std::optional<Response> response = service::Whole<Response>(answer);
+      Check(response.has_value(), "answers can be parsed");
+      Learn(&members_[speaker], request, *response);
+      CheckMessage(*response);
     };
-    repeat_ = [this, request, step] { Deliver<Response>(request, step); };
+    repeat_ = [this, request, step, speaker = speaker_] {
+      speaker_ = speaker;
+      Deliver<Response>(request, step);
+    };
     Take((core_.get()->*step)(now_, id, *converted));
   }
 
@@ -159,7 +244,7 @@ class FuzzedService {
     const auto converted = service::FromProto(request);
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
-    streams_.insert(id);
+    streams_[id] = {request.member().incarnation(), &members_[speaker_]};
     Take(core_->Attach(now_, id, *converted));
   }
 
@@ -168,13 +253,15 @@ class FuzzedService {
     const auto call = std::next(calls_.begin(), bytes_->Byte() % calls_.size());
     const WaiterId id = call->first;
     calls_.erase(call);
+    collectives_.Cancelled(id);
     Take(core_->Cancel(now_, id));
   }
 
   void CloseOne() {
     if (streams_.empty()) return;
     const auto stream = std::next(streams_.begin(), bytes_->Byte() % streams_.size());
-    const WaiterId id = *stream;
+    const WaiterId id = stream->first;
+    stream->second.member->Detach();
     streams_.erase(stream);
     Take(core_->StreamClosed(now_, id));
   }
@@ -192,19 +279,35 @@ class FuzzedService {
   void ReadStatus() {
     v1::GetStatusResponse response;
     service::ToProto(core_->GetStatus(now_), now_, &response);
-    Check(v1::GetStatusResponse().ParseFromString(response.SerializeAsString()),
-          "the status can be parsed");
+    CheckMessage(response);
   }
 
   // A kill -9 of the daemon and a new one: every call and stream has gone.
   void Restart() {
+    EndCore();
     calls_.clear();
     streams_.clear();
+    collectives_.Restart();
+    numbers_.Restart();
+    for (FuzzedMember& member : members_) member.Detach();
     ++options_.instance;
     core_ = std::make_unique<Coordinator>(options_);
   }
 
+  // What the core had to itself is what it kept.
+  void EndCore() {
+    const size_t before = AllocatedBytes();
+    core_.reset();
+    const size_t kept = before - std::min(before, AllocatedBytes());
+    if (options_.limits.max_leases > SmallLimits().max_leases) return;
+    Check(kept <= options_.limits.max_held_bytes + kMostCoreBytes,
+          absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
+  }
+
   void Take(core::Effects effects) {
+    const std::string alone = collectives_.Answered(effects.replies);
+    CheckNothing(alone);
+    for (const core::LogLine& line : effects.log) CheckLogLine(line.text);
     for (const core::StreamEvent& event : effects.events) TakeEvent(event);
     for (const core::Reply& reply : effects.replies) TakeReply(reply);
     for (const core::StreamEnd& end : effects.ends) {
@@ -214,9 +317,19 @@ class FuzzedService {
   }
 
   void TakeEvent(const core::StreamEvent& event) {
-    Check(streams_.count(event.stream) == 1, "events go to open streams");
-    const v1::AttachResponse response = service::ToProto(event.event, now_, options_);
-    if (response.has_attached()) known_.sessions.push_back(response.attached().session());
+    const auto stream = streams_.find(event.stream);
+    Check(stream != streams_.end(), "events go to open streams");
+    const v1::AttachResponse response = service::ToProto(*event.event, now_, options_);
+    CheckMessage(response);
+    if (response.has_epoch_broken()) stream->second.member->Learn(response.epoch_broken());
+    if (response.has_attached()) LearnSession(stream->second, response.attached());
+  }
+
+  void LearnSession(const Stream& stream, const v1::Attached& attached) {
+    stream.member->Learn(attached);
+    known_.sessions.push_back(attached.session());
+    collectives_.LearnSession(attached.session().counter(), stream.incarnation);
+    incarnations_[attached.session().counter()] = stream.incarnation;
   }
 
   void TakeReply(const core::Reply& reply) {
@@ -230,28 +343,42 @@ class FuzzedService {
     calls_.erase(call);
   }
 
-  void CheckError(const absl::Status& error) {
-    Check(!error.message().empty(), "every error says something");
-    Check(error.message().size() <= kMostMessageBytes,
-          absl::StrCat("an error fits into gRPC's metadata; this has ", error.message().size(),
-                       " bytes: ", error.message()));
-  }
+  void Note(WaiterId id, const core::CollectiveRequest& request) { collectives_.Sent(id, request); }
+  template <typename Request>
+  void Note(WaiterId, const Request&) {}
 
-  void Learn(const v1::JoinResponse& response) {
-    known_.epochs.push_back(response.epoch());
-    known_.places.push_back(response);
+  void LearnPlace(FuzzedMember* member, const v1::JoinResponse& place) {
+    member->Learn(place);
+    known_.epochs.push_back(place.epoch());
+    known_.places.push_back(place);
+    collectives_.LearnRoster(place);
+    const std::string wrong = numbers_.CheckEpoch(now_, place);
+    CheckNothing(wrong);
   }
-  void Learn(const v1::RejoinResponse& response) {
+  void Learn(FuzzedMember* member, const v1::JoinRequest&, const v1::JoinResponse& response) {
+    LearnPlace(member, response);
+  }
+  void Learn(FuzzedMember* member, const v1::RejoinRequest&, const v1::RejoinResponse& response) {
     v1::JoinResponse place;
     *place.mutable_epoch() = response.epoch();
     place.set_rank(response.rank());
     *place.mutable_roster() = response.roster();
-    Learn(place);
+    LearnPlace(member, place);
   }
-  void Learn(const v1::AcquireLeaseResponse& response) {
-    if (response.has_granted()) known_.tokens.push_back(response.granted().token());
+  void Learn(FuzzedMember* member, const v1::AcquireLeaseRequest& request,
+             const v1::AcquireLeaseResponse& response) {
+    if (!response.has_granted()) return;
+    const uint64_t token = response.granted().token();
+    known_.tokens.push_back(token);
+    member->Learn(request, response);
+    const std::string& asked_by = incarnations_[request.call().session().counter()];
+    const std::string wrong = numbers_.CheckGrant(now_, {asked_by, request.request_id()}, token);
+    CheckNothing(wrong);
   }
-  void Learn(const Message&) {}
+  template <typename Request, typename Response>
+  void Learn(FuzzedMember* member, const Request& request, const Response& response) {
+    member->Learn(request, response);
+  }
 
   ByteSource* const bytes_;
   core::Options options_;
@@ -259,9 +386,16 @@ class FuzzedService {
   std::unique_ptr<Coordinator> core_;
   WaiterId last_id_ = 0;
   std::map<WaiterId, std::function<void(const core::Answer&)>> calls_;
-  std::set<WaiterId> streams_;
+  std::map<WaiterId, Stream> streams_;
   std::function<void()> repeat_;
   Knowledge known_;
+  std::vector<FuzzedMember> members_;
+  size_t speaker_ = 0;  // who sends
+  bool honest_ = false;
+  uint64_t last_nonce_ = 0;
+  std::map<uint64_t, std::string> incarnations_;  // by session
+  CollectiveOracle collectives_;
+  NumberOracle numbers_;
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace muster::fuzz {
 //   - each call is answered exactly once, each stream ended at most once and told nothing after it;
 //   - what is answered can be put on the wire, and every error says something, within what gRPC's
 //     metadata can carry;
+//   - a collective is answered OK only when all ranks of its group are parked in it;
+//   - epoch numbers and tokens grow, and what was given out may be claimed;
+//   - texts are single lines of bounded length, and memory that is kept is bounded;
 //   - a coordinator that drains leaves no call behind;
 //   - every deadline comes to an end: a tick at it moves it on.
 void RunFuzzedSchedule(const uint8_t* data, size_t size);

@@ -1,9 +1,11 @@
 #include "tests/fuzz/message_filler.h"
 
+#include <iterator>
 #include <limits>
 
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
+#include "google/protobuf/timestamp.pb.h"
 
 namespace muster::fuzz {
 namespace {
@@ -15,6 +17,8 @@ using google::protobuf::Reflection;
 
 constexpr int kProcesses = 5;
 constexpr size_t kMostRepeats = 6;
+// What a claim may name at most.
+constexpr uint64_t kMostClaimed = uint64_t{1} << 62;
 
 std::string Incarnation(ByteSource* bytes) {
   if (bytes->OneIn(32)) return bytes->Text(bytes->Below(20));
@@ -28,8 +32,30 @@ std::string Ascii(ByteSource* bytes, size_t length) {
   return text;
 }
 
+// What a hostile member might send: up to a MiB of lines, escapes and characters of several bytes.
+std::string LongText(ByteSource* bytes) {
+  static constexpr const char* kPieces[] = {"a",       "\xc3\xa9",         "\n",
+                                            "\x1b[2J", "\xf0\x9f\x92\xa5", "x\r"};
+  std::string text = kPieces[bytes->Below(std::size(kPieces))];
+  const size_t size = size_t{1} << bytes->Below(21);
+  while (text.size() < size) text += std::string(text);
+  return text;
+}
+
+bool HasTexts(const Descriptor& type, int depth) {
+  for (int i = 0; i < type.field_count() && depth > 0; ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return true;
+    if (field.message_type() != nullptr && HasTexts(*field.message_type(), depth - 1)) return true;
+  }
+  return false;
+}
+
 std::string Name(ByteSource* bytes, const std::string& field) {
-  if (bytes->OneIn(32)) return Ascii(bytes, bytes->Below(64));
+  if (bytes->OneIn(16)) {
+    const size_t length = bytes->Below(64);
+    return bytes->OneIn(4) ? LongText(bytes) : Ascii(bytes, length);
+  }
   if (field == "job_id") return bytes->OneIn(16) ? "other" : "job";
   if (field == "node_id") return std::string(1, static_cast<char>('a' + bytes->Below(2)));
   return bytes->OneIn(3) ? "x" : "";
@@ -41,7 +67,10 @@ uint64_t Number(ByteSource* bytes, const Knowledge& known, const std::string& fi
   }
   if (field == "attempt") return bytes->Bits(2);
   if (bytes->OneIn(32)) return bytes->Bits(8);
-  if (bytes->OneIn(32)) return std::numeric_limits<uint64_t>::max() - bytes->Below(2);
+  if (bytes->OneIn(8)) {
+    const uint64_t below = bytes->Below(4);
+    return below < 2 ? std::numeric_limits<uint64_t>::max() - below : kMostClaimed - (below - 2);
+  }
   return bytes->Below(4);
 }
 
@@ -58,6 +87,48 @@ class Filler {
       const bool choice = field.real_containing_oneof() != nullptr;
       if (choice ? bytes_->OneIn(2) : !bytes_->OneIn(8)) SetField(message, field, depth);
     }
+  }
+
+  // Goes down from message to message, as far as there are some, to a field that it sets.
+  void ChangeField(Message* message) {
+    const Descriptor& type = *message->GetDescriptor();
+    const Reflection& reflection = *message->GetReflection();
+    if (type.field_count() == 0) return;
+    const FieldDescriptor& field = *type.field(static_cast<int>(bytes_->Below(type.field_count())));
+    const bool deeper = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !bytes_->OneIn(8);
+    if (!deeper) {
+      if (field.is_repeated()) return AddOne(message, field, 0);
+      return SetSingle(message, field, 0);
+    }
+    if (!field.is_repeated()) return ChangeField(reflection.MutableMessage(message, &field));
+    const int size = reflection.FieldSize(*message, &field);
+    if (size == 0 || bytes_->OneIn(4)) return AddOne(message, field, 0);
+    ChangeField(
+        reflection.MutableRepeatedMessage(message, &field, static_cast<int>(bytes_->Below(size))));
+  }
+
+  // The same, but to a text, which it makes long.
+  void LengthenText(Message* message) {
+    const Descriptor& type = *message->GetDescriptor();
+    const Reflection& reflection = *message->GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const FieldDescriptor& field = *type.field(i);
+      const bool text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+      const bool deeper =
+          field.message_type() != nullptr && HasTexts(*field.message_type(), kDepth);
+      if (text || deeper) fields.push_back(&field);
+    }
+    if (fields.empty()) return;
+    const FieldDescriptor& field = *bytes_->Pick(fields);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      return field.is_repeated() ? reflection.AddString(message, &field, LongText(bytes_))
+                                 : reflection.SetString(message, &field, LongText(bytes_));
+    }
+    if (!field.is_repeated()) return LengthenText(reflection.MutableMessage(message, &field));
+    if (reflection.FieldSize(*message, &field) == 0) AddOne(message, field, 0);
+    if (reflection.FieldSize(*message, &field) == 0) return;
+    LengthenText(reflection.MutableRepeatedMessage(message, &field, 0));
   }
 
  private:
@@ -77,6 +148,10 @@ class Filler {
       duration->set_seconds(bytes_->OneIn(16) ? static_cast<int64_t>(bytes_->Bits(8))
                                               : static_cast<int64_t>(bytes_->Below(64)));
       if (bytes_->OneIn(16)) duration->set_nanos(static_cast<int32_t>(bytes_->Bits(4)));
+      return true;
+    }
+    if (auto* time = dynamic_cast<google::protobuf::Timestamp*>(message)) {
+      time->set_seconds(static_cast<int64_t>(Number(bytes_, known_, "seconds")));
       return true;
     }
     return FillClaim(dynamic_cast<v1::Claim*>(message));
@@ -163,6 +238,14 @@ class Filler {
 
 void Fill(ByteSource* bytes, const Knowledge& known, Message* message) {
   Filler(bytes, known).FillMessage(message, 0);
+}
+
+void Mutate(ByteSource* bytes, const Knowledge& known, Message* message) {
+  Filler(bytes, known).ChangeField(message);
+}
+
+void Lengthen(ByteSource* bytes, const Knowledge& known, Message* message) {
+  Filler(bytes, known).LengthenText(message);
 }
 
 }  // namespace muster::fuzz

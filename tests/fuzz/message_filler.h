@@ -23,6 +23,12 @@ struct Knowledge {
 // sometimes to what no member would. New fields of the protocol are filled without a change here.
 void Fill(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
 
+// Changes one field somewhere in the request.
+void Mutate(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
+
+// Makes one of the request's texts long, and unfit for people.
+void Lengthen(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
+
 }  // namespace muster::fuzz
 
 #endif  // MUSTER_TESTS_FUZZ_MESSAGE_FILLER_H_

@@ -1,6 +1,8 @@
 // The fuzzer's corpus, and random schedules, without a fuzzer: what every build can run.
 
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,16 +21,22 @@ namespace {
 constexpr uint32_t kSchedules = 20000;
 constexpr size_t kLongest = 2000;
 
+// What runs, for whoever reads how it has ended.
+std::string running;
+
+void SayWhatRuns(int) { std::fprintf(stderr, "in %s\n", running.c_str()); }
+
 std::vector<uint8_t> ReadBytes(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(ServiceCorpusTest, NoScheduleOfTheCorpusBreaksAPromise) {
+  std::signal(SIGABRT, SayWhatRuns);
   int schedules = 0;
   const std::filesystem::path corpus = testing::Runfile("tests/fuzz/corpus");
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-    SCOPED_TRACE(entry.path().filename().string());
+    running = entry.path().filename().string();
     const std::vector<uint8_t> bytes = ReadBytes(entry.path());
     RunFuzzedSchedule(bytes.data(), bytes.size());
     ++schedules;
@@ -37,11 +45,13 @@ TEST(ServiceCorpusTest, NoScheduleOfTheCorpusBreaksAPromise) {
 }
 
 TEST(ServiceCorpusTest, NoRandomScheduleBreaksAPromise) {
+  std::signal(SIGABRT, SayWhatRuns);
   const char* one = std::getenv("MUSTER_TEST_SEED");
   const uint32_t first = one == nullptr ? 1 : static_cast<uint32_t>(std::stoul(one));
   const uint32_t last = one == nullptr ? kSchedules : first;
   for (uint32_t seed = first; seed <= last; ++seed) {
-    RecordProperty("seed", static_cast<int>(seed));
+    running = "seed " + std::to_string(seed) +
+              "; replay with --test_env=MUSTER_TEST_SEED=" + std::to_string(seed);
     std::mt19937 random(seed);
     std::vector<uint8_t> bytes(random() % kLongest);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());

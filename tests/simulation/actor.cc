@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace muster::simulation {
 namespace {
@@ -54,10 +55,24 @@ void Actor::MayCancel(internal::CallId call) {
 }
 
 void Actor::CheckError(const std::string& call, const absl::Status& status) {
+  if (hostile()) return;
   CheckBlame(call, status);
+  if (absl::IsAlreadyExists(status)) CheckTaken(call, status);
+  if (setting->hostile) return;  // words may be another's
   if (!MustNameSomeone(status) || NamesSomeone(status)) return;
   stage->Violation("process ", process->id(), ": ", call,
                    " fails with an error that names nobody: ", status.ToString());
+}
+
+void Actor::CheckTaken(const std::string& call, const absl::Status& status) {
+  int processes = 0;
+  for (size_t at = 0; (at = status.message().find("pid ", at)) != absl::string_view::npos; ++at) {
+    ++processes;
+  }
+  const std::string own = absl::StrCat("pid ", process->id(), ")");
+  if (processes == 2 && absl::StrContains(status.message(), own)) return;
+  stage->Violation("process ", process->id(), ": ", call,
+                   " does not name the two who ask for one place: ", status.ToString());
 }
 
 void Actor::CheckBlame(const std::string& call, const absl::Status& status) {

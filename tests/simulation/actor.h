@@ -26,7 +26,11 @@ struct Actor {
   Checks* checks;
   const bool* faults_are_over;
   Random random;
+  uint32_t place = 0;
+  bool earlier_run = false;  // the job was started again without it
   bool exited = false;
+
+  bool hostile() const { return setting->hostile && place == 0; }
 
   bool gone() const { return exited || !process->alive(); }
 
@@ -42,6 +46,8 @@ struct Actor {
 
   // The error of a call, if there is one, must say who is to blame.
   void CheckError(const std::string& call, const absl::Status& status);
+  // Who has the place instead must be named beside this process.
+  void CheckTaken(const std::string& call, const absl::Status& status);
   // Who is said to have been lost must not be fine.
   void CheckBlame(const std::string& call, const absl::Status& status);
 };

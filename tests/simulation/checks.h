@@ -28,7 +28,7 @@ class Checks : public WireTap {
   void Arrived(core::WaiterId waiter, const Rpc& rpc) override { collectives.Arrived(waiter, rpc); }
   void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
                 const internal::Response& response) override {
-    memberships.Answered(status, response);
+    memberships.Answered(rpc.daemon, status, response);
     collectives.Answered(waiter, rpc, status);
     leases.Answered(rpc, status, response);
   }

@@ -28,14 +28,22 @@ Cluster::Cluster(const Setting* setting, Stage* stage)
       random_(setting->seed, "cluster"),
       places_(setting->size) {
   network_.set_weather(setting->weather);
+  if (setting->large_answers) network_.set_most_bytes(kMostMessageBytes);
 }
 
 void Cluster::Start() {
   stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
                          [this] { StartDaemon(); });
+  LaunchAll();
+}
+
+void Cluster::LaunchAll() {
   for (uint32_t place = 0; place < setting_->size; ++place) {
     ++launches_pending_;
-    stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(1)),
+    // Where processes are replaced, the last one leaves time for that before an epoch forms.
+    const bool late = setting_->replacements && place + 1 == setting_->size;
+    const absl::Duration least = absl::Seconds(late ? 3 : 0);
+    stage_->timeline.After(random_.Between(least, least + absl::Seconds(1)),
                            [this, place] { Launch(place); });
   }
 }
@@ -44,6 +52,7 @@ void Cluster::Start() {
 
 core::Options Cluster::DaemonOptions() {
   core::Options options;
+  if (setting_->large_answers) options.limits.max_answer_bytes = kMostMessageBytes;
   options.job_id = "simulated";
   options.daemon_version = "simulated";
   // No two are alike in what a token has of them, by which they would differ almost always.
@@ -54,6 +63,9 @@ core::Options Cluster::DaemonOptions() {
   if (setting_->elastic) {
     options.min_world_size = setting_->least_size;
     options.max_world_size = setting_->size;
+    if (setting_->fewer_places && !daemons_.empty()) {
+      options.max_world_size = std::max(setting_->size - 1, setting_->least_size);
+    }
     options.settle = absl::Seconds(1);
   }
   return options;
@@ -127,18 +139,28 @@ internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
 void Cluster::Launch(uint32_t place) {
   --launches_pending_;
   ++places_[place].starts;
+  places_[place].program = NewProgram(place);
+  places_[place].program->Start();
+}
+
+Program* Cluster::NewProgram(uint32_t place) {
   const ProcessId id = static_cast<ProcessId>(processes_.size()) + 1;
   stage_->Say("process ", id, " starts at place ", place);
   processes_.push_back(std::make_unique<Process>(id, OptionsOf(id, place), stage_, &network_));
   Process* const process = processes_.back().get();
   network_.Add(process);
+  checks_.memberships.Started(id, place);
+  if (setting_->hostile && place == 0) {
+    network_.TamperWith(id);
+    checks_.disturbed.insert(id);
+  }
   if (current() != nullptr) network_.Route(id, daemons_.rbegin()->first);
   Actor actor{process,  setting_,          stage_,
-              &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id))};
+              &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
+              place};
   programs_.push_back(std::make_unique<Program>(
       std::move(actor), [this, id] { network_.ProcessGone(id, kProcessNotice); }));
-  places_[place].program = programs_.back().get();
-  places_[place].program->Start();
+  return programs_.back().get();
 }
 
 Program* Cluster::Running(uint32_t place) {
@@ -149,15 +171,20 @@ Program* Cluster::Running(uint32_t place) {
 void Cluster::KillProcess(uint32_t place, bool silent, bool reported) {
   Program* const program = Running(place);
   if (program == nullptr) return;
+  End(program, silent);
+  if (reported) ReportExit(program->process());
+  LaunchAgain(place);
+}
+
+void Cluster::End(Program* program, bool silent) {
   Process& process = program->process();
+  if (!process.alive()) return;
   stage_->Say("process ", process.id(), " dies", silent ? ", and its host" : "");
   checks_.disturbed.insert(process.id());
   program->Killed();
   process.Kill();
   checks_.leases.Gone(process);
   network_.ProcessGone(process.id(), silent ? kHostNotice : kProcessNotice);
-  if (reported) ReportExit(process);
-  LaunchAgain(place);
 }
 
 void Cluster::ReportExit(const Process& process) {
@@ -174,7 +201,7 @@ void Cluster::ReportExit(const Process& process) {
 }
 
 void Cluster::LaunchAgain(uint32_t place) {
-  if (!setting_->elastic || places_[place].starts == kMaxStarts) return;
+  if (!setting_->elastic || setting_->churn || places_[place].starts == kMaxStarts) return;
   ++launches_pending_;
   stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Seconds(5)),
                          [this, place] { Launch(place); });
@@ -206,6 +233,62 @@ void Cluster::CutOffProcess(uint32_t place, absl::Duration length) {
     stage_->Say("process ", id, " can be reached again");
     network_.Heal(id);
   });
+}
+
+void Cluster::ReplaceProcess(uint32_t place, Older older, absl::Duration length) {
+  Program* const program = Running(place);
+  if (program == nullptr || places_[place].starts == kMaxStarts) return;
+  checks_.disturbed.insert(program->process().id());
+  if (older == Older::kIsCutOff) CutOffProcess(place, length);
+  if (older == Older::kDies) End(program, /*silent=*/false);
+  ++launches_pending_;
+  const absl::Duration most = random_.Chance(0.5) ? absl::Seconds(3) : absl::Milliseconds(100);
+  stage_->timeline.After(random_.Between(absl::ZeroDuration(), most), [this, place] {
+    Launch(place);
+    checks_.disturbed.insert(places_[place].program->process().id());
+  });
+}
+
+void Cluster::Churn(absl::Duration length) {
+  if (length <= absl::ZeroDuration() || Over()) return;
+  Program* const program = NewProgram(random_.Pick(setting_->size));
+  checks_.disturbed.insert(program->process().id());
+  program->Start();
+  const absl::Duration stay = random_.Between(absl::Milliseconds(100), absl::Milliseconds(900));
+  stage_->timeline.After(stay, [this, program, rest = length - stay] {
+    End(program, /*silent=*/false);
+    Churn(rest);
+  });
+}
+
+void Cluster::StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration length) {
+  if (current() == nullptr || Over()) return;
+  stage_->Say("the job is started again");
+  std::vector<ProcessId> left;
+  for (uint32_t place = 0; place < places_.size(); ++place) {
+    Program* const program = Running(place);
+    if (program == nullptr) continue;
+    program->BelongToEarlierRun();
+    checks_.disturbed.insert(program->process().id());
+    const bool stays = (places >> place & 1) != 0 && 2 * (left.size() + 1) <= places_.size();
+    if (stays) left.push_back(program->process().id());
+    if (!stays) End(program, /*silent=*/old_daemon_stays);
+  }
+  const DaemonId old = daemons_.rbegin()->first;
+  const auto end_old = [this, old] {
+    if (!daemons_[old]->alive()) return;
+    stage_->Say("daemon ", old, " dies");
+    daemons_[old]->Kill();
+    network_.DaemonGone(old, kProcessNotice);
+    RouteAll();
+  };
+  if (!old_daemon_stays) end_old();
+  StartDaemon();
+  for (const ProcessId process : left) {
+    if (old_daemon_stays) network_.Route(process, old);
+  }
+  stage_->timeline.After(length, end_old);
+  LaunchAll();
 }
 
 void Cluster::RequestStop(uint32_t place) {
@@ -241,9 +324,22 @@ std::string Cluster::Unfinished() const {
   return text;
 }
 
+namespace {
+
+// A process of the earlier run that had no place in an epoch yet is like one of the new run, and
+// may be there first.
+bool LostItsPlace(const std::optional<absl::Status>& outcome) {
+  return outcome && (absl::IsAlreadyExists(*outcome) || absl::IsFailedPrecondition(*outcome));
+}
+
+}  // namespace
+
 void Cluster::CheckEnd() {
   for (const auto& program : programs_) {
-    if (!setting_->harmless() || program->outcome() == absl::OkStatus()) continue;
+    const bool must_succeed =
+        setting_->harmless() || (setting_->leftovers && !program->of_earlier_run());
+    if (!must_succeed || program->outcome() == absl::OkStatus()) continue;
+    if (setting_->leftovers && LostItsPlace(program->outcome())) continue;
     stage_->Violation("nothing happened that a job must not survive, and process ",
                       program->process().id(), " ends with ",
                       program->outcome() ? program->outcome()->ToString() : "nothing");

@@ -39,6 +39,14 @@ class Cluster {
   void SplitDaemon(uint64_t places, absl::Duration length);
   void RequestStop(uint32_t place);
   void RejoinUnasked(uint32_t place);
+  // A newer process is started at a place. The older one goes on, or is cut off, or has just died.
+  enum class Older { kGoesOn, kIsCutOff, kDies };
+  void ReplaceProcess(uint32_t place, Older older, absl::Duration length);
+  // Processes come and go again before the daemon settles.
+  void Churn(absl::Duration length);
+  // The job is started again: another daemon, another process at each place. Of the old ones at
+  // most half, of these places, have not ended; the old daemon may stay for them for a while.
+  void StartAgain(uint64_t places, bool old_daemon_stays, absl::Duration length);
   // From now on the network is fair.
   void EndFaults();
 
@@ -59,6 +67,9 @@ class Cluster {
   };
 
   void StartDaemon();
+  Program* NewProgram(uint32_t place);
+  void End(Program* program, bool silent);
+  void LaunchAll();
   void RouteAll();
   void Launch(uint32_t place);
   void LaunchAgain(uint32_t place);

@@ -36,6 +36,13 @@ CollectiveChecks::Collective* CollectiveChecks::Find(const Rpc& rpc) {
 }
 
 void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
+  if (const auto* attach = std::get_if<v1::AttachRequest>(&rpc.request)) {
+    for (const v1::GroupClaim& group : attach->claim().groups()) {
+      uint64_t& next =
+          claimed_[{rpc.process, attach->claim().epoch().nonce(), group.group().name()}];
+      next = std::max(next, group.next_sequence());
+    }
+  }
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   collective->parked[waiter] = {rpc.process, rpc.daemon, rpc.attempt};
@@ -45,13 +52,14 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const abs
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   const v1::CollectiveContext& context = *ContextOf(rpc);
-  if (status.ok() && !std::exchange(collective->complete, true)) {
+  const bool completes = status.ok() && !OnlyContributes(rpc, context);
+  if (completes && !std::exchange(collective->complete, true)) {
     CheckAllPresent({context.epoch().nonce(), context.group().name(), context.sequence()}, rpc,
                     context, *collective);
   }
   collective->parked.erase(waiter);
   if (!absl::IsDeadlineExceeded(status)) return;
-  uint64_t& withdrawn = collective->withdrawn[rpc.process];
+  uint64_t& withdrawn = collective->withdrawn[{rpc.process, rpc.daemon}];
   withdrawn = std::max(withdrawn, rpc.attempt);
 }
 
@@ -60,8 +68,14 @@ void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
   if (collective == nullptr) return;
   collective->parked.erase(waiter);
   if (rpc.duplicate) return;
-  uint64_t& withdrawn = collective->withdrawn[rpc.process];
+  uint64_t& withdrawn = collective->withdrawn[{rpc.process, rpc.daemon}];
   withdrawn = std::max(withdrawn, rpc.attempt);
+}
+
+bool CollectiveChecks::OnlyContributes(const Rpc& rpc, const v1::CollectiveContext& context) const {
+  const auto claimed =
+      claimed_.find({rpc.process, context.epoch().nonce(), context.group().name()});
+  return claimed != claimed_.end() && context.sequence() < claimed->second;
 }
 
 // Called at the first answer: the calls that the same step answers next are still parked.
@@ -82,7 +96,7 @@ void CollectiveChecks::CheckAllPresent(const Key& key, const Rpc& rpc,
 }
 
 bool CollectiveChecks::IsPresent(const Collective& collective, ProcessId process, DaemonId daemon) {
-  const auto withdrawn = collective.withdrawn.find(process);
+  const auto withdrawn = collective.withdrawn.find({process, daemon});
   const uint64_t least = withdrawn == collective.withdrawn.end() ? 0 : withdrawn->second + 1;
   return std::any_of(collective.parked.begin(), collective.parked.end(), [&](const auto& entry) {
     const Parked& parked = entry.second;
@@ -101,8 +115,20 @@ void CollectiveChecks::Completed(const Process& process, const GroupPlan& group,
   if (group.dissent_at && step >= *group.dissent_at) {
     stage_->Violation(where, " completes, though ranks disagree on step ", *group.dissent_at);
   }
+  if (group.steps[step].large) stage_->Violation(where, " completes, though it is too large");
+  MoveOn(process, group, step);
+}
+
+void CollectiveChecks::TooLarge(const Process& process, const GroupPlan& group, size_t step) {
+  MoveOn(process, group, step);
+}
+
+void CollectiveChecks::MoveOn(const Process& process, const GroupPlan& group, size_t step) {
   size_t& next = next_step_[{process.id(), group.epoch_nonce, group.name}];
-  if (next != step) stage_->Violation(where, " completes after step ", next);
+  if (next != step) {
+    stage_->Violation("process ", process.id(), ": step ", step, " of group '", group.name,
+                      "' ends after step ", next);
+  }
   next = step + 1;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,8 @@ class CollectiveChecks {
   // In a program: this step of the group has completed for the rank at this index.
   void Completed(const Process& process, const GroupPlan& group, size_t step, size_t index,
                  const std::vector<std::string>& answer);
+  // In a program: this step was refused, since its answer is too large.
+  void TooLarge(const Process& process, const GroupPlan& group, size_t step);
 
  private:
   // Epoch's nonce, group's name, sequence number.
@@ -46,7 +49,7 @@ class CollectiveChecks {
   };
   struct Collective {
     std::map<core::WaiterId, Parked> parked;
-    std::map<ProcessId, uint64_t> withdrawn;  // highest attempt
+    std::map<std::pair<ProcessId, DaemonId>, uint64_t> withdrawn;  // highest attempt
     bool complete = false;
   };
 
@@ -58,7 +61,13 @@ class CollectiveChecks {
   const Memberships* const memberships_;
   Stage* const stage_;
   std::map<Key, Collective> collectives_;
+  void MoveOn(const Process& process, const GroupPlan& group, size_t step);
+  // Who has said that it has completed this one needs no answer to it.
+  bool OnlyContributes(const Rpc& rpc, const v1::CollectiveContext& context) const;
+
   std::map<std::tuple<ProcessId, uint64_t, std::string>, size_t> next_step_;
+  // The highest next sequence number that a process has claimed in a group.
+  std::map<std::tuple<ProcessId, uint64_t, std::string>, uint64_t> claimed_;
 };
 
 }  // namespace muster::simulation

@@ -53,15 +53,10 @@ void CollectiveTrack::Done(absl::Duration timeout, absl::StatusOr<internal::Resp
   if (actor_->gone()) return;
   actor_->CheckError(Name(), reply.status());
   if (reply.ok()) {
-    actor_->checks->collectives.Completed(*actor_->process, *group_, next_, index_,
-                                          internal::PayloadsOf(*std::move(reply)));
-    if (group_->name.empty()) {
-      actor_->checks->memberships.StopSeen(*actor_->process, place_.epoch.nonce, next_,
-                                           actor_->process->member().StopRequested(place_.epoch));
-    }
-    ++next_;
+    Completed(*std::move(reply));
+  } else if (absl::IsResourceExhausted(reply.status()) && group_->steps[next_].large) {
+    actor_->checks->collectives.TooLarge(*actor_->process, *group_, next_++);
     tries_ = 0;
-    on_step_();
   } else if (absl::IsFailedPrecondition(reply.status())) {
     CheckRefusal(reply.status());
     return End(absl::OkStatus());
@@ -74,12 +69,27 @@ void CollectiveTrack::Done(absl::Duration timeout, absl::StatusOr<internal::Resp
   actor_->Later([this] { CallNext(); });
 }
 
+void CollectiveTrack::Completed(internal::Response response) {
+  actor_->checks->collectives.Completed(*actor_->process, *group_, next_, index_,
+                                        internal::PayloadsOf(std::move(response)));
+  if (group_->name.empty()) {
+    actor_->checks->memberships.StopSeen(*actor_->process, place_.epoch.nonce, sequence_,
+                                         actor_->process->member().StopRequested(place_.epoch));
+  }
+  ++next_;
+  ++sequence_;
+  tries_ = 0;
+  on_step_();
+}
+
 // Ranks disagree here, or one of them has left. After a restart of the daemon the one before the
 // disagreement, which others have completed, may be refused too.
 void CollectiveTrack::CheckRefusal(const absl::Status& status) {
   const bool disagree = group_->dissent_at && next_ + 1 >= *group_->dissent_at;
   const bool left = plan_->early_leaver && IndexOf(*group_, *plan_->early_leaver);
-  if (!disagree && !left) Unexpected(Name(), status);
+  // A restarted daemon does not know of a refusal that those who heard of it have left with.
+  const bool forgotten = group_->steps[next_].large && actor_->setting->restarts;
+  if (!disagree && !left && !forgotten && !actor_->setting->hostile) Unexpected(Name(), status);
 }
 
 }  // namespace muster::simulation

@@ -22,6 +22,7 @@ class CollectiveTrack final : public Track {
  private:
   void CallNext();
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
+  void Completed(internal::Response response);
   void CheckRefusal(const absl::Status& status);
   std::string Name() const;
 
@@ -31,6 +32,7 @@ class CollectiveTrack final : public Track {
   const size_t index_;  // of this rank in the group
   const size_t steps_;
   size_t next_ = 0;
+  uint64_t sequence_ = 0;  // a step whose answer is too large takes none
   int tries_ = 0;
 };
 

@@ -1,8 +1,10 @@
 #include "tests/simulation/daemon.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "absl/strings/escaping.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
@@ -16,10 +18,10 @@ using service::FromProto;
 
 template <typename Response>
 internal::Response Convert(const core::Answer& answer) {
-  Response response;
-  service::ToProto(answer, &response);
-  return response;
+  return service::Whole<Response>(answer).value();
 }
+
+constexpr size_t kMostTextBytes = 8 * 1024;
 
 template <typename... F>
 struct Overloaded : F... {
@@ -108,11 +110,37 @@ void Daemon::ReportExit(const v1::ReportExitRequest& report) {
 }
 
 void Daemon::Apply(const core::Effects& effects) {
-  for (const core::LogLine& line : effects.log) stage_->Say("daemon ", id_, ": ", line.text);
+  for (const core::LogLine& line : effects.log) {
+    stage_->Say("daemon ", id_, ": ", line.text);
+    CheckText(line.text);
+  }
   for (const core::Reply& reply : effects.replies) Deliver(reply);
   for (const core::StreamEvent& event : effects.events) Deliver(event);
   for (const core::StreamEnd& end : effects.ends) Deliver(end);
+  if (core_.options().min_world_size != 0) CheckReforming();
   Arm();
+}
+
+// People read it, on terminals and in logs.
+void Daemon::CheckText(absl::string_view text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::none_of(text.begin(), text.end(), is_control) && text.size() <= kMostTextBytes) return;
+  stage_->Violation("daemon ", id_, " says what is unfit for people, ", text.size(),
+                    " bytes: ", absl::CHexEscape(text.substr(0, 200)));
+}
+
+// A broken epoch is followed by the next one, or by the end of the job, whoever comes and goes.
+void Daemon::CheckReforming() {
+  const core::JobStatus status = core_.GetStatus(Now());
+  const bool reforming = status.state == core::JobState::kReforming;
+  const bool same = reforming && reforming_ && *reforming_ == *status.epoch;
+  if (!same) reforming_since_ = Now();
+  reforming_ = reforming ? status.epoch : std::nullopt;
+  const core::Time late = std::max(*reforming_since_, wall_clock_ + paused_until_) +
+                          core_.options().rejoin_timeout + core_.options().settle;
+  if (!reforming || Now() <= late) return;
+  stage_->Violation("daemon ", id_, " neither forms an epoch nor gives the job up since ",
+                    absl::FormatDuration(Now() - *reforming_since_));
 }
 
 void Daemon::Deliver(const core::Reply& reply) {
@@ -121,6 +149,7 @@ void Daemon::Deliver(const core::Reply& reply) {
     return stage_->Violation("daemon ", id_, " answers call ", reply.waiter,
                              ", which has ended: ", reply.status.ToString());
   }
+  CheckText(reply.status.message());
   internal::Response response;
   if (reply.status.ok()) response = call.mapped()(reply.answer);
   sink_->Reply(reply.waiter, reply.status, std::move(response));
@@ -132,12 +161,12 @@ void Daemon::Deliver(const core::StreamEvent& event) {
     return stage_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
                              ", which has ended");
   }
-  if (std::holds_alternative<core::Attached>(event.event) == stream->second) {
+  if (std::holds_alternative<core::Attached>(*event.event) == stream->second) {
     stage_->Violation("daemon ", id_,
                       ": the first event of a stream must be Attached, and no other");
   }
   stream->second = true;
-  sink_->Event(event.stream, service::ToProto(event.event, Now(), core_.options()));
+  sink_->Event(event.stream, service::ToProto(*event.event, Now(), core_.options()));
 }
 
 void Daemon::Deliver(const core::StreamEnd& end) {

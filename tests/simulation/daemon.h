@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -50,6 +51,8 @@ class Daemon {
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
+  bool Recovering() const { return core_.GetStatus(Now()).state == core::JobState::kRecovering; }
+
   // Calls that are parked, and streams that are open.
   size_t open() const { return calls_.size() + streams_.size(); }
 
@@ -65,6 +68,8 @@ class Daemon {
   void Deliver(const core::Reply& reply);
   void Deliver(const core::StreamEvent& event);
   void Deliver(const core::StreamEnd& end);
+  void CheckText(absl::string_view text);
+  void CheckReforming();
   void Arm();
   void Ring(core::Time due);
   core::Time Now() const { return wall_clock_ + stage_->now(); }
@@ -77,6 +82,8 @@ class Daemon {
   bool alive_ = true;
   absl::Duration paused_until_;
   core::Time armed_ = absl::InfiniteFuture();
+  std::optional<core::Time> reforming_since_;
+  std::optional<core::EpochId> reforming_;  // the epoch that has ended
   std::map<core::WaiterId, Converter> calls_;
   std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
   core::WaiterId next_report_ = core::WaiterId{1} << 62;

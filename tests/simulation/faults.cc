@@ -11,6 +11,7 @@ std::vector<Fault::Kind> KindsOf(const Setting& setting) {
   }
   if (setting.split) kinds.push_back(Fault::kSplit);
   if (setting.elastic) kinds.push_back(Fault::kRejoin);
+  if (setting.replacements) kinds.insert(kinds.end(), 2, Fault::kReplace);
   return kinds;
 }
 
@@ -30,6 +31,10 @@ Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
   fault.kind = kind;
   fault.at = random.Between(absl::ZeroDuration(), setting.faults_until);
   fault.after_answer = random.Chance(0.6);
+  if (kind == Fault::kReplace && random.Chance(0.7)) {  // while the job forms
+    fault.at = random.Between(absl::Milliseconds(500), absl::Seconds(4));
+    fault.after_answer = false;
+  }
   fault.place = random.Pick(setting.size);
   fault.length = DrawLength(kind, random);
   fault.choice = random.Next();
@@ -59,6 +64,13 @@ void Apply(const Fault& fault, Cluster* cluster) {
       return cluster->RequestStop(fault.place);
     case Fault::kRejoin:
       return cluster->RejoinUnasked(fault.place);
+    case Fault::kReplace:
+      return cluster->ReplaceProcess(fault.place, static_cast<Cluster::Older>(fault.choice % 3),
+                                     fault.length);
+    case Fault::kChurn:
+      return cluster->Churn(absl::Minutes(3));
+    case Fault::kNewRun:
+      return cluster->StartAgain(fault.choice, /*old_daemon_stays=*/one_of_four, fault.length);
   }
 }
 
@@ -68,6 +80,11 @@ std::vector<Fault> DrawFaults(const Setting& setting) {
   Random random(setting.seed, "faults");
   const std::vector<Fault::Kind> kinds = KindsOf(setting);
   std::vector<Fault> faults;
+  for (int i = 0; setting.replacements && i < 2; ++i) {
+    faults.push_back(DrawFault(Fault::kReplace, setting, random));
+  }
+  if (setting.churn) faults.push_back(DrawFault(Fault::kChurn, setting, random));
+  if (setting.leftovers) faults.push_back(DrawFault(Fault::kNewRun, setting, random));
   if (setting.split) faults.push_back(DrawFault(Fault::kSplit, setting, random));
   for (uint32_t i = 0; i < setting.faults; ++i) {
     faults.push_back(DrawFault(kinds[random.Pick(kinds.size())], setting, random));

@@ -24,6 +24,9 @@ struct Fault {
     kSplit,          // a second daemon
     kStop,           // a program asks all to stop
     kRejoin,         // a program forms a new epoch unasked
+    kReplace,        // a newer process is started for a place
+    kChurn,          // processes come and go
+    kNewRun,         // the job is started again
   };
 
   Kind kind = kCut;

@@ -31,12 +31,11 @@ void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
     stage_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
                       grant->second.process);
   }
-  // A daemon's clock that is behind does not know of tokens that nobody has seen.
-  const bool grows = !setting_->split && !setting_->clock_goes_back;
-  if (grows && is_new && token <= highest_granted_) {
-    stage_->Violation("token ", token, " is granted after ", highest_granted_);
+  uint64_t& highest = highest_granted_[setting_->numbers_are_known() ? 0 : rpc.daemon];
+  if (is_new && token <= highest) {
+    stage_->Violation("token ", token, " is granted after ", highest);
   }
-  highest_granted_ = std::max(highest_granted_, token);
+  highest = std::max(highest, token);
 }
 
 void LeaseChecks::Granted(const Process& process, const std::string& name, uint64_t token) {
@@ -85,7 +84,8 @@ void LeaseChecks::Completed(const Process& process, const std::string& name, uin
     }
     return;
   }
-  if (!setting_->split && lease.resource.highest() > token) {
+  const bool one_line = !setting_->split && !setting_->leftovers && !setting_->hostile;
+  if (one_line && lease.resource.highest() > token) {
     stage_->Violation("process ", process.id(), " completes '", name, "' under token ", token,
                       ", after ", lease.resource.highest());
   }

@@ -80,8 +80,8 @@ class LeaseChecks {
   const Setting* const setting_;
   Stage* const stage_;
   std::map<std::string, Lease> leases_;
-  std::map<uint64_t, Request> grants_;  // by token
-  uint64_t highest_granted_ = 0;
+  std::map<uint64_t, Request> grants_;            // by token
+  std::map<DaemonId, uint64_t> highest_granted_;  // by daemon, or all under 0
 };
 
 // What distinguishes leases for a process on this node.

@@ -49,21 +49,25 @@ void Memberships::Entered(const Process& process, const v1::JoinResponse& place)
   latest = number;
 }
 
-void Memberships::Answered(const absl::Status& status, const internal::Response& response) {
+void Memberships::Answered(DaemonId daemon, const absl::Status& status,
+                           const internal::Response& response) {
   if (!status.ok()) return;
-  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) CheckFormed(join->epoch());
-  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) CheckFormed(rejoin->epoch());
+  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) {
+    CheckFormed(daemon, join->epoch());
+  }
+  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) {
+    CheckFormed(daemon, rejoin->epoch());
+  }
 }
 
 // The first answer of an epoch is sent when it forms.
-void Memberships::CheckFormed(const v1::EpochId& epoch) {
+void Memberships::CheckFormed(DaemonId daemon, const v1::EpochId& epoch) {
   if (!formed_.insert(epoch.nonce()).second) return;
-  // A daemon whose clock is behind may stay behind an epoch that nobody has heard of.
-  const bool grows = !setting_->split && !setting_->clock_goes_back;
-  if (grows && epoch.number() <= highest_number_) {
-    stage_->Violation("epoch ", epoch.number(), " is formed after ", highest_number_);
+  uint64_t& highest = highest_number_[setting_->numbers_are_known() ? 0 : daemon];
+  if (epoch.number() <= highest) {
+    stage_->Violation("epoch ", epoch.number(), " is formed after ", highest);
   }
-  highest_number_ = std::max(highest_number_, epoch.number());
+  highest = std::max(highest, epoch.number());
 }
 
 void Memberships::CheckRanks(const v1::JoinResponse& place) {
@@ -80,6 +84,27 @@ void Memberships::CheckRanks(const v1::JoinResponse& place) {
   if (survivors && !place.roster(0).has_previous_rank()) {
     stage_->Violation("rank 0 is a newcomer, though there are survivors: ",
                       place.ShortDebugString());
+  }
+  const bool first = formed_.size() == 1;  // later ones reassign places, and orders count less
+  const bool ordered = setting_->wishes == Setting::Wishes::kRanks ||
+                       (first && setting_->wishes == Setting::Wishes::kLocalRanks);
+  if (!survivors && ordered) CheckWishes(place);
+}
+
+// Of an epoch without survivors: places in the order of what their processes ask for, each once.
+void Memberships::CheckWishes(const v1::JoinResponse& place) {
+  const auto order = [this](const v1::RosterEntry& entry) {
+    const uint32_t at = places_.at(ProcessOf(entry.member()));
+    if (setting_->wishes == Setting::Wishes::kRanks) return std::pair(0u, at);
+    return std::pair(at % setting_->nodes, at / setting_->nodes);
+  };
+  for (int rank = 0; rank < place.roster_size(); ++rank) {
+    const auto asked = order(place.roster(rank));
+    const bool after = rank == 0 || order(place.roster(rank - 1)) < asked;
+    const bool exact = setting_->wishes != Setting::Wishes::kRanks || setting_->elastic ||
+                       asked.second == static_cast<uint32_t>(rank);
+    if (after && exact) continue;
+    stage_->Violation("rank ", rank, " is not that of who asks for it: ", place.ShortDebugString());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "client/src/protocol/requests.h"
 #include "muster/v1/coordinator.pb.h"
+#include "tests/simulation/daemon.h"
 #include "tests/simulation/process.h"
 #include "tests/simulation/setting.h"
 #include "tests/simulation/stage.h"
@@ -19,6 +20,7 @@ namespace muster::simulation {
 // What holds of epochs:
 //   - all who enter an epoch see the same roster, and their own process at their rank;
 //   - a process's epoch numbers only grow, and so do the job's, unless two daemons form epochs;
+//   - members have the ranks that they ask for, and those of a node the order that they ask for;
 //   - survivors keep their order, and rank 0 is one of them where there is one;
 //   - a stop is seen at the same collective of the world by all.
 class Memberships {
@@ -26,8 +28,11 @@ class Memberships {
   // Both must outlive this.
   Memberships(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
+  // This process was started at this place.
+  void Started(ProcessId process, uint32_t place) { places_[process] = place; }
+
   // At a daemon; see WireTap. What is no place in an epoch is ignored.
-  void Answered(const absl::Status& status, const internal::Response& response);
+  void Answered(DaemonId daemon, const absl::Status& status, const internal::Response& response);
   // Join or Rejoin has answered this process with its place.
   void Entered(const Process& process, const v1::JoinResponse& place);
   // Who has a rank; the epoch must have been entered by someone.
@@ -46,14 +51,16 @@ class Memberships {
   };
 
   void CheckRanks(const v1::JoinResponse& place);
-  void CheckFormed(const v1::EpochId& epoch);
+  void CheckWishes(const v1::JoinResponse& place);
+  void CheckFormed(DaemonId daemon, const v1::EpochId& epoch);
 
   const Setting* const setting_;
   Stage* const stage_;
   std::map<uint64_t, Epoch> epochs_;  // by nonce
   std::map<ProcessId, uint64_t> latest_of_;
-  std::set<uint64_t> formed_;  // nonces
-  uint64_t highest_number_ = 0;
+  std::map<ProcessId, uint32_t> places_;
+  std::set<uint64_t> formed_;                    // nonces
+  std::map<DaemonId, uint64_t> highest_number_;  // by daemon, or all under 0
 };
 
 // Which simulated process an identity belongs to.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "tests/simulation/tamper.h"
+#include "tests/simulation/unrepaired.h"
 #include "tests/simulation/wire_words.h"
 
 namespace muster::simulation {
@@ -12,6 +14,10 @@ using core::WaiterId;
 
 constexpr absl::Duration kNever = absl::InfiniteDuration();
 
+size_t SizeOf(const internal::Response& response) {
+  return std::visit([](const auto& r) { return r.ByteSizeLong(); }, response);
+}
+
 }  // namespace
 
 Network::Network(uint64_t seed, Stage* stage, WireTap* tap)
@@ -20,6 +26,7 @@ Network::Network(uint64_t seed, Stage* stage, WireTap* tap)
 // ---- Towards the daemon ----
 
 void Network::Send(ProcessId from, internal::SendCall send) {
+  if (tampered_.count(from) > 0) Tamper(&random_, &send.request);
   auto flight = std::make_shared<Flight>();
   flight->rpc = {from, 0, send.attempt, std::move(send.request), false};
   stage_->timeline.After(send.timeout, [this, flight] {
@@ -31,6 +38,7 @@ void Network::Send(ProcessId from, internal::SendCall send) {
 }
 
 void Network::Open(ProcessId from, internal::OpenStream open) {
+  if (tampered_.count(from) > 0) Tamper(&random_, &open.request);
   auto flight = std::make_shared<Flight>();
   flight->rpc = {from, 0, open.attempt, std::move(open.request), false};
   Launch(std::move(flight));
@@ -71,6 +79,9 @@ void Network::Arrive(const FlightPtr& flight) {
   Daemon* const daemon = daemons_[flight->rpc.daemon];
   if (!daemon->alive() || !GetsThrough(*flight->connection)) return;
   if (flight->rpc.duplicate && flight->connection->cut) return;
+  const bool forgotten =
+      withdrawn_from_recovering_.count({flight->rpc.process, flight->rpc.attempt}) > 0;
+  if (flight->rpc.duplicate && forgotten && !kDuplicatesOfPutOff) return;
   if (flight->cancelled && random_.Chance(0.5)) return;  // gRPC has dropped it before
   if (daemon->paused_until() > stage_->now()) {
     return stage_->timeline.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
@@ -116,6 +127,7 @@ void Network::Close(const FlightPtr& flight) {
   }
   if (at_servers_.erase(flight->waiter) == 0) return;
   stage_->Say("  daemon ", flight->rpc.daemon, " <- closed: ", [&] { return Words(flight->rpc); });
+  NoteWithdrawn(*flight);
   tap_->Withdrawn(flight->waiter, flight->rpc);
   if (flight->rpc.is_stream()) {
     daemon->CloseStream(flight->waiter);
@@ -132,8 +144,14 @@ Network::FlightPtr Network::TakeFlight(WaiterId waiter, const absl::Status& stat
   const FlightPtr flight = entry.mapped();
   stage_->Say(
       "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ", status);
+  if (absl::IsDeadlineExceeded(status)) NoteWithdrawn(*flight);
   tap_->Answered(waiter, flight->rpc, status, response);
   return flight;
+}
+
+void Network::NoteWithdrawn(const Flight& flight) {
+  if (!daemons_[flight.rpc.daemon]->Recovering()) return;
+  withdrawn_from_recovering_.insert({flight.rpc.process, flight.rpc.attempt});
 }
 
 void Network::Reply(WaiterId waiter, absl::Status status, internal::Response response) {
@@ -143,6 +161,10 @@ void Network::Reply(WaiterId waiter, absl::Status status, internal::Response res
       stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(2)),
                              std::move(event));
     }
+  }
+  if (status.ok() && SizeOf(response) > most_bytes_) {
+    status = absl::InternalError("the reply is larger than a message may be");
+    response = {};
   }
   if (random_.Chance(weather_.drop)) {
     return EndAtClientLater(flight, random_.Between(absl::ZeroDuration(), weather_.lost_notice),
@@ -282,7 +304,10 @@ void Network::ServerLearns(const std::shared_ptr<Connection>& connection) {
   for (const auto& [waiter, flight] : at_servers_) {
     if (flight->connection == connection) flights.push_back(flight);
   }
-  for (const FlightPtr& flight : flights) Close(flight);
+  // A daemon's threads learn of them one by one, in any order.
+  for (const FlightPtr& flight : flights) {
+    stage_->timeline.After(Latency(), [this, flight] { Close(flight); });
+  }
 }
 
 bool Network::GetsThrough(const Connection& connection) {

@@ -2,6 +2,7 @@
 #define MUSTER_TESTS_SIMULATION_NETWORK_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -53,6 +54,11 @@ class Network : public Process::Wire, public Daemon::Sink {
   Network(uint64_t seed, Stage* stage, WireTap* tap);
 
   void set_weather(const Weather& weather) { weather_ = weather; }
+
+  // From now on larger answers cannot be sent.
+  void set_most_bytes(size_t bytes) { most_bytes_ = bytes; }
+  // Changes what this process sends, and lets nobody know.
+  void TamperWith(ProcessId process) { tampered_.insert(process); }
 
   void Add(Process* process) { processes_[process->id()] = process; }
   void Add(DaemonId id, Daemon* daemon) { daemons_[id] = daemon; }
@@ -127,6 +133,8 @@ class Network : public Process::Wire, public Daemon::Sink {
   absl::Duration Latency();
   absl::Duration EventTime(Flight* flight);
   bool IsAlive(DaemonId daemon) const;
+  // What is withdrawn while the daemon recovers.
+  void NoteWithdrawn(const Flight& flight);
 
   Stage* const stage_;
   WireTap* const tap_;
@@ -136,8 +144,11 @@ class Network : public Process::Wire, public Daemon::Sink {
   std::map<DaemonId, Daemon*> daemons_;
   std::map<ProcessId, DaemonId> routes_;
   std::set<ProcessId> cut_off_;
+  std::set<ProcessId> tampered_;
+  size_t most_bytes_ = std::numeric_limits<size_t>::max();
   std::map<ProcessId, std::shared_ptr<Connection>> connections_;
   std::vector<Timeline::Event> on_next_answer_;
+  std::set<std::pair<ProcessId, uint64_t>> withdrawn_from_recovering_;  // by attempt
   core::WaiterId last_waiter_ = 0;
   std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
   std::map<core::WaiterId, FlightPtr> at_servers_;

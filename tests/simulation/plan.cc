@@ -27,7 +27,8 @@ bool Contributes(const CollectiveStep& step, size_t index) {
 std::string Payload(const GroupPlan& group, size_t step, size_t index) {
   if (!Contributes(group.steps[step], index)) return "";
   return absl::StrCat(absl::Hex(group.epoch_nonce), "/", group.name, "/", step, "/rank ",
-                      group.ranks[index]);
+                      group.ranks[index],
+                      std::string(group.steps[step].large ? kLargeBytes : 0, '.'));
 }
 
 std::vector<int> SomeRanks(int world_size, Random& random) {
@@ -52,11 +53,16 @@ GroupPlan DrawGroup(uint64_t epoch_nonce, std::string name, std::vector<int> ran
       step.root = static_cast<int>(random.Pick(group.ranks.size()));
     }
     step.label = absl::StrCat("step ", i);
+    const bool gathers =
+        step.kind == CollectiveKind::kGather || step.kind == CollectiveKind::kAllGather;
+    step.large = setting.large_answers && gathers && group.ranks.size() > 1 && random.Chance(0.3);
     group.steps.push_back(std::move(step));
   }
   if (setting.mismatches && group.ranks.size() > 1 && random.Chance(0.5)) {
     group.dissent_at = random.Pick(steps);
     group.dissenter = random.Pick(group.ranks.size());
+    // A step that is refused since it is too large leaves no trace of a disagreement.
+    group.steps[*group.dissent_at].large = false;
   }
   return group;
 }
@@ -76,7 +82,7 @@ EpochPlan DrawPlan(const Setting& setting, uint64_t epoch_nonce, int world_size)
   }
   // Leases belong to the job: the same names in every epoch.
   Random leases(setting.seed, "leases");
-  const uint32_t count = leases.Pick(4);
+  const uint32_t count = setting.many_leases ? 8 + leases.Pick(12) : leases.Pick(4);
   for (uint32_t i = 0; i < count; ++i) {
     const LeaseScope scope = leases.Pick(2) == 0 ? LeaseScope::kJob : LeaseScope::kNode;
     plan.leases.push_back({absl::StrCat("work ", i), scope});

@@ -17,6 +17,7 @@ struct CollectiveStep {
   internal::CollectiveKind kind = internal::CollectiveKind::kBarrier;
   int root = 0;
   std::string label;
+  bool large = false;  // its answer is larger than a message may be
 };
 
 // One group's collectives.
@@ -44,6 +45,10 @@ struct EpochPlan {
   std::optional<int> early_leaver;
   size_t early_leaver_steps = 0;
 };
+
+// Most bytes of a message where there are large answers, and of one contribution to those.
+inline constexpr size_t kMostMessageBytes = 4096;
+inline constexpr size_t kLargeBytes = 3000;
 
 EpochPlan DrawPlan(const Setting& setting, uint64_t epoch_nonce, int world_size);
 

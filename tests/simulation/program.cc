@@ -15,6 +15,8 @@ using internal::SteadyTime;
 // An epoch that never forms is no hang: the members may be gone.
 constexpr absl::Duration kJoinTimeout = absl::Minutes(5);
 constexpr int kMaxRejoins = 5;
+// Nothing but an earlier run stands in the way of the new one, and not for long.
+constexpr absl::Duration kLongestForming = absl::Seconds(20);
 
 Place PlaceOf(const v1::JoinResponse& response) {
   return {internal::EpochOf(response.epoch()), static_cast<int>(response.rank()),
@@ -31,10 +33,24 @@ void Program::Start() {
   Join();
 }
 
-void Program::Join() {
+// What a launcher tells the process at this place.
+JobOptions Program::Wish() const {
   JobOptions options;
   options.job = "simulated";
   options.world_size = static_cast<int>(actor_.setting->size);
+  const int place = static_cast<int>(actor_.place);
+  const int nodes = static_cast<int>(actor_.setting->nodes);
+  if (actor_.setting->wishes == Setting::Wishes::kRanks) options.rank = place;
+  if (actor_.setting->wishes == Setting::Wishes::kLocalRanks) {
+    options.local_rank = place / nodes;
+    options.node_rank = place % nodes;
+  }
+  return options;
+}
+
+void Program::Join() {
+  const JobOptions options = Wish();
+  started_ = actor_.stage->now();
   actor_.process->Call(
       "Join", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
@@ -49,6 +65,10 @@ void Program::Joined(absl::StatusOr<internal::Response> reply) {
   if (!reply.ok()) return actor_.Later([this, status = reply.status()] { Exit(status); });
   const auto& response = std::get<v1::JoinResponse>(*reply);
   actor_.checks->memberships.Entered(*actor_.process, response);
+  if (actor_.setting->leftovers && actor_.stage->now() - started_ > kLongestForming) {
+    actor_.stage->Violation("process ", actor_.process->id(), " has a place only after ",
+                            absl::FormatDuration(actor_.stage->now() - started_));
+  }
   place_ = PlaceOf(response);
   Enter();
 }
@@ -150,7 +170,7 @@ void Program::Leave() {
 void Program::Left(const absl::Status& status) {
   if (actor_.gone()) return;
   actor_.CheckError("Leave", status);
-  if (absl::IsDeadlineExceeded(status)) {
+  if (absl::IsDeadlineExceeded(status) && !actor_.setting->hostile) {
     actor_.stage->Violation("process ", actor_.process->id(),
                             ": Leave has waited in vain: ", status.ToString());
   }

@@ -34,6 +34,9 @@ class Program {
 
   // The process was killed.
   void Killed() { actor_.exited = true; }
+  // The job is started again without this process.
+  void BelongToEarlierRun() { actor_.earlier_run = true; }
+  bool of_earlier_run() const { return actor_.earlier_run; }
   bool in_epoch() const { return place_.has_value(); }
   const Outcome& outcome() const { return outcome_; }
   Process& process() { return *actor_.process; }
@@ -53,7 +56,10 @@ class Program {
   void Left(const absl::Status& status);
   void Exit(const absl::Status& outcome);
 
+  JobOptions Wish() const;
+
   Actor actor_;
+  absl::Duration started_;
   const std::function<void()> on_exit_;
   Outcome outcome_;
 

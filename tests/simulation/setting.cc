@@ -24,9 +24,32 @@ Weather Unsettled(Random& random) {
 Weather Stormy(Random& random) {
   Weather weather = Unsettled(random);
   weather.slowest = absl::Seconds(3);
-  weather.notice = random.Chance(0.5) ? absl::Milliseconds(50) : absl::Seconds(15);
+  weather.notice = random.Chance(0.5) ? absl::Milliseconds(50) : absl::Seconds(17);
   weather.lost_notice = absl::Seconds(1);
   return weather;
+}
+
+// Nothing but the new run's success is of interest then.
+void BeStartedAgain(Setting* setting) {
+  setting->restarts = setting->losses = setting->split = setting->elastic = false;
+  setting->mismatches = setting->early_leave = setting->stops = setting->clock_goes_back = false;
+  setting->replacements = setting->large_answers = setting->churn = setting->fewer_places = false;
+}
+
+// Beside everything else, from a stream of choices of its own.
+void DrawMore(Setting* setting) {
+  Random random(setting->seed, "more of the setting");
+  setting->wishes = static_cast<Setting::Wishes>(random.Pick(3));
+  setting->replacements = random.Chance(0.2);
+  setting->large_answers = random.Chance(0.15);
+  setting->churn = setting->elastic && setting->losses && random.Chance(0.2);
+  setting->leftovers = random.Chance(0.1);
+  setting->hostile = !setting->leftovers && random.Chance(0.15);
+  setting->many_leases = random.Chance(0.1);
+  setting->fewer_places = setting->elastic && random.Chance(0.2);
+  if (setting->many_leases) setting->size += 4;
+  if (setting->leftovers) BeStartedAgain(setting);
+  setting->clock_goes_back &= setting->harmless();
 }
 
 }  // namespace
@@ -46,6 +69,7 @@ Setting DrawSetting(uint64_t seed) {
   setting.early_leave = random.Chance(0.1);
   setting.stops = random.Chance(0.2);
   setting.clock_goes_back = setting.harmless() && random.Chance(0.5);
+  DrawMore(&setting);
   setting.weather = !setting.losses && !setting.split ? Unsettled(random) : Stormy(random);
   setting.faults = random.Pick(7);
   setting.faults_until = absl::Seconds(2 + random.Pick(8));
@@ -62,6 +86,15 @@ std::string Setting::Describe() const {
   if (early_leave) words.push_back("early leavers");
   if (stops) words.push_back("stop requests");
   if (clock_goes_back) words.push_back("clock goes back");
+  if (wishes == Wishes::kRanks) words.push_back("ranks asked for");
+  if (wishes == Wishes::kLocalRanks) words.push_back("local ranks asked for");
+  if (replacements) words.push_back("replacements");
+  if (large_answers) words.push_back("large answers");
+  if (churn) words.push_back("comers and goers");
+  if (leftovers) words.push_back("leftovers of an earlier run");
+  if (hostile) words.push_back("a hostile member");
+  if (many_leases) words.push_back("many leases");
+  if (fewer_places) words.push_back("fewer places");
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
                       " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));
 }

@@ -38,9 +38,25 @@ struct Setting {
   bool stops = false;            // some rank asks for a stop
   bool clock_goes_back = false;  // a restarted daemon's wall clock is behind the old one's
 
+  // What processes ask for: the rank, or the local rank and node rank, that go with their place.
+  enum class Wishes { kNothing, kRanks, kLocalRanks };
+  Wishes wishes = Wishes::kNothing;
+  bool replacements = false;   // processes are started for places that have one
+  bool large_answers = false;  // some step's answer is larger than a message may be
+  bool churn = false;          // processes come and go while the job re-forms
+  bool leftovers = false;      // the job is started again, and not all of its processes have ended
+  bool hostile = false;        // the process at the first place sends what no SDK would send
+  bool many_leases = false;
+  bool fewer_places = false;  // a restarted daemon has one place less
+
   // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic
   // jobs: who forms a new epoch may leave somebody behind.
-  bool harmless() const { return !losses && !split && !elastic; }
+  bool harmless() const {
+    return !losses && !split && !elastic && !replacements && !leftovers && !hostile;
+  }
+  // A daemon that takes over hears of the highest numbers that were given out, or its clock is
+  // beyond them: epochs and tokens grow over all daemons. Else each daemon's do.
+  bool numbers_are_known() const { return !split && !clock_goes_back && !hostile; }
   std::string Describe() const;
 };
 

@@ -5,6 +5,7 @@
 // Stops at the first schedule that breaks an invariant, leaves out the faults that are not needed
 // for that, and prints what is left.
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -17,6 +18,13 @@
 
 namespace muster::simulation {
 namespace {
+
+// For whoever reads how the program has ended.
+volatile uint64_t running_seed = 0;
+
+void SayWhichSeed(int) {
+  std::fprintf(stderr, "in --seed=%llu\n", static_cast<unsigned long long>(running_seed));
+}
 
 std::string ReplayFlags(const Options& options) {
   std::string flags = absl::StrCat("--seed=", options.seed);
@@ -39,11 +47,12 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 int RunMany(uint64_t first, uint64_t count) {
+  std::signal(SIGABRT, SayWhichSeed);
   const auto start = std::chrono::steady_clock::now();
   uint64_t steps = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     Options options;
-    options.seed = seed;
+    options.seed = running_seed = seed;
     const Result result = Simulate(options);
     steps += result.steps;
     if (result.violations.empty()) continue;

@@ -40,7 +40,8 @@ class Track {
   // A call ended by its time-out, or because it was cancelled, may be repeated. A long time-out
   // that has passed is a call that was forgotten.
   bool MayRepeat(const std::string& call, absl::Duration timeout, const absl::Status& status) {
-    if (absl::IsDeadlineExceeded(status) && timeout == kLongTimeout) {
+    if (absl::IsDeadlineExceeded(status) && timeout == kLongTimeout && !actor_->hostile()) {
+      if (actor_->setting->hostile) return false;  // who has been refused does not come again
       actor_->stage->Violation("process ", actor_->process->id(), ": ", call,
                                " has waited in vain: ", status.ToString());
       return false;
@@ -48,6 +49,8 @@ class Track {
     return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
   }
   void Unexpected(const std::string& call, const absl::Status& status) {
+    if (actor_->hostile()) return;
+    if (actor_->setting->hostile && absl::IsDeadlineExceeded(status)) return;
     actor_->stage->Violation("process ", actor_->process->id(), ": ", call,
                              " must not end like this: ", status.ToString());
   }

@@ -1,0 +1,199 @@
+#include "tests/fuzz/members.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::fuzz {
+namespace {
+
+constexpr const char* kJob = "job";
+constexpr const char* kGroup = "g";
+
+v1::LeaseScope Scope(ByteSource* bytes) {
+  return bytes->OneIn(2) ? v1::LEASE_SCOPE_NODE : v1::LEASE_SCOPE_JOB;
+}
+
+std::string LeaseName(ByteSource* bytes) { return absl::StrCat("work ", bytes->Below(4)); }
+
+}  // namespace
+
+FuzzedMember::FuzzedMember(int number, uint32_t world_size) : world_size_(world_size) {
+  identity_.set_incarnation(std::string(15, 'i') + static_cast<char>('0' + number));
+  identity_.mutable_start_time()->set_seconds(number);
+  identity_.set_node_id(std::string(1, static_cast<char>('a' + number % 2)));
+  identity_.set_hostname("host");
+  identity_.set_pid(number);
+}
+
+v1::CallContext FuzzedMember::NewCall() {
+  v1::CallContext call;
+  call.set_job_id(kJob);
+  if (session_) *call.mutable_session() = *session_;
+  call.set_attempt(++attempts_);
+  call.mutable_wait_timeout()->set_seconds(60);
+  return call;
+}
+
+// ---- Coming ----
+
+void FuzzedMember::FillClaim(v1::Claim* claim) const {
+  claim->set_highest_token(highest_token_);
+  for (const v1::HeldLease& held : held_) *claim->add_held_leases() = held;
+  if (!place_) return;
+  *claim->mutable_epoch() = place_->epoch();
+  claim->set_rank(place_->rank());
+  *claim->mutable_roster() = place_->roster();
+  claim->set_highest_epoch_number(place_->epoch().number());
+  for (const auto& [name, next] : next_) {
+    v1::GroupClaim* group = claim->add_groups();
+    group->mutable_group()->set_name(name);
+    for (int r = place_->roster_size(); !name.empty() && r > 0; --r) {
+      group->mutable_group()->add_ranks(static_cast<uint32_t>(r - 1));
+    }
+    group->set_next_sequence(next);
+  }
+  if (!broken_) return;
+  claim->mutable_broken()->set_reason(broken_->reason());
+  *claim->mutable_broken()->mutable_failures() = broken_->failures();
+}
+
+void FuzzedMember::Write(ByteSource*, v1::AttachRequest* request) {
+  request->set_job_id(kJob);
+  *request->mutable_member() = identity_;
+  request->set_protocol_version(1);
+  request->set_attempt(++attempts_);
+  FillClaim(request->mutable_claim());
+}
+
+void FuzzedMember::Write(ByteSource*, v1::JoinRequest* request) {
+  *request->mutable_call() = NewCall();
+  request->set_world_size(world_size_);
+}
+
+void FuzzedMember::Write(ByteSource*, v1::RejoinRequest* request) {
+  *request->mutable_call() = NewCall();
+  FillClaim(request->mutable_claim());
+  request->mutable_claim()->clear_roster();
+}
+
+void FuzzedMember::Write(ByteSource*, v1::LeaveRequest* request) {
+  *request->mutable_call() = NewCall();
+  *request->mutable_epoch() = epoch();
+}
+
+void FuzzedMember::Write(ByteSource*, v1::RequestStopRequest* request) {
+  *request->mutable_call() = NewCall();
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::ReportExitRequest* request) {
+  request->set_job_id(kJob);
+  request->set_incarnation(identity_.incarnation());
+  request->set_exit_code(static_cast<int32_t>(bytes->Below(2)));
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::ReportProcessStateRequest* request) {
+  request->set_job_id(kJob);
+  request->set_incarnation(identity_.incarnation());
+  request->set_state(bytes->OneIn(2) ? v1::PROCESS_STATE_STOPPED : v1::PROCESS_STATE_RUNNING);
+}
+
+// ---- Collectives: of the world, or of a group of all in reverse ----
+
+void FuzzedMember::Fill(ByteSource* bytes, v1::CollectiveContext* context) {
+  *context->mutable_call() = NewCall();
+  *context->mutable_epoch() = epoch();
+  if (bytes->OneIn(4)) context->mutable_group()->set_name(kGroup);
+  const std::string& name = context->group().name();
+  for (int r = place_ ? place_->roster_size() : 0; !name.empty() && r > 0; --r) {
+    context->mutable_group()->add_ranks(static_cast<uint32_t>(r - 1));
+  }
+  context->mutable_group();
+  context->set_sequence(next_[name]);
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::BarrierRequest* request) {
+  Fill(bytes, request->mutable_context());
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::BroadcastRequest* request) {
+  Fill(bytes, request->mutable_context());
+  if (place_ && place_->rank() == 0) request->set_payload("from 0");
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::GatherRequest* request) {
+  Fill(bytes, request->mutable_context());
+  request->set_payload("part");
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::AllGatherRequest* request) {
+  Fill(bytes, request->mutable_context());
+  request->set_payload("part");
+}
+
+// ---- Leases ----
+
+void FuzzedMember::Write(ByteSource* bytes, v1::AcquireLeaseRequest* request) {
+  *request->mutable_call() = NewCall();
+  *request->mutable_epoch() = epoch();
+  request->set_name(LeaseName(bytes));
+  request->set_scope(Scope(bytes));
+  request->set_request_id(++requests_);
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::CompleteLeaseRequest* request) {
+  *request->mutable_call() = NewCall();
+  request->set_name("work");
+  request->set_scope(v1::LEASE_SCOPE_JOB);
+  if (!held_.empty()) {
+    const v1::HeldLease& held = bytes->Pick(held_);
+    request->set_name(held.name());
+    request->set_scope(held.scope());
+    request->mutable_result()->set_token(held.token());
+  }
+  if (bytes->OneIn(2)) {
+    request->mutable_result()->set_value("done");
+  } else {
+    request->mutable_result()->mutable_error()->set_code(13);
+    request->mutable_result()->mutable_error()->set_message("failed");
+  }
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::AbandonLeaseRequest* request) {
+  *request->mutable_call() = NewCall();
+  request->set_name(LeaseName(bytes));
+  request->set_scope(Scope(bytes));
+  request->set_request_id(requests_);
+}
+
+// ---- Answers ----
+
+void FuzzedMember::Learn(const v1::JoinResponse& place) {
+  place_ = place;
+  next_.clear();
+  broken_.reset();
+}
+
+void FuzzedMember::Learn(const v1::EpochBroken& broken) {
+  if (place_ && place_->epoch().nonce() == broken.epoch().nonce()) broken_ = broken;
+}
+
+void FuzzedMember::Completed(const v1::CollectiveContext& collective) {
+  uint64_t& next = next_[collective.group().name()];
+  if (collective.sequence() == next) ++next;
+}
+
+void FuzzedMember::Learn(const v1::AcquireLeaseRequest& request,
+                         const v1::AcquireLeaseResponse& response) {
+  if (!response.has_granted()) return;
+  const v1::LeaseGrant& grant = response.granted();
+  highest_token_ = std::max(highest_token_, grant.token());
+  v1::HeldLease held;
+  held.set_name(request.name());
+  held.set_scope(request.scope());
+  held.set_token(grant.token());
+  held.set_request_id(request.request_id());
+  held_.push_back(held);
+}
+
+}  // namespace muster::fuzz

@@ -1,0 +1,83 @@
+#ifndef MUSTER_TESTS_FUZZ_MEMBERS_H_
+#define MUSTER_TESTS_FUZZ_MEMBERS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/v1/coordinator.pb.h"
+#include "tests/fuzz/byte_source.h"
+
+namespace muster::fuzz {
+
+// A process of the job: what it knows, and the requests that it makes where it is honest. Those get
+// a fuzzer to where its noise matters.
+class FuzzedMember {
+ public:
+  // `world_size` is what it asks for; 0: nothing.
+  FuzzedMember(int number, uint32_t world_size);
+
+  const v1::MemberIdentity& identity() const { return identity_; }
+  bool attached() const { return session_.has_value(); }
+  bool joined() const { return place_.has_value(); }
+
+  void Write(ByteSource* bytes, v1::AttachRequest* request);
+  void Write(ByteSource* bytes, v1::JoinRequest* request);
+  void Write(ByteSource* bytes, v1::RejoinRequest* request);
+  void Write(ByteSource* bytes, v1::BarrierRequest* request);
+  void Write(ByteSource* bytes, v1::BroadcastRequest* request);
+  void Write(ByteSource* bytes, v1::GatherRequest* request);
+  void Write(ByteSource* bytes, v1::AllGatherRequest* request);
+  void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
+  void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
+  void Write(ByteSource* bytes, v1::AbandonLeaseRequest* request);
+  void Write(ByteSource* bytes, v1::LeaveRequest* request);
+  void Write(ByteSource* bytes, v1::RequestStopRequest* request);
+  void Write(ByteSource* bytes, v1::ReportExitRequest* request);
+  void Write(ByteSource* bytes, v1::ReportProcessStateRequest* request);
+
+  // What it was answered, and to what.
+  void Learn(const v1::Attached& attached) { session_ = attached.session(); }
+  void Learn(const v1::EpochBroken& broken);
+  void Learn(const v1::JoinResponse& place);
+  void Learn(const v1::AcquireLeaseRequest& request, const v1::AcquireLeaseResponse& response);
+  void Learn(const v1::BarrierRequest& request, const v1::BarrierResponse&) {
+    Completed(request.context());
+  }
+  void Learn(const v1::BroadcastRequest& request, const v1::BroadcastResponse&) {
+    Completed(request.context());
+  }
+  void Learn(const v1::GatherRequest& request, const v1::GatherResponse&) {
+    Completed(request.context());
+  }
+  void Learn(const v1::AllGatherRequest& request, const v1::AllGatherResponse&) {
+    Completed(request.context());
+  }
+  template <typename Request, typename Response>
+  void Learn(const Request&, const Response&) {}  // nothing
+  void Detach() { session_.reset(); }
+
+ private:
+  v1::CallContext NewCall();
+  void Completed(const v1::CollectiveContext& collective);
+  void Fill(ByteSource* bytes, v1::CollectiveContext* context);
+  void FillClaim(v1::Claim* claim) const;
+  v1::EpochId epoch() const { return place_ ? place_->epoch() : v1::EpochId(); }
+
+  v1::MemberIdentity identity_;
+  const uint32_t world_size_;
+  uint64_t attempts_ = 0;
+  uint64_t requests_ = 0;
+  std::optional<v1::SessionId> session_;
+  std::optional<v1::JoinResponse> place_;
+  std::optional<v1::EpochBroken> broken_;
+  std::map<std::string, uint64_t> next_;  // sequence number by group
+  std::vector<v1::HeldLease> held_;
+  uint64_t highest_token_ = 0;
+};
+
+}  // namespace muster::fuzz
+
+#endif  // MUSTER_TESTS_FUZZ_MEMBERS_H_
