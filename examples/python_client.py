@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 import grpc
 
@@ -57,10 +56,10 @@ class Member:
         self.sequence = 0
         self.identity = pb.MemberIdentity(
             incarnation=os.urandom(16),
-            start_time_micros=int(time.time() * 1e6),
             node_id=args.node_id,
             hostname=socket.gethostname(),
             pid=os.getpid())
+        self.identity.start_time.GetCurrentTime()
 
     def next_attempt(self):
         self.attempt += 1
@@ -93,7 +92,7 @@ class Member:
 
     def join(self, world_size):
         """Blocks until all members are here."""
-        joined = self.call(self.stub.Join, self.pb.JoinRequest(context=self.context(), world_size=world_size))
+        joined = self.call(self.stub.Join, self.pb.JoinRequest(call=self.context(), world_size=world_size))
         self.epoch, self.rank, self.roster = joined.epoch, joined.rank, joined.roster
 
     def barrier(self, label):

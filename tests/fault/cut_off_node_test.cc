@@ -3,14 +3,17 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
 #include "tests/util/namespaces.h"
+#include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -58,6 +61,27 @@ class CutOffNodeTest : public ::testing::Test {
   }
 
   void Cut() { Sh("ip link set near down"); }
+
+  // Waits until something has been sent in vain, and again, and again.
+  bool AwaitLostPackets() const {
+    return WaitUntil([&] { return std::max(SentInVain("self"), SentInVain(FarPid())) >= 2; });
+  }
+
+  // How often in a row TCP has sent something again (the seventh word of a connection's line), or
+  // has tried whether it can send at all (the ninth), most of all connections of that process's
+  // network.
+  static int SentInVain(const std::string& process) {
+    std::ifstream file(absl::StrCat("/proc/", process, "/net/tcp"));
+    std::string line;
+    int most = 0;
+    for (std::getline(file, line); std::getline(file, line);) {
+      const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+      if (words.size() < 9) continue;
+      most = std::max({most, std::stoi(words[6], nullptr, 16), std::stoi(words[8])});
+    }
+    return most;
+  }
+
   void Mend() { Sh("ip link set near up"); }
 
   // A command that fails says why the test cannot be.
@@ -74,16 +98,11 @@ class CutOffNodeTest : public ::testing::Test {
     flags.insert(flags.end(), daemon_flags.begin(), daemon_flags.end());
     daemon_ = TestDaemon::Start(flags, {}, "0.0.0.0:0");
     for (int node : {0, 1}) {
-      Words command = {Runfile("client/cli/muster"),
-                       "run",
-                       absl::StrCat("--coordinator=10.77.0.1:", daemon_->port()),
-                       "--nproc-per-node=2",
-                       "--nnodes=2",
-                       absl::StrCat("--node-rank=", node),
-                       node == 0 ? "--node-id=near" : "--node-id=far",
-                       "--",
-                       Runfile("tests/fault/rank")};
-      command.insert(command.end(), steps.begin(), steps.end());
+      Words command =
+          LaunchCommand({absl::StrCat("--coordinator=10.77.0.1:", daemon_->port()),
+                         "--nproc-per-node=2", "--nnodes=2", absl::StrCat("--node-rank=", node),
+                         node == 0 ? "--node-id=near" : "--node-id=far"},
+                        RankCommand(steps));
       if (node == 1) {
         const Words enter = {"nsenter", "--net", "--target", FarPid()};
         command.insert(command.begin(), enter.begin(), enter.end());
@@ -110,6 +129,7 @@ std::string CutOffNodeTest::why_not_;
 TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
   ASSERT_NO_FATAL_FAILURE(StartJob({}, ReduceSteps(), "has reduced"));
   Cut();
+  ASSERT_TRUE(AwaitLostPackets());
   Mend();
   gate_.Open();
   for (auto& node : nodes_) EXPECT_EQ(node->Wait(), kSuccess) << node->Output();

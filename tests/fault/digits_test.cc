@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -133,12 +133,9 @@ pid_t PidOfRank(uint32_t rank, const TestDaemon& daemon) {
 
 TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccuracy) {
   const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=1h"});
-  Words command = {
-      Runfile("client/cli/muster"), "run", "--coordinator", daemon->address(), "--nproc-per-node=4",
-      "--max-restarts=1",           "--"};
-  const Words digits = Digits(absl::StrCat(MakeTempDir(), "/curve.json"));
-  command.insert(command.end(), digits.begin(), digits.end());
-  auto run = Process::Start(command);
+  auto run = Process::Start(
+      LaunchCommand({"--coordinator", daemon->address(), "--nproc-per-node=4", "--max-restarts=1"},
+                    Digits(absl::StrCat(MakeTempDir(), "/curve.json"))));
   AwaitEpochs(*run, 3);
   kill(PidOfRank(2, *daemon), SIGKILL);
   EXPECT_EQ(run->Wait(kPatience), kSuccess) << run->Output();

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -29,27 +29,34 @@ TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLost) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   auto run = LaunchAt(*daemon, 2, {"1:exit=0", "barrier"});
   EXPECT_EQ(run->Wait(), kRankError);
-  EXPECT_THAT(run->Output(), HasSubstr("exited with status 0"));
+  EXPECT_THAT(SentenceAbout(1, run->Output()),
+              AllOf(HasSubstr(") was lost at "), HasSubstr("exited with status 0")))
+      << run->Output();
+  EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), 1) << run->Output();
 }
 
 TEST(EndedRankTest, ARankThatNeverJoinsIsNamedWhenTheWaitIsOver) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
-  auto ranks = StartRanks(daemon->address(), 2, {}, {{"MUSTER_TIMEOUT", "1s"}});
-  ExpectEnds(ranks, kRankError);
-  EXPECT_THAT(ranks[0]->Output(),
-              AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("joined; missing: rank")));
+  const auto patient = StartRank(daemon->address(), 1, {});
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Join"));
+  const auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "2s"}});
+  EXPECT_EQ(rank->Wait(), kRankError);
+  EXPECT_THAT(rank->Output(), AllOf(HasSubstr("error: DEADLINE_EXCEEDED"),
+                                    HasSubstr("2 of 3 have joined; missing: rank 2;")));
 }
 
 TEST(EndedRankTest, ARankThatDoesNotCallIsNamedWithNodeAndLastCallWhenTheWaitIsOver) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   Gate gate;
-  auto ranks = StartRanks(daemon->address(), 2,
-                          {"allgather", absl::StrCat("1:", gate.wait()), "try:barrier", "barrier"},
-                          {{"MUSTER_TIMEOUT", "2s"}});
+  auto ranks = StartRanks(
+      daemon->address(), 2,
+      {"allgather", absl::StrCat("1:", gate.wait()), "0:try:barrier=200ms", "barrier", "leave"});
   ASSERT_TRUE(ranks[0]->WaitForOutput("error: DEADLINE_EXCEEDED"));
   EXPECT_THAT(SentenceAbout(1, ranks[0]->Output()),
-              AllOf(HasSubstr(absl::StrCat("pid ", ranks[1]->pid())), HasSubstr("AllGather")));
+              AllOf(HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
+                    HasSubstr("last completed AllGather(")));
   gate.Open();
+  ExpectEnds(ranks, kSuccess);
 }
 
 // Long before any time-out.
@@ -63,6 +70,8 @@ TEST(EndedRankTest, ARankThatIsLateIsNamedToThoseWhoWaitInTheDaemonsLogAndInMust
   EXPECT_TRUE(ranks[0]->WaitForOutput(late));
   EXPECT_TRUE(daemon->process().WaitForOutput(late));
   EXPECT_THAT(MusterStatus(*daemon), HasSubstr("last completed AllGather("));
+  EXPECT_TRUE(AwaitCount(*ranks[0], late, 3));
+  EXPECT_TRUE(AwaitCount(daemon->process(), late, 3));
   gate.Open();
   ExpectEnds(ranks, kSuccess);
 }

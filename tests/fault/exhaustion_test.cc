@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -77,11 +77,30 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsSta
                                       HasSubstr("16 members")));
 }
 
-TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
+// The flag that raises the limit, and how far.
+constexpr char kRaise[] = "(musterd --max-members raises it, as far as its ulimit -Hn goes)";
+
+TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSize) {
   const std::string coordinator = Start({});
-  auto ranks = StartRanks(coordinator, 17, {}, {{"MUSTER_WORLD_SIZE", "17"}});
-  ExpectEnds(ranks, kRankError);
-  EXPECT_THAT(ranks[0]->Output(), AllOf(HasSubstr("16"), HasSubstr("ulimit -Hn")));
+  const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "17"}});
+  EXPECT_EQ(rank->Wait(), kRankError);
+  EXPECT_THAT(rank->Output(),
+              AllOf(HasSubstr("error: RESOURCE_EXHAUSTED"),
+                    HasSubstr(absl::StrCat("world size 17 is over the limit of 16 ", kRaise))));
+}
+
+TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
+  const std::string coordinator = Start({"--world-size=16"});
+  const Gate gate;
+  const auto ranks = StartRanks(coordinator, 16, {gate.wait(), "barrier", "leave"});
+  for (const auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("begins wait"));
+  const auto one_more = StartRank(coordinator, -1, {});
+  EXPECT_EQ(one_more->Wait(), kRankError);
+  EXPECT_THAT(one_more->Output(),
+              AllOf(HasSubstr("error: RESOURCE_EXHAUSTED"),
+                    HasSubstr(absl::StrCat("16 members are attached, the limit ", kRaise))));
+  gate.Open();
+  ExpectEnds(ranks, kSuccess);
 }
 
 // Connections that are no members: the daemon cannot tell them apart before it has them.
@@ -113,7 +132,9 @@ TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWh
   Connections connections(port_, 100);
   ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
   auto ranks = StartRanks(coordinator, 2, {"barrier", "leave"});
-  for (auto& rank : ranks) ASSERT_TRUE(rank->WaitForOutput("trying again"));
+  for (auto& rank : ranks) {
+    ASSERT_TRUE(rank->WaitForOutput("cannot reach the coordinator at " + coordinator));
+  }
   connections.Close();
   ExpectEnds(ranks, kSuccess);
 }

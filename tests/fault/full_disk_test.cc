@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
 #include "tests/util/namespaces.h"
+#include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {

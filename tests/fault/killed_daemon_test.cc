@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -136,6 +136,8 @@ TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecover
     EXPECT_THAT(rank->Output(), HasSubstr("rank 1 (node '"));
     EXPECT_THAT(rank->Output(), HasSubstr(absl::StrCat("pid ", lost, ") was lost at ")));
     EXPECT_THAT(rank->Output(), HasSubstr("no call since the coordinator was restarted"));
+    EXPECT_THAT(rank->Output(),
+                HasSubstr("it did not attach to the restarted coordinator within 6s"));
   }
 }
 

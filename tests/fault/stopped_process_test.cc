@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -86,7 +86,7 @@ TEST(StoppedDaemonTest, GoesOnAsIfNothingHadHappened) {
   ExpectEnds(ranks, kSuccess);
 }
 
-// So long that the SDK has given the connection up: 10 s until it asks, 5 s for the answer.
+// So long that the SDK has given the connection up: 3 s until it asks, 6 s for the answer.
 TEST(StoppedDaemonTest, IsFoundAgainByItsMembersAfterTheyHaveMissedIt) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   StatusReader status(daemon->address());

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
-#include "client/src/control_plane.h"
+#include "tests/util/stub_control_plane.h"
 
 namespace muster::testing {
 namespace {
@@ -38,11 +38,9 @@ std::vector<Member> MakeMembers(int size) {
 }  // namespace
 
 struct FakeJob::State {
-  explicit State(const FakeJobOptions& options)
-      : options(options), members(MakeMembers(options.size)) {}
+  explicit State(const FakeJobOptions& options) : options(options) {}
 
   const FakeJobOptions options;
-  const std::vector<Member> members;
   absl::Mutex mutex;
   std::map<std::string, GroupRounds> groups ABSL_GUARDED_BY(mutex);
   absl::Status failure ABSL_GUARDED_BY(mutex);
@@ -52,19 +50,14 @@ struct FakeJob::State {
   std::map<int, Callback> callbacks ABSL_GUARDED_BY(callbacks_mutex);
 };
 
-class FakeJob::ControlPlane final : public internal::ControlPlane {
+class FakeJob::ControlPlane final : public StubControlPlane {
  public:
-  ControlPlane(std::shared_ptr<State> state, int rank) : state_(std::move(state)), rank_(rank) {}
+  ControlPlane(std::shared_ptr<State> state, int rank)
+      : StubControlPlane("fake", MakeMembers(state->options.size), rank),
+        state_(std::move(state)) {}
 
-  const std::string& job_id() const override { return job_id_; }
-  bool is_distributed() const override { return true; }
-  const std::vector<Member>& members() const override { return state_->members; }
-  int rank() const override { return rank_; }
-  uint64_t epoch() const override { return 1; }
   absl::Duration default_timeout() const override { return state_->options.timeout; }
   std::string local_address() const override { return state_->options.local_address; }
-  size_t max_payload_bytes() const override { return 0; }
-  size_t max_name_bytes() const override { return 256; }
 
   absl::StatusOr<Payloads> RunCollective(const std::string& group, const std::vector<int>& ranks,
                                          internal::CollectiveCall call,
@@ -72,29 +65,9 @@ class FakeJob::ControlPlane final : public internal::ControlPlane {
     if (call.kind != internal::CollectiveKind::kAllGather) {
       return absl::UnimplementedError("the fake job has AllGather only");
     }
-    const size_t size = ranks.empty() ? state_->members.size() : ranks.size();
+    const size_t size = ranks.empty() ? members().size() : ranks.size();
     return AllGather(group, IndexIn(ranks), size, std::move(call.payload), options);
   }
-
-  absl::StatusOr<internal::LeaseOutcome> AcquireLease(const std::string&, LeaseScope,
-                                                      const CallOptions&) override {
-    return absl::UnimplementedError("the fake job has no leases");
-  }
-  absl::Status CompleteLease(const std::string&, LeaseScope, uint64_t,
-                             const absl::StatusOr<std::string>&) override {
-    return absl::UnimplementedError("the fake job has no leases");
-  }
-  void ReleaseLease(const std::string&, LeaseScope, uint64_t) override {}
-  absl::Status Leave(const CallOptions&) override { return absl::OkStatus(); }
-  absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Rejoin(const CallOptions&) override {
-    return absl::UnimplementedError("the fake job has one epoch");
-  }
-  int newcomers_waiting() const override { return 0; }
-  Subscription OnNewcomers(std::function<void()>) override { return Subscription(); }
-  absl::Status RequestStop(const CallOptions&) override {
-    return absl::UnimplementedError("the fake job cannot be stopped");
-  }
-  bool stop_requested() const override { return false; }
 
   absl::Status health() const override {
     absl::MutexLock lock(&state_->mutex);
@@ -124,9 +97,9 @@ class FakeJob::ControlPlane final : public internal::ControlPlane {
 
   int IndexIn(const std::vector<int>& ranks) const {
     for (size_t i = 0; i < ranks.size(); ++i) {
-      if (ranks[i] == rank_) return static_cast<int>(i);
+      if (ranks[i] == rank()) return static_cast<int>(i);
     }
-    return rank_;
+    return rank();
   }
 
   absl::StatusOr<Payloads> AllGather(const std::string& group, int index, size_t size,
@@ -160,8 +133,6 @@ class FakeJob::ControlPlane final : public internal::ControlPlane {
   }
 
   const std::shared_ptr<State> state_;
-  const int rank_;
-  const std::string job_id_ = "fake";
 };
 
 FakeJob::FakeJob(const FakeJobOptions& options) : state_(std::make_shared<State>(options)) {

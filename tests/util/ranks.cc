@@ -1,19 +1,129 @@
 #include "tests/util/ranks.h"
 
+#include <fstream>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
+namespace {
 
-Ranks::Ranks(int size, int per_node, const std::vector<std::string>& command,
-             const std::map<std::string, std::string>& env)
-    : daemon_(TestDaemon::Start({"--world-size", absl::StrCat(size), "--member-grace", "300ms"})) {
+std::string MusterPath() { return Runfile("client/cli/muster"); }
+
+void Append(const Words& words, Words* command) {
+  command->insert(command->end(), words.begin(), words.end());
+}
+
+}  // namespace
+
+Words RankCommand(const Words& steps) {
+  Words command = {Runfile("tests/rank/rank")};
+  Append(steps, &command);
+  return command;
+}
+
+Words LaunchCommand(const Words& flags, const Words& program) {
+  Words command = {MusterPath(), "run"};
+  Append(flags, &command);
+  Append({"--"}, &command);
+  Append(program, &command);
+  return command;
+}
+
+std::unique_ptr<Process> Launch(int ranks, const Words& steps, const Words& flags,
+                                const Variables& env) {
+  Words all = {"--nproc-per-node", absl::StrCat(ranks)};
+  Append(flags, &all);
+  return Process::Start(LaunchCommand(all, RankCommand(steps)), env);
+}
+
+std::unique_ptr<Process> LaunchAt(const TestDaemon& daemon, int ranks, const Words& steps,
+                                  const Words& flags) {
+  // Ranks end by themselves, however slow the machine is.
+  Words all = {"--coordinator", daemon.address(), "--failure-wait=1m"};
+  Append(flags, &all);
+  return Launch(ranks, steps, all);
+}
+
+std::unique_ptr<Process> StartRank(const std::string& coordinator, int rank, const Words& steps,
+                                   Variables env) {
+  env.emplace("MUSTER_COORDINATOR", coordinator);
+  if (rank >= 0) env.emplace("MUSTER_RANK", absl::StrCat(rank));
+  return Process::Start(RankCommand(steps), env);
+}
+
+std::vector<std::unique_ptr<Process>> StartRanks(const std::string& coordinator, int ranks,
+                                                 const Words& steps, const Variables& env) {
+  std::vector<std::unique_ptr<Process>> processes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    processes.push_back(StartRank(coordinator, rank, steps, env));
+  }
+  return processes;
+}
+
+void ExpectEnds(const std::vector<std::unique_ptr<Process>>& processes, const Exit& exit) {
+  for (const auto& process : processes) EXPECT_EQ(process->Wait(), exit) << process->Output();
+}
+
+Gate::Gate() : path_(absl::StrCat(MakeTempDir(), "/gate")) {}
+
+void Gate::Open() const { std::ofstream(path_).close(); }
+
+bool AwaitBegin(Process& launcher, const std::vector<int>& ranks, const std::string& step) {
+  for (int rank : ranks) {
+    if (!launcher.WaitForOutput(absl::StrCat("rank ", rank, " pid "))) return false;
+    const std::string line =
+        absl::StrCat("rank ", rank, " pid ", PidOf(rank, launcher), " begins ", step);
+    if (!launcher.WaitForOutput(line)) return false;
+  }
+  return true;
+}
+
+pid_t PidOf(int rank, const Process& launcher) {
+  const std::string mark = absl::StrCat("rank ", rank, " pid ");
+  const std::string output = launcher.Output();
+  const size_t at = output.find(mark);
+  return at == std::string::npos ? -1 : std::stoi(output.substr(at + mark.size()));
+}
+
+int CountOf(const std::string& text, const std::string& what) {
+  return static_cast<int>(std::vector<std::string>(absl::StrSplit(text, what)).size()) - 1;
+}
+
+bool AwaitCount(Process& process, const std::string& what, int count) {
+  const auto printed = [&] { return CountOf(process.Output(), what) >= count; };
+  return WaitUntil([&] { return printed() || !process.Running(); }) && printed();
+}
+
+std::string SentenceAbout(int rank, const std::string& text) {
+  const size_t at = text.find(absl::StrCat("rank ", rank, " (node '"));
+  if (at == std::string::npos) return "";
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+std::string MusterStatus(const TestDaemon& daemon) {
+  auto status = Process::Start({MusterPath(), "status", "--coordinator", daemon.address()});
+  EXPECT_EQ(status->Wait(), kSuccess) << status->Output();
+  return status->Output();
+}
+
+Ranks::Ranks(int size, int per_node, const Words& command, const Variables& env,
+             const std::map<int, Variables>& env_by_rank, const Words& daemon_flags) {
+  Words flags = {absl::StrCat("--world-size=", size)};
+  Append(daemon_flags, &flags);
+  daemon_ = TestDaemon::Start(flags);
   for (int rank = 0; rank < size; ++rank) {
-    std::map<std::string, std::string> place = {
-        {"MUSTER_COORDINATOR", daemon_->address()},
-        {"MUSTER_RANK", absl::StrCat(rank)},
-        {"MUSTER_NODE_ID", absl::StrCat("node-", rank / per_node)}};
-    place.insert(env.begin(), env.end());
-    processes_.push_back(Process::Start(command, place));
+    Variables all = {{"MUSTER_COORDINATOR", daemon_->address()},
+                     {"MUSTER_RANK", absl::StrCat(rank)},
+                     {"MUSTER_NODE_ID", absl::StrCat("node-", rank / per_node)}};
+    for (const auto& [name, value] : env) all[name] = value;
+    if (const auto own = env_by_rank.find(rank); own != env_by_rank.end()) {
+      for (const auto& [name, value] : own->second) all[name] = value;
+    }
+    processes_.push_back(Process::Start(command, all));
   }
 }
 

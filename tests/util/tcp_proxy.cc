@@ -95,6 +95,12 @@ void TcpProxy::WaitForConnections(int count) {
   changed_.wait(lock, [&] { return static_cast<int>(connections_.size()) >= count; });
 }
 
+void TcpProxy::WaitForRefusals(int count) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const int enough = refusals_ + count;
+  changed_.wait(lock, [&] { return refusals_ >= enough; });
+}
+
 void TcpProxy::Accept() {
   while (true) {
     const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -106,6 +112,8 @@ void TcpProxy::Accept() {
         connect(server, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) {
       close(client);
       close(server);
+      ++refusals_;
+      changed_.notify_all();
       continue;
     }
     auto connection = std::make_unique<Connection>();

@@ -29,6 +29,8 @@ class TcpProxy {
   void Redirect(int target_port);
   // Waits until this many connections in all have been made.
   void WaitForConnections(int count);
+  // Waits until so many more connections have been refused.
+  void WaitForRefusals(int count);
 
  private:
   struct Connection;
@@ -42,6 +44,7 @@ class TcpProxy {
   std::condition_variable changed_;
   int target_port_;
   bool refuse_ = false;
+  int refusals_ = 0;
   std::chrono::milliseconds delay_{0};
   std::vector<std::unique_ptr<Connection>> connections_;
   std::thread acceptor_;

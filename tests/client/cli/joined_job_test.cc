@@ -3,32 +3,36 @@
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/client/cli/muster_command.h"
-#include "tests/util/daemon.h"
+#include "tests/util/ranks.h"
 
 namespace muster::cli {
 namespace {
 
 using muster::testing::Exit;
+using muster::testing::kSuccess;
 using muster::testing::MusterdPath;
-using muster::testing::Runfile;
+using muster::testing::PidOf;
+using muster::testing::RankCommand;
 using muster::testing::TestDaemon;
+using muster::testing::Words;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-constexpr Exit kSuccess = {false, 0};
+const Words kLeave = {"place", "leave"};
+// The first of three holds a lease, and the last one does not come to the barrier.
+const Words kWait = {"place", "0:hold=node", "2:loss", "barrier"};
 
-// "muster run flags... -- member what".
-std::vector<std::string> RunMembers(std::vector<std::string> flags, const std::string& what) {
+// "muster run flags... -- rank steps...".
+Words RunRanks(Words flags, const Words& steps) {
   flags.insert(flags.begin(), "run");
-  flags.insert(flags.end(), {"--", Runfile("tests/client/cli/member"), what});
+  flags.push_back("--");
+  for (const std::string& word : RankCommand(steps)) flags.push_back(word);
   return flags;
 }
 
@@ -38,44 +42,31 @@ std::vector<std::string> OfNode(int node, const TestDaemon& daemon) {
           "--nproc-per-node=2", absl::StrCat("--node-id=n", node)};
 }
 
-// The pid that rank `rank` has printed.
-pid_t PidOf(int rank, const std::string& output) {
-  for (absl::string_view line : absl::StrSplit(output, '\n')) {
-    const std::vector<std::string> words = absl::StrSplit(line, ' ');
-    pid_t pid = 0;
-    if (words.size() > 5 && words[5] == absl::StrCat(rank) && absl::SimpleAtoi(words[2], &pid)) {
-      return pid;
-    }
-  }
-  ADD_FAILURE() << "rank " << rank << " has not said its pid:\n" << output;
-  return 0;
-}
-
 TEST(StandaloneTest, RankIsWhatTheJobSays) {
-  MusterCommand muster(RunMembers({"--nproc-per-node=4", "--node-id=n0"}, "leave"),
+  MusterCommand muster(RunRanks({"--nproc-per-node=4", "--node-id=n0"}, kLeave),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_THAT(muster.process().Output(),
-                ContainsRegex(absl::StrCat("\\[", rank, "\\] pid [0-9]+ joined as ", rank,
-                                           " of 4, RANK is ", rank, ", node 0 n0\n")));
+                ContainsRegex(absl::StrCat("\\[", rank, "\\] rank ", rank, " of 4, RANK is ", rank,
+                                           ", node 0 n0\n")));
   }
   EXPECT_TRUE(muster.WaitForNone());
 }
 
 TEST(StandaloneTest, MusterdIsFoundBesideTheCommand) {
   const auto muster = MusterCommand::Wrapped(
-      {"sh", "-c", "unset MUSTER_MUSTERD; exec \"$MUSTER\" run -- \"$0\" leave",
-       Runfile("tests/client/cli/member")});
+      {"sh", "-c", "unset MUSTER_MUSTERD; exec \"$MUSTER\" run -- \"$0\" place leave",
+       RankCommand({})[0]});
   EXPECT_EQ(muster->process().Wait(), kSuccess) << muster->process().Output();
-  EXPECT_THAT(muster->process().Output(), HasSubstr("joined as 0 of 1"));
+  EXPECT_THAT(muster->process().Output(), HasSubstr("rank 0 of 1, "));
 }
 
 TEST(StandaloneTest, NothingOutlivesAKilledLauncher) {
-  MusterCommand muster(RunMembers({"--nproc-per-node=3"}, "wait"),
+  MusterCommand muster(RunRanks({"--nproc-per-node=3"}, kWait),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   for (int rank = 0; rank < 3; ++rank) {
-    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("joined as ", rank)));
+    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("rank ", rank, " of 3, ")));
   }
   muster.process().Signal(SIGKILL);
   muster.process().Wait();
@@ -83,12 +74,12 @@ TEST(StandaloneTest, NothingOutlivesAKilledLauncher) {
 }
 
 TEST(StandaloneTest, SurvivorsLearnTheCauseFromTheLauncher) {
-  MusterCommand muster(RunMembers({"--nproc-per-node=3", "--failure-wait=10m"}, "wait"),
+  MusterCommand muster(RunRanks({"--nproc-per-node=3", "--failure-wait=10m"}, kWait),
                        {{"MUSTER_MUSTERD", MusterdPath()}, {"MUSTER_MEMBER_GRACE", "10m"}});
   for (int rank = 0; rank < 3; ++rank) {
-    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("joined as ", rank)));
+    ASSERT_TRUE(muster.process().WaitForOutput(absl::StrCat("rank ", rank, " of 3, ")));
   }
-  kill(PidOf(1, muster.process().Output()), SIGKILL);
+  kill(PidOf(1, muster.process()), SIGKILL);
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
   for (int survivor : {0, 2}) {
     EXPECT_THAT(muster.process().Output(),
@@ -101,20 +92,20 @@ TEST(StandaloneTest, SurvivorsLearnTheCauseFromTheLauncher) {
 TEST(TwoNodesTest, MakeOneJob) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   ASSERT_NE(daemon, nullptr);
-  MusterCommand second(RunMembers(OfNode(1, *daemon), "leave"));
-  MusterCommand first(RunMembers(OfNode(0, *daemon), "leave"));
+  MusterCommand second(RunRanks(OfNode(1, *daemon), kLeave));
+  MusterCommand first(RunRanks(OfNode(0, *daemon), kLeave));
   EXPECT_EQ(first.process().Wait(), kSuccess) << first.process().Output();
   EXPECT_EQ(second.process().Wait(), kSuccess) << second.process().Output();
-  EXPECT_THAT(first.process().Output(), HasSubstr("joined as 1 of 4, RANK is 1, node 0 n0"));
-  EXPECT_THAT(second.process().Output(), HasSubstr("joined as 2 of 4, RANK is 2, node 1 n1"));
+  EXPECT_THAT(first.process().Output(), HasSubstr("rank 1 of 4, RANK is 1, node 0 n0"));
+  EXPECT_THAT(second.process().Output(), HasSubstr("rank 2 of 4, RANK is 2, node 1 n1"));
 }
 
 TEST(TwoNodesTest, AKilledLauncherEndsTheOtherNodesRun) {
   const auto daemon = TestDaemon::Start({"--world-size=4"});
   ASSERT_NE(daemon, nullptr);
-  MusterCommand first(RunMembers(OfNode(0, *daemon), "wait"));
-  MusterCommand second(RunMembers(OfNode(1, *daemon), "wait"));
-  ASSERT_TRUE(second.process().WaitForOutput("joined as 3"));
+  MusterCommand first(RunRanks(OfNode(0, *daemon), kWait));
+  MusterCommand second(RunRanks(OfNode(1, *daemon), kWait));
+  ASSERT_TRUE(second.process().WaitForOutput("rank 3 of 4, "));
   second.process().Signal(SIGKILL);
   EXPECT_EQ(first.process().Wait(), (Exit{false, 3}));
   EXPECT_THAT(first.process().Output(), ContainsRegex("error: .*rank [23] "));
@@ -124,7 +115,7 @@ TEST(TwoNodesTest, AKilledLauncherEndsTheOtherNodesRun) {
 TEST(TwoNodesTest, AnotherJobIsRefused) {
   const auto daemon = TestDaemon::Start({"--job=digits"});
   ASSERT_NE(daemon, nullptr);
-  MusterCommand muster(RunMembers({"--coordinator", daemon->address(), "--job=letters"}, "leave"));
+  MusterCommand muster(RunRanks({"--coordinator", daemon->address(), "--job=letters"}, kLeave));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 3}));
   EXPECT_THAT(muster.process().Output(), AllOf(HasSubstr("digits"), HasSubstr("letters")));
 }
@@ -137,9 +128,9 @@ class StatusTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_NE(daemon_, nullptr);
     job_ = std::make_unique<MusterCommand>(
-        RunMembers({"--coordinator", daemon_->address(), "--nproc-per-node=3", "--job=digits",
-                    "--node-id=n0", "--failure-wait=10m"},
-                   "wait"));
+        RunRanks({"--coordinator", daemon_->address(), "--nproc-per-node=3", "--job=digits",
+                  "--node-id=n0", "--failure-wait=10m"},
+                 kWait));
     ASSERT_TRUE(WaitUntil([this] { return Status().pending_collectives_size() == 1; }));
     ASSERT_TRUE(
         WaitUntil([this] { return Status().pending_collectives(0).arrived_ranks_size() == 2; }));
@@ -168,16 +159,16 @@ TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: running"));
   EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
-  EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[^ ]+ +[0-9]+ +running +in Barrier\\('epoch "
-                                  "1'\\).* for [0-9.]+m?s +"));
+  EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[^ ]+ +[0-9]+ +running +in Barrier\\('in a "
+                                  "barrier'\\).* for [0-9.]+m?s +"));
   EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[^ ]+ +[0-9]+ +running +"));
   EXPECT_THAT(text,
               ContainsRegex("pending collectives\n.*MISSING.*\nworld +#0 +Barrier.* 0-1 +2 "));
-  EXPECT_THAT(text, ContainsRegex("leases\n.*\nunpack +node +n0 +rank 0 \\(pid [0-9]+\\)"));
+  EXPECT_THAT(text, ContainsRegex("leases\n.*\nwork +node +n0 +rank 0 \\(pid [0-9]+\\)"));
 }
 
 TEST_F(StatusTest, AfterALossNamesItsCause) {
-  kill(PidOf(1, job_->process().Output()), SIGKILL);
+  kill(PidOf(1, job_->process()), SIGKILL);
   EXPECT_EQ(job_->process().Wait(), (Exit{false, 128 + SIGKILL}));
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: failed"));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -86,11 +87,17 @@ std::vector<pid_t> MusterCommand::Processes() const {
   return found;
 }
 
+std::vector<pid_t> MusterCommand::ProcessesWith(const std::string& text) const {
+  std::vector<pid_t> found = Processes();
+  const auto lacks = [&](pid_t pid) { return !absl::StrContains(CommandLine(pid), text); };
+  found.erase(std::remove_if(found.begin(), found.end(), lacks), found.end());
+  return found;
+}
+
 std::vector<pid_t> MusterCommand::ProcessesRunning(const std::string& words) const {
-  std::vector<pid_t> found;
-  for (pid_t pid : Processes()) {
-    if (CommandLine(pid) == words) found.push_back(pid);
-  }
+  std::vector<pid_t> found = Processes();
+  const auto differs = [&](pid_t pid) { return CommandLine(pid) != words; };
+  found.erase(std::remove_if(found.begin(), found.end(), differs), found.end());
   return found;
 }
 

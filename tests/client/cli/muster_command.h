@@ -32,6 +32,8 @@ class MusterCommand {
 
   // Every living process that came of the command, itself included where it lives.
   std::vector<pid_t> Processes() const;
+  // Those that have `text` in their command line.
+  std::vector<pid_t> ProcessesWith(const std::string& text) const;
   // Those whose command line is `words`, joined by spaces.
   std::vector<pid_t> ProcessesRunning(const std::string& words) const;
   // Waits until there are `count` processes with that command line.

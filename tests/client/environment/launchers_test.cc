@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -74,6 +73,8 @@ std::vector<Launcher> Launchers() {
   };
 }
 
+Words Program() { return RankCommand({"primitives", "place", "leave"}); }
+
 TEST(LaunchersTest, EveryProcessGetsTheRankThatItsLauncherSays) {
   for (const Launcher& launcher : Launchers()) {
     for (const int size : {1, 2, 4}) {
@@ -84,29 +85,27 @@ TEST(LaunchersTest, EveryProcessGetsTheRankThatItsLauncherSays) {
       for (int rank = size - 1; rank >= 0; --rank) {
         Environment environment = launcher.variables(rank, size);
         environment["MUSTER_COORDINATOR"] = daemon->address();
-        ranks.push_back(Process::Start({Runfile("tests/e2e/rank"), "all"}, environment));
+        ranks.push_back(Process::Start(Program(), environment));
       }
       for (int rank = size - 1; rank >= 0; --rank) {
         Process& process = *ranks[size - 1 - rank];
-        EXPECT_EQ(process.Wait(), (Exit{false, 0})) << process.Output();
-        EXPECT_THAT(process.Output(),
-                    HasSubstr(absl::StrCat("rank ", rank, " of ", size, " is done")));
+        EXPECT_EQ(process.Wait(), kSuccess) << process.Output();
+        EXPECT_THAT(process.Output(), HasSubstr(absl::StrCat("rank ", rank, " of ", size, ", ")));
       }
     }
   }
 }
 
 TEST(LaunchersTest, ContradictionsAndMissingCoordinatorsEndAProcessAtOnce) {
-  auto contradicted =
-      Process::Start({Runfile("tests/e2e/rank"), "all"}, {{"MUSTER_COORDINATOR", "127.0.0.1:1"},
-                                                          {"MUSTER_RANK", "1"},
-                                                          {"RANK", "2"},
-                                                          {"WORLD_SIZE", "4"}});
-  EXPECT_EQ(contradicted->Wait(), (Exit{false, 3}));
+  auto contradicted = Process::Start(Program(), {{"MUSTER_COORDINATOR", "127.0.0.1:1"},
+                                                 {"MUSTER_RANK", "1"},
+                                                 {"RANK", "2"},
+                                                 {"WORLD_SIZE", "4"}});
+  EXPECT_EQ(contradicted->Wait(), kRankError);
   EXPECT_THAT(contradicted->Output(), HasSubstr("MUSTER_RANK is 1 but RANK is 2"));
-  auto alone = Process::Start({Runfile("tests/e2e/rank"), "all"},
-                              {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
-  EXPECT_EQ(alone->Wait(), (Exit{false, 3}));
+  auto alone =
+      Process::Start(Program(), {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  EXPECT_EQ(alone->Wait(), kRankError);
   EXPECT_THAT(alone->Output(),
               AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("OMPI_COMM_WORLD_SIZE says"),
                     HasSubstr("MUSTER_COORDINATOR is not set")));

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "tests/util/process.h"
 #include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
@@ -22,14 +20,8 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr int kError = 3;
-
-// The command of a rank that does what `arguments` say.
-std::vector<std::string> Exchanging(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {Runfile("tests/client/exchange/exchanging")};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
-}
+// The command of a rank that does one step and leaves.
+Words Exchanging(const std::string& step) { return RankCommand({"quiet", step, "leave"}); }
 
 // What the last of `size` ranks prints of the configurations.
 std::string AllConfigurations(int size) {
@@ -48,7 +40,7 @@ std::string AllConfigurations(int size) {
 }
 
 void ExpectConfigurations(const Ranks& ranks, int size) {
-  EXPECT_THAT(ranks.exits(), Each(Exit{false, 0}));
+  EXPECT_THAT(ranks.exits(), Each(kSuccess));
   EXPECT_EQ(ranks.output(size - 1), AllConfigurations(size));
   for (int rank = 0; rank < size - 1; ++rank) {
     EXPECT_EQ(ranks.output(rank), absl::StrCat("rank ", rank, " sees 0\n"));
@@ -57,21 +49,21 @@ void ExpectConfigurations(const Ranks& ranks, int size) {
 
 TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllConfigurations) {
   for (const int size : {1, 2, 4})
-    ExpectConfigurations(Ranks(size, size, Exchanging({"configs"})), size);
+    ExpectConfigurations(Ranks(size, size, Exchanging("configs")), size);
 }
 
 TEST(ParallelExchangeTest, AFolderReachesOtherNodes) {
   const std::string folder = MakeTempDir();
   for (const int size : {1, 2, 4}) {
-    ExpectConfigurations(Ranks(size, size / 2 + size % 2, Exchanging({"configs", folder})), size);
+    ExpectConfigurations(Ranks(size, size / 2 + size % 2, Exchanging("configs=" + folder)), size);
     EXPECT_TRUE(std::filesystem::is_empty(folder));
   }
 }
 
 TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllTensors) {
   for (const int size : {1, 2, 4}) {
-    const Ranks ranks(size, size, Exchanging({"tensors"}));
-    EXPECT_THAT(ranks.exits(), Each(Exit{false, 0}));
+    const Ranks ranks(size, size, Exchanging("tensors-of-all"));
+    EXPECT_THAT(ranks.exits(), Each(kSuccess));
     std::string expected;
     for (int rank = size - 1; rank >= 0; --rank) {
       absl::StrAppend(&expected, "rank ", size - 1, " sees ", rank, ",", rank, ",", rank, "\n");
@@ -82,9 +74,9 @@ TEST(ParallelExchangeTest, TheFirstOfTheRanksSeesAllTensors) {
 }
 
 TEST(ParallelExchangeTest, SharedMemoryBetweenNodesIsRefusedNamingThem) {
-  for (const char* what : {"configs", "tensors"}) {
-    const Ranks ranks(4, 2, Exchanging({what}));
-    EXPECT_THAT(ranks.exits(), Each(Exit{false, kError}));
+  for (const char* what : {"configs", "tensors-of-all"}) {
+    const Ranks ranks(4, 2, Exchanging(what));
+    EXPECT_THAT(ranks.exits(), Each(kRankError));
     EXPECT_THAT(ranks.outputs(),
                 Each(AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 3 (node 'node-1'"),
                            HasSubstr("rank 0 (node 'node-0'"), HasSubstr("rank 1 (node 'node-0'"),
@@ -93,7 +85,7 @@ TEST(ParallelExchangeTest, SharedMemoryBetweenNodesIsRefusedNamingThem) {
 }
 
 TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
-  EXPECT_THAT(Ranks(4, 4, Exchanging({"unequal"})).outputs(),
+  EXPECT_THAT(Ranks(4, 4, Exchanging("unequal")).outputs(),
               Each(AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("rank 3 (node"),
                          HasSubstr("has 12 bytes of int32"), HasSubstr("rank 1 (node"),
                          HasSubstr("has 16 bytes of int32"))));
@@ -101,21 +93,21 @@ TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
 
 TEST(ParallelExchangeTest, AnErrorOfOneRankIsTheErrorOfAll) {
   for (const std::string folder : {std::string(), MakeTempDir()}) {
-    EXPECT_THAT(Ranks(2, 2, Exchanging({"malformed", folder})).outputs(),
+    EXPECT_THAT(Ranks(2, 2, Exchanging("malformed=" + folder)).outputs(),
                 Each(AllOf(HasSubstr("INVALID_ARGUMENT: rank 1 (node"), HasSubstr("not JSON"))));
   }
-  EXPECT_THAT(Ranks(2, 2, Exchanging({"configs", "/proc/none"})).outputs(),
+  EXPECT_THAT(Ranks(2, 2, Exchanging("configs=/proc/none")).outputs(),
               Each(AllOf(HasSubstr("rank 0 (node"), HasSubstr("/proc/none/exchange-"))));
 }
 
 TEST(ParallelExchangeTest, DifferentListsAreRefused) {
   EXPECT_THAT(
-      Ranks(2, 2, Exchanging({"lists"})).outputs(),
+      Ranks(2, 2, Exchanging("lists")).outputs(),
       Each(AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("says [1,0]"), HasSubstr("says [1]"))));
 }
 
 TEST(ParallelExchangeTest, TooLittleSharedMemoryIsAnErrorOfAll) {
-  EXPECT_THAT(Ranks(2, 2, Exchanging({"too-large"})).outputs(),
+  EXPECT_THAT(Ranks(2, 2, Exchanging("too-large")).outputs(),
               Each(AllOf(HasSubstr("RESOURCE_EXHAUSTED: rank 0 (node"),
                          HasSubstr("bytes of shared memory are needed"),
                          HasSubstr("docker run --shm-size="))));
@@ -129,18 +121,17 @@ uint64_t FreeSharedMemory() {
 
 TEST(ParallelExchangeTest, AKilledRankLeavesNothingBehind) {
   const uint64_t before = FreeSharedMemory();
-  const std::vector<std::vector<std::string>> scenes = {
-      {"killed-before"}, {"killed-before", MakeTempDir()}, {"killed-inside"}};
-  for (const std::vector<std::string>& scene : scenes) {
-    SCOPED_TRACE(absl::StrJoin(scene, " "));
+  for (const std::string& scene : {std::string("killed-before"), "killed-before=" + MakeTempDir(),
+                                   std::string("killed-inside")}) {
+    SCOPED_TRACE(scene);
     const Ranks ranks(3, 3, Exchanging(scene));
     EXPECT_EQ(ranks.exit(0), (Exit{true, SIGKILL}));
     for (const int rank : {1, 2}) {
-      EXPECT_EQ(ranks.exit(rank), (Exit{false, kError}));
+      EXPECT_EQ(ranks.exit(rank), kRankError);
       EXPECT_THAT(ranks.output(rank),
                   AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 0 (node")));
     }
-    if (scene[0] == "killed-inside") {
+    if (scene == "killed-inside") {
       EXPECT_THAT(ranks.output(2), HasSubstr("after the loss: 7"));
     }
   }

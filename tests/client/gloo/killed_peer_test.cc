@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/control_plane.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "tests/util/stub_control_plane.h"
 
 namespace muster {
 namespace {
@@ -29,21 +29,16 @@ const absl::Status& Loss() {
 }
 
 // A job of two processes at the ends of a socket. What AwaitFailure() says is set by the test.
-class PairControlPlane final : public internal::ControlPlane {
+class PairControlPlane final : public testing::StubControlPlane {
  public:
-  PairControlPlane(int rank, int socket) : rank_(rank), socket_(socket) {}
+  PairControlPlane(int rank, int socket)
+      : StubControlPlane("pair", {Member{0, 0, 0, "a", "host", 1}, Member{1, 0, 1, "b", "host", 2}},
+                         rank),
+        socket_(socket) {}
 
   void set_failure(absl::Status failure) { failure_ = std::move(failure); }
 
-  const std::string& job_id() const override { return job_id_; }
-  bool is_distributed() const override { return true; }
-  uint64_t epoch() const override { return 1; }
-  const std::vector<Member>& members() const override { return members_; }
-  int rank() const override { return rank_; }
-  absl::Duration default_timeout() const override { return absl::Seconds(60); }
-  std::string local_address() const override { return "127.0.0.1"; }
-  size_t max_payload_bytes() const override { return 0; }
-  size_t max_name_bytes() const override { return 256; }
+  absl::Status AwaitFailure(absl::Duration) const override { return failure_; }
 
   absl::StatusOr<std::vector<std::string>> RunCollective(const std::string&,
                                                          const std::vector<int>&,
@@ -56,40 +51,12 @@ class PairControlPlane final : public internal::ControlPlane {
     const ssize_t got = read(socket_, theirs.data(), theirs.size());
     if (got <= 0) return absl::InternalError("read");
     theirs.resize(got);
-    if (rank_ == 0) return std::vector<std::string>{call.payload, theirs};
+    if (rank() == 0) return std::vector<std::string>{call.payload, theirs};
     return std::vector<std::string>{theirs, call.payload};
-  }
-  absl::StatusOr<internal::LeaseOutcome> AcquireLease(const std::string&, LeaseScope,
-                                                      const CallOptions&) override {
-    return absl::UnimplementedError("no leases");
-  }
-  absl::Status CompleteLease(const std::string&, LeaseScope, uint64_t,
-                             const absl::StatusOr<std::string>&) override {
-    return absl::UnimplementedError("no leases");
-  }
-  void ReleaseLease(const std::string&, LeaseScope, uint64_t) override {}
-  absl::Status Leave(const CallOptions&) override { return absl::OkStatus(); }
-  absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Rejoin(const CallOptions&) override {
-    return absl::UnimplementedError("one epoch");
-  }
-  int newcomers_waiting() const override { return 0; }
-  Subscription OnNewcomers(std::function<void()>) override { return Subscription(); }
-  absl::Status RequestStop(const CallOptions&) override {
-    return absl::UnimplementedError("no stops");
-  }
-  bool stop_requested() const override { return false; }
-  absl::Status health() const override { return absl::OkStatus(); }
-  absl::Status AwaitFailure(absl::Duration) const override { return failure_; }
-  Subscription OnFailure(std::function<void(const absl::Status&)>) override {
-    return Subscription();
   }
 
  private:
-  const int rank_;
   const int socket_;
-  const std::string job_id_ = "pair";
-  const std::vector<Member> members_ = {Member{0, 0, 0, "a", "host", 1},
-                                        Member{1, 0, 1, "b", "host", 2}};
   absl::Status failure_;
 };
 

@@ -79,7 +79,7 @@ class FailureTest : public ::testing::TestWithParam<std::tuple<Scene, int>> {
   // All who wait get this error and do nothing more; the others succeed.
   void ExpectError(const Ranks& ranks, const std::string& error) const {
     for (int rank = 0; rank < size(); ++rank) {
-      EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kError : kSuccess);
+      EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kRankError : kSuccess);
       if (!Waits(rank)) continue;
       EXPECT_THAT(ranks.output(rank), EndsWith(absl::StrCat("error: ", error, "\n")));
       EXPECT_THAT(ranks.output(rank), Not(HasSubstr("posts")));
@@ -107,7 +107,7 @@ TEST_P(FailureTest, AKilledRunnerIsNamedToAllWhoWait) {
   EXPECT_EQ(ranks.exit(runner()), (Exit{true, SIGKILL}));
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == runner()) continue;
-    EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kError : kSuccess);
+    EXPECT_EQ(ranks.exit(rank), Waits(rank) ? kRankError : kSuccess);
     if (!Waits(rank)) continue;
     EXPECT_THAT(ranks.output(rank),
                 AllOf(HasSubstr("error: ABORTED: "),
@@ -128,7 +128,7 @@ class AloneTest : public ::testing::TestWithParam<Scene> {};
 
 TEST_P(AloneTest, AnErrorIsTheCallersOwnAsItIs) {
   const auto process = Process::Start(Scenario({GetParam().scenario, "fails", "0"}));
-  EXPECT_EQ(process->Wait(), kError);
+  EXPECT_EQ(process->Wait(), kRankError);
   EXPECT_EQ(process->Output(), "runs\nerror: DATA_LOSS: torn\n");
   const Ranks one(1, 1, Scenario({GetParam().scenario, "fails", "0"}));
   EXPECT_EQ(one.output(0), "runs\nerror: DATA_LOSS: torn\n");
@@ -144,7 +144,7 @@ void ExpectOwnError(const std::string& scenario, const std::string& fault, int r
   SCOPED_TRACE(scenario);
   const Ranks ranks(4, kPerNode, Scenario({scenario, fault, absl::StrCat(rank)}));
   for (int other = 0; other < ranks.size(); ++other) {
-    EXPECT_EQ(ranks.exit(other), other == rank ? kError : kSuccess) << ranks.output(other);
+    EXPECT_EQ(ranks.exit(other), other == rank ? kRankError : kSuccess) << ranks.output(other);
   }
   EXPECT_THAT(ranks.output(rank), EndsWith("error: DATA_LOSS: torn\n"));
 }
@@ -164,7 +164,7 @@ TEST(OwnErrorTest, OfPost) {
 
 TEST(ReduceAndBroadcastTest, AnErrorOfTheReductionReachesAllWithTheNameOfMain) {
   const Ranks ranks(4, kPerNode, Scenario({"reduce-and-broadcast", "reduce-fails", "0"}));
-  EXPECT_THAT(ranks.exits(), Each(kError));
+  EXPECT_THAT(ranks.exits(), Each(kRankError));
   EXPECT_THAT(ranks.outputs(),
               Each(absl::StrCat("runs\nerror: DATA_LOSS: ", NameOf(ranks, 0), ": torn\n")));
 }

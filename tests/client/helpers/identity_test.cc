@@ -20,11 +20,8 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr int kPerNode = 2;
-constexpr Exit kSuccess = {false, 0};
 
-std::vector<std::string> Identity(const std::string& how) {
-  return {Runfile("tests/client/helpers/identity"), how};
-}
+Words Identity(const std::string& how) { return RankCommand({"identity", how}); }
 
 std::string Here() {
   char name[256] = "";

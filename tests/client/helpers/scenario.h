@@ -1,9 +1,8 @@
 #ifndef MUSTER_TESTS_CLIENT_HELPERS_SCENARIO_H_
 #define MUSTER_TESTS_CLIENT_HELPERS_SCENARIO_H_
 
-#include <string>
-#include <vector>
-
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/util/ranks.h"
 
 namespace muster::testing {
@@ -11,14 +10,10 @@ namespace muster::testing {
 // Ranks share a node with one other.
 inline constexpr int kPerNode = 2;
 
-inline constexpr Exit kSuccess = {false, 0};
-inline constexpr Exit kError = {false, 3};
-
-// One rank that does what `arguments` say: rank.cc.
-inline std::vector<std::string> Scenario(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {Runfile("tests/client/helpers/rank")};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
+// One rank that does what `words` say (tests/rank/helper_steps.cc) and leaves, lest one that has
+// got an error be taken for one that is lost.
+inline Words Scenario(const Words& words) {
+  return RankCommand({"quiet", absl::StrCat("note:help=", absl::StrJoin(words, ",")), "leave"});
 }
 
 }  // namespace muster::testing

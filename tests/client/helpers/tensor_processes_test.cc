@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fault/scenario.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, TensorProcessesTest, ::testing::Values(1, 2, 4))
 INSTANTIATE_TEST_SUITE_P(Ranks, SeveralProcessesTest, ::testing::Values(2, 4));
 
 TEST(TensorProcessesSerialTest, WithoutACoordinatorTheSameStepsWork) {
-  auto rank = Process::Start({Runfile("tests/fault/rank"), "tensors", "leave"});
+  auto rank = Process::Start(RankCommand({"tensors", "leave"}));
   EXPECT_EQ(rank->Wait(), kSuccess) << rank->Output();
 }
 

@@ -76,11 +76,11 @@ absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(ExpectWorks(**comm, job.world_size()));
   RETURN_IF_ERROR(job.Barrier("before the loss"));
   if (job.rank() == 1) {
-    Say("waits to be killed");
+    Print("waits to be killed");
     return job.AwaitFailure(absl::Minutes(1));
   }
   const absl::Status lost = ExpectWorks(**comm, job.world_size());
-  Say(absl::StrCat("lost: ", lost.ToString()));
+  Print(absl::StrCat("lost: ", lost.ToString()));
   JobOptions options = *JobOptions::FromEnvironment();
   options.coordinator = arguments.Text("second", "");
   options.world_size = job.world_size() - 1;
@@ -107,14 +107,14 @@ absl::Status OneSplit(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
   RETURN_IF_ERROR(comm.status());
   if (arguments.Int("absent", -1) == job.rank()) {
-    Say("stays away");
+    Print("stays away");
     return job.AwaitFailure(absl::Minutes(1));
   }
-  Say("creates the split");
+  Print("creates the split");
   const bool wrong = arguments.Int("wrong", -1) == job.rank();
   auto split = (*comm)->Split(wrong ? *job.NewGroup("alone", {job.rank()}) : job.world());
-  Say(absl::StrCat("split: ", split.status().ToString()));
-  Say(absl::StrCat("parent: ", (*comm)->health().ToString()));
+  Print(absl::StrCat("split: ", split.status().ToString()));
+  Print(absl::StrCat("parent: ", (*comm)->health().ToString()));
   return split.status();
 }
 

@@ -1,16 +1,13 @@
 // The digits example on NCCL learns what it learns on Gloo.
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 namespace {
@@ -19,18 +16,12 @@ constexpr int kRanks = 2;
 
 // What rank 0 of a run prints.
 std::string OutputWith(const std::string& backend) {
-  auto daemon = TestDaemon::Start();
-  const std::vector<std::string> command = {
+  const Words command = {
       Runfile("tests/client/nccl/digits_on_fakes"), "--epochs", "4", "--backend", backend, "--data",
       Runfile("examples/digits/data/digits.csv.gz")};
-  std::vector<std::unique_ptr<Process>> ranks;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    ranks.push_back(Process::Start(command, {{"MUSTER_COORDINATOR", daemon->address()},
-                                             {"MUSTER_WORLD_SIZE", absl::StrCat(kRanks)},
-                                             {"MUSTER_RANK", absl::StrCat(rank)}}));
-  }
-  for (const auto& rank : ranks) EXPECT_EQ(rank->Wait(), (Exit{false, 0})) << rank->Output();
-  return ranks[0]->Output();
+  const Ranks ranks(kRanks, kRanks, command);
+  EXPECT_THAT(ranks.exits(), ::testing::Each(kSuccess)) << ranks.output(0);
+  return ranks.output(0);
 }
 
 // The lines with losses, without the speed at their end.

@@ -31,31 +31,31 @@ TEST(NcclFailure, AKilledRankEndsAllCommunicatorsOfTheOthers) {
     (*job)[rank].WaitForOutput(absl::StrCat("rank ", rank, " is reducing"));
   }
   (*job)[1].Signal(SIGKILL);
-  ExpectLossOfRank1(*job, kDone);
+  ExpectLossOfRank1(*job, kSuccess);
 }
 
 TEST(NcclFailure, ARankThatDiesInTheMiddleOfAnOperationEndsTheOthers) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {}, FaultOf(1, "op-die@8"));
-  ExpectLossOfRank1(*job, kDone);
+  ExpectLossOfRank1(*job, kSuccess);
 }
 
 // NCCL sees the broken connection before the job knows why; the error still names the rank.
 TEST(NcclFailure, TheJobExplainsABrokenConnection) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "peer-error"}},
                             FaultOf(1, "op-die@8"));
-  ExpectLossOfRank1(*job, kDone);
+  ExpectLossOfRank1(*job, kSuccess);
 }
 
 TEST(NcclFailure, ARankThatDiesInItsInitEndsTheOthers) {
   auto job = NcclJob::Start(3, {"create"}, {}, FaultOf(1, "init-die"));
-  ExpectLossOfRank1(*job, kError);
+  ExpectLossOfRank1(*job, kRankError);
 }
 
 TEST(NcclFailure, ARankThatDiesBeforeItsInitEndsTheOthers) {
   auto job = NcclJob::Start(3, {"create", "absent=1"});
   (*job)[1].WaitForOutput("rank 1 creates");
   (*job)[1].Signal(SIGKILL);
-  ExpectLossOfRank1(*job, kError);
+  ExpectLossOfRank1(*job, kRankError);
 }
 
 TEST(NcclFailure, ARankThatDiesWhileOthersSplitEndsThem) {
@@ -63,21 +63,21 @@ TEST(NcclFailure, ARankThatDiesWhileOthersSplitEndsThem) {
   (*job)[0].WaitForOutput("creates the split");
   (*job)[1].WaitForOutput("stays away");
   (*job)[1].Signal(SIGKILL);
-  ExpectLossOfRank1(*job, kError);
+  ExpectLossOfRank1(*job, kRankError);
 }
 
 // Stopping takes its time; nobody frees anything before.
 TEST(NcclFailure, SlowFreeingIsWaitedFor) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "abort-slow=300"}},
                             FaultOf(1, "op-die@8"));
-  ExpectLossOfRank1(*job, kDone);
+  ExpectLossOfRank1(*job, kSuccess);
 }
 
 // Where NCCL cannot revoke it aborts, all communicators in one group.
 TEST(NcclFailure, WithoutRevokeAllAreAborted) {
   auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "revoke-error"}},
                             FaultOf(1, "op-die@8"));
-  ExpectLossOfRank1(*job, kDone);
+  ExpectLossOfRank1(*job, kSuccess);
 }
 
 }  // namespace

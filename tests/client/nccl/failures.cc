@@ -72,19 +72,19 @@ absl::Status ExpectEnded(NcclCommunicator& comm, const DeviceMemory& data, cudaS
 }  // namespace
 
 absl::Status CreateOne(Job& job, const Arguments& arguments) {
-  Say(absl::StrCat("rank ", job.rank(), " creates"));
+  Print(absl::StrCat("rank ", job.rank(), " creates"));
   if (arguments.Int("absent", -1) == job.rank()) return job.AwaitFailure(absl::Minutes(1));
   Canceller canceller(arguments);
   NcclOptions options = OptionsOf(arguments);
   options.cancellation = canceller.get();
   auto comm = NcclCommunicator::Create(job, options);
   if (comm.ok()) {
-    Say(absl::StrCat("created on device ", (*comm)->device()));
+    Print(absl::StrCat("created on device ", (*comm)->device()));
     return job.Barrier("created");
   }
   if (arguments.Has("again")) {
     auto again = NcclCommunicator::Create(job);
-    Say(absl::StrCat("again: ", again.status().ToString()));
+    Print(absl::StrCat("again: ", again.status().ToString()));
     RETURN_IF_ERROR(job.Barrier("again"));
   }
   return comm.status();
@@ -107,13 +107,13 @@ absl::Status ReduceForever(Job& job, const Arguments& arguments) {
   std::vector<float> values(kCount);
   absl::Status status;
   for (int i = 0; status.ok(); ++i) {
-    if (i == 3) Say(absl::StrCat("rank ", job.rank(), " is reducing"));
+    if (i == 3) Print(absl::StrCat("rank ", job.rank(), " is reducing"));
     status = Reduce(**comm, data, stream.get());
     if (status.ok()) status = Reduce(**split, others, other.get());
     if (status.ok()) status = (*comm)->Wait(stream.get());
     if (status.ok()) status = (*host)->AllReduce(absl::MakeSpan(values));
   }
-  Say(absl::StrCat("ended: ", status.ToString()));
+  Print(absl::StrCat("ended: ", status.ToString()));
   RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
   RETURN_IF_ERROR(ExpectEnded(**split, others, other.get(), status));
   const absl::Status lost = job.AwaitFailure(absl::Minutes(1));
@@ -147,7 +147,7 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
           (*comm)->Wait(stream.get(), CallOptions{OptionsOf(arguments).timeout, canceller.get()});
     }
   }
-  Say(absl::StrCat("ended: ", status.ToString()));
+  Print(absl::StrCat("ended: ", status.ToString()));
   // An NCCL that does not stop is said to, and waited for, at each call.
   if (!status.ok() && !arguments.Has("stuck")) {
     RETURN_IF_ERROR(ExpectEnded(**comm, data, stream.get(), status));
@@ -157,7 +157,7 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   if (arguments.Has("others")) {
     RETURN_IF_ERROR(Reduce(**healthy, data, stream.get()));
     RETURN_IF_ERROR((*healthy)->Wait(stream.get()));
-    Say("another communicator goes on");
+    Print("another communicator goes on");
   }
   return job.Barrier("the end");
 }
@@ -165,7 +165,7 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
 absl::Status HostReduceOnce(Job& job, const Arguments& arguments) {
   auto comm = Communicator::Create(job);
   RETURN_IF_ERROR(comm.status());
-  Say(absl::StrCat("backend ", (*comm)->backend()));
+  Print(absl::StrCat("backend ", (*comm)->backend()));
   std::vector<float> data(arguments.Int("count", 1));
   Canceller canceller(arguments);
   CallOptions options;
@@ -175,7 +175,7 @@ absl::Status HostReduceOnce(Job& job, const Arguments& arguments) {
   if (arguments.Int("absent", -1) != job.rank()) {
     status = (*comm)->AllReduce(absl::MakeSpan(data), ReduceOp::kSum, options);
   }
-  Say(absl::StrCat("ended: ", status.ToString()));
+  Print(absl::StrCat("ended: ", status.ToString()));
   if (!status.ok()) {
     const absl::Status later = (*comm)->Barrier();
     RETURN_IF_ERROR(Expect(later == status, absl::StrCat("later call: ", later.ToString())));

@@ -75,8 +75,8 @@ absl::Status Helpers(Job& job, const Arguments& arguments) {
 absl::Status ShowDevice(Job& job, const Arguments& arguments) {
   const auto device = DeviceOf(job);
   RETURN_IF_ERROR(device.status());
-  Say(absl::StrCat("uses ", *device, ", inferred ", InferDevice().value_or("none"), " and ",
-                   GpuMemUsage(), " MiB"));
+  Print(absl::StrCat("uses ", *device, ", inferred ", InferDevice().value_or("none"), " and ",
+                     GpuMemUsage(), " MiB"));
   return absl::OkStatus();
 }
 

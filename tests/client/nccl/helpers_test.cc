@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 class NcclHelpers : public ::testing::TestWithParam<int> {};
 
 TEST_P(NcclHelpers, EachRankUsesItsGpuAndGetsTheValues) {
-  NcclJob::Start(GetParam(), {"helpers"})->ExpectAll(kDone);
+  NcclJob::Start(GetParam(), {"helpers"})->ExpectAll(kSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclHelpers, ::testing::Values(1, 2, 4));
@@ -22,21 +22,21 @@ INSTANTIATE_TEST_SUITE_P(Ranks, NcclHelpers, ::testing::Values(1, 2, 4));
 TEST(NcclHelpersFailure, ARankKilledInTheMiddleIsNamedToTheOthers) {
   auto job = NcclJob::Start(3, {"helpers"}, {}, FaultOf(1, "op-die@2"));
   EXPECT_EQ((*job)[1].Wait(), (Exit{true, SIGKILL}));
-  for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kError), HasSubstr(job->LossOf(1)));
+  for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr(job->LossOf(1)));
 }
 
 // What this process is told of its place is enough before it joins.
 TEST(NcclHelpersDevice, TheEnvironmentsLocalRankInfersTheSameDevice) {
   auto job =
       NcclJob::Start(2, {"device"}, {}, {{0, {{"LOCAL_RANK", "0"}}}, {1, {{"LOCAL_RANK", "1"}}}});
-  EXPECT_THAT(job->OutputOf(0, kDone), HasSubstr("uses cuda:0, inferred cuda:0"));
-  EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr("uses cuda:1, inferred cuda:1"));
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("uses cuda:0, inferred cuda:0"));
+  EXPECT_THAT(job->OutputOf(1, kSuccess), HasSubstr("uses cuda:1, inferred cuda:1"));
 }
 
 TEST(NcclHelpersDevice, ALocalRankWithoutAGpuIsAnError) {
   auto job = NcclJob::Start(3, {"device"}, {{"FAKE_CUDA_DEVICES", "2"}});
-  EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr("uses cuda:1"));
-  EXPECT_THAT(job->OutputOf(2, kError), HasSubstr("local rank 2 has no GPU of its own"));
+  EXPECT_THAT(job->OutputOf(1, kSuccess), HasSubstr("uses cuda:1"));
+  EXPECT_THAT(job->OutputOf(2, kRankError), HasSubstr("local rank 2 has no GPU of its own"));
 }
 
 // The driver counts on all GPUs. Where it does not list the process, CUDA is asked.
@@ -45,13 +45,13 @@ TEST(NcclHelpersDevice, TheDriverSaysHowMuchMemoryTheProcessUses) {
   const std::string folder = library.substr(0, library.rfind('/'));
   auto job = NcclJob::Start(2, {"device"}, {{"LD_LIBRARY_PATH", folder}},
                             {{0, {{"FAKE_NVML_MIB", "37"}}}});
-  EXPECT_THAT(job->OutputOf(0, kDone), HasSubstr(" and 74 MiB"));
-  EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr(" and 0 MiB"));
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr(" and 74 MiB"));
+  EXPECT_THAT(job->OutputOf(1, kSuccess), HasSubstr(" and 0 MiB"));
 }
 
 TEST(NcclHelpersDevice, TheOnlyVisibleGpuIsTheFirst) {
   auto job = NcclJob::Start(2, {"device"}, {}, {{1, {{"CUDA_VISIBLE_DEVICES", "5"}}}});
-  EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr("uses cuda:0"));
+  EXPECT_THAT(job->OutputOf(1, kSuccess), HasSubstr("uses cuda:0"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(NcclMisbehaviour, InitThatNeverCompletes) {
   }
   for (const std::unique_ptr<NcclJob>& job : jobs) {
     for (int rank = 0; rank < 3; ++rank) {
-      EXPECT_THAT(job->OutputOf(rank, kError),
+      EXPECT_THAT(job->OutputOf(rank, kRankError),
                   AllOf(HasSubstr("error: DEADLINE_EXCEEDED: initializing NCCL"),
                         HasSubstr(job->NameOf(rank)), HasSubstr("the same on ranks 0-2 of 3")));
     }
@@ -41,7 +41,7 @@ TEST(NcclMisbehaviour, InitThatNeverCompletes) {
 
 TEST(NcclMisbehaviour, ARankThatDoesNotComeIsNamed) {
   auto job = NcclJob::Start(2, {"create", "absent=1", "timeout=2"});
-  EXPECT_THAT(job->OutputOf(0, kError),
+  EXPECT_THAT(job->OutputOf(0, kRankError),
               AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("missing 1 of 2: rank 1")));
 }
 
@@ -49,31 +49,31 @@ TEST(NcclMisbehaviour, InitThatFailsOnOneRank) {
   for (const char* fault : {"init-error", "init-refuse"}) {
     auto job = StartWith("create", fault);
     EXPECT_THAT(
-        job->OutputOf(1, kError),
+        job->OutputOf(1, kRankError),
         AllOf(HasSubstr("error: UNAVAILABLE: initializing NCCL"), HasSubstr(job->NameOf(1)),
               HasSubstr("NCCL says: unhandled system error"), HasSubstr("its last error: ")));
-    for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kError), HasSubstr("rank 1 (node"));
+    for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1 (node"));
   }
 }
 
 TEST(NcclMisbehaviour, InitThatFailsOnAllRanks) {
   auto job = NcclJob::Start(2, {"create", kTimeout}, {{"FAKE_NCCL_FAULTS", "init-error"}});
   for (int rank : {0, 1}) {
-    EXPECT_THAT(job->OutputOf(rank, kError),
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
                 AllOf(HasSubstr("error: UNAVAILABLE"), HasSubstr(job->NameOf(rank))));
   }
 }
 
 TEST(NcclMisbehaviour, OutOfDeviceMemory) {
   auto job = NcclJob::Start(2, {"create", kTimeout}, {{"FAKE_CUDA_MEMORY", "1000"}});
-  EXPECT_THAT(job->OutputOf(0, kError),
+  EXPECT_THAT(job->OutputOf(0, kRankError),
               AllOf(HasSubstr("error: INTERNAL: initializing NCCL"), HasSubstr("'out of memory'")));
 }
 
 TEST(NcclMisbehaviour, AnIdThatCannotBeCreated) {
   auto job = NcclJob::Start(3, {"create", kTimeout}, {}, FaultOf(0, "id-error"));
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kError),
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
                 HasSubstr(absl::StrCat("error: FAILED_PRECONDITION: ", job->NameOf(0),
                                        " could not create an NCCL id: ncclGetUniqueId: ")));
   }
@@ -83,23 +83,23 @@ TEST(NcclMisbehaviour, OneOfSeveralIdsThatCannotBeCreated) {
   auto job = NcclJob::Start(4, {"create", kTimeout}, {{"MUSTER_NCCL_RANKS_PER_ID", "2"}},
                             FaultOf(2, "id-error"));
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kError),
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
                 HasSubstr(absl::StrCat(job->NameOf(2), " could not create an NCCL id")));
   }
 }
 
 TEST(NcclMisbehaviour, ASlowIdIsWaitedForUntilTheDeadline) {
-  NcclJob::Start(2, {"create"}, {}, FaultOf(0, "id-slow=500"))->ExpectAll(kDone);
+  NcclJob::Start(2, {"create"}, {}, FaultOf(0, "id-slow=500"))->ExpectAll(kSuccess);
   auto job = NcclJob::Start(2, {"create", "timeout=2"}, {}, FaultOf(0, "id-slow=4000"));
-  EXPECT_THAT(job->OutputOf(1, kError),
+  EXPECT_THAT(job->OutputOf(1, kRankError),
               AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("missing 1 of 2: rank 0")));
-  job->OutputOf(0, kError);
+  job->OutputOf(0, kRankError);
 }
 
 TEST(NcclMisbehaviour, CancellingEndsTheInit) {
   auto job = StartWith("create", "init-absent", {"cancel=0.5"});
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kError), HasSubstr("error: CANCELLED: "));
+    EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("error: CANCELLED: "));
   }
 }
 
@@ -108,7 +108,7 @@ TEST(NcclMisbehaviour, CancellingEndsTheInit) {
 TEST(NcclMisbehaviour, AnOperationThatNeverCompletes) {
   auto job = StartWith("reduce-once", "op-hang");
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kDone),
+    EXPECT_THAT(job->OutputOf(rank, kSuccess),
                 AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"), HasSubstr(job->NameOf(rank)),
                       HasSubstr("did not end within 4s")));
   }
@@ -116,18 +116,18 @@ TEST(NcclMisbehaviour, AnOperationThatNeverCompletes) {
 
 TEST(NcclMisbehaviour, AnAsynchronousError) {
   auto job = StartWith("reduce-once", "op-error");
-  EXPECT_THAT(job->OutputOf(1, kDone),
+  EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: UNAVAILABLE"), HasSubstr(job->NameOf(1)),
                     HasSubstr("NCCL says: remote process exited or there was a network error"),
                     HasSubstr("Got completion from peer with status=12")));
   for (int rank : {0, 2}) {
-    EXPECT_THAT(job->OutputOf(rank, kDone), HasSubstr("ended: DEADLINE_EXCEEDED"));
+    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("ended: DEADLINE_EXCEEDED"));
   }
 }
 
 TEST(NcclMisbehaviour, AnOperationThatIsRefused) {
   auto job = StartWith("reduce-once", "op-refuse");
-  EXPECT_THAT(job->OutputOf(1, kDone),
+  EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: UNAVAILABLE: AllReduce of 65536 float32 (sum)"),
                     HasSubstr(job->NameOf(1)), HasSubstr("Unhandled proxy error")));
 }
@@ -137,25 +137,25 @@ TEST(NcclMisbehaviour, AnOperationThatIsRefused) {
 TEST(NcclMisbehaviour, AnOperationThatOneRankDoesNotCall) {
   for (const char* warm : {"warm=1", "cold=1"}) {
     auto job = NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=2", "others=1", warm});
-    EXPECT_THAT(job->OutputOf(0, kDone), AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
-                                               HasSubstr("another communicator goes on")));
-    EXPECT_THAT(job->OutputOf(1, kDone), HasSubstr("another communicator goes on"));
+    EXPECT_THAT(job->OutputOf(0, kSuccess), AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
+                                                  HasSubstr("another communicator goes on")));
+    EXPECT_THAT(job->OutputOf(1, kSuccess), HasSubstr("another communicator goes on"));
   }
 }
 
 TEST(NcclMisbehaviour, CancellingEndsAWait) {
   auto job = NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=3", "cancel=0.2", "warm=1"});
-  EXPECT_THAT(job->OutputOf(0, kDone), HasSubstr("ended: CANCELLED: waiting for the stream"));
-  job->OutputOf(1, kDone);
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("ended: CANCELLED: waiting for the stream"));
+  job->OutputOf(1, kSuccess);
 }
 
 TEST(NcclMisbehaviour, CommunicatorsCallsEndLikewise) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=2"});
-  EXPECT_THAT(job->OutputOf(0, kDone),
+  EXPECT_THAT(job->OutputOf(0, kSuccess),
               HasSubstr("ended: DEADLINE_EXCEEDED: AllReduce of 1 float32"));
   job =
       NcclJob::Start(2, {"host-reduce-once", "absent=1", "cancel=0.2"}, {{"MUSTER_TIMEOUT", "5s"}});
-  EXPECT_THAT(job->OutputOf(0, kDone), HasSubstr("ended: CANCELLED: AllReduce of 1 float32"));
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("ended: CANCELLED: AllReduce of 1 float32"));
 }
 
 // A communicator takes 1 MiB, and the operation's host memory another.
@@ -163,21 +163,21 @@ TEST(NcclMisbehaviour, NoMemoryForAnOperation) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "count=300000"},
                             {{"FAKE_CUDA_MEMORY", "2000000"}, {"MUSTER_TIMEOUT", "5s"}});
   for (int rank : {0, 1}) {
-    EXPECT_THAT(job->OutputOf(rank, kDone),
+    EXPECT_THAT(job->OutputOf(rank, kSuccess),
                 AllOf(HasSubstr("ended: INTERNAL: "), HasSubstr("out of memory")));
   }
 }
 
 TEST(NcclMisbehaviour, AnOperationThatIsRefusedInAGroup) {
   auto job = StartWith("reduce-once", "op-refuse@2", {kTimeout, "grouped=1"});
-  EXPECT_THAT(job->OutputOf(1, kDone),
+  EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: UNAVAILABLE"), HasSubstr("Unhandled proxy error")));
 }
 
 TEST(NcclMisbehaviour, WhatIsCancelledBeforeItBeginsSendsNothing) {
   auto job = NcclJob::Start(2, {"host-reduce-once", "cancel=0"}, {{"MUSTER_TIMEOUT", "5s"}});
   for (int rank : {0, 1}) {
-    EXPECT_THAT(job->OutputOf(rank, kDone), HasSubstr("was cancelled before it began"));
+    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("was cancelled before it began"));
   }
 }
 
@@ -186,7 +186,7 @@ TEST(NcclMisbehaviour, WhatIsCancelledBeforeItBeginsSendsNothing) {
 TEST(NcclMisbehaviour, ADeviceThatFailsInTheMiddleOfAnOperation) {
   auto job = NcclJob::Start(2, {"reduce-once", kTimeout}, {},
                             {{1, {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}}});
-  EXPECT_THAT(job->OutputOf(1, kDone),
+  EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: INTERNAL: "), HasSubstr(job->NameOf(1)),
                     HasSubstr("an illegal memory access was encountered")));
 }
@@ -195,8 +195,8 @@ TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {
   for (const char* errors :
        {"cudaGetDeviceCount=999", "cudaGetDeviceProperties=101", "cudaSetDevice=101"}) {
     auto job = NcclJob::Start(2, {"create", kTimeout}, {}, {{1, {{"FAKE_CUDA_ERRORS", errors}}}});
-    EXPECT_THAT(job->OutputOf(1, kError), HasSubstr("error: ")) << errors;
-    EXPECT_THAT(job->OutputOf(0, kError), HasSubstr(job->NameOf(1))) << errors;
+    EXPECT_THAT(job->OutputOf(1, kRankError), HasSubstr("error: ")) << errors;
+    EXPECT_THAT(job->OutputOf(0, kRankError), HasSubstr(job->NameOf(1))) << errors;
   }
 }
 
@@ -204,12 +204,12 @@ TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {
 
 // Nothing waits for ever for an NCCL that does not stop either; what it may yet use is not freed.
 TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
-  const NcclJob::Environment env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
+  const Variables env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
   auto device =
       NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=1", "warm=1", "stuck=1"}, env);
   auto host = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10"}, env);
   for (NcclJob* job : {device.get(), host.get()}) {
-    EXPECT_THAT(job->OutputOf(0, kDone),
+    EXPECT_THAT(job->OutputOf(0, kSuccess),
                 AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
                       HasSubstr("buffers that were given to it may still be in use"),
                       HasSubstr("is freed later, if ever")));
@@ -219,15 +219,16 @@ TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
 TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
   auto job = StartWith("one-split", "child-error");
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kError), HasSubstr("rank 1"));
+    EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1"));
   }
 }
 
 TEST(NcclMisbehaviour, ASplitIntoPartsThatDisagreeNamesTheRanksAndHarmsNothing) {
   auto job = NcclJob::Start(3, {"one-split", "wrong=2"});
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kError), AllOf(HasSubstr("split: FAILED_PRECONDITION: rank 0"),
-                                                   HasSubstr("rank 2"), HasSubstr("parent: OK")));
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
+                AllOf(HasSubstr("split: FAILED_PRECONDITION: rank 0"), HasSubstr("rank 2"),
+                      HasSubstr("parent: OK")));
   }
 }
 
@@ -235,7 +236,7 @@ TEST(NcclMisbehaviour, FinalizingThatHangsOrFailsEndsAtTheTimeout) {
   for (const char* fault : {"finalize-hang@1", "finalize-error@1"}) {
     auto job =
         NcclJob::Start(2, {"reduce-once", "timeout=2", "warm=1"}, {{"FAKE_NCCL_FAULTS", fault}});
-    job->ExpectAll(kDone);
+    job->ExpectAll(kSuccess);
   }
 }
 

@@ -4,29 +4,21 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/ranks.h"
 
 namespace muster::testing {
 
-constexpr Exit kDone{false, 0};
-constexpr Exit kError{false, 3};
-
-// A daemon and the ranks of its job: processes of the program nccl_rank, on one node, with the fake
-// libraries.
+// The ranks of a job that run the program nccl_rank on one node, with the fake libraries.
 class NcclJob {
  public:
-  using Environment = std::map<std::string, std::string>;
+  // `scenario`: its name and its details (scenario.h). `env` is for all, `env_by_rank` for one.
+  static std::unique_ptr<NcclJob> Start(int size, const Words& scenario, const Variables& env = {},
+                                        const std::map<int, Variables>& env_by_rank = {});
 
-  // `faults` by rank are FAKE_NCCL_FAULTS of each; `env` is for all.
-  static std::unique_ptr<NcclJob> Start(int size, const std::vector<std::string>& arguments,
-                                        const Environment& env = {},
-                                        const std::map<int, Environment>& env_by_rank = {});
-
-  Process& operator[](int rank) { return *ranks_[rank]; }
-  int size() const { return static_cast<int>(ranks_.size()); }
+  Process& operator[](int rank) { return ranks_[rank]; }
+  int size() const { return ranks_.size(); }
 
   // Expects every rank to end so.
   void ExpectAll(const Exit& exit);
@@ -39,12 +31,13 @@ class NcclJob {
   std::string LossOf(int rank) const;
 
  private:
-  std::unique_ptr<TestDaemon> daemon_;
-  std::vector<std::unique_ptr<Process>> ranks_;
+  explicit NcclJob(Ranks ranks) : ranks_(std::move(ranks)) {}
+
+  Ranks ranks_;
 };
 
 // The same for one rank, whose FAKE_NCCL_FAULTS are given.
-std::map<int, NcclJob::Environment> FaultOf(int rank, const std::string& faults);
+std::map<int, Variables> FaultOf(int rank, const std::string& faults);
 
 }  // namespace muster::testing
 

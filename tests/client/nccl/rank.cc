@@ -1,8 +1,5 @@
-// One rank of the tests of client/nccl. Joins its job, does what its first argument names, and
-// prints a line for each thing a test may wait for. An error that ends the scenario is printed and
-// makes the status 3.
+// A rank of the tests of client/nccl, with their scenarios as its steps.
 
-#include <iostream>
 #include <map>
 #include <string>
 
@@ -11,10 +8,9 @@
 
 namespace muster::testing {
 
-Arguments::Arguments(int argc, char** argv) {
-  for (int i = 2; i < argc; ++i) {
-    const std::pair<std::string, std::string> pair =
-        absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
+Arguments::Arguments(const std::string& text) {
+  for (const absl::string_view word : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(word, absl::MaxSplits('=', 1));
     values_.insert(pair);
   }
 }
@@ -40,49 +36,35 @@ NcclOptions OptionsOf(const Arguments& arguments) {
   return options;
 }
 
-absl::Status Expect(bool condition, const std::string& what) {
-  return condition ? absl::OkStatus() : absl::DataLossError(what);
-}
-
-void Say(const std::string& line) { std::cout << line << std::endl; }
-
 namespace {
 
-constexpr int kError = 3;
-
-const std::map<std::string, Scenario>& Scenarios() {
-  static const auto* const kScenarios = new std::map<std::string, Scenario>{
-      {"device-values", &DeviceValues},
-      {"host-values", &HostValues},
-      {"refusals", &Refusals},
-      {"splits", &Splits},
-      {"shrinks", &Shrinks},
-      {"shrinks-after-loss", &ShrinksAfterLoss},
-      {"one-split", &OneSplit},
-      {"create", &CreateOne},
-      {"reduce-forever", &ReduceForever},
-      {"reduce-once", &ReduceOnce},
-      {"host-reduce-once", &HostReduceOnce},
-      {"helpers", &Helpers},
-      {"device", &ShowDevice},
-      {"rounds", &Rounds},
-  };
-  return *kScenarios;
+Step Scene(Scenario scenario) {
+  return [scenario](Job& job, const std::string& text) { return scenario(job, Arguments(text)); };
 }
 
-int RunRank(int argc, char** argv) {
-  const Arguments arguments(argc, argv);
-  auto job = Job::Join(JobOptions::FromEnvironment());
-  const absl::Status status = job.ok() ? Scenarios().at(argv[1])(**job, arguments) : job.status();
-  if (status.ok()) {
-    Say(absl::StrCat("rank ", (*job)->rank(), " is done"));
-    return 0;
-  }
-  Say(absl::StrCat("error: ", status.ToString()));
-  return kError;
+Steps Scenes() {
+  return {
+      {"device-values", Scene(DeviceValues)},
+      {"host-values", Scene(HostValues)},
+      {"refusals", Scene(Refusals)},
+      {"splits", Scene(Splits)},
+      {"shrinks", Scene(Shrinks)},
+      {"shrinks-after-loss", Scene(ShrinksAfterLoss)},
+      {"one-split", Scene(OneSplit)},
+      {"create", Scene(CreateOne)},
+      {"reduce-forever", Scene(ReduceForever)},
+      {"reduce-once", Scene(ReduceOnce)},
+      {"host-reduce-once", Scene(HostReduceOnce)},
+      {"helpers", Scene(Helpers)},
+      {"device", Scene(ShowDevice)},
+      {"rounds", Scene(Rounds)},
+  };
 }
 
 }  // namespace
 }  // namespace muster::testing
 
-int main(int argc, char** argv) { return muster::testing::RunRank(argc, argv); }
+int main(int argc, char** argv) {
+  return muster::testing::RunRank(std::vector<std::string>(argv + 1, argv + argc),
+                                  muster::testing::Scenes());
+}

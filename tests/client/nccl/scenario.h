@@ -11,14 +11,15 @@
 #include "absl/time/time.h"
 #include "muster/job.h"
 #include "muster/nccl.h"
+#include "tests/rank/interpreter.h"
 
-// What a rank of the tests does: nccl_rank SCENARIO [name=value ...].
+// What a rank of the tests does: the step SCENARIO[=NAME[=VALUE],...].
 namespace muster::testing {
 
-// The program's name=value arguments.
+// What is told of the scenario's details: "absent=1,warm".
 class Arguments {
  public:
-  Arguments(int argc, char** argv);
+  explicit Arguments(const std::string& text);
 
   bool Has(const std::string& name) const { return values_.count(name) > 0; }
   std::string Text(const std::string& name, const std::string& otherwise) const;
@@ -53,12 +54,6 @@ absl::Status Rounds(Job& job, const Arguments& arguments);
 
 // The options of a communicator that the arguments device, shared and timeout give.
 NcclOptions OptionsOf(const Arguments& arguments);
-
-absl::Status Expect(bool condition, const std::string& what);
-void Say(const std::string& line);
-
-#define RETURN_IF_ERROR(expression) \
-  if (absl::Status status_ = (expression); !status_.ok()) return status_
 
 }  // namespace muster::testing
 

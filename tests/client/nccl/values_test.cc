@@ -13,30 +13,32 @@ using ::testing::HasSubstr;
 class NcclSizes : public ::testing::TestWithParam<int> {};
 
 TEST_P(NcclSizes, EveryOperationAndTypeOnTheDevice) {
-  NcclJob::Start(GetParam(), {"device-values"})->ExpectAll(kDone);
+  NcclJob::Start(GetParam(), {"device-values"})->ExpectAll(kSuccess);
 }
 
 TEST_P(NcclSizes, EveryOperationOnTheHostsMemory) {
-  NcclJob::Start(GetParam(), {"host-values"})->ExpectAll(kDone);
+  NcclJob::Start(GetParam(), {"host-values"})->ExpectAll(kSuccess);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclSizes, ::testing::Values(1, 2, 3, 4));
 
 TEST(NcclValues, WhatIsRefusedLeavesTheCommunicatorAsItWas) {
-  NcclJob::Start(2, {"refusals"})->ExpectAll(kDone);
+  NcclJob::Start(2, {"refusals"})->ExpectAll(kSuccess);
 }
 
 // As above 128 ranks, with fewer.
 TEST(NcclValues, SeveralIdsMakeOneCommunicator) {
   for (const char* ranks_per_id : {"1", "2", "3"}) {
     NcclJob::Start(4, {"device-values"}, {{"MUSTER_NCCL_RANKS_PER_ID", ranks_per_id}})
-        ->ExpectAll(kDone);
+        ->ExpectAll(kSuccess);
   }
 }
 
-TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kDone); }
+TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
-TEST(NcclValues, ShrinkingWithoutALossWorks) { NcclJob::Start(3, {"shrinks"})->ExpectAll(kDone); }
+TEST(NcclValues, ShrinkingWithoutALossWorks) {
+  NcclJob::Start(3, {"shrinks"})->ExpectAll(kSuccess);
+}
 
 TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
   auto second = TestDaemon::Start();
@@ -44,7 +46,7 @@ TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
   (*job)[1].WaitForOutput("waits to be killed");
   (*job)[1].Signal(SIGKILL);
   for (int rank : {0, 2}) {
-    EXPECT_THAT(job->OutputOf(rank, kDone), HasSubstr("lost: ABORTED: "));
+    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("lost: ABORTED: "));
   }
 }
 
@@ -55,8 +57,8 @@ std::string OutputOfSpoiledShrink(const std::string& faults) {
                             {}, FaultOf(0, faults));
   (*job)[1].WaitForOutput("waits to be killed");
   (*job)[1].Signal(SIGKILL);
-  job->OutputOf(2, kError);
-  return job->OutputOf(0, kError);
+  job->OutputOf(2, kRankError);
+  return job->OutputOf(0, kRankError);
 }
 
 TEST(NcclValues, AShrinkThatFailsAfterALossEndsEverywhere) {
@@ -69,8 +71,8 @@ TEST(NcclValues, WhatCouldOnlyBeAbortedCannotBeShrunk) {
 }
 
 TEST(NcclValues, ManyRoundsLeaveNothingBehind) {
-  NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kDone);
-  NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kDone);
+  NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kSuccess);
+  NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kSuccess);
 }
 
 }  // namespace

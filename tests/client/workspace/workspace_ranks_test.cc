@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/util/process.h"
 #include "tests/util/ranks.h"
 
 namespace muster::testing {
@@ -20,12 +19,14 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Two ranks on each node.
-Ranks Start(int size, const std::string& folder, const std::string& what) {
-  return Ranks(size, 2, {Runfile("tests/client/workspace/workspace_rank"), folder, what});
+Ranks Start(int size, const Words& steps) {
+  Words all = {"quiet"};
+  all.insert(all.end(), steps.begin(), steps.end());
+  return Ranks(size, 2, RankCommand(all));
 }
 
 TEST(WorkspaceRanksTest, EveryRankReadsWhatEveryRankWrote) {
-  for (const char* what : {"share", "late"}) {
+  for (const char* what : {"share", "share-late"}) {
     for (const int size : {1, 2, 4}) {
       SCOPED_TRACE(absl::StrCat(what, ", ", size, " ranks"));
       std::string expected;
@@ -34,20 +35,21 @@ TEST(WorkspaceRanksTest, EveryRankReadsWhatEveryRankWrote) {
                         "\n");
       }
       absl::StrAppend(&expected, "rank ", size, " has absent\n");
-      const Ranks ranks = Start(size, MakeTempDir() + "/shared/folder", what);
-      EXPECT_THAT(ranks.exits(), Each(Exit{false, 0}));
+      const Ranks ranks =
+          Start(size, {absl::StrCat(what, "=", MakeTempDir(), "/shared/folder"), "leave"});
+      EXPECT_THAT(ranks.exits(), Each(kSuccess));
       EXPECT_THAT(ranks.outputs(), Each(expected));
     }
   }
 }
 
 TEST(WorkspaceRanksTest, OfAKilledWriterAWholeVersionIsLeft) {
-  const Ranks ranks = Start(3, MakeTempDir(), "killed");
+  const Ranks ranks = Start(3, {"read-of-the-killed=" + MakeTempDir()});
   ASSERT_TRUE(ranks[0].WaitForOutput("writing"));
   ranks[0].Signal(SIGKILL);
   const std::regex whole("rank 0 has ([0-9]+): \\1,\\1,\\1\n");
   for (const int rank : {1, 2}) {
-    EXPECT_EQ(ranks.exit(rank), (Exit{false, 0}));
+    EXPECT_EQ(ranks.exit(rank), kSuccess);
     const std::string output = ranks.output(rank);
     EXPECT_THAT(output, AllOf(HasSubstr("ABORTED"), HasSubstr("rank 0 (node 'node-0'"),
                               HasSubstr("rank 1 has absent")));

@@ -12,20 +12,20 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/util/daemon.h"
-#include "tests/util/process.h"
+#include "tests/util/ranks.h"
 
 namespace allreduce {
 namespace {
 
 using ::muster::testing::Exit;
-using ::muster::testing::MusterdPath;
+using ::muster::testing::kSuccess;
+using ::muster::testing::LaunchCommand;
 using ::muster::testing::Process;
 using ::muster::testing::Runfile;
+using ::muster::testing::Words;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr Exit kSuccess = {false, 0};
 constexpr Exit kFailure = {false, 1};
 constexpr Exit kUsageError = {false, 2};
 
@@ -42,20 +42,10 @@ Ended Finish(const std::vector<std::string>& command) {
 
 std::string ProgramPath() { return Runfile("examples/allreduce/allreduce"); }
 
-Ended RunRanks(int ranks, const std::vector<std::string>& flags) {
-  std::vector<std::string> command = {Runfile("client/cli/muster"),
-                                      "run",
-                                      "--musterd",
-                                      MusterdPath(),
-                                      "--nproc-per-node",
-                                      absl::StrCat(ranks),
-                                      "--no-prefix",
-                                      "--",
-                                      ProgramPath(),
-                                      "--backend",
-                                      "gloo"};
-  command.insert(command.end(), flags.begin(), flags.end());
-  return Finish(command);
+Ended RunRanks(int ranks, const Words& flags) {
+  Words program = {ProgramPath(), "--backend", "gloo"};
+  program.insert(program.end(), flags.begin(), flags.end());
+  return Finish(LaunchCommand({"--nproc-per-node", absl::StrCat(ranks), "--no-prefix"}, program));
 }
 
 // The table's rows, in columns.

@@ -23,7 +23,6 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr int kPerNode = 2;
-constexpr Exit kSuccess = {false, 0};
 
 std::vector<std::string> Finetune(const std::string& workspace,
                                   const std::vector<std::string>& flags = {}) {

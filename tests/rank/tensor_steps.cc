@@ -1,4 +1,4 @@
-#include "tests/fault/tensor_steps.h"
+// Helpers on tensors (muster/tensor_collectives.h).
 
 #include <signal.h>
 
@@ -12,6 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "muster/tensor_collectives.h"
+#include "tests/rank/interpreter.h"
+#include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
@@ -20,13 +22,6 @@ namespace {
 constexpr size_t kMany = size_t{1} << 24;
 // Of these, spread over all, one changes early.
 constexpr size_t kSpots = 64;
-
-#define RETURN_IF_ERROR(expression) \
-  if (absl::Status status_ = (expression); !status_.ok()) return status_
-
-absl::Status Expect(bool right, absl::string_view what) {
-  return right ? absl::OkStatus() : absl::DataLossError(absl::StrCat("wrong result of ", what));
-}
 
 absl::Status Reductions(Job& job) {
   const int n = job.world_size();

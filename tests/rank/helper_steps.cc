@@ -1,6 +1,6 @@
-// One rank of the tests of the helpers. Arguments:
+// Helpers that run a function on some of the ranks. The step is
 //
-//   SCENARIO [in-scope] [FAULT RANK]
+//   help=SCENARIO[,in-scope][,FAULT,RANK]
 //
 // SCENARIO is one of Scenarios() below: it calls one helper, as a program would, with a function
 // whose value names the rank that runs it. in-scope: the last rank alone calls it, inside a
@@ -13,12 +13,11 @@
 //   reduce-fails     the function that reduces does
 //
 // Prints "runs" where the function runs, "posts" where the one after it does, and what the helper
-// has returned: "got VALUE", or "error: ..." and ends with status 3.
+// has returned: "got VALUE".
 
 #include <unistd.h>
 
 #include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -31,12 +30,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "muster/communicator.h"
 #include "muster/device.h"
 #include "muster/gather.h"
 #include "muster/log.h"
 #include "muster/run_on.h"
 #include "muster/scopes.h"
+#include "tests/rank/interpreter.h"
+#include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
@@ -45,8 +47,6 @@ constexpr absl::Duration kLate = absl::Seconds(11);
 
 using Text = absl::StatusOr<std::string>;
 using MoveOnlyText = absl::StatusOr<std::unique_ptr<std::string>>;
-
-void Print(const std::string& text) { std::cout << absl::StrCat(text, "\n") << std::flush; }
 
 struct Fault {
   std::string kind;
@@ -255,12 +255,13 @@ Text OnLastInScope(Scene& scene, const Scenario& scenario) {
   return scenario(scene);
 }
 
-absl::Status Run(Job& job, std::vector<std::string> arguments) {
-  const auto scenario = Scenarios().find(arguments.at(0));
-  if (scenario == Scenarios().end()) return absl::NotFoundError(arguments[0]);
-  const bool in_scope = arguments.size() > 1 && arguments[1] == "in-scope";
+absl::Status Help(Job& job, const std::string& argument) {
+  const std::vector<std::string> words = absl::StrSplit(argument, ',');
+  const auto scenario = Scenarios().find(words[0]);
+  if (scenario == Scenarios().end()) return absl::NotFoundError(words[0]);
+  const bool in_scope = words.size() > 1 && words[1] == "in-scope";
   Fault fault;
-  if (arguments.size() == 3) fault = {arguments[1], std::stoi(arguments[2])};
+  if (words.size() == 3) fault = {words[1], std::stoi(words[2])};
   Scene scene(job, fault);
   const Text got = in_scope ? OnLastInScope(scene, scenario->second) : scenario->second(scene);
   if (!got.ok()) return got.status();
@@ -268,18 +269,8 @@ absl::Status Run(Job& job, std::vector<std::string> arguments) {
   return absl::OkStatus();
 }
 
-int RunAndLeave(const std::vector<std::string>& arguments) {
-  const auto job = Job::Join(JobOptions::FromEnvironment());
-  const absl::Status status = job.ok() ? Run(**job, arguments) : job.status();
-  if (!status.ok()) Print(absl::StrCat("error: ", status.ToString()));
-  // Together, lest a rank that has got an error be taken for one that is lost.
-  const absl::Status left = job.ok() ? (*job)->Leave() : absl::OkStatus();
-  return status.ok() && left.ok() ? 0 : 3;
-}
-
 }  // namespace
-}  // namespace muster::testing
 
-int main(int argc, char** argv) {
-  return muster::testing::RunAndLeave(std::vector<std::string>(argv + 1, argv + argc));
-}
+Steps HelperSteps() { return {{"help", Help}}; }
+
+}  // namespace muster::testing

@@ -1,33 +1,12 @@
-// One rank of the fault tests: joins, then does the steps that its arguments name, in their order.
-//
-//   barrier broadcast gather allgather   one collective through the coordinator
-//   connect                              makes the communicator that the next two use
-//   allreduce                            one all-reduce, of 4 MiB
-//   reduce-until=FILE                    all-reduces until rank 0 sees FILE, telling the count
-//   tensors, disagree                    helpers on tensors: with their values; refused on all
-//   killed-in-all-reduce=R               a helper on tensors, in which rank R ends by SIGKILL
-//   killed-in-average=R                  another
-//   hold, complete, lease                takes the lease of some work; publishes it; both
-//   hold=node                            takes the node's lease of that name
-//   rejoin                               leads into the next epoch
-//   newcomers                            nothing until a process waits for a place
-//   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
-//   hoard, unhoard                       takes all file descriptors that are left; gives them back
-//   wait=FILE                            nothing until FILE is there
-//   loss                                 nothing until a member is lost
-//   leave
-//   stop                                 SIGSTOP
-//   exit=STATUS                          ends the process at once
-//
-// "2:exit=3" is for rank 2 alone, "first:barrier" for those that are in the job's first epoch,
-// "try:barrier" prints an error and goes on. Otherwise the first error is printed and ends the
-// process with status 3. Values are checked: a wrong one is an error.
+#include "tests/rank/interpreter.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -42,7 +21,6 @@
 #include "absl/strings/strip.h"
 #include "muster/communicator.h"
 #include "muster/job.h"
-#include "tests/fault/tensor_steps.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -50,6 +28,7 @@ namespace {
 
 constexpr int kError = 3;
 constexpr int kElements = 1 << 20;
+constexpr size_t kLargeBytes = 16 << 20;
 constexpr int kTold = 20;  // how often reduce-until says where it is
 constexpr absl::Duration kLong = absl::Minutes(2);
 
@@ -60,13 +39,16 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &ignored) == 0;
 }
 
-absl::Status Expect(bool right, absl::string_view what) {
-  return right ? absl::OkStatus() : absl::DataLossError(absl::StrCat("wrong result of ", what));
+void PrintError(const absl::Status& status) { Print(absl::StrCat("error: ", status.ToString())); }
+
+int Fail(const absl::Status& status) {
+  PrintError(status);
+  return kError;
 }
 
 class Rank {
  public:
-  explicit Rank(std::unique_ptr<Job> job) : job_(std::move(job)) {}
+  Rank(std::unique_ptr<Job> job, const Steps& more) : job_(std::move(job)), more_(more) {}
 
   // Does the step if it is this rank's.
   absl::Status Do(absl::string_view step) {
@@ -76,38 +58,39 @@ class Rank {
       return rank == job_->rank() ? Do(parts[1]) : absl::OkStatus();
     }
     if (absl::ConsumePrefix(&step, "first:")) return job_->resumed() ? absl::OkStatus() : Do(step);
-    if (!absl::ConsumePrefix(&step, "try:")) return DoNamed(step);
-    if (const absl::Status status = DoNamed(step); !status.ok()) {
-      Say(absl::StrCat("error: ", status.ToString()));
-    }
+    const bool notes = absl::ConsumePrefix(&step, "note:");
+    const bool goes_on = absl::ConsumePrefix(&step, "try:") || notes;
+    const absl::Status status = DoNamed(step);
+    if (status.ok() || !goes_on) return status;
+    PrintError(status);
+    failed_ |= notes;
     return absl::OkStatus();
   }
 
-  void Say(const std::string& text) const {
-    std::cout << absl::StrCat("rank ", job_->rank(), " ", text, "\n") << std::flush;
+  void End() const {
+    if (!quiet_ && !failed_) Say("is done");
   }
+  bool failed() const { return failed_; }
 
  private:
-  using Step = absl::Status (Rank::*)(const std::string& argument);
+  using OwnStep = absl::Status (Rank::*)(const std::string& argument);
 
-  static const std::map<std::string, Step>& Steps() {
-    static const auto* const kSteps = new std::map<std::string, Step>{
+  static const std::map<std::string, OwnStep>& OwnSteps() {
+    static const auto* const kSteps = new std::map<std::string, OwnStep>{
         {"barrier", &Rank::Barrier},
         {"broadcast", &Rank::Broadcast},
         {"gather", &Rank::Gather},
         {"allgather", &Rank::AllGather},
+        {"large", &Rank::LargeAllGather},
         {"connect", &Rank::Connect},
         {"allreduce", &Rank::AllReduce},
         {"reduce-until", &Rank::ReduceUntil},
-        {"tensors", &Rank::Tensors},
-        {"disagree", &Rank::TensorsThatDiffer},
-        {"killed-in-all-reduce", &Rank::KilledInAllReduce},
-        {"killed-in-average", &Rank::KilledInAverage},
         {"hold", &Rank::Hold},
         {"complete", &Rank::Complete},
         {"lease", &Rank::Lease},
         {"rejoin", &Rank::Rejoin},
         {"newcomers", &Rank::Newcomers},
+        {"place", &Rank::Place},
         {"run-until-stopped", &Rank::RunUntilStopped},
         {"hoard", &Rank::Hoard},
         {"unhoard", &Rank::Unhoard},
@@ -121,18 +104,35 @@ class Rank {
   }
 
   absl::Status DoNamed(absl::string_view step) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(step, absl::MaxSplits('=', 1));
-    const auto found = Steps().find(parts.first);
-    if (found == Steps().end()) {
-      return absl::InvalidArgumentError(absl::StrCat("no step '", step, "'"));
+    if (step == "quiet") {
+      quiet_ = true;
+      return absl::OkStatus();
     }
-    Say(absl::StrCat("pid ", getpid(), " begins ", step));
-    const absl::Status status = (this->*found->second)(parts.second);
-    if (status.ok()) Say(absl::StrCat("ends ", step));
+    const std::pair<std::string, std::string> parts = absl::StrSplit(step, absl::MaxSplits('=', 1));
+    if (!quiet_) Say(absl::StrCat("pid ", getpid(), " begins ", step));
+    const absl::Status status = DoNamed(parts.first, parts.second);
+    if (status.ok() && !quiet_) Say(absl::StrCat("ends ", step));
     return status;
   }
 
-  absl::Status Barrier(const std::string&) { return job_->Barrier("in a barrier"); }
+  absl::Status DoNamed(const std::string& name, const std::string& argument) {
+    if (const auto own = OwnSteps().find(name); own != OwnSteps().end()) {
+      return (this->*own->second)(argument);
+    }
+    if (const auto other = more_.find(name); other != more_.end()) {
+      return other->second(*job_, argument);
+    }
+    return absl::InvalidArgumentError(absl::StrCat("no step '", name, "'"));
+  }
+
+  void Say(const std::string& text) const { Print(absl::StrCat("rank ", job_->rank(), " ", text)); }
+
+  absl::Status Barrier(const std::string& time) {
+    CallOptions options;
+    absl::Duration timeout;
+    if (absl::ParseDuration(time, &timeout)) options.timeout = timeout;
+    return job_->Barrier("in a barrier", options);
+  }
 
   absl::Status Broadcast(const std::string&) {
     const auto value = job_->Broadcast(absl::StrCat("from ", job_->rank()), Last());
@@ -150,6 +150,17 @@ class Rank {
     const auto values = job_->AllGather(job_->rank());
     if (!values.ok()) return values.status();
     return Expect(*values == AllRanks(), "AllGather");
+  }
+
+  absl::Status LargeAllGather(const std::string&) {
+    const auto values = job_->AllGather(std::string(kLargeBytes, static_cast<char>(job_->rank())));
+    if (!values.ok()) return values.status();
+    for (int rank = 0; rank < job_->world_size(); ++rank) {
+      const std::string& value = (*values)[rank];
+      const bool right = value.size() == kLargeBytes && value.front() == rank;
+      if (!right || value.back() != rank) return Expect(false, "AllGather");
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Connect(const std::string&) {
@@ -175,15 +186,6 @@ class Rank {
       if (data[1] > 0) return absl::OkStatus();
       if (count % kTold == 0) Say(absl::StrCat("has reduced ", count, " times"));
     }
-  }
-
-  absl::Status Tensors(const std::string&) { return ReduceAndGather(*job_); }
-  absl::Status TensorsThatDiffer(const std::string&) { return Disagree(*job_); }
-  absl::Status KilledInAllReduce(const std::string& rank) {
-    return AllReduceKilling(*job_, std::stoi(rank));
-  }
-  absl::Status KilledInAverage(const std::string& rank) {
-    return AverageKilling(*job_, std::stoi(rank));
   }
 
   absl::Status Hold(const std::string& scope) {
@@ -213,6 +215,13 @@ class Rank {
     const absl::Status status = job_->Rejoin();
     if (!status.ok()) return status;
     Say(absl::StrCat("of ", job_->world_size(), " was rank ", before, " before"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Place(const std::string&) {
+    const char* const told = std::getenv("RANK");
+    Say(absl::StrCat("of ", job_->world_size(), ", RANK is ", told == nullptr ? "unset" : told,
+                     ", node ", job_->node_rank(), " ", job_->node_id()));
     return absl::OkStatus();
   }
 
@@ -281,30 +290,32 @@ class Rank {
   }
 
   const std::unique_ptr<Job> job_;
+  const Steps& more_;
+  bool quiet_ = false;
+  bool failed_ = false;
   std::unique_ptr<Communicator> communicator_;
   std::optional<muster::Lease> lease_;
   std::vector<int> hoard_;
 };
 
-int Fail(const absl::Status& status) {
-  std::cout << absl::StrCat("error: ", status.ToString(), "\n") << std::flush;
-  return kError;
+}  // namespace
+
+void Print(const std::string& line) { std::cout << absl::StrCat(line, "\n") << std::flush; }
+
+absl::Status Expect(bool right, absl::string_view what) {
+  return right ? absl::OkStatus()
+               : absl::DataLossError(absl::StrCat("not as it should be: ", what));
 }
 
-int Run(const std::vector<std::string>& steps) {
+int RunRank(const std::vector<std::string>& steps, const Steps& more) {
   auto job = Job::Join(JobOptions::FromEnvironment());
   if (!job.ok()) return Fail(job.status());
-  Rank rank(*std::move(job));
+  Rank rank(*std::move(job), more);
   for (const std::string& step : steps) {
     if (const absl::Status status = rank.Do(step); !status.ok()) return Fail(status);
   }
-  rank.Say("is done");
-  return 0;
+  rank.End();
+  return rank.failed() ? kError : 0;
 }
 
-}  // namespace
 }  // namespace muster::testing
-
-int main(int argc, char** argv) {
-  return muster::testing::Run(std::vector<std::string>(argv + 1, argv + argc));
-}

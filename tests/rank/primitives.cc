@@ -1,31 +1,22 @@
-// One rank of the end-to-end tests. Joins, calls every primitive once, checks the values, leaves
-// and says that it is done; or prints the error and ends with status 3.
+// Every primitive once, with its values.
 
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "muster/communicator.h"
-#include "muster/job.h"
+#include "tests/rank/interpreter.h"
+#include "tests/rank/steps.h"
 
+namespace muster::testing {
 namespace {
-
-constexpr int kError = 3;
 
 struct Sample {
   int rank;
   double value;
 };
 
-absl::Status Expect(bool condition, absl::string_view what) {
-  return condition ? absl::OkStatus() : absl::DataLossError(absl::StrCat("wrong result: ", what));
-}
-
-#define RETURN_IF_ERROR(expression) \
-  if (absl::Status status = (expression); !status.ok()) return status
-
-absl::Status SmallObjects(muster::Job& job) {
+absl::Status SmallObjects(Job& job) {
   const int n = job.world_size();
   RETURN_IF_ERROR(job.Barrier("start"));
   auto text = job.Broadcast(absl::StrCat("from ", job.rank()), n - 1);
@@ -46,9 +37,9 @@ absl::Status SmallObjects(muster::Job& job) {
   return absl::OkStatus();
 }
 
-absl::Status Groups(muster::Job& job) {
+absl::Status Groups(Job& job) {
   std::vector<int> node;
-  for (const muster::Member& member : job.members()) {
+  for (const Member& member : job.members()) {
     if (member.node_rank == job.node_rank()) node.push_back(member.rank);
   }
   auto group = job.NewGroup("node", node);
@@ -58,18 +49,18 @@ absl::Status Groups(muster::Job& job) {
   return Expect(*ranks == node, "AllGather of the node");
 }
 
-absl::Status Leases(muster::Job& job) {
+absl::Status Leases(Job& job) {
   auto runner = job.RunOncePerNode("prepare", [&] { return job.rank(); });
   RETURN_IF_ERROR(runner.status());
-  const muster::Member& member = job.members()[*runner];
+  const Member& member = job.members()[*runner];
   RETURN_IF_ERROR(Expect(member.node_rank == job.node_rank(), "RunOncePerNode"));
   auto main = job.RunOnMain([&] { return absl::StrCat("rank ", job.rank()); });
   RETURN_IF_ERROR(main.status());
   return Expect(*main == "rank 0", "RunOnMain");
 }
 
-absl::Status Tensors(muster::Job& job) {
-  auto communicator = muster::Communicator::Create(job);
+absl::Status Tensors(Job& job) {
+  auto communicator = Communicator::Create(job);
   RETURN_IF_ERROR(communicator.status());
   const int n = job.world_size();
   std::vector<double> data(1001, job.rank() + 1.0);
@@ -81,24 +72,13 @@ absl::Status Tensors(muster::Job& job) {
   return (*communicator)->Barrier();
 }
 
-absl::Status All(muster::Job& job) {
+}  // namespace
+
+absl::Status EveryPrimitive(Job& job) {
   RETURN_IF_ERROR(SmallObjects(job));
   RETURN_IF_ERROR(Groups(job));
   RETURN_IF_ERROR(Leases(job));
-  RETURN_IF_ERROR(Tensors(job));
-  return job.Leave();
+  return Tensors(job);
 }
 
-}  // namespace
-
-int main() {
-  auto job = muster::Job::Join(muster::JobOptions::FromEnvironment());
-  const absl::Status status = job.ok() ? All(**job) : job.status();
-  if (!status.ok()) {
-    std::cout << "error: " << status << std::endl;
-    return kError;
-  }
-  std::cout << "rank " << (*job)->rank() << " of " << (*job)->world_size() << " is done"
-            << std::endl;
-  return 0;
-}
+}  // namespace muster::testing

@@ -1,12 +1,3 @@
-// Tells who it is before, in and after a job. The argument says how the job becomes the current
-// one:
-//
-//   initialize    Initialize(), from the environment
-//   options       Initialize() with options, and the environment unread
-//   sync          Sync(), of a job that was joined and is left by other means
-//   hint          no job; only what SetLocalRank() says
-//   hinted=N      Initialize(), from the environment and what SetLocalRank(N) says
-
 #include <iostream>
 #include <string>
 
@@ -14,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/current_job.h"
 #include "muster/run_on.h"
+#include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
@@ -58,7 +50,9 @@ absl::Status AdoptAndLeave() {
   return left;
 }
 
-absl::Status Run(const std::string& how) {
+}  // namespace
+
+absl::Status TellIdentity(const std::string& how) {
   PrintIdentity();
   absl::Status status;
   if (absl::StartsWith(how, "hinted=")) status = SetLocalRank(how.back() - '0');
@@ -72,11 +66,4 @@ absl::Status Run(const std::string& how) {
   return status;
 }
 
-}  // namespace
 }  // namespace muster::testing
-
-int main(int argc, char** argv) {
-  const absl::Status status = muster::testing::Run(argv[1]);
-  if (!status.ok()) std::cout << "error: " << status << std::endl;
-  return status.ok() ? 0 : 3;
-}

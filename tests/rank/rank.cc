@@ -1,0 +1,52 @@
+// A rank of the tests: does the steps that its arguments name, in their order. They are those of
+// interpreter.h and steps.h, and
+//
+//   primitives                  every primitive once
+//   tensors, disagree           helpers on tensors: with their values; refused on all
+//   killed-in-all-reduce=R      a helper on tensors, in which rank R ends by SIGKILL
+//   killed-in-average=R         another
+//
+// "identity HOW" instead joins a job in the ways of muster/current_job.h, and tells of it.
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/rank/interpreter.h"
+#include "tests/rank/steps.h"
+
+namespace muster::testing {
+namespace {
+
+Steps TensorSteps() {
+  return {
+      {"primitives", [](Job& job, const std::string&) { return EveryPrimitive(job); }},
+      {"tensors", [](Job& job, const std::string&) { return ReduceAndGather(job); }},
+      {"disagree", [](Job& job, const std::string&) { return Disagree(job); }},
+      {"killed-in-all-reduce",
+       [](Job& job, const std::string& rank) { return AllReduceKilling(job, std::stoi(rank)); }},
+      {"killed-in-average",
+       [](Job& job, const std::string& rank) { return AverageKilling(job, std::stoi(rank)); }},
+  };
+}
+
+Steps AllSteps() {
+  Steps all = TensorSteps();
+  for (Steps steps : {WorkspaceSteps(), ExchangeSteps(), HelperSteps()}) all.merge(steps);
+  return all;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 2 || arguments[0] != "identity") return RunRank(arguments, AllSteps());
+  const absl::Status told = TellIdentity(arguments[1]);
+  if (!told.ok()) Print("error: " + told.ToString());
+  return told.ok() ? 0 : 3;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  return muster::testing::Run(std::vector<std::string>(argv + 1, argv + argc));
+}
