@@ -25,9 +25,9 @@ void Coordinator::Impl::Advance() {
 // nothing here. What is done by one may be what another one waits for, so the first of them is
 // asked again afterwards.
 bool Coordinator::Impl::AdvanceOnce() {
-  return LoseDetached() || TryDropOldRun() || TryEndRecovery() || TryFinishLeaving() ||
-         TryResolveContenders() || TryLoseSilent() || TryForm() || TryFailReforming() ||
-         TryGrantLeases() || ServeNextDeferred();
+  return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
+         TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
+         TryForm() || TryFailReforming() || TryGrantLeases() || ServeNextDeferred();
 }
 
 bool Coordinator::Impl::LoseDetached() {
@@ -40,11 +40,33 @@ bool Coordinator::Impl::LoseDetached() {
   return true;
 }
 
+// One at a time: each may be what a check that stands before this one waits for.
+bool Coordinator::Impl::TryServeClaim() {
+  const ParkedClaims::Entry* first = claims_.Lowest();
+  if (first == nullptr || MayWin(*first->request.claim->epoch)) return false;
+  const AttachRequest request = first->request;
+  const WaiterId stream = first->stream;
+  TakeParkedClaim(stream);
+  if (absl::Status s = Enter(stream, request); !s.ok()) out_.EndStream(stream, s);
+  return true;
+}
+
+bool Coordinator::Impl::TryAskForRoster() {
+  if (claims_.next_question() > now_) return false;
+  const ParkedClaims::Entry* asked = claims_.Ask(now_);
+  if (asked == nullptr) return false;
+  const Claim& claim = *asked->request.claim;
+  Log(Severity::kInfo, absl::StrCat("asking ", Who(claim.rank, asked->request.member),
+                                    " for the roster of epoch ", claim.epoch->number));
+  out_.Send(asked->stream, out_.Share(NeedRoster{*claim.epoch}));
+  return true;
+}
+
 // Members of a running epoch are back within a second or two. Where most of them are not, and new
 // processes fill a whole world, the claimants are left over from an earlier run that had the same
 // address and job id. Nothing of what they said holds for the new one.
 bool Coordinator::Impl::TryDropOldRun() {
-  if (!recovering() || now_ < epoch_claimed_ + kOldRunCheck) return false;
+  if (!recovering() || !epoch_ || now_ < epoch_claimed_ + kOldRunCheck) return false;
   const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
   if (2 * came > epoch_->size()) return false;
   const uint32_t newcomers = NewcomersWorldSize();
@@ -67,14 +89,16 @@ bool Coordinator::Impl::TryDropOldRun() {
 // What is due by now was done in the step that came to now.
 Time Coordinator::Impl::NextRecoveryStep() const {
   if (!recovering()) return absl::InfiniteFuture();
+  const Time next = std::min(*recovery_ends_, claims_.next_question());
   const Time check = epoch_claimed_ + kOldRunCheck;
-  return check > now_ ? std::min(check, *recovery_ends_) : *recovery_ends_;
+  return epoch_ && check > now_ ? std::min(check, next) : next;
 }
 
 bool Coordinator::Impl::TryEndRecovery() {
-  if (!recovering() || !epoch_) return false;
-  if (members_.tally().unaccounted > 0 && *recovery_ends_ > now_) return false;
-  EndRecovery();
+  if (!recovering()) return false;
+  const bool all_heard = epoch_ && members_.tally().unaccounted == 0 && claims_.empty();
+  if (!all_heard && *recovery_ends_ > now_) return false;
+  epoch_ ? EndRecovery() : GiveRecoveryUp();
   return true;
 }
 

@@ -65,6 +65,9 @@ absl::StatusOr<Member*> Coordinator::Impl::Caller(const CallContext& call) {
     return absl::AbortedError(
         absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
+  if (member->withdrawn_sends.count(call.attempt) > 0) {
+    return absl::CancelledError("this send was given up while the coordinator recovered");
+  }
   member->last_call = now_;
   return member;
 }
@@ -132,6 +135,18 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
              call->wait);
 }
 
+// A call that was served leaves its content behind, and is known by it; a deferred one leaves
+// nothing.
+void Coordinator::Impl::NoteWithdrawn(const ParkedCall& call) {
+  const auto* deferred = std::get_if<ForRecovery>(&call.wait);
+  if (deferred == nullptr) return;
+  std::set<uint64_t>& withdrawn = call.member->withdrawn_sends;
+  withdrawn.insert(std::visit([](const auto& c) { return c.call.attempt; }, *deferred->call));
+  if (withdrawn.size() > options_.limits.max_waiters_per_member) {
+    withdrawn.erase(withdrawn.begin());
+  }
+}
+
 void Coordinator::Impl::FinishAllOf(Member* member, const absl::Status& status) {
   for (WaiterId id : parked_.Of(*member)) {
     Withdraw(id);
@@ -150,7 +165,9 @@ void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& statu
 void Coordinator::Impl::Cancel(WaiterId id) {
   Withdraw(id);
   const std::optional<ParkedCall> call = parked_.Take(id);
-  if (call) call->member->activity.End(id, now_);
+  if (!call) return;
+  NoteWithdrawn(*call);
+  call->member->activity.End(id, now_);
 }
 
 absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
@@ -176,6 +193,7 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
   Log(Severity::kWarning, absl::StrCat(member->who(), ": ", status.message()));
+  NoteWithdrawn(call);
   Withdraw(id);
   Finish(id, status);
   if (leaves) Lose({{member, "it left without waiting for the others any longer"}});

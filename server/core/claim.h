@@ -47,7 +47,7 @@ struct CompletedLease {
 struct Claim {
   std::optional<EpochId> epoch;
   uint32_t rank = 0;
-  std::shared_ptr<const Roster> roster;  // null only in a Rejoin
+  std::shared_ptr<const Roster> roster;  // null unless the coordinator has asked for it
   std::vector<GroupClaim> groups;
   std::optional<BrokenClaim> broken;
   std::vector<HeldLease> held;
@@ -58,6 +58,9 @@ struct Claim {
   bool stop_asked = false;
   std::optional<uint64_t> stop_sequence;
 };
+
+// Bytes of all whose size the claimant chooses.
+uint64_t HeldBytes(const Claim& claim);
 
 }  // namespace muster::core
 

@@ -7,6 +7,19 @@
 
 namespace muster::core {
 
+uint64_t HeldBytes(const Claim& claim) {
+  uint64_t bytes = 0;
+  for (const GroupClaim& group : claim.groups) {
+    bytes += group.group.ranks.size() * sizeof(uint32_t) + group.finished.size();
+  }
+  for (const CompletedLease& done : claim.completed) bytes += HeldBytes(done.result);
+  if (!claim.broken) return bytes;
+  for (const FailureClaim& failure : claim.broken->failures) {
+    bytes += failure.cause.size() + failure.activity.size();
+  }
+  return bytes;
+}
+
 // A claim has the latest results first, so it is the oldest that find no room.
 void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
   size_t refused = 0;

@@ -35,12 +35,25 @@ absl::Status Coordinator::Impl::CheckContent(const Member&,
       " (musterd --max-payload-bytes raises it; tensors belong on a Communicator)"));
 }
 
-absl::Status Coordinator::Impl::CheckRoot(const CollectiveRequest& request) const {
-  const size_t size = request.group.name.empty() ? WorldSize() : request.group.ranks.size();
+absl::Status Coordinator::Impl::CheckRoot(const CollectiveRequest& request,
+                                          const CollectiveGroup* known) const {
+  size_t size = request.group.name.empty() ? WorldSize() : request.group.ranks.size();
+  if (known != nullptr) size = known->ranks().size();
   if (request.root < size) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("root ", request.root,
                                                  " is out of range: ", DescribeGroup(request.group),
                                                  " has ", size, " members"));
+}
+
+// Nothing is left behind of a call that is refused here: the group may be new.
+absl::Status Coordinator::Impl::CheckGroupAndRoot(const Member& member,
+                                                  const CollectiveRequest& request) const {
+  const CollectiveGroup* known = epoch_->groups().Find(request.group, *member.rank());
+  absl::Status valid;
+  if (known == nullptr) {
+    valid = CheckGroup(request.group, *member.rank(), WorldSize(), options_.limits);
+  }
+  return valid.ok() ? CheckRoot(request, known) : valid;
 }
 
 // What a rank sends must be what its call says that everybody sends.
@@ -86,12 +99,7 @@ absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& grou
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const CollectiveRequest& request) {
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
-  if (epoch_->groups().Find(request.group, *member->rank()) == nullptr) {
-    const absl::Status valid =
-        CheckGroup(request.group, *member->rank(), WorldSize(), options_.limits);
-    if (!valid.ok()) return valid;
-  }
-  if (absl::Status s = CheckRoot(request); !s.ok()) return s;
+  if (absl::Status s = CheckGroupAndRoot(*member, request); !s.ok()) return s;
   if (absl::Status s = CanPark(*member); !s.ok()) return s;
   absl::StatusOr<CollectiveGroup*> found = FindGroup(request.group, *member->rank());
   if (!found.ok()) return found.status();

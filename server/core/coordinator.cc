@@ -129,6 +129,7 @@ void Coordinator::Impl::Drain(std::string reason) {
   recovery_ends_.reset();
   stall_check_ = absl::InfiniteFuture();
   while (parked_.size() > 0) Finish(parked_.Any(), status);
+  while (const ParkedClaims::Entry* claim = claims_.Lowest()) EndParkedClaim(claim->stream, status);
   while (WaiterId stream = members_.AnyStream()) EndStream(members_.FindByStream(stream), status);
 }
 

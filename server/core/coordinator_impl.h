@@ -21,6 +21,7 @@
 #include "server/core/member_table.h"
 #include "server/core/outbox.h"
 #include "server/core/parked_calls.h"
+#include "server/core/parked_claims.h"
 #include "server/core/place_book.h"
 #include "server/core/stall_clock.h"
 
@@ -65,7 +66,7 @@ class Coordinator::Impl {
   void RefuseStream(WaiterId stream, const absl::Status& status) { out_.EndStream(stream, status); }
 
   std::optional<absl::Status> Outcome() const;
-  bool Quiet() const { return !members_.any_attached(); }
+  bool Quiet() const { return !members_.any_attached() && claims_.empty(); }
   const Options& options() const { return options_; }
 
  private:
@@ -96,7 +97,9 @@ class Coordinator::Impl {
   // ---- advancing.cc: what has become due. Each returns whether it did something ----
   void Advance();
   bool AdvanceOnce();
-  bool LoseDetached();          // members whose grace is over
+  bool LoseDetached();   // members whose grace is over
+  bool TryServeClaim();  // that was parked until the roster was known
+  bool TryAskForRoster();
   bool TryDropOldRun();         // the recovered epoch is one of a run that is over
   bool TryEndRecovery();        // everybody is here or accounted for, or the grace is over
   bool TryFinishLeaving();      // everybody is leaving or lost
@@ -126,6 +129,7 @@ class Coordinator::Impl {
   // The parked call goes without an answer, or is about to be answered: takes it out of where it
   // waits.
   void Withdraw(WaiterId id);
+  void NoteWithdrawn(const ParkedCall& call);
   void FinishAllOf(Member* member, const absl::Status& status);
   // The same, but for deferred calls: those are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
@@ -135,6 +139,9 @@ class Coordinator::Impl {
 
   // ---- sessions.cc ----
   absl::Status CheckAttach(const AttachRequest& request) const;
+  absl::Status SupersedeAttach(const AttachRequest& request);
+  absl::Status CheckRoomForMember() const;
+  absl::Status Enter(WaiterId stream, const AttachRequest& request);
   absl::StatusOr<Member*> Admit(const AttachRequest& request);
   void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
   void EndSession(Member* member);
@@ -164,6 +171,15 @@ class Coordinator::Impl {
 
   // ---- recovery.cc ----
   bool recovering() const { return recovery_ends_.has_value(); }
+  // Whether a claim of this epoch would win, if it said who the members are.
+  bool MayWin(const EpochId& claimed) const;
+  bool MustHearRoster(const AttachRequest& request) const;
+  absl::Status ParkClaim(WaiterId stream, const AttachRequest& request);
+  // Whether the stream was one of a parked claim.
+  bool TakeParkedClaim(WaiterId stream);
+  void EndParkedClaim(WaiterId stream, const absl::Status& status);
+  void BeginRecovery(const MemberIdentity& claimant, const Claim& claim);
+  void GiveRecoveryUp();
   absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
   void AdoptEpoch(const Claim& claim);
   void DropEpoch(const Roster& successor, const absl::Status& over);
@@ -176,6 +192,7 @@ class Coordinator::Impl {
   void RequestContributions(CollectiveGroup* group);
   void RequestContribution(const CollectiveGroup& group, Member* member);
   std::string DescribeAwaited() const;
+  std::string DescribeAwaitedRoster() const;
   Time NextRecoveryStep() const;
 
   // ---- joining.cc ----
@@ -224,7 +241,9 @@ class Coordinator::Impl {
   absl::Status RejoinTimeout(const ParkedCall& call) const;
 
   // ---- collectives.cc ----
-  absl::Status CheckRoot(const CollectiveRequest& request) const;
+  // `known`: the group, where it is not new.
+  absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
+  absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
   absl::Status CheckPayload(const CollectiveRequest& request, uint32_t index, uint32_t rank) const;
   absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
@@ -299,9 +318,11 @@ class Coordinator::Impl {
   PlaceBook places_;
   std::unique_ptr<Epoch> epoch_;
 
-  std::optional<Time> recovery_ends_;  // while it lasts
-  Time epoch_claimed_;                 // the epoch that it recovers: first claimed at
-  std::deque<WaiterId> deferred_;      // calls to serve then, in order
+  ParkedClaims claims_;
+  std::optional<Time>
+      recovery_ends_;              // while it lasts; before the roster is heard there is no epoch
+  Time epoch_claimed_;             // the epoch that it recovers: first claimed at
+  std::deque<WaiterId> deferred_;  // calls to serve then, in order
 
   // What only elastic jobs use.
   Time formation_changed_;            // when somebody last came or went

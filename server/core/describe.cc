@@ -81,6 +81,7 @@ std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view labe
 
 std::string DescribeGroup(const GroupName& group) {
   if (group.name.empty()) return "the world";
+  if (group.ranks.empty()) return absl::StrCat("group '", group.name, "'");
   return absl::StrCat("group '", group.name, "' (", Ranks(group.ranks), ")");
 }
 

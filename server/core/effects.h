@@ -56,6 +56,10 @@ struct Attached {
   bool recovering = false;
 };
 
+struct NeedRoster {
+  EpochId epoch;
+};
+
 struct EpochBroken {
   EpochId epoch;
   std::string reason;
@@ -101,7 +105,7 @@ struct NewcomersWaiting {
 };
 
 using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinished, StillWaiting,
-                           NewcomersWaiting>;
+                           NewcomersWaiting, NeedRoster>;
 
 // One event may go to many streams.
 using SharedEvent = std::shared_ptr<const Event>;

@@ -12,7 +12,8 @@ CollectiveGroup* GroupTable::Find(const GroupName& name, uint32_t rank) const {
     const auto of_rank = same->second.find(rank);
     found = of_rank == same->second.end() ? nullptr : of_rank->second;
   }
-  return found != nullptr && found->name() == name ? found : nullptr;
+  if (found == nullptr) return nullptr;
+  return name.ranks.empty() || found->name() == name ? found : nullptr;
 }
 
 const CollectiveGroup* GroupTable::Overlapping(const GroupName& name) const {

@@ -21,8 +21,10 @@ class GroupTable {
 
   // Null where nobody has called a collective of it yet.
   CollectiveGroup* World() const { return world_; }
-  // The group that is called so and that the rank is in; null if there is none. Every arrival asks:
-  // a look-up by name and rank, and one comparison of the rank lists.
+  // The group that is called so and that the rank is in; null if there is none. A name without
+  // ranks stands for whatever the ranks are: name and rank tell a group from all others. Every
+  // arrival asks: a look-up by name and rank and, where the ranks are named, one comparison of the
+  // lists.
   CollectiveGroup* Find(const GroupName& name, uint32_t rank) const;
   // A group of that name, not the world's, which shares a rank with it; null if there is none.
   const CollectiveGroup* Overlapping(const GroupName& name) const;

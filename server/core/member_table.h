@@ -56,6 +56,9 @@ class Member {
   uint64_t join_attempt = 0;
   // Contributions that its current session was asked for.
   std::set<std::pair<const CollectiveGroup*, uint64_t>> contributions_requested;
+  // Sends of its current session, by attempt, that were deferred and are not waited for any more:
+  // nothing else tells a late duplicate of one from a new call.
+  std::set<uint64_t> withdrawn_sends;
 
   // For messages and status.
   std::string last_collective;

@@ -3,9 +3,11 @@
 // It begins with the first claim and ends when every member of the claimed epoch is here or
 // accounted for, or with the recovery grace. Until then calls are deferred, nothing is granted and
 // no epoch forms; afterwards the calls are served as if they had come then.
+//
+// Claims do not say who the members of their epoch are: one claimant is asked, and the claims wait
+// for what it says (parked_claims.h).
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -13,16 +15,13 @@
 #include "absl/strings/str_join.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/validation.h"
 
 namespace muster::core {
 namespace {
 
 // Awaited members that a message describes one by one; the list of all is in ranges.
 constexpr size_t kMaxDescribed = 4;
-
-bool IsHigher(const EpochId& a, const EpochId& b) {
-  return std::tie(a.number, a.nonce) > std::tie(b.number, b.nonce);
-}
 
 std::string DescribeCall(const MemberCall& call) {
   struct Namer {
@@ -55,19 +54,69 @@ uint64_t HeldBytes(const MemberCall& call) {
   return 0;
 }
 
-// The highest claimed epoch wins while the recovery lasts. A claim of another one is refused,
-// unless the claimant has a place in the winner: the answer that told it so was lost.
+// The highest claimed epoch wins while the recovery lasts, and the first claim begins one.
+bool Coordinator::Impl::MayWin(const EpochId& claimed) const {
+  return recovering() && (!epoch_ || IsHigher(claimed, epoch_->id()));
+}
+
+bool Coordinator::Impl::MustHearRoster(const AttachRequest& request) const {
+  if (!request.claim || !request.claim->epoch || request.claim->roster) return false;
+  return MayWin(*request.claim->epoch) || (!recovering() && !epoch_);
+}
+
+absl::Status Coordinator::Impl::ParkClaim(WaiterId stream, const AttachRequest& request) {
+  if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
+  // Not final: there will be room when the roster is known.
+  if (absl::Status s = budget_.Reserve(HeldBytes(*request.claim)); !s.ok()) {
+    return absl::UnavailableError(s.message());
+  }
+  claims_.Park(now_, stream, request);
+  if (!recovering()) BeginRecovery(request.member, *request.claim);
+  return absl::OkStatus();
+}
+
+bool Coordinator::Impl::TakeParkedClaim(WaiterId stream) {
+  const std::optional<ParkedClaims::Entry> taken = claims_.Take(now_, stream);
+  if (taken) budget_.Release(HeldBytes(*taken->request.claim));
+  return taken.has_value();
+}
+
+void Coordinator::Impl::EndParkedClaim(WaiterId stream, const absl::Status& status) {
+  TakeParkedClaim(stream);
+  out_.EndStream(stream, status);
+}
+
+void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Claim& claim) {
+  recovery_ends_ = now_ + options_.recovery_grace;
+  recovery_stall_.Restart(now_);
+  WatchForStalls();
+  Log(Severity::kInfo, absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
+                                    Who(claim.rank, claimant)));
+  DeferCandidates();
+}
+
+// Nobody has said who the members of the claimed epoch are: it is over, and another one may form.
+void Coordinator::Impl::GiveRecoveryUp() {
+  Log(Severity::kWarning,
+      absl::StrCat("nobody has named the members of the claimed epoch within ",
+                   absl::FormatDuration(options_.recovery_grace), "; its claims do not count"));
+  recovery_ends_.reset();
+  FormationChanged();
+}
+
+// A claim of another epoch than the one that wins is refused, unless the claimant has a place in
+// the winner: the answer that told it so was lost.
 absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claimant,
                                                      const Claim& claim) {
+  if (!epoch_ && !claim.roster) {
+    return absl::AbortedError(absl::StrCat(
+        "epoch ", claim.epoch->number, " is over: nobody has told the restarted coordinator who ",
+        "its members are; start the process again"));
+  }
   if (!epoch_) {
-    recovery_ends_ = now_ + options_.recovery_grace;
-    recovery_stall_.Restart(now_);
-    WatchForStalls();
-    Log(Severity::kInfo,
-        absl::StrCat("recovering epoch ", claim.epoch->number, " of ", claim.roster->size(),
-                     " members, first claimed by ", Who(claim.rank, claimant)));
+    if (!recovering()) BeginRecovery(claimant, claim);
     AdoptEpoch(claim);
-  } else if (recovering() && IsHigher(*claim.epoch, epoch_->id())) {
+  } else if (claim.roster && MayWin(*claim.epoch)) {
     Log(Severity::kWarning,
         absl::StrCat("epoch ", epoch_->id().number, " is superseded by epoch ", claim.epoch->number,
                      ", claimed by ", Who(claim.rank, claimant)));
@@ -80,7 +129,10 @@ absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claim
   const Member* member = members_.Find(claimant.incarnation);
   if (member != nullptr && member->rank()) {
     const bool same = *claim.epoch == epoch_->id();
-    if (!same || *member->rank() == claim.rank) return absl::OkStatus();
+    if (!same) return absl::OkStatus();
+    if (*member->rank() == claim.rank) {
+      return CheckClaimedGroups(claim, epoch_->size(), options_.limits);
+    }
     return absl::InvalidArgumentError(absl::StrCat("the claim names rank ", claim.rank,
                                                    " of epoch ", claim.epoch->number, "; it is ",
                                                    member->who()));
@@ -106,7 +158,8 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
   epoch_ = std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
                                    /*recovered=*/true, options_.limits, &budget_);
   if (stop_asked_) epoch_->AskStop();
-  DeferCandidates();
+  Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch_->size(),
+                                    " members; waiting for them to attach again"));
   for (Member* member : epoch_->members()) {
     auto early = early_exits_.extract(member->incarnation());
     if (!early.empty()) NoteExit(member, early.mapped());
@@ -243,7 +296,20 @@ void Coordinator::Impl::RequestContribution(const CollectiveGroup& group, Member
   Send(member, out_.Share(NeedContribution{epoch_->id(), group.name(), sequence}));
 }
 
+std::string Coordinator::Impl::DescribeAwaitedRoster() const {
+  const ParkedClaims::Entry* claimant = claims_.Highest();
+  if (claimant == nullptr) {
+    return "the coordinator was restarted and waits for the members of its epoch to attach again";
+  }
+  const Claim& claim = *claimant->request.claim;
+  return absl::StrCat("the coordinator was restarted and asks who the members of epoch ",
+                      claim.epoch->number, " are, which ", claims_.size(),
+                      claims_.size() == 1 ? " process claims, " : " processes claim, first ",
+                      Who(claim.rank, claimant->request.member));
+}
+
 std::string Coordinator::Impl::DescribeAwaited() const {
+  if (!epoch_) return DescribeAwaitedRoster();
   std::vector<uint32_t> awaited;
   std::vector<std::string> named;
   for (const Member* member : epoch_->members()) {

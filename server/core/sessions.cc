@@ -7,6 +7,13 @@
 #include "server/core/validation.h"
 
 namespace muster::core {
+namespace {
+
+absl::Status ReplacedSession() {
+  return absl::AbortedError("replaced by a newer session of the same process");
+}
+
+}  // namespace
 
 absl::Status Coordinator::Impl::CheckAttach(const AttachRequest& request) const {
   if (draining_) return absl::UnavailableError(*draining_);
@@ -24,42 +31,56 @@ absl::Status Coordinator::Impl::CheckAttach(const AttachRequest& request) const 
         kProtocolVersion, "; use releases of one protocol version"));
   }
   if (absl::Status s = CheckIdentity(request.member, options_.limits); !s.ok()) return s;
-  if (!request.claim) return absl::OkStatus();
-  if (request.claim->epoch && !request.claim->roster) {
-    return absl::InvalidArgumentError("the claim names an epoch, and has no roster");
-  }
-  return CheckClaim(request.member, *request.claim, options_.limits, now_);
+  return request.claim ? CheckClaim(request.member, *request.claim, options_.limits, now_)
+                       : absl::OkStatus();
 }
 
 absl::Status Coordinator::Impl::Attach(WaiterId stream, const AttachRequest& request) {
   if (absl::Status s = CheckAttach(request); !s.ok()) return s;
+  if (absl::Status s = SupersedeAttach(request); !s.ok()) return s;
+  if (MustHearRoster(request)) return ParkClaim(stream, request);
+  return Enter(stream, request);
+}
+
+absl::Status Coordinator::Impl::Enter(WaiterId stream, const AttachRequest& request) {
   absl::StatusOr<Member*> member = Admit(request);
   if (!member.ok()) return member.status();
   StartSession(*member, stream, request);
   return absl::OkStatus();
 }
 
-// The member that the request comes from: a known one, or a new one if there is room.
-absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
+// Of two Attach calls of a process the later one counts, whichever arrives first.
+absl::Status Coordinator::Impl::SupersedeAttach(const AttachRequest& request) {
   const Incarnation& incarnation = request.member.incarnation;
   const Member* known = members_.Find(incarnation);
-  if (known != nullptr && request.attempt < known->attach_attempt) {
+  const ParkedClaims::Entry* parked = claims_.FindProcess(incarnation);
+  if ((known != nullptr && request.attempt < known->attach_attempt) ||
+      (parked != nullptr && request.attempt < parked->request.attempt)) {
     return absl::CancelledError("a later Attach of this process has arrived");
   }
+  if (parked != nullptr) EndParkedClaim(parked->stream, ReplacedSession());
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Impl::CheckRoomForMember() const {
+  if (members_.size() + claims_.size() < options_.limits.max_members) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(options_.limits.max_members,
+                   " members are attached, the limit (musterd --max-members raises it, as far as "
+                   "its ulimit -Hn goes)"));
+}
+
+// The member that the request comes from: a known one, or a new one if there is room.
+absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
   if (request.claim && request.claim->epoch) {
     if (absl::Status s = ConsiderClaimedEpoch(request.member, *request.claim); !s.ok()) return s;
   }
-  if (Member* member = members_.Find(incarnation); member != nullptr) {
+  if (Member* member = members_.Find(request.member.incarnation); member != nullptr) {
     if (!member->lost()) return member;
     return absl::AbortedError(
         absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
-  if (members_.size() >= options_.limits.max_members) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(members_.size(),
-                     " members are attached, the limit (musterd --max-members raises it, as far as "
-                     "its ulimit -Hn goes)"));
-  }
+  if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
   return members_.Add(request.member, now_);
 }
 
@@ -71,6 +92,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   member->attach_attempt = request.attempt;
   member->last_call = now_;
   member->contributions_requested.clear();
+  member->withdrawn_sends.clear();
   member->stopped_since.reset();
   Attached attached{member->session(), {}, recovering()};
   if (request.claim) attached.standing_tokens = AdoptLeases(member, *request.claim);
@@ -91,7 +113,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
 void Coordinator::Impl::EndSession(Member* member) {
   FinishAllOf(member, absl::UnavailableError("the process has attached again; repeat the call"));
   if (member->attached()) {
-    EndStream(member, absl::AbortedError("replaced by a newer session of the same process"));
+    EndStream(member, ReplacedSession());
   }
   members_.EndSession(member);
 }
@@ -102,6 +124,7 @@ void Coordinator::Impl::EndStream(Member* member, const absl::Status& status) {
 }
 
 void Coordinator::Impl::StreamClosed(WaiterId stream) {
+  if (TakeParkedClaim(stream)) return;
   Member* member = members_.FindByStream(stream);
   if (member == nullptr) return;  // of an older session, or ended by us
   members_.CloseStream(member);

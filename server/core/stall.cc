@@ -143,6 +143,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
 Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
   Stall stall{
       "the recovery", *recovery_ends_ - options_.recovery_grace, DescribeAwaited(), {}, {}, {}};
+  if (!epoch_) return stall;
   std::vector<uint32_t> awaited;
   for (const Member* member : epoch_->members()) {
     if (member->attached()) {

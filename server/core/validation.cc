@@ -69,7 +69,7 @@ absl::Status CheckRoster(const MemberIdentity& claimant, const Claim& claim, con
   return Malformed("the claim's roster has another process at rank ", claim.rank);
 }
 
-absl::Status CheckGroups(const Claim& claim, const Limits& limits) {
+absl::Status CheckGroupAmounts(const Claim& claim, const Limits& limits) {
   absl::Status s = AtMost("the groups of the claim are", claim.groups.size(), limits.max_groups,
                           " (musterd --max-groups raises it)");
   if (!s.ok()) return s;
@@ -78,8 +78,6 @@ absl::Status CheckGroups(const Claim& claim, const Limits& limits) {
   s = AtMost("the ranks in the claim's groups are", ranks, kMaxClaimedGroupRanks, "");
   if (!s.ok()) return s;
   for (const GroupClaim& group : claim.groups) {
-    const uint32_t size = static_cast<uint32_t>(claim.roster->size());
-    if (s = CheckGroup(group.group, claim.rank, size, limits); !s.ok()) return s;
     if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;
     if (group.next_sequence > kMaxSequence) {
       return Malformed("the claim's next sequence number is ", group.next_sequence,
@@ -139,12 +137,16 @@ absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, s
 
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
                         const Limits& limits) {
-  if (group.name.empty() != group.ranks.empty()) {
+  if (group.name.empty() && group.ranks.empty()) return absl::OkStatus();
+  if (group.name.empty()) {
     return Malformed("a group has a name and ranks; the world has neither of them");
   }
-  if (group.name.empty()) return absl::OkStatus();
   absl::Status s = ValidateName("group name", group.name, limits.max_name_bytes);
   if (!s.ok()) return s;
+  if (group.ranks.empty()) {
+    return Malformed("the coordinator knows no group '", group.name, "' that rank ", caller_rank,
+                     " is in; the first call of a group names its ranks");
+  }
   std::vector<bool> seen(size);
   for (uint32_t rank : group.ranks) {
     if (rank >= size) {
@@ -193,9 +195,17 @@ absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, cons
   }
   if (!claim.epoch) return s;
   if (s = numbers.Epoch("epoch number", claim.epoch->number); !s.ok()) return s;
-  if (!claim.roster) return s;
+  if (s = CheckGroupAmounts(claim, limits); !s.ok() || !claim.roster) return s;
   if (s = CheckRoster(claimant, claim, limits); !s.ok()) return s;
-  return CheckGroups(claim, limits);
+  return CheckClaimedGroups(claim, static_cast<uint32_t>(claim.roster->size()), limits);
+}
+
+absl::Status CheckClaimedGroups(const Claim& claim, uint32_t size, const Limits& limits) {
+  absl::Status s;
+  for (const GroupClaim& group : claim.groups) {
+    if (s = CheckGroup(group.group, claim.rank, size, limits); !s.ok()) return s;
+  }
+  return s;
 }
 
 }  // namespace muster::core

@@ -46,9 +46,12 @@ absl::Status CheckLeaseName(absl::string_view name, const Limits& limits);
 absl::Status CheckLeaseResult(absl::string_view name, const LeaseResult& result,
                               const Limits& limits);
 
-// All numbers, texts and amounts of a claim, and that they fit each other.
+// All numbers, texts and amounts of a claim, and that they fit each other; of the groups' ranks
+// only if the claim has a roster.
 absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, const Limits& limits,
                         Time now);
+// The ranks of its groups, in an epoch of `size` members.
+absl::Status CheckClaimedGroups(const Claim& claim, uint32_t size, const Limits& limits);
 
 }  // namespace muster::core
 

@@ -36,6 +36,11 @@ struct EpochId {
   }
 };
 
+// Of two epochs that are claimed, the later one.
+inline bool IsHigher(const EpochId& a, const EpochId& b) {
+  return std::tie(a.number, a.nonce) > std::tie(b.number, b.nonce);
+}
+
 struct SessionId {
   uint64_t daemon_instance = 0;
   uint64_t counter = 0;
@@ -63,7 +68,7 @@ using Roster = std::vector<RosterEntry>;  // in rank order
 // A group as calls name it.
 struct GroupName {
   std::string name;             // empty: the world
-  std::vector<uint32_t> ranks;  // empty for the world
+  std::vector<uint32_t> ranks;  // empty for the world, and where the name alone says which it is
   friend bool operator<(const GroupName& a, const GroupName& b) {
     return std::tie(a.name, a.ranks) < std::tie(b.name, b.ranks);
   }

@@ -21,6 +21,8 @@ void Fill(const core::Attached& in, const core::Options& options, v1::Attached* 
   out->set_recovering(in.recovering);
 }
 
+void Fill(const core::NeedRoster& in, v1::NeedRoster* out) { Fill(in.epoch, out->mutable_epoch()); }
+
 void Fill(const core::EpochBroken& in, core::Time now, v1::EpochBroken* out) {
   Fill(in.epoch, out->mutable_epoch());
   out->set_reason(in.reason);
@@ -74,6 +76,7 @@ struct Writer {
   void operator()(const core::NeedContribution& e) { Fill(e, out->mutable_need_contribution()); }
   void operator()(const core::GroupFinished& e) { Fill(e, out->mutable_group_finished()); }
   void operator()(const core::StillWaiting& e) { Fill(e, out->mutable_still_waiting()); }
+  void operator()(const core::NeedRoster& e) { Fill(e, out->mutable_need_roster()); }
   void operator()(const core::NewcomersWaiting& e) { Fill(e, out->mutable_newcomers_waiting()); }
 };
 

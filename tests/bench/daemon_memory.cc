@@ -61,7 +61,7 @@ void Reattach(int members) {
   job.daemon->StartAgain();
   job.Start();
   DieOf("attach again", job.crowd.Attach());
-  job.Print(absl::StrCat(members, " members attach again, with the roster"));
+  job.Print(absl::StrCat(members, " members attach again"));
 }
 
 std::string Bytes(int64_t bytes) {

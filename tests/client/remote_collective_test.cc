@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using RemoteCollectiveTest = RemoteTest;
 
@@ -50,9 +51,31 @@ TEST_F(RemoteCollectiveTest, GroupsHaveSequencesOfTheirOwn) {
     coordinator_.Next(&request)->Reply(absl::OkStatus(), v1::BarrierResponse());
     EXPECT_EQ(request.context().sequence(), sequence);
     EXPECT_EQ(request.context().group().name(), "pair");
-    EXPECT_THAT(request.context().group().ranks(), ElementsAre(1, 0));
+    EXPECT_EQ(request.context().group().ranks_size(), sequence == 0 ? 2 : 0);
     EXPECT_TRUE(done.get().ok());
   }
+}
+
+TEST_F(RemoteCollectiveTest, GroupsNameTheirRanksUntilACallOfTheSessionWasAnswered) {
+  Join();
+  const absl::StatusOr<Group> group = job_->NewGroup("pair", {1, 0});
+  ASSERT_TRUE(group.ok());
+  const auto call = [&](const absl::Status& answer) {
+    auto done = std::async(std::launch::async, [&] { return group->Barrier(); });
+    v1::BarrierRequest request;
+    coordinator_.Next(&request)->Reply(answer, v1::BarrierResponse());
+    EXPECT_EQ(done.get().code(), answer.code());
+    const auto& ranks = request.context().group().ranks();
+    return std::vector<int>(ranks.begin(), ranks.end());
+  };
+  EXPECT_THAT(call(absl::DeadlineExceededError("rank 0 is missing")), ElementsAre(1, 0));
+  EXPECT_THAT(call(absl::OkStatus()), ElementsAre(1, 0));
+  EXPECT_THAT(call(absl::OkStatus()), IsEmpty());
+  stream_->End(absl::UnavailableError("connection reset"));
+  stream_ = coordinator_.NextStream();
+  stream_->Accept(2);
+  EXPECT_THAT(call(absl::OkStatus()), ElementsAre(1, 0)) << "another daemon may be there";
+  EXPECT_THAT(call(absl::OkStatus()), IsEmpty());
 }
 
 TEST_F(RemoteCollectiveTest, LimitsAreCheckedBeforeAnythingIsSent) {

@@ -64,7 +64,7 @@ TEST_F(RemoteRestartTest, MemberClaimsItsPlaceAndWhatItHasCompleted) {
   const v1::Claim claim = Restart()->request.claim();
   EXPECT_EQ(claim.epoch().nonce(), 42);
   EXPECT_EQ(claim.rank(), 1);
-  EXPECT_EQ(claim.roster_size(), 2);
+  EXPECT_EQ(claim.roster_size(), 0) << "one of all is asked for it";
   EXPECT_EQ(claim.highest_epoch_number(), 100);
   ASSERT_EQ(claim.groups_size(), 1);
   EXPECT_EQ(claim.groups(0).group().name(), "");
@@ -75,6 +75,25 @@ TEST_F(RemoteRestartTest, MemberClaimsItsPlaceAndWhatItHasCompleted) {
   stream_->Accept(2);
   coordinator_.NextCall()->Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_TRUE(waiting.get().ok());
+}
+
+TEST_F(RemoteRestartTest, RosterIsNamedWhenItIsAskedFor) {
+  Join();
+  const auto asked = Restart();
+  v1::AttachResponse need;
+  *need.mutable_need_roster()->mutable_epoch() = TheEpoch();
+  asked->Send(need);
+  stream_ = coordinator_.NextStream();
+  EXPECT_EQ(stream_->request.claim().roster_size(), 2);
+  EXPECT_GT(stream_->request.attempt(), asked->request.attempt());
+  asked->Accept(2);  // it is no longer the latest
+  stream_->Accept(3);
+  auto barrier = StartBarrier("x");
+  v1::BarrierRequest request;
+  coordinator_.Next(&request)->Reply(absl::OkStatus(), v1::BarrierResponse());
+  EXPECT_EQ(request.context().call().session().counter(), 3);
+  EXPECT_TRUE(barrier.get().ok());
+  EXPECT_EQ(Restart()->request.claim().roster_size(), 0) << "asked again if need be";
 }
 
 TEST_F(RemoteRestartTest, ContributionToACompletedCollectiveIsSentAgainBesideTheNext) {

@@ -10,6 +10,7 @@ void CollectiveOracle::Restart() {
   formed_.clear();
   sessions_.clear();
   parked_.clear();
+  groups_.clear();
 }
 
 void CollectiveOracle::LearnRoster(const v1::JoinResponse& place) {
@@ -27,7 +28,22 @@ void CollectiveOracle::LearnSession(uint64_t session, const std::string& incarna
 void CollectiveOracle::Sent(core::WaiterId call, const core::CollectiveRequest& request) {
   const auto session = sessions_.find(request.call.session.counter);
   if (session == sessions_.end()) return;
-  parked_[call] = {{request.epoch.nonce, request.group, request.sequence}, session->second};
+  const core::GroupName group = GroupOf(request, session->second);
+  parked_[call] = {{request.epoch.nonce, group, request.sequence}, session->second};
+}
+
+core::GroupName CollectiveOracle::GroupOf(const core::CollectiveRequest& request,
+                                          const std::string& incarnation) const {
+  if (request.group.name.empty() || !request.group.ranks.empty()) return request.group;
+  const auto roster = rosters_.find(request.epoch.nonce);
+  if (roster == rosters_.end()) return request.group;
+  for (const auto& [nonce, group] : groups_) {
+    if (nonce != request.epoch.nonce || group.name != request.group.name) continue;
+    for (const uint32_t rank : group.ranks) {
+      if (roster->second.at(rank) == incarnation) return group;
+    }
+  }
+  return request.group;
 }
 
 std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) {
@@ -36,9 +52,19 @@ std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) 
     const auto call = parked_.find(reply.waiter);
     if (call == parked_.end() || !reply.status.ok() || !wrong.empty()) continue;
     const Key& key = call->second.key;
-    if (formed_.count(std::get<0>(key)) > 0 && complete_.insert(key).second) {
+    const core::GroupName& group = std::get<1>(key);
+    const bool known = group.name.empty() || !group.ranks.empty();
+    if (known && formed_.count(std::get<0>(key)) > 0 && complete_.insert(key).second) {
       wrong = CheckAllPresent(key);
     }
+  }
+  for (const core::Reply& reply : replies) {
+    if (!reply.status.ok()) parked_.erase(reply.waiter);
+  }
+  // What is left was accepted.
+  for (const auto& [call, parked] : parked_) {
+    const auto& [nonce, group, sequence] = parked.key;
+    if (formed_.count(nonce) > 0 && !group.ranks.empty()) groups_.emplace(nonce, group);
   }
   for (const core::Reply& reply : replies) parked_.erase(reply.waiter);
   return wrong;
@@ -56,9 +82,13 @@ std::string CollectiveOracle::CheckAllPresent(const Key& key) const {
   return "";
 }
 
+// A call that names no ranks means the one group of that name which its caller is in.
 bool CollectiveOracle::IsPresent(const Key& key, const std::string& incarnation) const {
+  const auto& [nonce, group, sequence] = key;
+  const Key by_name{nonce, {group.name, {}}, sequence};
   return std::any_of(parked_.begin(), parked_.end(), [&](const auto& call) {
-    return call.second.key == key && call.second.incarnation == incarnation;
+    return (call.second.key == key || call.second.key == by_name) &&
+           call.second.incarnation == incarnation;
   });
 }
 

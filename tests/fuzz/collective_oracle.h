@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
@@ -38,6 +39,9 @@ class CollectiveOracle {
     std::string incarnation;
   };
 
+  // The group that the call means, with its ranks; without them where it is not known.
+  core::GroupName GroupOf(const core::CollectiveRequest& request,
+                          const std::string& incarnation) const;
   std::string CheckAllPresent(const Key& key) const;
   bool IsPresent(const Key& key, const std::string& incarnation) const;
 
@@ -45,6 +49,8 @@ class CollectiveOracle {
   std::map<uint64_t, std::vector<std::string>> rosters_;  // incarnations by rank, by nonce
   std::map<uint64_t, std::string> sessions_;
   std::map<core::WaiterId, Parked> parked_;
+  // Named by calls that were accepted, with the epoch's nonce.
+  std::set<std::pair<uint64_t, core::GroupName>> groups_;
   std::set<Key> complete_;
 };
 

@@ -321,6 +321,7 @@ class FuzzedService {
     Check(stream != streams_.end(), "events go to open streams");
     const v1::AttachResponse response = service::ToProto(*event.event, now_, options_);
     CheckMessage(response);
+    if (response.has_need_roster()) stream->second.member->Learn(response.need_roster());
     if (response.has_epoch_broken()) stream->second.member->Learn(response.epoch_broken());
     if (response.has_attached()) LearnSession(stream->second, response.attached());
   }

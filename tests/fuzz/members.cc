@@ -58,12 +58,15 @@ void FuzzedMember::FillClaim(v1::Claim* claim) const {
   *claim->mutable_broken()->mutable_failures() = broken_->failures();
 }
 
-void FuzzedMember::Write(ByteSource*, v1::AttachRequest* request) {
+void FuzzedMember::Write(ByteSource* bytes, v1::AttachRequest* request) {
   request->set_job_id(kJob);
   *request->mutable_member() = identity_;
   request->set_protocol_version(1);
   request->set_attempt(++attempts_);
   FillClaim(request->mutable_claim());
+  if (place_ && !std::exchange(is_asked_, false) && !bytes->OneIn(4)) {
+    request->mutable_claim()->clear_roster();
+  }
 }
 
 void FuzzedMember::Write(ByteSource*, v1::JoinRequest* request) {
@@ -105,7 +108,8 @@ void FuzzedMember::Fill(ByteSource* bytes, v1::CollectiveContext* context) {
   *context->mutable_epoch() = epoch();
   if (bytes->OneIn(4)) context->mutable_group()->set_name(kGroup);
   const std::string& name = context->group().name();
-  for (int r = place_ ? place_->roster_size() : 0; !name.empty() && r > 0; --r) {
+  const bool names_ranks = !name.empty() && !bytes->OneIn(2);
+  for (int r = place_ ? place_->roster_size() : 0; names_ranks && r > 0; --r) {
     context->mutable_group()->add_ranks(static_cast<uint32_t>(r - 1));
   }
   context->mutable_group();

@@ -40,6 +40,7 @@ class FuzzedMember {
 
   // What it was answered, and to what.
   void Learn(const v1::Attached& attached) { session_ = attached.session(); }
+  void Learn(const v1::NeedRoster&) { is_asked_ = true; }
   void Learn(const v1::EpochBroken& broken);
   void Learn(const v1::JoinResponse& place);
   void Learn(const v1::AcquireLeaseRequest& request, const v1::AcquireLeaseResponse& response);
@@ -73,6 +74,7 @@ class FuzzedMember {
   std::optional<v1::SessionId> session_;
   std::optional<v1::JoinResponse> place_;
   std::optional<v1::EpochBroken> broken_;
+  bool is_asked_ = false;                 // for the roster, by the next Attach
   std::map<std::string, uint64_t> next_;  // sequence number by group
   std::vector<v1::HeldLease> held_;
   uint64_t highest_token_ = 0;

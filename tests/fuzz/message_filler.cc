@@ -163,7 +163,7 @@ class Filler {
     const v1::JoinResponse& place = bytes_->Pick(known_.places);
     *claim->mutable_epoch() = place.epoch();
     claim->set_rank(place.rank());
-    *claim->mutable_roster() = place.roster();
+    if (bytes_->OneIn(2)) *claim->mutable_roster() = place.roster();
     for (size_t groups = bytes_->Below(3); groups > 0; --groups) {
       FillMessage(claim->add_groups(), 0);
     }

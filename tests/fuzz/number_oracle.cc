@@ -25,6 +25,7 @@ void NumberOracle::Restart() {
   formed_.clear();
   highest_epoch_ = highest_token_ = 0;
   grants_.clear();
+  ++options_.instance;
 }
 
 std::string NumberOracle::CheckEpoch(core::Time now, const v1::JoinResponse& place) {
@@ -44,6 +45,8 @@ std::string NumberOracle::CheckEpoch(core::Time now, const v1::JoinResponse& pla
 }
 
 std::string NumberOracle::CheckGrant(core::Time now, const LeaseRequest& asked, uint64_t token) {
+  // A grant of an earlier daemon stands, and is answered again, where its holder claims it.
+  if ((token ^ options_.instance) % (uint64_t{1} << core::kTokenShift) != 0) return "";
   const auto [grant, is_new] = grants_.try_emplace(token, asked);
   if (!is_new) {
     return grant->second == asked ? "" : absl::StrCat("token ", token, " is granted twice");

@@ -20,6 +20,7 @@ class NumberOracle {
  public:
   explicit NumberOracle(core::Options options) : options_(std::move(options)) {}
 
+  // Another daemon follows, whose instance is the next number.
   void Restart();
   void Formed(uint64_t nonce) { formed_.insert(nonce); }
   std::string CheckEpoch(core::Time now, const v1::JoinResponse& place);
@@ -30,7 +31,7 @@ class NumberOracle {
  private:
   std::string CheckClaimable(core::Time now, const v1::AttachRequest& request) const;
 
-  const core::Options options_;
+  core::Options options_;      // of the daemon that runs
   std::set<uint64_t> formed_;  // nonces
   std::set<uint64_t> seen_;    // those that somebody has a place in
   uint64_t highest_epoch_ = 0;

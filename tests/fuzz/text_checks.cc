@@ -35,8 +35,9 @@ std::string WrongWithField(const Message& message, const FieldDescriptor& field,
   if (field.type() != FieldDescriptor::TYPE_STRING) return "";
   const std::string text = repeated ? reflection.GetRepeatedString(message, &field, index)
                                     : reflection.GetString(message, &field);
-  const bool theirs = message.GetDescriptor() == v1::WorkError::descriptor();
-  const std::string wrong = theirs ? WrongWithLength(text) : WrongWithText(text);
+  // What a program says of its own work counts as a payload.
+  if (message.GetDescriptor() == v1::WorkError::descriptor()) return "";
+  const std::string wrong = WrongWithText(text);
   return wrong.empty() ? "" : absl::StrCat(field.full_name(), " ", wrong);
 }
 

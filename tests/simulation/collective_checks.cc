@@ -1,6 +1,7 @@
 #include "tests/simulation/collective_checks.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -46,6 +47,11 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   collective->parked[waiter] = {rpc.process, rpc.daemon, rpc.attempt};
+  // Calls name the ranks until one was answered.
+  const v1::CollectiveContext& context = *ContextOf(rpc);
+  if (context.group().ranks().empty()) return;
+  ranks_[{context.epoch().nonce(), context.group().name()}] = {context.group().ranks().begin(),
+                                                               context.group().ranks().end()};
 }
 
 void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status) {
@@ -55,7 +61,7 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const abs
   const bool completes = status.ok() && !OnlyContributes(rpc, context);
   if (completes && !std::exchange(collective->complete, true)) {
     CheckAllPresent({context.epoch().nonce(), context.group().name(), context.sequence()}, rpc,
-                    context, *collective);
+                    *collective);
   }
   collective->parked.erase(waiter);
   if (!absl::IsDeadlineExceeded(status)) return;
@@ -80,19 +86,20 @@ bool CollectiveChecks::OnlyContributes(const Rpc& rpc, const v1::CollectiveConte
 
 // Called at the first answer: the calls that the same step answers next are still parked.
 void CollectiveChecks::CheckAllPresent(const Key& key, const Rpc& rpc,
-                                       const v1::CollectiveContext& context,
                                        const Collective& collective) {
-  std::vector<uint32_t> ranks(context.group().ranks().begin(), context.group().ranks().end());
-  if (ranks.empty()) {
-    const size_t size = memberships_->SizeOf(std::get<0>(key));
-    for (uint32_t rank = 0; rank < size; ++rank) ranks.push_back(rank);
-  }
-  for (const uint32_t rank : ranks) {
+  for (const uint32_t rank : RanksOf(std::get<0>(key), std::get<1>(key))) {
     const ProcessId process = memberships_->ProcessAt(std::get<0>(key), rank);
     if (IsPresent(collective, process, rpc.daemon)) continue;
     stage_->Violation("daemon ", rpc.daemon, " completes op ", std::get<2>(key), " of group '",
                       std::get<1>(key), "' without rank ", rank, ", process ", process);
   }
+}
+
+std::vector<uint32_t> CollectiveChecks::RanksOf(uint64_t epoch_nonce, const std::string& group) {
+  if (!group.empty()) return ranks_.at({epoch_nonce, group});
+  std::vector<uint32_t> world(memberships_->SizeOf(epoch_nonce));
+  std::iota(world.begin(), world.end(), 0u);
+  return world;
 }
 
 bool CollectiveChecks::IsPresent(const Collective& collective, ProcessId process, DaemonId daemon) {

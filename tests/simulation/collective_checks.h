@@ -54,13 +54,15 @@ class CollectiveChecks {
   };
 
   Collective* Find(const Rpc& rpc);
-  void CheckAllPresent(const Key& key, const Rpc& rpc, const v1::CollectiveContext& context,
-                       const Collective& collective);
+  void CheckAllPresent(const Key& key, const Rpc& rpc, const Collective& collective);
+  std::vector<uint32_t> RanksOf(uint64_t epoch_nonce, const std::string& group);
   static bool IsPresent(const Collective& collective, ProcessId process, DaemonId daemon);
 
   const Memberships* const memberships_;
   Stage* const stage_;
   std::map<Key, Collective> collectives_;
+  // By the epoch's nonce and the group's name.
+  std::map<std::pair<uint64_t, std::string>, std::vector<uint32_t>> ranks_;
   void MoveOn(const Process& process, const GroupPlan& group, size_t step);
   // Who has said that it has completed this one needs no answer to it.
   bool OnlyContributes(const Rpc& rpc, const v1::CollectiveContext& context) const;

@@ -161,11 +161,13 @@ void Daemon::Deliver(const core::StreamEvent& event) {
     return stage_->Violation("daemon ", id_, " sends an event on stream ", event.stream,
                              ", which has ended");
   }
-  if (std::holds_alternative<core::Attached>(*event.event) == stream->second) {
+  // A claimant may be asked for the roster before.
+  const bool asks = std::holds_alternative<core::NeedRoster>(*event.event);
+  if ((std::holds_alternative<core::Attached>(*event.event) || asks) == stream->second) {
     stage_->Violation("daemon ", id_,
                       ": the first event of a stream must be Attached, and no other");
   }
-  stream->second = true;
+  stream->second = !asks;
   sink_->Event(event.stream, service::ToProto(*event.event, Now(), core_.options()));
 }
 

@@ -51,8 +51,6 @@ class Daemon {
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
-  bool Recovering() const { return core_.GetStatus(Now()).state == core::JobState::kRecovering; }
-
   // Calls that are parked, and streams that are open.
   size_t open() const { return calls_.size() + streams_.size(); }
 

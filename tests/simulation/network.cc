@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/tamper.h"
-#include "tests/simulation/unrepaired.h"
 #include "tests/simulation/wire_words.h"
 
 namespace muster::simulation {
@@ -79,9 +78,6 @@ void Network::Arrive(const FlightPtr& flight) {
   Daemon* const daemon = daemons_[flight->rpc.daemon];
   if (!daemon->alive() || !GetsThrough(*flight->connection)) return;
   if (flight->rpc.duplicate && flight->connection->cut) return;
-  const bool forgotten =
-      withdrawn_from_recovering_.count({flight->rpc.process, flight->rpc.attempt}) > 0;
-  if (flight->rpc.duplicate && forgotten && !kDuplicatesOfPutOff) return;
   if (flight->cancelled && random_.Chance(0.5)) return;  // gRPC has dropped it before
   if (daemon->paused_until() > stage_->now()) {
     return stage_->timeline.At(daemon->paused_until(), [this, flight] { Arrive(flight); });
@@ -127,7 +123,6 @@ void Network::Close(const FlightPtr& flight) {
   }
   if (at_servers_.erase(flight->waiter) == 0) return;
   stage_->Say("  daemon ", flight->rpc.daemon, " <- closed: ", [&] { return Words(flight->rpc); });
-  NoteWithdrawn(*flight);
   tap_->Withdrawn(flight->waiter, flight->rpc);
   if (flight->rpc.is_stream()) {
     daemon->CloseStream(flight->waiter);
@@ -144,14 +139,8 @@ Network::FlightPtr Network::TakeFlight(WaiterId waiter, const absl::Status& stat
   const FlightPtr flight = entry.mapped();
   stage_->Say(
       "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ", status);
-  if (absl::IsDeadlineExceeded(status)) NoteWithdrawn(*flight);
   tap_->Answered(waiter, flight->rpc, status, response);
   return flight;
-}
-
-void Network::NoteWithdrawn(const Flight& flight) {
-  if (!daemons_[flight.rpc.daemon]->Recovering()) return;
-  withdrawn_from_recovering_.insert({flight.rpc.process, flight.rpc.attempt});
 }
 
 void Network::Reply(WaiterId waiter, absl::Status status, internal::Response response) {

@@ -133,8 +133,6 @@ class Network : public Process::Wire, public Daemon::Sink {
   absl::Duration Latency();
   absl::Duration EventTime(Flight* flight);
   bool IsAlive(DaemonId daemon) const;
-  // What is withdrawn while the daemon recovers.
-  void NoteWithdrawn(const Flight& flight);
 
   Stage* const stage_;
   WireTap* const tap_;
@@ -148,7 +146,6 @@ class Network : public Process::Wire, public Daemon::Sink {
   size_t most_bytes_ = std::numeric_limits<size_t>::max();
   std::map<ProcessId, std::shared_ptr<Connection>> connections_;
   std::vector<Timeline::Event> on_next_answer_;
-  std::set<std::pair<ProcessId, uint64_t>> withdrawn_from_recovering_;  // by attempt
   core::WaiterId last_waiter_ = 0;
   std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
   std::map<core::WaiterId, FlightPtr> at_servers_;

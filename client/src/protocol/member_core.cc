@@ -8,6 +8,8 @@
 namespace muster::internal {
 namespace {
 
+const std::vector<int> kNoRanks;
+
 std::string DescribeLease(const LeaseId& lease) {
   return absl::StrCat("lease '", lease.name, "' of the ",
                       lease.scope == LeaseScope::kNode ? "node" : "job");
@@ -95,14 +97,22 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
   PendingCall pending = NewCall(now, sequence->Describe(), patience);
   pending.epoch = group.epoch;
   // What the sequence holds of the call does not change before End().
-  pending.request = [group, sequence](SteadyTime) {
-    return MakeCollective(group.epoch, group.name, group.ranks, sequence->number(),
-                          sequence->refusals(), sequence->call());
+  pending.request = [this, group, sequence](SteadyTime) {
+    return MakeCollective(group.epoch, group.name, MustNameRanks(group) ? group.ranks : kNoRanks,
+                          sequence->number(), sequence->refusals(), sequence->call());
   };
   pending.on_end = [this, group, sequence](const PendingCall& ended, auto* reply) {
     FinishCollective(group, sequence.get(), ended, reply);
   };
   return Begin(now, id, std::move(pending));
+}
+
+// A large group's ranks are most of what its calls would send.
+bool MemberCore::MustNameRanks(const GroupId& group) {
+  const Membership::Group* known =
+      membership_.IsIn(group.epoch) ? membership_.FindGroup(group.name) : nullptr;
+  return known == nullptr || !(known->known_in == session_.session()) ||
+         known->ranks != group.ranks;
 }
 
 void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequence,
@@ -111,6 +121,9 @@ void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequ
   if (of_world && reply->ok() && StopRequestedIn(**reply)) {
     membership_.StopAgreed(sequence->number());
     stop_asked_ = true;
+  }
+  if (reply->ok() && membership_.IsIn(group.epoch)) {
+    membership_.GroupOf(group.name, group.ranks).known_in = session_.session();
   }
   sequence->End(reply->status(), call.sends);
   // To the program it is one more limit: only the protocol must know that it is told to all.

@@ -132,6 +132,8 @@ class MemberCore {
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
+  // Whether the coordinator may not know which ranks a group of this name has.
+  bool MustNameRanks(const GroupId& group);
   void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
                         absl::StatusOr<Response>* reply);
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
@@ -163,6 +165,7 @@ class MemberCore {
 
   // member_core_stream.cc: the Attach stream.
   void OpenAttach(SteadyTime now);
+  void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
   v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
   // All that a coordinator which was started anew must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;

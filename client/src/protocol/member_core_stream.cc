@@ -63,6 +63,19 @@ void MemberCore::OpenAttach(SteadyTime now) {
   effects_.outputs.push_back(OpenStream{stream_.attempt, NewAttach(now, stream_.attempt)});
 }
 
+// A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
+// when this one ends without it, the next member is asked.
+void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
+  if (stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
+  const uint64_t old = stream_.attempt;
+  stream_ = Stream();
+  stream_.attempt = session_.BeginAttach();
+  v1::AttachRequest request = NewAttach(now, stream_.attempt);
+  *request.mutable_claim()->mutable_roster() = membership_.place()->roster();
+  effects_.outputs.push_back(OpenStream{stream_.attempt, std::move(request)});
+  effects_.outputs.push_back(CancelSend{old});
+}
+
 v1::AttachRequest MemberCore::NewAttach(SteadyTime now, uint64_t attempt) const {
   v1::AttachRequest request;
   request.set_job_id(options_.job_id);
@@ -87,7 +100,9 @@ v1::Claim MemberCore::NewClaim(SteadyTime now) const {
 Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
                                      const v1::AttachResponse& response) {
   if (!session_.IsLatest(attempt)) return {};
-  if (std::exchange(stream_.answered, true)) {
+  if (response.has_need_roster()) {
+    AttachWithRoster(now, response.need_roster());
+  } else if (std::exchange(stream_.answered, true)) {
     TakeEvent(now, response);
   } else {
     TakeFirstResponse(response);

@@ -76,7 +76,6 @@ void Membership::AddTo(SteadyTime now, v1::Claim* claim) const {
   const uint64_t early = ended_early_.empty() ? 0 : ended_early_.rbegin()->first.number;
   claim->set_highest_epoch_number(std::max(place_->epoch().number(), early));
   claim->set_rank(place_->rank());
-  *claim->mutable_roster() = place_->roster();
   for (const auto& [name, group] : groups_) {
     v1::GroupClaim* const known = claim->add_groups();
     SetGroup(name, group.ranks, known->mutable_group());

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/session_state.h"
 #include "client/src/steady_clock.h"
 #include "muster/v1/coordinator.pb.h"
 
@@ -32,6 +33,8 @@ class Membership {
   struct Group {
     std::vector<int> ranks;  // empty for the world
     std::shared_ptr<CollectiveSequence> sequence;
+    // A call of it was answered in this session: the coordinator knows its ranks.
+    std::optional<SessionId> known_in;
   };
 
   // The member has got a place; the epoch before it has ended. Applies an end of this epoch that
@@ -66,7 +69,7 @@ class Membership {
   void set_newcomers(int newcomers) { newcomers_ = newcomers; }
   int newcomers() const { return newcomers_; }
 
-  // Puts all of the latest epoch into what the member tells a coordinator.
+  // Puts all of the latest epoch, but for its roster, into what the member tells a coordinator.
   void AddTo(SteadyTime now, v1::Claim* claim) const;
 
  private:

@@ -182,8 +182,6 @@ Request MakeLeave(const EpochId& epoch) {
 Request MakeRejoin(v1::Claim claim) {
   v1::RejoinRequest request;
   *request.mutable_claim() = std::move(claim);
-  // The coordinator knows whom the epoch had; only a restarted one must be told, by Attach.
-  request.mutable_claim()->clear_roster();
   return request;
 }
 

@@ -236,6 +236,27 @@ TEST(CollectivesTest, DisjointGroupsMayShareANameOverlappingOnesMayNot) {
                                       HasSubstr("ranks 0-1"), HasSubstr("ranks 1-2")));
 }
 
+TEST(CollectivesTest, OnceAGroupIsKnownItsNameAndTheCallerTellWhichItIs) {
+  Harness h(5);
+  std::vector<Process> p = h.Formed(5);
+  const auto call = [&](uint32_t rank, std::vector<uint32_t> ranks) {
+    return h.Send(
+        h.Request(p[rank], CollectiveKind::kAllGather, absl::StrCat(rank), "node", ranks));
+  };
+  const WaiterId low = call(0, {1, 0});
+  EXPECT_TRUE(h.Parked(call(2, {2, 3})));
+  call(1, {});
+  EXPECT_THAT(h.PayloadsOf(low), ElementsAre("1", "0"));
+  EXPECT_THAT(h.PayloadsOf(call(3, {})), ElementsAre("2", "3"));
+  EXPECT_THAT(Text(h, call(4, {})), HasSubstr("no group 'node' that rank 4 is in"));
+  const WaiterId gather = h.Send([&] {
+    CollectiveRequest request = h.Request(p[0], CollectiveKind::kGather, "", "node");
+    request.root = 2;
+    return request;
+  }());
+  EXPECT_THAT(Text(h, gather), HasSubstr("group 'node' has 2 members"));
+}
+
 TEST(CollectivesTest, MalformedGroupsAreRefused) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
@@ -248,7 +269,7 @@ TEST(CollectivesTest, MalformedGroupsAreRefused) {
   EXPECT_THAT(refuse("g", {0, 2}), HasSubstr("names rank 2; the job's ranks are 0-1"));
   EXPECT_THAT(refuse("g", {0, 0}), HasSubstr("names rank 0 twice"));
   EXPECT_THAT(refuse("g", {1}), HasSubstr("rank 0 is not in group 'g'"));
-  EXPECT_THAT(refuse("g", {}), HasSubstr("a name and ranks"));
+  EXPECT_THAT(refuse("g", {}), HasSubstr("no group 'g' that rank 0 is in"));
   EXPECT_THAT(refuse("", {0}), HasSubstr("a name and ranks"));
   EXPECT_THAT(refuse("a\nb", {0}), HasSubstr("control character"));
 }

@@ -41,9 +41,19 @@ Claim Harness::ClaimOf(const Process& process, uint64_t next_of_world) const {
 }
 
 WaiterId Harness::Attach(Process& process, const Claim& claim) {
+  const WaiterId stream = AttachWithoutRoster(process, claim);
+  return Events<NeedRoster>(stream).empty() ? stream : AttachWithRoster(process, claim);
+}
+
+WaiterId Harness::AttachWithRoster(Process& process, const Claim& claim) {
   AttachRequest request = AttachOf(process);
   request.claim = std::make_shared<const Claim>(claim);
   return Attach(process, std::move(request));
+}
+
+WaiterId Harness::AttachWithoutRoster(Process& process, Claim claim) {
+  claim.roster = nullptr;
+  return AttachWithRoster(process, claim);
 }
 
 WaiterId Harness::Recover(Process& process, uint64_t next_of_world) {

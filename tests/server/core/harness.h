@@ -56,7 +56,10 @@ class Harness {
 
   // Each sends one call and returns its id; Absorbed answers are in replies().
   WaiterId Attach(Process& process);
+  // Without the claim's roster; names it when it is asked for.
   WaiterId Attach(Process& process, const Claim& claim);
+  WaiterId AttachWithRoster(Process& process, const Claim& claim);
+  WaiterId AttachWithoutRoster(Process& process, Claim claim);
   WaiterId Attach(Process& process, AttachRequest request);
   WaiterId Attach(const AttachRequest& request);
   void CloseStream(Process& process);

@@ -61,6 +61,24 @@ TEST(RecoveryTest, ACallWhoseTimeEndsMeanwhileNamesWhoIsAwaited) {
                                       HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002)")));
 }
 
+TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountWhenItArrivesAgain) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  CollectiveRequest cancelled = h.Request(p[0], CollectiveKind::kBarrier);
+  CollectiveRequest timed_out = cancelled;
+  timed_out.call = h.Context(p[0], absl::Seconds(1));
+  h.Cancel(h.Send(cancelled));
+  h.Send(timed_out);
+  h.Advance(absl::Seconds(1));
+  h.Recover(p[1], 0);
+  EXPECT_EQ(h.StatusOf(h.Send(cancelled)).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(h.StatusOf(h.Send(timed_out)).code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(h.Parked(h.Barrier(p[1])));
+  EXPECT_EQ(h.StatusOf(h.SendAt(p[0], 0, CollectiveKind::kBarrier)), absl::OkStatus());
+}
+
 TEST(RecoveryTest, TheAbsentAreLostAtTheEndOfTheGrace) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
@@ -285,13 +303,12 @@ TEST(RecoveryTest, MalformedClaimsAreRefusedAndChangeNothing) {
   const auto refused = [&](const std::function<void(Claim&)>& spoil) {
     Claim claim = h.ClaimOf(p[0], 0);
     spoil(claim);
-    h.Attach(p[0], claim);
+    h.AttachWithRoster(p[0], claim);
     return h.EndOf(p[0].stream).value_or(absl::OkStatus()).code();
   };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_EQ(refused([](Claim& c) { c.rank = 2; }), kInvalid);
   EXPECT_EQ(refused([](Claim& c) { c.rank = 1; }), kInvalid);
-  EXPECT_EQ(refused([](Claim& c) { c.roster = nullptr; }), kInvalid);
   EXPECT_EQ(refused([](Claim& c) { c.highest_token = ~0ull; }), kInvalid);
   EXPECT_EQ(refused([](Claim& c) { c.groups.push_back({{"g", {0, 7}}, 0, ""}); }), kInvalid);
   EXPECT_EQ(refused([](Claim& c) { c.held.push_back({"", LeaseScope::kJob, 1, 1}); }), kInvalid);

@@ -63,7 +63,8 @@ v1::AttachRequest Crowd::AttachRequest(Member* member) const {
   v1::Claim& claim = *request.mutable_claim();
   *claim.mutable_epoch() = member->place.epoch();
   claim.set_rank(member->place.rank());
-  *claim.mutable_roster() = member->place.roster();
+  // One of them names the others, before the daemon asks for it.
+  if (member == &members_.front()) *claim.mutable_roster() = member->place.roster();
   v1::GroupClaim* const world = claim.add_groups();
   world->mutable_group();
   world->set_next_sequence(member->completed);

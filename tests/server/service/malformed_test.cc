@@ -194,7 +194,7 @@ TEST_F(MalformedTest, Groups) {
   v1::BarrierRequest request = Barrier();
   auto* group = request.mutable_context()->mutable_group();
   group->set_name("pair");
-  Expect(&Stub::Barrier, request, "a group has a name and ranks");
+  Expect(&Stub::Barrier, request, "no group 'pair' that rank 0 is in");
   group->add_ranks(0);
   group->add_ranks(7);
   Expect(&Stub::Barrier, request, "names rank 7");

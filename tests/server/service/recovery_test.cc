@@ -38,6 +38,24 @@ TEST(RecoveryTest, ARestartedServerGoesOnWithTheEpochOfItsMembers) {
   for (const auto& answer : gathered) EXPECT_THAT(Payloads(answer), ElementsAre("0", "1", "2"));
 }
 
+TEST(RecoveryTest, OneMemberIsAskedWhoTheOthersAre) {
+  auto server = StartServer();
+  TestJob job(server->address(), 2);
+  server = Successor(std::move(server));
+  job[0].Disconnect();
+  v1::AttachRequest claim = job[0].AttachRequest();
+  *claim.mutable_claim() = job[0].Claim();
+  claim.set_attempt(100);
+  grpc::ClientContext context;
+  const auto asked = job[0].stub()->Attach(&context, claim);
+  v1::AttachResponse event;
+  ASSERT_TRUE(asked->Read(&event)) << FromGrpc(asked->Finish());
+  EXPECT_EQ(event.need_roster().epoch().number(), claim.claim().epoch().number());
+  context.TryCancel();
+  EXPECT_THAT(job[1].AttachAgain(), IsOk());
+  EXPECT_TRUE(job[1].attached().recovering());
+}
+
 TEST(RecoveryTest, AResultThatWasLostIsMadeFromContributions) {
   auto server = StartServer();
   TestJob job(server->address(), 2);
@@ -74,8 +92,10 @@ TEST(RecoveryTest, AMalformedClaimIsRefused) {
   TestMember member(server->address());
   v1::AttachRequest request = member.AttachRequest();
   request.mutable_claim()->mutable_epoch()->set_number(1);
-  EXPECT_THAT(member.Attach(request),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("roster")));
+  request.mutable_claim()->set_rank(1);
+  *request.mutable_claim()->add_roster()->mutable_member() = member.identity();
+  EXPECT_THAT(member.Attach(request), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               HasSubstr("rank 1 is not in its roster")));
   request.mutable_claim()->clear_epoch();
   request.mutable_claim()->add_held_leases()->set_name("work");
   EXPECT_THAT(member.Attach(request),

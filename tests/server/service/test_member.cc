@@ -85,6 +85,12 @@ absl::Status TestMember::Attach(const v1::AttachRequest& request) {
   stream_ = stub_->Attach(stream_context_.get(), request);
   const absl::StatusOr<v1::AttachResponse> first = NextEvent();
   if (!first.ok()) return first.status();
+  if (first->has_need_roster()) {
+    v1::AttachRequest with_roster = request;
+    *with_roster.mutable_claim()->mutable_roster() = joined_.roster();
+    Disconnect();
+    return Attach(with_roster);
+  }
   if (!first->has_attached()) return absl::InternalError("first event: " + first->DebugString());
   attached_ = first->attached();
   return absl::OkStatus();
@@ -106,7 +112,6 @@ v1::Claim TestMember::Claim() const {
   v1::Claim claim;
   *claim.mutable_epoch() = joined_.epoch();
   claim.set_rank(joined_.rank());
-  *claim.mutable_roster() = joined_.roster();
   claim.add_groups()->set_next_sequence(sequence_);
   claim.mutable_groups(0)->mutable_group();
   claim.set_highest_epoch_number(joined_.epoch().number());
