@@ -149,6 +149,7 @@ Program* Cluster::NewProgram(uint32_t place) {
   processes_.push_back(std::make_unique<Process>(id, OptionsOf(id, place), stage_, &network_));
   Process* const process = processes_.back().get();
   network_.Add(process);
+  started_at_[id] = place;
   checks_.memberships.Started(id, place);
   if (setting_->hostile && place == 0) {
     network_.TamperWith(id);

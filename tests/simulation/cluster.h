@@ -51,6 +51,8 @@ class Cluster {
   void EndFaults();
 
   Network& network() { return network_; }
+  // Where the process was started.
+  uint32_t PlaceOf(ProcessId process) const { return started_at_.at(process); }
 
   // ---- The end ----
   // No process runs or will be started.
@@ -90,6 +92,7 @@ class Cluster {
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<Place> places_;
+  std::map<ProcessId, uint32_t> started_at_;
   int launches_pending_ = 0;
 };
 

@@ -41,6 +41,15 @@ Fault DrawFault(Fault::Kind kind, const Setting& setting, Random& random) {
   return fault;
 }
 
+// While the daemon waits for what a process knows, that process may be gone.
+Fault DrawMishapOfAsked(const Setting& setting, Random& random) {
+  constexpr Fault::Kind kKinds[] = {Fault::kCut, Fault::kPause, Fault::kKill, Fault::kCutOff};
+  Fault fault = DrawFault(kKinds[random.Pick(setting.losses ? 4 : 1)], setting, random);
+  fault.at = absl::ZeroDuration();
+  fault.to_asked = true;
+  return fault;
+}
+
 // Lets it happen, now.
 void Apply(const Fault& fault, Cluster* cluster) {
   const bool one_of_four = fault.choice % 4 == 0;
@@ -90,6 +99,9 @@ std::vector<Fault> DrawFaults(const Setting& setting) {
     faults.push_back(DrawFault(kinds[random.Pick(kinds.size())], setting, random));
   }
   if (setting.stops) faults.push_back(DrawFault(Fault::kStop, setting, random));
+  if (setting.restarts && random.Chance(0.3)) {
+    faults.push_back(DrawMishapOfAsked(setting, random));
+  }
   return faults;
 }
 
@@ -101,6 +113,14 @@ void Arrange(const std::vector<Fault>& faults, const std::set<size_t>& without, 
       stage->Say("fault ", i);
       Apply(fault, cluster);
     };
+    if (faults[i].to_asked) {
+      cluster->network().OnNextQuestion([=, fault = faults[i]](ProcessId asked) mutable {
+        stage->Say("fault ", i, ", to process ", asked);
+        fault.place = cluster->PlaceOf(asked);
+        Apply(fault, cluster);
+      });
+      continue;
+    }
     const bool after_answer = faults[i].after_answer;
     stage->timeline.At(faults[i].at,
                        [=] { after_answer ? cluster->network().OnNextAnswer(happen) : happen(); });

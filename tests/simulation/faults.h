@@ -31,7 +31,10 @@ struct Fault {
 
   Kind kind = kCut;
   absl::Duration at;
-  bool after_answer = false;  // not at that time, but just after the next answer
+  // Not at that time, but just after the next answer; or to the process that a restarted daemon
+  // asks for the roster next.
+  bool after_answer = false;
+  bool to_asked = false;
   uint32_t place = 0;
   absl::Duration length;
   uint64_t choice = 0;  // of variants

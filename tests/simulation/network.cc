@@ -166,28 +166,41 @@ void Network::Reply(WaiterId waiter, absl::Status status, internal::Response res
 
 void Network::Event(WaiterId stream, v1::AttachResponse response) {
   const FlightPtr flight = at_servers_.at(stream);
+  if (response.has_need_roster()) {
+    for (auto& event : std::exchange(on_next_question_, {})) {
+      stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(4)),
+                             [event, asked = flight->rpc.process] { event(asked); });
+    }
+  }
   stage_->Say(
       "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ",
       [&] { return Words(response); });
-  stage_->timeline.At(EventTime(flight.get()), [this, flight, response = std::move(response)] {
-    DeliverEvent(flight, response);
+  DeliverInOrder(flight, [this, flight, response = std::move(response)] {
+    if (flight->ended) return;
+    processes_[flight->rpc.process]->OnStreamResponse(flight->rpc.attempt, response);
   });
-}
-
-void Network::DeliverEvent(const FlightPtr& flight, const v1::AttachResponse& response) {
-  Process* const process = processes_[flight->rpc.process];
-  if (flight->ended || flight->connection->cut || !process->alive()) return;
-  if (process->paused_until() > stage_->now()) {
-    return stage_->timeline.At(process->paused_until(), [=] { DeliverEvent(flight, response); });
-  }
-  process->OnStreamResponse(flight->rpc.attempt, response);
 }
 
 void Network::End(WaiterId stream, absl::Status status) {
   const FlightPtr flight = TakeFlight(stream, status, {});
-  stage_->timeline.At(EventTime(flight.get()), [this, flight, status] {
-    if (!flight->connection->cut) EndAtClient(flight, status);
-  });
+  DeliverInOrder(flight, [this, flight, status] { EndAtClient(flight, status); });
+}
+
+// However long a process is stopped, and stopped again: what comes first on a stream it sees first.
+void Network::DeliverInOrder(const FlightPtr& flight, Timeline::Event item) {
+  flight->undelivered.push_back(std::move(item));
+  stage_->timeline.At(EventTime(flight.get()), [this, flight] { DeliverNext(flight); });
+}
+
+void Network::DeliverNext(const FlightPtr& flight) {
+  Process* const process = processes_[flight->rpc.process];
+  if (flight->connection->cut || !process->alive()) return;
+  if (process->paused_until() > stage_->now()) {
+    return stage_->timeline.At(process->paused_until(), [=] { DeliverNext(flight); });
+  }
+  const Timeline::Event next = std::move(flight->undelivered.front());
+  flight->undelivered.pop_front();
+  next();
 }
 
 void Network::EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status) {

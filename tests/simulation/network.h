@@ -2,6 +2,8 @@
 #define MUSTER_TESTS_SIMULATION_NETWORK_H_
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -71,6 +73,11 @@ class Network : public Process::Wire, public Daemon::Sink {
   // answers of one step have arrived, and others have not.
   void OnNextAnswer(Timeline::Event event) { on_next_answer_.push_back(std::move(event)); }
 
+  // Does this once, to the next process that a daemon asks for the roster.
+  void OnNextQuestion(std::function<void(ProcessId)> event) {
+    on_next_question_.push_back(std::move(event));
+  }
+
   // Cuts the connection of a process; both ends learn of it within the weather's notice.
   void Cut(ProcessId process);
   // The same, and no new connection works before Heal().
@@ -105,6 +112,7 @@ class Network : public Process::Wire, public Daemon::Sink {
     bool cancelled = false;
     bool ended = false;             // at the process
     absl::Duration last_of_stream;  // when its latest event arrives
+    std::deque<Timeline::Event> undelivered;
   };
   using FlightPtr = std::shared_ptr<Flight>;
 
@@ -118,7 +126,8 @@ class Network : public Process::Wire, public Daemon::Sink {
   void EndAtClient(const FlightPtr& flight, const absl::Status& status,
                    internal::Response response = {});
   void EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status);
-  void DeliverEvent(const FlightPtr& flight, const v1::AttachResponse& response);
+  void DeliverInOrder(const FlightPtr& flight, Timeline::Event item);
+  void DeliverNext(const FlightPtr& flight);
   FlightPtr TakeFlight(core::WaiterId waiter, const absl::Status& status,
                        const internal::Response& response);
 
@@ -146,6 +155,7 @@ class Network : public Process::Wire, public Daemon::Sink {
   size_t most_bytes_ = std::numeric_limits<size_t>::max();
   std::map<ProcessId, std::shared_ptr<Connection>> connections_;
   std::vector<Timeline::Event> on_next_answer_;
+  std::vector<std::function<void(ProcessId)>> on_next_question_;
   core::WaiterId last_waiter_ = 0;
   std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
   std::map<core::WaiterId, FlightPtr> at_servers_;
