@@ -119,6 +119,7 @@ class Job {
     request.call = CallOf(i);
     request.epoch = epoch_;
     if (of_a_group) request.group = group_;
+    if (sequence > 0) request.group.ranks.clear();  // only a group's first call names them
     request.sequence = sequence;
     request.kind = kind;
     request.label = "step";
@@ -330,12 +331,12 @@ void Leases(uint32_t size) {
       calls.pop_back();
     }
   });
-  job.Measure("attach again", kSample, [&] {
-    job.Each(0, kSample, [&](uint32_t i) {
-      job.CloseStream(i);
-      job.Attach(i, job.ClaimOf(i, 0));
-    });
-  });
+  const auto attach_again = [&](uint32_t i) {
+    job.CloseStream(i);
+    job.Attach(i, job.ClaimOf(i, 0));
+  };
+  attach_again(0);  // the first to claim the world's group makes it
+  job.Measure("attach again", kSample, [&] { job.Each(1, 1 + kSample, attach_again); });
 }
 
 void Restart(uint32_t size) {
