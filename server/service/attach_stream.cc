@@ -33,7 +33,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AttachStream::Start(
 AttachStream::AttachStream(const Host& host, grpc::CallbackServerContext* context)
     : host_(host), id_(host.driver->Enter()), context_(context) {}
 
-void AttachStream::Push(core::Time now, StreamItem item) { queue_.Push(now, std::move(item)); }
+void AttachStream::Push(StreamItem item) { queue_.Push(std::move(item)); }
 
 // After the end the queue stays busy: nothing may follow.
 void AttachStream::Flush() noexcept {
@@ -42,10 +42,9 @@ void AttachStream::Flush() noexcept {
         id_, absl::UnavailableError(absl::StrCat("the member has left ", EventQueue::kMaxWaiting,
                                                  " events of its stream unread; attach again")));
   }
-  const std::optional<EventQueue::Item> next = queue_.Next();
+  const std::optional<StreamItem> next = queue_.Next();
   if (!next) return;
-  const StreamItem& item = next->second;
-  item.event != nullptr ? Send(next->first, *item.event) : Finish(ToGrpcStatus(item.end));
+  next->event != nullptr ? Send(next->event.get()) : Finish(ToGrpcStatus(next->end));
 }
 
 // The first event names the session, of which no call can come before the member has read it.
@@ -55,9 +54,12 @@ void AttachStream::NoteSession(const core::Event& event) {
   host_.unread->SessionStarted(process_, attached->session, id_, LetGoOf(context_));
 }
 
-void AttachStream::Send(core::Time now, const core::Event& event) {
-  NoteSession(event);
-  writing_ = ToBytes(ToProto(event, now, host_.driver->options()));
+void AttachStream::Send(StreamedEvent* event) {
+  NoteSession(event->event());
+  const auto encode = [&] {
+    return ToBytes(ToProto(event->event(), event->now(), host_.driver->options()));
+  };
+  writing_ = *event->EncodedBy<grpc::ByteBuffer>(encode);  // refers to the same memory
   StartWrite(&writing_);
 }
 

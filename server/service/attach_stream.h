@@ -21,7 +21,7 @@ class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
       const Host& host, grpc::CallbackServerContext* context,
       const grpc::ByteBuffer& request) noexcept;
 
-  void Push(core::Time now, StreamItem item) override;
+  void Push(StreamItem item) override;
   void Flush() noexcept override;
 
   void OnWriteDone(bool ok) noexcept override;
@@ -31,8 +31,7 @@ class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
  private:
   AttachStream(const Host& host, grpc::CallbackServerContext* context);
 
-  void Send(core::Time now, const core::Event& event);
-
+  void Send(StreamedEvent* event);
   void NoteSession(const core::Event& event);
 
   const Host host_;

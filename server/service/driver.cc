@@ -72,7 +72,7 @@ void Driver::CloseStream(WaiterId id, const absl::Status& end) {
     auto entry = streams_.extract(id);
     if (entry.empty()) return Effects();
     stream = std::move(entry.mapped());
-    stream->Push(now, {nullptr, end});
+    stream->Push({nullptr, end});
     return core_.StreamClosed(now, id);
   });
   if (stream != nullptr) stream->Flush();
@@ -128,16 +128,19 @@ void Driver::CollectReplies(std::vector<core::Reply> replies, Deliveries* out) {
 }
 
 void Driver::CollectStreams(Effects* effects, Time now, Deliveries* out) {
-  for (core::StreamEvent& event : effects->events) {
+  absl::flat_hash_map<const core::Event*, std::shared_ptr<StreamedEvent>> streamed;
+  for (const core::StreamEvent& event : effects->events) {
     auto entry = streams_.find(event.stream);
     if (entry == streams_.end()) continue;
-    entry->second->Push(now, {std::move(event.event), {}});
+    std::shared_ptr<StreamedEvent>& shared = streamed[event.event.get()];
+    if (shared == nullptr) shared = std::make_shared<StreamedEvent>(now, event.event);
+    entry->second->Push({shared, {}});
     (event.urgent ? out->urgent : out->streams).push_back(entry->second);
   }
   for (core::StreamEnd& end : effects->ends) {
     auto entry = streams_.extract(end.stream);
     if (entry.empty()) continue;
-    entry.mapped()->Push(now, {nullptr, std::move(end.status)});
+    entry.mapped()->Push({nullptr, std::move(end.status)});
     out->streams.push_back(std::move(entry.mapped()));
   }
 }

@@ -19,6 +19,7 @@
 #include "server/core/coordinator.h"
 #include "server/service/clock.h"
 #include "server/service/log_queue.h"
+#include "server/service/streamed_event.h"
 
 namespace muster::service {
 
@@ -32,7 +33,7 @@ class Call {
 
 // An event, or the end of the stream.
 struct StreamItem {
-  core::SharedEvent event;  // null: the end
+  std::shared_ptr<StreamedEvent> event;  // null: the end
   absl::Status end;
 };
 
@@ -42,7 +43,7 @@ class EventStream {
   virtual ~EventStream() = default;
   // Queues an event, or the status that ends the stream and after which nothing comes. Called under
   // the driver's lock, so that the order is that of the core's steps: must only queue.
-  virtual void Push(core::Time now, StreamItem item) = 0;
+  virtual void Push(StreamItem item) = 0;
   // Starts to send what is queued. Called without locks held.
   virtual void Flush() = 0;
 };

@@ -1,15 +1,17 @@
 #include "server/service/event_queue.h"
 
+#include <utility>
+
 namespace muster::service {
 
-void EventQueue::Push(core::Time now, StreamItem item) {
+void EventQueue::Push(StreamItem item) {
   std::lock_guard<std::mutex> lock(mutex_);
   const bool ends = item.event == nullptr;
   if (!ends && overflow_ == Overflow::kNo && items_.size() >= kMaxWaiting) {
     overflow_ = Overflow::kNew;
     items_.clear();
   }
-  if (ends || overflow_ == Overflow::kNo) items_.emplace_back(now, std::move(item));
+  if (ends || overflow_ == Overflow::kNo) items_.push_back(std::move(item));
 }
 
 bool EventQueue::TakeOverflow() {
@@ -19,11 +21,11 @@ bool EventQueue::TakeOverflow() {
   return true;
 }
 
-std::optional<EventQueue::Item> EventQueue::Next() {
+std::optional<StreamItem> EventQueue::Next() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (writing_ || items_.empty()) return std::nullopt;
   writing_ = true;
-  Item next = std::move(items_.front());
+  StreamItem next = std::move(items_.front());
   items_.pop_front();
   return next;
 }

@@ -5,7 +5,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 #include "server/service/driver.h"
 
@@ -18,17 +17,15 @@ class EventQueue {
   // Far more than any member that reads has waiting.
   static constexpr size_t kMaxWaiting = 1024;
 
-  using Item = std::pair<core::Time, StreamItem>;
-
   // An event beyond the bound is dropped, with those that wait, and all that come after it; ends
   // are not.
-  void Push(core::Time now, StreamItem item);
+  void Push(StreamItem item);
 
   // Whether events have been dropped; true once. The stream must be ended then.
   bool TakeOverflow();
 
   // The next item, unless there is none or the one before is still being written.
-  std::optional<Item> Next();
+  std::optional<StreamItem> Next();
   // The last item that Next returned has been written.
   void Written();
 
@@ -36,7 +33,7 @@ class EventQueue {
   enum class Overflow { kNo, kNew, kKnown };
 
   std::mutex mutex_;  // guards all below
-  std::deque<Item> items_;
+  std::deque<StreamItem> items_;
   bool writing_ = false;
   Overflow overflow_ = Overflow::kNo;
 };

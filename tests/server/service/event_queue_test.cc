@@ -1,6 +1,7 @@
 #include "server/service/event_queue.h"
 
 #include <memory>
+#include <string>
 
 #include "gtest/gtest.h"
 
@@ -9,29 +10,41 @@ namespace {
 
 const core::Time kNow = absl::FromUnixSeconds(1700000000);
 
-core::SharedEvent Event() { return std::make_shared<const core::Event>(core::Attached()); }
+std::shared_ptr<StreamedEvent> Event() {
+  return std::make_shared<StreamedEvent>(kNow,
+                                         std::make_shared<const core::Event>(core::Attached()));
+}
 
 TEST(EventQueueTest, GivesOneItemAfterTheOther) {
   EventQueue queue;
   EXPECT_FALSE(queue.Next());
-  queue.Push(kNow, {Event(), {}});
-  queue.Push(kNow, {nullptr, absl::OkStatus()});
-  EXPECT_NE(queue.Next()->second.event, nullptr);
+  queue.Push({Event(), {}});
+  queue.Push({nullptr, absl::OkStatus()});
+  EXPECT_NE(queue.Next()->event, nullptr);
   EXPECT_FALSE(queue.Next());
   queue.Written();
-  EXPECT_EQ(queue.Next()->second.event, nullptr);
+  EXPECT_EQ(queue.Next()->event, nullptr);
 }
 
 TEST(EventQueueTest, BeyondTheBoundOnlyTheEndIsLeft) {
   EventQueue queue;
-  for (size_t i = 0; i < EventQueue::kMaxWaiting; ++i) queue.Push(kNow, {Event(), {}});
+  for (size_t i = 0; i < EventQueue::kMaxWaiting; ++i) queue.Push({Event(), {}});
   EXPECT_FALSE(queue.TakeOverflow());
-  queue.Push(kNow, {Event(), {}});
+  queue.Push({Event(), {}});
   EXPECT_TRUE(queue.TakeOverflow());
   EXPECT_FALSE(queue.TakeOverflow());
-  queue.Push(kNow, {Event(), {}});
-  queue.Push(kNow, {nullptr, absl::UnavailableError("does not read")});
-  EXPECT_EQ(queue.Next()->second.end, absl::UnavailableError("does not read"));
+  queue.Push({Event(), {}});
+  queue.Push({nullptr, absl::UnavailableError("does not read")});
+  EXPECT_EQ(queue.Next()->end, absl::UnavailableError("does not read"));
+}
+
+TEST(StreamedEventTest, IsEncodedOnceForAllWhoGetIt) {
+  const std::shared_ptr<StreamedEvent> event = Event();
+  int made = 0;
+  const auto encode = [&] { return std::to_string(++made); };
+  const std::shared_ptr<const std::string> first = event->EncodedBy<std::string>(encode);
+  EXPECT_EQ(event->EncodedBy<std::string>(encode), first);
+  EXPECT_EQ(*first, "1");
 }
 
 }  // namespace

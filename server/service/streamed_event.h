@@ -1,0 +1,38 @@
+#ifndef MUSTER_SERVER_SERVICE_STREAMED_EVENT_H_
+#define MUSTER_SERVER_SERVICE_STREAMED_EVENT_H_
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "server/core/effects.h"
+
+namespace muster::service {
+
+// An event of one step, for all the streams that it goes to: thousands may wait for one rank, and
+// be told whom else is missing. It is encoded once. Thread-safe.
+class StreamedEvent {
+ public:
+  StreamedEvent(core::Time now, core::SharedEvent event) : now_(now), event_(std::move(event)) {}
+
+  core::Time now() const { return now_; }
+  const core::Event& event() const { return *event_; }
+
+  // What `make` returned when it was first asked for. Streams agree on its type.
+  template <class Encoding>
+  std::shared_ptr<const Encoding> EncodedBy(absl::FunctionRef<Encoding()> make) {
+    std::call_once(encoded_, [&] { encoding_ = std::make_shared<const Encoding>(make()); });
+    return std::static_pointer_cast<const Encoding>(encoding_);
+  }
+
+ private:
+  const core::Time now_;
+  const core::SharedEvent event_;
+  std::once_flag encoded_;
+  std::shared_ptr<const void> encoding_;
+};
+
+}  // namespace muster::service
+
+#endif  // MUSTER_SERVER_SERVICE_STREAMED_EVENT_H_
