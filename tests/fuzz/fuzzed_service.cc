@@ -17,6 +17,7 @@
 #include "server/service/response_conversion.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/collective_oracle.h"
+#include "tests/fuzz/fuzzed_options.h"
 #include "tests/fuzz/members.h"
 #include "tests/fuzz/memory.h"
 #include "tests/fuzz/message_filler.h"
@@ -34,35 +35,6 @@ constexpr int kMostTicks = 10000;
 
 // What a core may keep beside payloads where its limits are small.
 constexpr size_t kMostCoreBytes = 512 * 1024;
-
-core::Limits SmallLimits() {
-  core::Limits limits;
-  limits.max_payload_bytes = 16 * 1024;
-  limits.max_held_bytes = 64 * 1024;
-  limits.max_members = 4;
-  limits.max_waiters = 16;
-  limits.max_groups = 4;
-  limits.max_leases = 4;
-  limits.max_name_bytes = 64;
-  return limits;
-}
-
-core::Options ChooseOptions(ByteSource* bytes) {
-  core::Options options;
-  options.job_id = "job";
-  options.world_size = static_cast<uint32_t>(bytes->Below(4));
-  if (bytes->OneIn(2)) {
-    options.min_world_size = 1 + static_cast<uint32_t>(bytes->Below(2));
-    options.max_world_size = options.min_world_size + static_cast<uint32_t>(bytes->Below(3));
-    options.world_size = 0;
-  }
-  const bool few = bytes->OneIn(4);
-  const uint8_t choice = bytes->Byte();
-  if (choice / 4 % 4 == 3) options.limits = SmallLimits();
-  if (choice % 4 == 3) options.limits.max_payload_bytes = 16;
-  if (few) options.limits.max_members = 4;
-  return options;
-}
 
 class FuzzedService {
  public:

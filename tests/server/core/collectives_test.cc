@@ -272,6 +272,7 @@ TEST(CollectivesTest, MalformedGroupsAreRefused) {
   EXPECT_THAT(refuse("g", {}), HasSubstr("no group 'g' that rank 0 is in"));
   EXPECT_THAT(refuse("", {0}), HasSubstr("a name and ranks"));
   EXPECT_THAT(refuse("a\nb", {0}), HasSubstr("control character"));
+  EXPECT_THAT(refuse("a\nb", {}), HasSubstr("control character"));
 }
 
 TEST(CollectivesTest, ASequenceNumberOutOfStepIsRefused) {

@@ -1,0 +1,17 @@
+#ifndef MUSTER_TESTS_FUZZ_FUZZED_OPTIONS_H_
+#define MUSTER_TESTS_FUZZ_FUZZED_OPTIONS_H_
+
+#include "server/core/options.h"
+#include "tests/fuzz/byte_source.h"
+
+namespace muster::fuzz {
+
+// Limits that a short schedule reaches.
+core::Limits SmallLimits();
+
+// What kind of job the daemon of one schedule serves.
+core::Options ChooseOptions(ByteSource* bytes);
+
+}  // namespace muster::fuzz
+
+#endif  // MUSTER_TESTS_FUZZ_FUZZED_OPTIONS_H_
