@@ -1,15 +1,10 @@
 // What a real musterd keeps in memory: for each member at rest, with a connection of its own and
 // with one that all share; at most during large all-gathers; and afterwards, when its members have
 // gone.
-#include "tests/util/memory.h"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <future>
 #include <map>
 #include <memory>
@@ -24,6 +19,7 @@
 #include "absl/time/time.h"
 #include "tests/server/service/test_member.h"
 #include "tests/util/daemon.h"
+#include "tests/util/process_usage.h"
 
 namespace muster::testing {
 namespace {
@@ -39,15 +35,7 @@ void Check(const absl::Status& status) {
   if (!status.ok()) Die(status.ToString());
 }
 
-double Mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
-
-// Milliseconds of processor time that a process has taken.
-int64_t CpuMillis(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  const std::string line((std::istreambuf_iterator<char>(file)), {});
-  const std::vector<std::string> fields = absl::StrSplit(line.substr(line.rfind(')') + 2), ' ');
-  return (std::stoll(fields[11]) + std::stoll(fields[12])) * 1000 / sysconf(_SC_CLK_TCK);
-}
+double Mebibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 class Run {
  public:
@@ -76,9 +64,9 @@ class Run {
   }
 
   // The least that it has in memory while it is idle for some seconds.
-  uint64_t AtRest() const {
+  int64_t AtRest() const {
     const absl::Time deadline = absl::Now() + kRest;
-    uint64_t least = Resident();
+    int64_t least = Resident();
     while (absl::Now() < deadline) {
       absl::SleepFor(absl::Milliseconds(100));
       least = std::min(least, Resident());
@@ -93,8 +81,8 @@ class Run {
   }
 
   pid_t pid() const { return daemon_->process().pid(); }
-  uint64_t Resident() const { return ResidentBytes(pid()); }
-  uint64_t before() const { return before_; }
+  int64_t Resident() const { return MemoryOf(pid()).resident; }
+  int64_t before() const { return before_; }
 
  private:
   template <typename F>
@@ -107,14 +95,14 @@ class Run {
   }
 
   const std::unique_ptr<TestDaemon> daemon_;
-  uint64_t before_ = 0;
+  int64_t before_ = 0;
   std::vector<std::unique_ptr<TestMember>> members_;
 };
 
 void MeasureRest(const std::map<std::string, std::string>& env, int members, bool one_connection) {
   Run run(env);
   run.AddMembers(members, one_connection);
-  const uint64_t with_them = run.AtRest();
+  const int64_t with_them = run.AtRest();
   const double kilobytes = static_cast<double>(with_them - run.before()) / 1000 / members;
   run.End();
   std::printf("| %d, %s | %.1f | %.1f | %.1f | %.1f |\n", members,
@@ -127,15 +115,16 @@ void MeasureGather(const std::map<std::string, std::string>& env, int members, s
                    int rounds) {
   Run run(env);
   run.AddMembers(members, /*one_connection=*/false);
-  const int64_t cpu = CpuMillis(run.pid());
+  const ProcessorTime before = ProcessorTimeOf(run.pid());
   for (int round = 0; round < rounds; ++round) run.AllGather(bytes);
-  const int64_t used = CpuMillis(run.pid()) - cpu;
-  const uint64_t peak = PeakResidentBytes(run.pid());
-  const uint64_t then = run.AtRest();
+  const ProcessorTime after = ProcessorTimeOf(run.pid());
+  const absl::Duration used = after.user - before.user + after.system - before.system;
+  const int64_t peak = MemoryOf(run.pid()).peak;
+  const int64_t then = run.AtRest();
   run.End();
-  std::printf("| %d x %.0f MiB, %d times | %.0f | %.0f | %.0f | %ld |\n", members, Mebibytes(bytes),
-              rounds, Mebibytes(peak), Mebibytes(then), Mebibytes(run.AtRest()),
-              static_cast<long>(used));
+  std::printf("| %d x %.0f MiB, %d times | %.0f | %.0f | %.0f | %ld |\n", members,
+              Mebibytes(static_cast<int64_t>(bytes)), rounds, Mebibytes(peak), Mebibytes(then),
+              Mebibytes(run.AtRest()), static_cast<long>(absl::ToInt64Milliseconds(used)));
   std::fflush(stdout);
 }
 

@@ -12,7 +12,7 @@
 #include "grpcpp/client_context.h"
 #include "tests/server/service/test_job.h"
 #include "tests/util/daemon.h"
-#include "tests/util/memory.h"
+#include "tests/util/process_usage.h"
 
 namespace muster::testing {
 namespace {
@@ -84,9 +84,7 @@ class HostilePeerTest : public ::testing::Test {
     EXPECT_THAT(member.Attach(), IsOk());
     EXPECT_THAT(member.Join(1), IsOk());
     EXPECT_THAT(member.Barrier(), IsOk());
-    if (!kFreedMemoryIsKept) {
-      EXPECT_THAT(PeakResidentBytes(daemon_->process().pid()), Lt(kMuch));
-    }
+    EXPECT_THAT(MemoryOf(daemon_->process().pid()).peak, Lt(kMuch));
   }
 
   // What a header block goes on with, as often as the daemon takes it.

@@ -6,7 +6,7 @@
 
 #include "tests/server/service/test_job.h"
 #include "tests/util/daemon.h"
-#include "tests/util/memory.h"
+#include "tests/util/process_usage.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::daemon {
@@ -58,11 +58,10 @@ TEST_F(TrimPolicyTest, WorkComesFirstButNotForEver) {
 
 TEST(MemoryTest, ComesBackAfterLargeCollectives) {
   using namespace testing;  // NOLINT(build/namespaces)
-  if (kFreedMemoryIsKept) GTEST_SKIP() << "the sanitizer keeps freed memory";
   const auto daemon = TestDaemon::Start();
   const pid_t pid = daemon->process().pid();
   TestJob job(daemon->address(), 8);
-  const auto before = static_cast<int64_t>(ResidentBytes(pid));
+  const auto before = MemoryOf(pid).resident;
   for (int round = 0; round < 2; ++round) {
     const auto gathered =
         job.All([](TestMember& m) { return m.AllGather(std::string(3 * kMiB, 'x')).status(); });
@@ -70,28 +69,27 @@ TEST(MemoryTest, ComesBackAfterLargeCollectives) {
   }
   // The next collective takes the place of the last one's result.
   EXPECT_THAT(job.All([](TestMember& m) { return m.Barrier(); }), ::testing::Each(IsOk()));
-  const auto most = static_cast<uint64_t>(before + 30 * kMiB);
-  EXPECT_GT(PeakResidentBytes(pid), most) << "there must be something to come back";
-  EXPECT_TRUE(WaitUntil([&] { return ResidentBytes(pid) < most; }))
-      << ResidentBytes(pid) / kMiB << " MiB are left, of " << PeakResidentBytes(pid) / kMiB;
+  const int64_t most = before + 30 * kMiB;
+  EXPECT_GT(MemoryOf(pid).peak, most) << "there must be something to come back";
+  EXPECT_TRUE(WaitUntil([&] { return MemoryOf(pid).resident < most; }))
+      << MemoryOf(pid).resident / kMiB << " MiB are left, of " << MemoryOf(pid).peak / kMiB;
 }
 
 // What a daemon comes to with so many members that have completed a barrier; less than `most`, if
 // it ever does.
-uint64_t AtRestWith(int members, uint64_t most = std::numeric_limits<uint64_t>::max()) {
+int64_t AtRestWith(int members, int64_t most = std::numeric_limits<int64_t>::max()) {
   using namespace testing;  // NOLINT(build/namespaces)
   const auto daemon = TestDaemon::Start();
   TestJob job(daemon->address(), members);
   EXPECT_THAT(job.All([](TestMember& m) { return m.Barrier(); }), ::testing::Each(IsOk()));
-  uint64_t bytes = 0;
-  WaitUntil([&] { return (bytes = ResidentBytes(daemon->process().pid())) < most; });
+  int64_t bytes = 0;
+  WaitUntil([&] { return (bytes = MemoryOf(daemon->process().pid()).resident) < most; });
   return bytes;
 }
 
 TEST(MemoryTest, AMemberWithAConnectionOfItsOwnTakesLessThan64KilobytesAtRest) {
-  if (testing::kFreedMemoryIsKept) GTEST_SKIP() << "the sanitizer keeps freed memory";
-  const uint64_t few = AtRestWith(50);
-  const uint64_t most = few + 200 * 64'000;
+  const int64_t few = AtRestWith(50);
+  const int64_t most = few + 200 * 64'000;
   EXPECT_LT(AtRestWith(250, most), most);
 }
 
