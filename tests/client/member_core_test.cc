@@ -59,6 +59,13 @@ class Machine {
     Take(member_.AcquireLease(now_, id, {7, 8}, {"unpack", LeaseScope::kJob},
                               Patience(now_, absl::Hours(1))));
   }
+  void NeedRoster() {
+    v1::AttachResponse response;
+    response.mutable_need_roster()->mutable_epoch()->set_number(7);
+    response.mutable_need_roster()->mutable_epoch()->set_nonce(8);
+    Take(member_.OnStreamResponse(now_, stream_, response));
+  }
+  void Stop() { Take(member_.Stop(now_)); }
   void BreakEpoch() {
     v1::AttachResponse response;
     response.mutable_epoch_broken()->mutable_epoch()->set_number(7);
@@ -162,6 +169,20 @@ TEST(MemberCoreTest, MembersThatAreCutOffTogetherDoNotComeBackTogether) {
   }
   // The last attempts lie within a second: 20 in each slot on average.
   for (const auto& [slot, count] : attempts) EXPECT_LT(count, 100) << "slot " << slot;
+}
+
+TEST(MemberCoreTest, WhoHasStoppedDoesNotAnswerWhatACoordinatorAsks) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  machine.Step();
+  const int streams = machine.streams();
+  machine.NeedRoster();
+  EXPECT_EQ(machine.streams(), streams + 1);
+  EXPECT_EQ(machine.last_claim().roster_size(), 1);
+  machine.Stop();
+  machine.NeedRoster();
+  EXPECT_EQ(machine.streams(), streams + 1);
 }
 
 TEST(MemberCoreTest, CallWaitsForTheNextSessionUntilTheCoordinatorTimeout) {

@@ -66,7 +66,8 @@ void MemberCore::OpenAttach(SteadyTime now) {
 // A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
 // when this one ends without it, the next member is asked.
 void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
-  if (stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
+  const bool over = left_ || stopping_ || !fate_.ok();
+  if (over || stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
   const uint64_t old = stream_.attempt;
   stream_ = Stream();
   stream_.attempt = session_.BeginAttach();
