@@ -1,5 +1,7 @@
 #include "client/cli/run_outcome.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -42,6 +44,7 @@ void RunOutcome::Interrupted(int signal) {
 
 int RunOutcome::ExitStatus() const {
   if (const RankEnd* first = FirstFailure()) return ShellStatus(first->end);
+  if (reader_gone_) return ShellStatus({true, SIGPIPE});
   const RankEnd* unclean = FirstUnclean();
   if (unclean == nullptr) return 0;
   return coordinator_ ? 1 : ShellStatus(unclean->end);
@@ -83,6 +86,7 @@ std::string RunOutcome::Forgiven() const {
 
 std::string RunOutcome::Headline() const {
   if (const RankEnd* first = FirstFailure()) return absl::StrCat("failed: ", Sentence(*first));
+  if (reader_gone_) return "was ended because nobody reads its output";
   if (coordinator_) return absl::StrCat("failed: its coordinator ", Describe(*coordinator_));
   if (interrupted_) return absl::StrCat("was ended by ", SignalName(*interrupted_));
   return absl::StrCat("failed: ", Sentence(*FirstUnclean()));

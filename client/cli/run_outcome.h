@@ -32,11 +32,15 @@ class RunOutcome {
   // The launcher's own coordinator has ended before the ranks.
   void CoordinatorLost(const ProcessEnd& end) { coordinator_ = end; }
 
+  // Nobody reads what the run writes: like a program that gets SIGPIPE, it ends.
+  void ReaderGone() { reader_gone_ = true; }
+
   int clean_ends() const;
 
   // The launcher's exit status: 0 if every rank ended well or is forgiven, else that of the first
-  // rank that failed by itself; 1 if it was the coordinator that failed; else that of the first
-  // rank that did not end well under the launcher's signals.
+  // rank that failed by itself; 128 + SIGPIPE if the output lost its reader; 1 if it was the
+  // coordinator that failed; else that of the first rank that did not end well under the launcher's
+  // signals.
   int ExitStatus() const;
 
   // One line about what went wrong, though it may have been mended; empty if nothing did.
@@ -57,6 +61,7 @@ class RunOutcome {
   std::string node_;
   std::vector<RankEnd> ends_;
   std::optional<int> interrupted_;
+  bool reader_gone_ = false;
   std::optional<ProcessEnd> coordinator_;
 };
 

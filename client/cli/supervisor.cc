@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,9 @@ constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(2);
 constexpr absl::Duration kReportPatience = absl::Seconds(1);
 constexpr absl::Duration kFlushPatience = absl::Seconds(1);
+// Of log files that nothing more goes into, at the end of the run.
+constexpr absl::Duration kLogPatience = absl::Seconds(10);
+constexpr absl::Duration kLogPoll = absl::Milliseconds(20);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 
 std::string HostName() {
@@ -71,7 +75,7 @@ Supervisor::Supervisor(LaunchPlan plan, std::string program, std::string musterd
       musterd_(std::move(musterd)),
       control_fd_(control_fd),
       node_(plan_.node_id.empty() ? HostName() : plan_.node_id),
-      output_(&loop_),
+      output_(&loop_, [this] { OnReaderGone(); }),
       child_signal_fd_(ChildSignalFd()),
       ranks_(&plan_, std::move(program), &loop_, &output_,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
@@ -88,10 +92,13 @@ int Supervisor::Run() {
   if (started.ok()) started = StartRanks();
   if (!started.ok()) {
     output_.Say(std::string(started.message()));
-    return Finish(user_signal_ ? ShellStatus({true, *user_signal_}) : StatusOfFailedStart(started));
+    Finish();
+    return user_signal_ ? ShellStatus({true, *user_signal_}) : StatusOfFailedStart(started);
   }
   while (!ranks_.Living().empty()) Step();
-  return Finish(outcome_.ExitStatus());
+  Finish();
+  const int status = outcome_.ExitStatus();
+  return status == 0 && output_.lost() ? kExitFailure : status;
 }
 
 // ---- Starting ----
@@ -188,6 +195,17 @@ void Supervisor::OnControl() {
   KillDescendants();
   own_coordinator_.reset();  // and its directory
   _exit(kExitFailure);
+}
+
+void Supervisor::OnReaderGone() {
+  outcome_.ReaderGone();
+  const std::vector<int> living = ranks_.Living();
+  if (living.empty() || phase_ >= Phase::kSignalled) return;
+  output_.Say(absl::StrCat("nobody reads the output any more; ending ", NamedRanks(living),
+                           ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  phase_ = Phase::kSignalled;
+  SetDeadline(plan_.grace);
+  ranks_.Signal(SIGTERM);
 }
 
 void Supervisor::OnUserSignal(int signal) {
@@ -308,25 +326,39 @@ void Supervisor::BeginFailure(const std::string& what) {
   SetDeadline(plan_.failure_wait);
 }
 
-int Supervisor::Finish(int status) {
+void Supervisor::Finish() {
   if (reporter_ != nullptr) reporter_->Flush(kReportPatience);
   if (own_coordinator_ != nullptr && !own_coordinator_end_)
     own_coordinator_->Stop(kCoordinatorStop);
   KillDescendants();  // what ranks have left in the background
   output_.Finish();
   if (const std::string summary = outcome_.Summary(); !summary.empty()) output_.Say(summary);
-  AwaitFlush();
-  return status;
+  AwaitOutput();
 }
 
-void Supervisor::AwaitFlush() {
+void Supervisor::AwaitOutput() {
   // A reader that has stopped must not hold a user who wants to leave.
   const int signals_before = user_signals_;
   const absl::Time give_up =
       user_signals_ > 1 ? SteadyNow() + kFlushPatience : absl::InfiniteFuture();
-  while (!output_.Flushed() && user_signals_ == signals_before && SteadyNow() < give_up) {
-    loop_.Poll(give_up - SteadyNow());
+  log_deadline_ = SteadyNow() + kLogPatience;
+  while (!OutputWritten() && user_signals_ == signals_before && SteadyNow() < give_up) {
+    loop_.Poll(std::min(give_up - SteadyNow(), kLogPoll));
   }
+}
+
+bool Supervisor::OutputWritten() {
+  if (!output_.Shown()) return false;
+  const size_t left = output_.unwritten_log_bytes();
+  if (left != log_bytes_left_) log_deadline_ = SteadyNow() + kLogPatience;
+  log_bytes_left_ = left;
+  if (left == 0) return true;
+  if (SteadyNow() < log_deadline_) return false;
+  output_.Say(absl::StrCat("nothing could be written to ", plan_.log_dir, " for ",
+                           absl::FormatDuration(kLogPatience), "; the last ", left,
+                           " bytes of the log files are lost"));
+  log_deadline_ = absl::InfiniteFuture();
+  return output_.Shown();
 }
 
 }  // namespace muster::cli

@@ -57,6 +57,7 @@ class Supervisor {
   void Escalate();
 
   // Events.
+  void OnReaderGone();
   void OnControl();
   void OnUserSignal(int signal);
   void OnRepeatedSignal(int signal);
@@ -70,8 +71,10 @@ class Supervisor {
   void RestartCoordinator(const std::string& what);
 
   void BeginFailure(const std::string& what);
-  int Finish(int status);
-  void AwaitFlush();
+  // Both return when they have nothing left to do; AwaitOutput() also when the user wants to leave.
+  void Finish();
+  void AwaitOutput();
+  bool OutputWritten();
 
   const LaunchPlan plan_;
   const std::string musterd_;
@@ -91,6 +94,8 @@ class Supervisor {
 
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();
+  size_t log_bytes_left_ = 0;       // at the end of the run: what is still to be written, ...
+  absl::Time log_deadline_;         // ... and until when some of that must have been
   int user_signals_ = 0;            // how many have come
   std::optional<int> user_signal_;  // the first
 };
