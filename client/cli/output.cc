@@ -27,7 +27,7 @@ bool SameFile(int a, int b) {
 
 }  // namespace
 
-Output::Output(EventLoop* loop, std::function<void()> on_reader_gone)
+Output::Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone)
     : loop_(loop),
       on_reader_gone_(std::move(on_reader_gone)),
       first_(NewScreen(STDOUT_FILENO, "standard output")),
@@ -66,7 +66,7 @@ absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
                                      const std::string& prefix, std::optional<int> log) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a pipe for ", owner));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a pipe for ", owner));
   }
   fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
   Screen* const screen = stream == Stream::kStdout ? stdout_ : stderr_;

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/cli/event_loop.h"
 #include "client/cli/line_mixer.h"
 #include "client/cli/log_files.h"
 #include "client/cli/writer.h"
+#include "client/launcher/event_loop.h"
 
 namespace muster::cli {
 
@@ -26,7 +26,7 @@ class Output {
 
   // `loop` must outlive the object. `on_reader_gone` is called once, by the loop, when standard
   // output or error is a pipe that nobody reads any more.
-  Output(EventLoop* loop, std::function<void()> on_reader_gone);
+  Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone);
   ~Output();
 
   // A pipe for a child: what is written to the returned descriptor (the caller's; close it once the
@@ -82,7 +82,7 @@ class Output {
   void PauseIfFull(Screen* screen);
   void Resume(Screen* screen);
 
-  EventLoop* const loop_;
+  launcher::EventLoop* const loop_;
   const std::function<void()> on_reader_gone_;
   LogFiles logs_;
   std::unique_ptr<Screen> first_;   // standard output

@@ -99,7 +99,7 @@ TEST(RunOutputTest, ALogDirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
   MusterCommand muster(RunShell({"--log-dir", file + "/logs"}, "echo started"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(SortedLines(muster.process().Output()),
-              ElementsAre(HasSubstr("muster: --log-dir: cannot make")));
+              ElementsAre(HasSubstr("muster: --log-dir: cannot create")));
 }
 
 TEST(RunOutputTest, ALogFileThatCannotBeWrittenIsSaidOnce) {
