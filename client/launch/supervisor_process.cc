@@ -72,12 +72,16 @@ absl::StatusOr<LaunchResult> RunRanks(const JobPlan& plan, const ForkedRanks::Bo
   setpgid(0, 0);  // out of the reach of kill -9 -group, and of the terminal's signals
   const auto on_pipe = signal(SIGPIPE, SIG_IGN);
   const auto on_child = signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
+  struct sigaction on_interrupt;
+  const bool ignores_interrupts =
+      sigaction(SIGINT, nullptr, &on_interrupt) == 0 && on_interrupt.sa_handler == SIG_IGN;
   launcher::BecomeSubreaper();
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the program dies, it must still act
   const std::string name = ProcessName();
   const ForkedRanks::Body as_the_program = [&](int local_rank) {
     signal(SIGPIPE, on_pipe);
     signal(SIGCHLD, on_child);
+    if (ignores_interrupts) signal(SIGINT, SIG_DFL);  // for a shell: see SignalRelay::Signals()
     prctl(PR_SET_NAME, name.c_str());
     sigprocmask(SIG_SETMASK, &signals, nullptr);
     return body(local_rank);

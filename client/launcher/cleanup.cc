@@ -43,16 +43,17 @@ void Cleanup::Signal(const ProcessInfo& process, int signal) {
   const bool refused = kill(process.pid, signal) != 0 && errno == EPERM;
   kill(process.pid, SIGCONT);  // a stopped process takes no other signal
   if (!refused || !given_up_.insert(process.pid).second) return;
-  say_(absl::StrCat(Names({process}),
-                    ", which a rank has left behind, belongs to another user and cannot be ended; "
-                    "it is left running"));
+  say_(absl::StrCat(
+      Names({process}),
+      ", which a rank left in the background, belongs to another user and cannot be ended; "
+      "it is left running"));
 }
 
 void Cleanup::Escalate(const std::vector<ProcessInfo>& left, absl::Time now) {
   if (!std::exchange(killing_, true)) {
     if (deadline_ != absl::InfinitePast()) {
-      say_(absl::StrCat(Names(left), " did not end within ", absl::FormatDuration(grace_),
-                        " of SIGTERM, after the rank that had started it; sending SIGKILL"));
+      say_(absl::StrCat(Names(left), ", left in the background by a rank, did not end within ",
+                        absl::FormatDuration(grace_), " of SIGTERM; sending SIGKILL"));
     }
     deadline_ = now + kKillPatience;
     for (const ProcessInfo& process : left) Signal(process, SIGKILL);

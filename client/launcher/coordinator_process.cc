@@ -1,5 +1,6 @@
 #include "client/launcher/coordinator_process.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -75,7 +76,14 @@ absl::Status CoordinatorProcess::Spawn() {
   const absl::StatusOr<int> output = open_output_();
   if (!output.ok()) return output.status();
   const absl::StatusOr<pid_t> pid =
-      launcher::Spawn({command_.musterd, Arguments(), Environment(), *output, *output});
+      launcher::Spawn({command_.musterd,
+                       Arguments(),
+                       Environment(),
+                       *output,
+                       *output,
+                       // A batch system that means the ranks may send it to every process.
+                       // (SIGUSR1, the other warning, musterd blocks itself.)
+                       {SIGUSR2}});
   close(*output);
   if (!pid.ok()) return pid.status();
   pid_ = *pid;

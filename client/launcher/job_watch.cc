@@ -19,6 +19,7 @@ namespace {
 using muster::v1::GetStatusResponse;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 constexpr absl::Duration kShortest = absl::Seconds(2);
 constexpr absl::Duration kLongest = absl::Minutes(1);
 
@@ -67,6 +68,8 @@ JobWatch::~JobWatch() {
   state_->stopped = true;
   state_->changed.notify_all();
 }
+
+absl::Duration JobWatch::Delay(const JobPlan& plan) { return Interval(plan) + kAnswerTime; }
 
 void JobWatch::AddOwn(const std::string& incarnation) {
   const std::lock_guard<std::mutex> lock(state_->mutex);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "client/launcher/job_plan.h"
 
 namespace muster::launcher {
@@ -24,6 +25,9 @@ class JobWatch {
   // The 16 bytes of a process that was started here: a failure counts if the job that has failed
   // is the one that this process is a member of, and not an earlier one of that name.
   void AddOwn(const std::string& incarnation);
+
+  // Within this time after a failure every node knows of it.
+  static absl::Duration Delay(const JobPlan& plan);
 
   // Becomes readable when the job has failed, and stays so.
   int fd() const;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,14 @@ std::string VariableOf(pid_t pid, const std::string& name) {
     if (absl::StartsWith(variable, begin)) return std::string(variable.substr(begin.size()));
   }
   return "";
+}
+
+int ChildSignalFd() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 bool HasChildren() {

@@ -32,6 +32,9 @@ void EraseIf(std::vector<ProcessInfo>* processes,
 // executed with; empty if it is not there or may not be read.
 std::string VariableOf(pid_t pid, const std::string& name);
 
+// Blocks SIGCHLD. A descriptor that becomes readable when a child ends, stops or goes on.
+int ChildSignalFd();
+
 // False if this process has no children, which of a subreaper means no descendants either.
 bool HasChildren();
 

@@ -22,10 +22,11 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 }
 
 // What the launcher changed for itself. SIGHUP stays as it was inherited: nohup(1) ignores it.
-void ResetSignals() {
+void ResetSignals(const std::vector<int>& ignored) {
   for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGTTOU, SIGCHLD}) {
     ::signal(signal, SIG_DFL);
   }
+  for (int signal : ignored) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -37,7 +38,7 @@ void ResetSignals() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
-  ResetSignals();
+  ResetSignals(request.ignored_signals);
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(request.stdout_fd, STDOUT_FILENO);
   dup2(request.stderr_fd, STDERR_FILENO);

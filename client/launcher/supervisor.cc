@@ -32,14 +32,6 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
 }
 
-int ChildSignalFd() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 }  // namespace
 
 Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int control_fd)
@@ -132,10 +124,12 @@ void Supervisor::Listen() {
 // ---- Running ----
 
 void Supervisor::Step() {
-  const absl::Duration look = restarts_.empty() ? absl::InfiniteDuration() : kLookAgain;
+  const bool look_again = !restarts_.empty() || !cleanups_.empty();
+  const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
   loop_->Poll(std::min(deadline_ - SteadyNow(), look));
   if (SteadyNow() >= deadline_) Escalate();
   StepRestarts();
+  cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
 }
 
 void Supervisor::Enter(Phase phase, absl::Duration from_now) {
@@ -295,7 +289,7 @@ void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
   if (reporter_ != nullptr) reporter_->ReportEnd(place->incarnation, end);
   const bool failed = !end.clean() && phase_ == Phase::kRunning;
   if (failed && BeginRestart(place, rank_end)) return;
-  rank_end.forgiven = failed && GoOnWithout(rank_end);
+  rank_end.forgiven = failed && GoOnWithout(place, rank_end);
   outcome_.Add(rank_end);
   if (failed && !rank_end.forgiven) BeginFailure(outcome_.Sentence(rank_end));
 }
@@ -304,19 +298,22 @@ bool Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
   // Where a rank has left the job in peace the job is over, and would not take another.
   if (restart_count_ == plan_.max_restarts || outcome_.clean_ends() > 0) return false;
   ++restart_count_;
-  restarts_.push_back(
-      {place, end,
-       Cleanup([this, place] { return ranks_.LeftBehind(*place); },
-               [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow())});
+  restarts_.push_back({place, end, CleanupAfter(place)});
   return true;
 }
 
-bool Supervisor::GoOnWithout(const RankEnd& end) {
+Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
+  return Cleanup([this, place] { return ranks_.LeftBehind(*place); },
+                 [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
+}
+
+bool Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
   const int left =
       static_cast<int>(ranks_.Living().size() + restarts_.size()) + outcome_.clean_ends();
   if (plan_.min_world_size >= plan_.world_size() || left < plan_.min_world_size) return false;
   Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", left, " of ",
                    plan_.world_size(), " ranks"));
+  cleanups_.push_back(CleanupAfter(place));
   return true;
 }
 
@@ -376,6 +373,9 @@ std::vector<ProcessInfo> Supervisor::Leftovers() const {
 
 void Supervisor::StopCoordinator() {
   if (coordinator_ == nullptr || coordinator_end_) return;
+  // It is the other nodes' too, and the only one that can tell them of a failure.
+  if (watch_ != nullptr && outcome_.ExitStatus() != 0) AwaitCoordinatorEnd(JobWatch::Delay(plan_));
+  if (coordinator_end_) return;
   // At SIGTERM it delivers the answers that it owes.
   kill(coordinator_->pid(), SIGTERM);
   kill(coordinator_->pid(), SIGCONT);

@@ -91,7 +91,8 @@ class Supervisor {
   void OnEnd(pid_t pid, int wait_status);
   void OnRankEnd(RankTable::Place* place, const ProcessEnd& end);
   bool BeginRestart(RankTable::Place* place, const RankEnd& end);
-  bool GoOnWithout(const RankEnd& end);
+  bool GoOnWithout(RankTable::Place* place, const RankEnd& end);
+  Cleanup CleanupAfter(RankTable::Place* place);
   void OnCoordinatorEnd(const ProcessEnd& end);
   void OnJobFailed();
 
@@ -101,6 +102,7 @@ class Supervisor {
   void EndLeftovers();
   std::vector<ProcessInfo> Leftovers() const;
   void StopCoordinator();
+  // Until the coordinator has ended, the user wants to leave, or `patience` has passed.
   void AwaitCoordinatorEnd(absl::Duration patience);
 
   void Say(const std::string& text) { starter_->Say(text); }
@@ -121,6 +123,7 @@ class Supervisor {
   std::unique_ptr<JobWatch> watch_;
 
   std::list<Restart> restarts_;
+  std::list<Cleanup> cleanups_;  // after ranks without which the job goes on
   int restart_count_ = 0;
   RunOutcome outcome_;
   std::string why_;  // what has happened elsewhere, for which the ranks here were ended

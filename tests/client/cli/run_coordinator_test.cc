@@ -67,6 +67,19 @@ TEST(RunCoordinatorTest, ThatDiesIsStartedAgainOnItsPort) {
   EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 2));
 }
 
+TEST(RunCoordinatorTest, IsNotMeantByTheWarningOfABatchSystem) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({}, "echo ready; exec sleep 1001"),
+                       {{"FAKE_MUSTERD_DIR", directory}});
+  ASSERT_TRUE(muster.process().WaitForOutput("ready"));
+  const std::string pid(absl::StripSuffix(ReadFile(directory + "/pid"), "\n"));
+  const std::string status = ReadFile(absl::StrCat("/proc/", pid, "/status"));
+  const size_t mask = status.find("SigIgn:");
+  ASSERT_NE(mask, std::string::npos);
+  const uint64_t ignored = std::stoull(status.substr(mask + 7), nullptr, 16);
+  EXPECT_TRUE(ignored >> (SIGUSR2 - 1) & 1) << status;
+}
+
 TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(

@@ -128,6 +128,35 @@ TEST_F(WaitingProgramTest, AKilledRankEndsTheOthersAndTheirChildren) {
   EXPECT_TRUE(WaitUntilDead(pids_));
 }
 
+TEST(LaunchingProgramTest, AnInterruptCountsThoughAShellHasIgnoredIt) {
+  const std::vector<std::string> program = Program({"wait", "1"});
+  const auto running = Process::Start({"sh", "-c", "trap '' INT; exec \"$0\" wait 1", program[0]},
+                                      {{"MUSTER_MUSTERD", MusterdPath()}});
+  ASSERT_TRUE(running->WaitForOutput("ready"));
+  running->Signal(SIGINT);
+  EXPECT_EQ(running->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(running->Output(), HasSubstr("was killed by signal 2 (SIGINT)"));
+}
+
+// The first machine hosts the coordinator, and has nothing left to do when its only rank is lost.
+TEST(LaunchingProgramTest, AFailureOnOneMachineEndsRanksThatMakeNoCallsOnTheOther) {
+  const std::string coordinator = absl::StrCat("127.0.0.1:", FreePort());
+  std::vector<std::unique_ptr<Process>> machines;
+  for (const char* node : {"0", "1"}) {
+    machines.push_back(Process::Start(
+        Program({"wait", "1", "2", node, coordinator}),
+        {{"MUSTER_MUSTERD", MusterdPath()}, {"MUSTER_NODE_ID", absl::StrCat("node-", node)}}));
+  }
+  for (auto& machine : machines) ASSERT_TRUE(machine->WaitForOutput("ready"));
+  const std::vector<std::string> words = absl::StrSplit(machines[0]->Output(), ' ');
+  pid_t rank = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(words.at(3), &rank));
+  kill(rank, SIGKILL);
+  EXPECT_EQ(machines[0]->Wait(), (Exit{false, 3}));
+  EXPECT_EQ(machines[1]->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(machines[1]->Output(), HasSubstr("the job has failed: "));
+}
+
 TEST(LaunchingProgramTest, TwoMachinesOfTwo) {
   const std::string coordinator = absl::StrCat("127.0.0.1:", FreePort());
   std::vector<std::unique_ptr<Process>> machines;
