@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "muster/version.h"
 
 namespace muster::cli {
@@ -20,29 +21,38 @@ constexpr char kRunDetails[] = R"(Examples:
   muster run --nproc-per-node 4 -- ./train --epochs 3
   muster run --nnodes 2 --node-rank 0 --coordinator head:7370 --nproc-per-node 8 -- ./train
 
-With one node and no --coordinator it starts a coordinator of its own (musterd) on the loopback
-interface; its limits and log level can be set by the variables that 'musterd --help' names.
+Without --coordinator, on one node, it starts a coordinator of its own (musterd) on the loopback
+interface and restarts it if it dies. 'musterd --help' lists the environment variables that set its
+limits and its log level.
 
-The world size is nnodes times nproc-per-node; a process's rank is
-node-rank * nproc-per-node + its local rank. Standard input of all ranks is /dev/null.
+The world size is nnodes * nproc-per-node. The rank of a process is
+node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
 
-Each rank finds in its environment MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK,
-MUSTER_NODE_RANK, MUSTER_NODE_ID (if --node-id is given), MUSTER_INCARNATION, MUSTER_RESTART_COUNT,
-MUSTER_WORLD_SIZE and MUSTER_RANK (but in an elastic job, where they may change), and as under torchrun RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the
-coordinator's host) and MASTER_PORT (--master-port, else the coordinator's port).
+Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, MUSTER_NODE_RANK,
+MUSTER_NODE_ID (with --node-id), MUSTER_INCARNATION and MUSTER_RESTART_COUNT, and, unless the job
+is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
+LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
+(--master-port, or the coordinator's port).
 
-SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the ranks; those that have not ended after
---grace, or at a second signal, get SIGKILL. When a rank fails the others are ended, unless it is
-started again (--max-restarts) or the job can go on without it (--min-world-size). A coordinator of
-its own that dies is started again, and the ranks go on. No process that a rank started is left
-behind.
+SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the ranks and end the run: ranks that are still
+running after --grace, or at a second signal, get SIGKILL. SIGUSR1, SIGUSR2 and SIGWINCH are
+forwarded and change nothing else. SIGTSTP (Ctrl-Z) stops the ranks and the launcher, SIGCONT
+continues them.
 
-Exit status: 0 if all ranks ended with 0, or what failed was made good; else the status of the first that failed (128 and the
-signal's number for a signal); 1 if the coordinator failed; 2 for bad arguments; 126 and 127 if the
-program cannot be executed or found.)";
+When a rank fails, here or on another node, the remaining ranks are ended, unless the failed one is
+restarted (--max-restarts) or the job can go on without it (--min-world-size). Processes that a rank
+leaves in the background get SIGTERM when it is restarted and when the run ends, and SIGKILL after
+--grace.
+
+Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
+the first rank that failed (128 + N if signal N killed it); 1 if the coordinator failed, the job
+failed on another node, or output was lost; 2 for invalid arguments; 126 or 127 if the program
+cannot be executed or found; 141 if nobody reads the output any more.)";
 
 constexpr char kStatusDetails[] =
-    R"(Exit status: 0; 1 if the coordinator cannot be reached; 2 for bad arguments.)";
+    R"(With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
+
+Exit status: 0; 1 if the coordinator cannot be reached; 2 for invalid arguments.)";
 
 // CLI11 derives a usage line that knows nothing of "--".
 class HelpFormatter : public CLI::Formatter {
@@ -56,75 +66,93 @@ class HelpFormatter : public CLI::Formatter {
   std::string usage_;
 };
 
-void AddRun(CLI::App* app, RunFlags* flags) {
-  CLI::App* run = app->add_subcommand(
-      "run", "Starts this node's processes of a job and ends when they have ended");
-  run->footer(kRunDetails);
-  run->formatter(std::make_shared<HelpFormatter>("muster run [flags] -- program [arguments]"));
-  run->add_option("--nproc-per-node", flags->nproc_per_node, "Processes on this node (default 1)")
+void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
+  run->add_option("--nproc-per-node", flags->nproc_per_node,
+                  "Ranks on this node (default 1): a number; gpu, one per GPU;\n"
+                  "cpu, one per CPU; or auto, gpu if there is one, else cpu")
       ->type_name("N");
   run->add_option("--nnodes", flags->nnodes,
-                  "Nodes of the job (default 1); more than one need --coordinator\n"
-                  "and --node-rank")
+                  "Nodes in the job (default 1); more than one requires\n"
+                  "--coordinator and --node-rank")
       ->type_name("N");
-  run->add_option("--node-rank", flags->node_rank, "Which of the nodes this is, from 0")
-      ->type_name("R");
+  run->add_option("--node-rank", flags->node_rank, "This node's number, from 0")->type_name("R");
   run->add_option("--node-id", flags->node_id,
-                  "Name of this node: processes under one name share a file\n"
+                  "This node's name; processes with the same name share a file\n"
                   "system and GPUs (default: host name and boot id)")
       ->type_name("ID")
       ->envname("MUSTER_NODE_ID");
   run->add_option("--coordinator", flags->coordinator,
-                  "Join the musterd at host:port or [ipv6]:port (default: start one)")
+                  "Join the musterd at host:port or [ipv6]:port (default: start\n"
+                  "one)")
       ->type_name("ADDR");
   run->add_option("--job", flags->job,
-                  "Job id (default: with --coordinator 'default', else a new one)")
+                  "Job id (default: 'default' with --coordinator, otherwise a\n"
+                  "new one)")
       ->type_name("ID");
   run->add_option("--master-port", flags->master_port,
-                  "What MASTER_PORT says, for programs that open a port of their\n"
-                  "own there (default: the coordinator's port, which is taken)")
+                  "Value of MASTER_PORT, for programs that open a port of their\n"
+                  "own (default: the coordinator's port, which is in use)")
       ->type_name("PORT");
+}
+
+void AddOutputFlags(CLI::App* run, RunFlags* flags) {
   run->add_flag("--no-prefix", flags->no_prefix,
-                "Do not put '[rank] ' before each line of output; lines are kept\n"
-                "whole either way, up to 1 MiB");
+                "Do not put '[rank] ' before each line of output. Lines are\n"
+                "kept whole either way, up to 1 MiB");
   run->add_option("--log-dir", flags->log_dir,
-                  "Write each rank's output, unchanged, to DIR/rank-R.log too (made\n"
-                  "if missing, overwritten); it is still shown")
+                  "Also write each rank's output, without prefixes, to\n"
+                  "DIR/rank-R.log (directory created if needed, files\n"
+                  "overwritten). Output that the disk is too slow for is left\n"
+                  "out there, with a note")
       ->type_name("DIR");
+}
+
+void AddFailureFlags(CLI::App* run, RunFlags* flags) {
   run->add_option("--failure-wait", flags->failure_wait,
-                  "After a rank has failed, how long the others have to end by\n"
-                  "themselves before SIGTERM (default " +
-                      std::string(kDefaultFailureWait) + ")")
+                  "After a failure, how long the remaining ranks have to exit on\n"
+                  "their own before SIGTERM (default " +
+                      absl::FormatDuration(launcher::kDefaultFailureWait) + ")")
       ->type_name("DURATION");
   run->add_option("--grace", flags->grace,
-                  "From the first signal to SIGKILL (default " + std::string(kDefaultGrace) + ")")
+                  "Time from the first signal to SIGKILL (default " +
+                      absl::FormatDuration(launcher::kDefaultGrace) + ")")
       ->type_name("DURATION");
   run->add_option("--max-restarts", flags->max_restarts,
-                  "Start a rank that failed again, so often for all ranks of this\n"
-                  "node together (default 0); its job must be elastic, as one is\n"
-                  "with a coordinator of its own and any of these four flags")
+                  "Restart failed ranks, at most N times per node (default 0).\n"
+                  "The job must be elastic: without --coordinator, this and the\n"
+                  "next three flags make it so")
       ->type_name("N");
   run->add_option("--min-world-size", flags->min_world_size,
-                  "Go on after the loss of ranks with at least so many (default:\n"
+                  "Keep going after losing ranks as long as N remain (default:\n"
                   "the world size)")
       ->type_name("N");
   run->add_option("--max-world-size", flags->max_world_size,
-                  "Let further processes join up to so many (default: the world\n"
+                  "Let more processes join, up to N in all (default: the world\n"
                   "size)")
       ->type_name("N");
   run->add_option("--settle", flags->settle,
-                  "How long to wait for more ranks once there are enough (default:\n"
-                  "musterd's)")
+                  "Once there are enough ranks, how long to wait for more\n"
+                  "(default: musterd's)")
       ->type_name("DURATION");
+}
+
+void AddRun(CLI::App* app, RunFlags* flags) {
+  CLI::App* run =
+      app->add_subcommand("run", "Start this node's ranks of a job and wait for them to end");
+  run->footer(kRunDetails);
+  run->formatter(std::make_shared<HelpFormatter>("muster run [flags] -- program [arguments]"));
+  AddPlaceFlags(run, flags);
+  AddOutputFlags(run, flags);
+  AddFailureFlags(run, flags);
   run->add_option("--musterd", flags->musterd,
-                  "The coordinator to start (default: MUSTER_MUSTERD, else the one\n"
-                  "next to muster or in PATH)")
+                  "The coordinator's program (default: MUSTER_MUSTERD, or the\n"
+                  "musterd next to muster or in PATH)")
       ->type_name("PATH");
 }
 
 void AddStatus(CLI::App* app, StatusFlags* flags) {
   CLI::App* status = app->add_subcommand(
-      "status", "Shows a job's members, who waits in what and for whom, leases and failures");
+      "status", "Show a job's members, what they are waiting for, leases and failures");
   status->footer(kStatusDetails);
   status->formatter(std::make_shared<HelpFormatter>("muster status [flags]"));
   status
@@ -132,10 +160,10 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
                    "Where musterd listens: host:port or [ipv6]:port")
       ->type_name("ADDR")
       ->envname("MUSTER_COORDINATOR");
-  status->add_flag("--json", flags->json, "Print JSON: GetStatusResponse of the v1 protocol");
+  status->add_flag("--json", flags->json, "Print JSON (GetStatusResponse of the v1 protocol)");
   status
       ->add_option("--watch", flags->watch,
-                   std::string("Print again and again, at this interval (default ") +
+                   std::string("Print the status repeatedly, at this interval (default ") +
                        kDefaultWatchInterval + ")")
       ->expected(0, 1)
       ->type_name("[INTERVAL]");
@@ -159,10 +187,10 @@ Command ParseCommandLine(int argc, char** argv) {
   const auto dashes = std::find(all.begin(), all.end(), "--");
   RunFlags run;
   StatusFlags status;
-  CLI::App app("Launches the processes of a distributed job and shows its state.", "muster");
+  CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
   app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
   app.formatter(std::make_shared<HelpFormatter>("muster run|status [flags]"));
-  app.footer("'muster run --help' and 'muster status --help' say more.");
+  app.footer("See 'muster run --help' and 'muster status --help' for details.");
   app.require_subcommand(0, 1);
   AddRun(&app, &run);
   AddStatus(&app, &status);
@@ -175,7 +203,7 @@ Command ParseCommandLine(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return Exit{app.exit(help)};
   } catch (const CLI::ExtrasError&) {
-    const char* hint = app.got_subcommand("run") ? "; the program comes after --" : "";
+    const char* hint = app.got_subcommand("run") ? "; put the program after --" : "";
     return refuse(absl::StrCat(
         "unknown flag or argument: ", absl::StrJoin(app.remaining(/*recurse=*/true), " "), hint));
   } catch (const CLI::ParseError& error) {
@@ -186,9 +214,9 @@ Command ParseCommandLine(int argc, char** argv) {
     return run;
   }
   if (!app.got_subcommand("status")) {
-    return refuse("a command is missing; expected run or status");
+    return refuse("no command given; expected run or status");
   }
-  if (dashes != all.end()) return refuse("muster status starts no program");
+  if (dashes != all.end()) return refuse("muster status takes no program");
   return status;
 }
 

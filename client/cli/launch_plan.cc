@@ -15,6 +15,8 @@
 namespace muster::cli {
 namespace {
 
+using launcher::JobPlan;
+
 constexpr size_t kMaxNameBytes = 256;
 constexpr int kMaxProcesses = 4096;  // on one node
 constexpr int kMaxNodes = 65536;
@@ -24,6 +26,28 @@ absl::Status Malformed(absl::string_view flag, absl::string_view value,
                        absl::string_view expected) {
   return absl::InvalidArgumentError(
       absl::StrCat(flag, " is '", Printable(value), "'; expected ", expected));
+}
+
+// Leaves `result` as it is where the flag was not given.
+absl::Status ParseProcesses(const std::optional<std::string>& text, const Machine& machine,
+                            int* result) {
+  constexpr char kFlag[] = "--nproc-per-node";
+  if (!text) return absl::OkStatus();
+  if (*text == "gpu" && machine.gpus == 0) {
+    return absl::InvalidArgumentError(
+        "--nproc-per-node is 'gpu', and this machine has no visible GPU; check nvidia-smi and "
+        "CUDA_VISIBLE_DEVICES, or give a number");
+  }
+  if (*text == "gpu" || (*text == "auto" && machine.gpus > 0)) {
+    *result = machine.gpus;
+  } else if (*text == "cpu" || *text == "auto") {
+    *result = machine.cpus;
+  } else if (!absl::SimpleAtoi(*text, result) || *result < 1 || *result > kMaxProcesses) {
+    return Malformed(
+        kFlag, *text,
+        absl::StrCat("a whole number from 1 to ", kMaxProcesses, ", gpu, cpu or auto"));
+  }
+  return absl::OkStatus();
 }
 
 // Leaves `result` as it is where the flag was not given.
@@ -39,45 +63,50 @@ absl::Status ParseDuration(const char* flag, const std::string& text, absl::Dura
   return Malformed(flag, text, "a duration such as 5s, 500ms or 1m30s");
 }
 
-absl::Status FillSizes(const RunFlags& flags, LaunchPlan* plan) {
-  RETURN_IF_ERROR(ParseNumber("--nproc-per-node", flags.nproc_per_node, 1, kMaxProcesses,
-                              &plan->nproc_per_node));
-  RETURN_IF_ERROR(ParseNumber("--nnodes", flags.nnodes, 1, kMaxNodes, &plan->nnodes));
-  if (plan->nnodes > 1 && !flags.coordinator) {
+absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* job) {
+  RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
+  RETURN_IF_ERROR(ParseNumber("--nnodes", flags.nnodes, 1, kMaxNodes, &job->nnodes));
+  if (job->nnodes > 1 && !flags.coordinator) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--nnodes is ", plan->nnodes,
-                     " and no --coordinator is given: the nodes of one job meet at one musterd; "
-                     "start it and give its address to every node"));
+        absl::StrCat("--nnodes is ", job->nnodes,
+                     ", which needs --coordinator: start one musterd for the job and give its "
+                     "address on every node"));
   }
-  if (plan->nnodes > 1 && !flags.node_rank) {
-    return absl::InvalidArgumentError(absl::StrCat("--nnodes is ", plan->nnodes,
-                                                   " and --node-rank is missing; expected 0 to ",
-                                                   plan->nnodes - 1, ", another on each node"));
+  if (job->nnodes > 1 && !flags.node_rank) {
+    return absl::InvalidArgumentError(absl::StrCat("--nnodes is ", job->nnodes,
+                                                   ", which needs --node-rank: 0 to ",
+                                                   job->nnodes - 1, ", different on each node"));
   }
-  return ParseNumber("--node-rank", flags.node_rank, 0, plan->nnodes - 1, &plan->node_rank);
+  return ParseNumber("--node-rank", flags.node_rank, 0, job->nnodes - 1, &job->node_rank);
 }
 
 absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated_job,
-                             LaunchPlan* plan) {
+                             JobPlan* job) {
   if (flags.coordinator) {
-    absl::StatusOr<HostPort> address = ParseHostPort(*flags.coordinator);
+    absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(*flags.coordinator);
     if (!address.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--coordinator: ", address.status().message()));
     }
-    plan->coordinator = *std::move(address);
+    job->coordinator = *std::move(address);
   }
   // A musterd that somebody else started serves the job "default" unless it was told otherwise.
-  plan->job = flags.job.value_or(flags.coordinator ? "default" : generated_job);
-  RETURN_IF_ERROR(CheckName("--job", plan->job));
+  job->job = flags.job.value_or(flags.coordinator ? "default" : generated_job);
+  RETURN_IF_ERROR(CheckName("--job", job->job));
   if (!flags.node_id) return absl::OkStatus();
-  plan->node_id = *flags.node_id;
-  return CheckName("--node-id", plan->node_id);
+  job->node_id = *flags.node_id;
+  return CheckName("--node-id", job->node_id);
 }
 
-absl::Status FillMasterPort(const RunFlags& flags, LaunchPlan* plan) {
+absl::Status FillMasterPort(const RunFlags& flags, JobPlan* job) {
   if (!flags.master_port) return absl::OkStatus();
-  return ParseNumber("--master-port", flags.master_port, 1, kMaxPort, &plan->master_port.emplace());
+  return ParseNumber("--master-port", flags.master_port, 1, kMaxPort, &job->master_port.emplace());
+}
+
+absl::Status FillTimes(const RunFlags& flags, JobPlan* job) {
+  if (flags.grace) RETURN_IF_ERROR(ParseDuration("--grace", *flags.grace, &job->grace));
+  if (!flags.failure_wait) return absl::OkStatus();
+  return ParseDuration("--failure-wait", *flags.failure_wait, &job->failure_wait);
 }
 
 // A coordinator that runs already has been told these by who started it.
@@ -89,25 +118,21 @@ absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
   for (const auto& [flag, is_given] : given) {
     if (!flags.coordinator || !is_given) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        flag, " and --coordinator exclude each other: give ", flag, " to that musterd"));
+        flag, " cannot be combined with --coordinator: give ", flag, " to that musterd instead"));
   }
   return absl::OkStatus();
 }
 
-absl::Status FillElasticity(const RunFlags& flags, LaunchPlan* plan) {
+absl::Status FillElasticity(const RunFlags& flags, JobPlan* job) {
   constexpr int kMaxRestarts = 1000000;
   RETURN_IF_ERROR(RefuseBesideCoordinator(flags));
   RETURN_IF_ERROR(
-      ParseNumber("--max-restarts", flags.max_restarts, 0, kMaxRestarts, &plan->max_restarts));
-  plan->min_world_size = plan->max_world_size = plan->world_size();
-  RETURN_IF_ERROR(ParseNumber("--min-world-size", flags.min_world_size, 1, plan->world_size(),
-                              &plan->min_world_size));
-  RETURN_IF_ERROR(ParseNumber("--max-world-size", flags.max_world_size, plan->world_size(),
-                              kMaxProcesses * kMaxNodes, &plan->max_world_size));
-  if (!flags.settle) return absl::OkStatus();
-  plan->settle = *flags.settle;
-  absl::Duration settle;
-  return ParseDuration("--settle", plan->settle, &settle);
+      ParseNumber("--max-restarts", flags.max_restarts, 0, kMaxRestarts, &job->max_restarts));
+  job->min_world_size = job->max_world_size = job->world_size();
+  RETURN_IF_ERROR(ParseNumber("--min-world-size", flags.min_world_size, 1, job->world_size(),
+                              &job->min_world_size));
+  return ParseNumber("--max-world-size", flags.max_world_size, job->world_size(),
+                     kMaxProcesses * kMaxNodes, &job->max_world_size);
 }
 
 absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
@@ -116,13 +141,15 @@ absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
   }
   if (flags.musterd && flags.coordinator) {
     return absl::InvalidArgumentError(
-        "--musterd and --coordinator exclude each other: a running coordinator is joined, or one "
-        "is "
-        "started");
+        "--musterd cannot be combined with --coordinator: one starts a coordinator, the other "
+        "joins "
+        "one that runs");
   }
   plan->log_dir = flags.log_dir.value_or("");
   plan->musterd = flags.musterd.value_or("");
-  return absl::OkStatus();
+  plan->settle = flags.settle.value_or("");
+  absl::Duration settle;
+  return flags.settle ? ParseDuration("--settle", *flags.settle, &settle) : absl::OkStatus();
 }
 
 }  // namespace
@@ -142,22 +169,21 @@ absl::Status CheckName(const std::string& flag, const std::string& name) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job) {
+absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,
+                                          const Machine& machine) {
   LaunchPlan plan;
-  RETURN_IF_ERROR(FillSizes(flags, &plan));
-  RETURN_IF_ERROR(FillCoordinator(flags, generated_job, &plan));
-  RETURN_IF_ERROR(FillMasterPort(flags, &plan));
-  RETURN_IF_ERROR(FillElasticity(flags, &plan));
+  RETURN_IF_ERROR(FillSizes(flags, machine, &plan.job));
+  RETURN_IF_ERROR(FillCoordinator(flags, generated_job, &plan.job));
+  RETURN_IF_ERROR(FillMasterPort(flags, &plan.job));
+  RETURN_IF_ERROR(FillElasticity(flags, &plan.job));
+  RETURN_IF_ERROR(FillTimes(flags, &plan.job));
   RETURN_IF_ERROR(FillPaths(flags, &plan));
-  RETURN_IF_ERROR(ParseDuration("--grace", flags.grace.value_or(kDefaultGrace), &plan.grace));
-  RETURN_IF_ERROR(ParseDuration("--failure-wait", flags.failure_wait.value_or(kDefaultFailureWait),
-                                &plan.failure_wait));
+  plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
   plan.program = flags.program;
   if (plan.program.empty() || plan.program[0].empty()) {
     return absl::InvalidArgumentError(
-        "the program is missing; expected it after the flags: muster run [flags] -- program "
-        "[arguments]");
+        "no program given; put it after --: muster run [flags] -- program [arguments]");
   }
   return plan;
 }

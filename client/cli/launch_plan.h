@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "client/cli/host_port.h"
+#include "client/launcher/job_plan.h"
 
 namespace muster::cli {
 
@@ -32,41 +31,27 @@ struct RunFlags {
   std::vector<std::string> program;  // what follows "--"
 };
 
-inline constexpr char kDefaultGrace[] = "10s";
-inline constexpr char kDefaultFailureWait[] = "2s";
+// What the machine has, for --nproc-per-node.
+struct Machine {
+  int gpus = 0;
+  int cpus = 1;
+};
 
 // What `muster run` is going to do, checked.
 struct LaunchPlan {
-  int nproc_per_node = 1;
-  int nnodes = 1;
-  int node_rank = 0;
-  std::string node_id;                  // empty: the ranks find their own
-  std::optional<HostPort> coordinator;  // unset: the launcher starts one (standalone)
-  std::string job;
-  std::optional<int> master_port;  // unset: the coordinator's
+  launcher::JobPlan job;           // without what it takes to host a coordinator
+  bool coordinator_given = false;  // else the launcher hosts one
   std::string log_dir;             // empty: no log files
-  absl::Duration grace;            // between the first signal and SIGKILL
-  absl::Duration failure_wait;     // between a rank's failure and the first signal
   std::string musterd;             // path given by the user; empty: look for it
   bool prefix = true;
-  int max_restarts = 0;  // of all ranks of this node together
-  // Of the coordinator that the launcher starts; equal to the world size where not given.
-  int min_world_size = 1;
-  int max_world_size = 1;
-  std::string settle;  // as typed; empty: musterd's default
+  std::string settle;  // of the hosted coordinator, as typed; empty: musterd's default
   std::vector<std::string> program;
-
-  // The job outlives the loss of a rank: by a restart of it, or with fewer ranks.
-  bool elastic() const {
-    return max_restarts > 0 || min_world_size < world_size() || max_world_size > world_size();
-  }
-  int world_size() const { return nnodes * nproc_per_node; }
-  int GlobalRank(int local_rank) const { return node_rank * nproc_per_node + local_rank; }
 };
 
 // Checks the flags and fills in the defaults. A standalone job without --job is called
 // `generated_job`. INVALID_ARGUMENT names the flag, what it holds and what was expected.
-absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job);
+absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,
+                                          const Machine& machine);
 
 // OK if `name` is what the coordinator takes as a job or node id: 1 to 256 bytes of UTF-8 without
 // control characters. INVALID_ARGUMENT names `flag` otherwise.

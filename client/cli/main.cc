@@ -1,5 +1,6 @@
 // The muster command: see ParseCommandLine() for what it takes.
 
+#include <sched.h>
 #include <sys/random.h>
 
 #include <iostream>
@@ -10,8 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_line.h"
 #include "client/cli/launch_plan.h"
-#include "client/cli/launcher.h"
+#include "client/cli/run_command.h"
 #include "client/cli/status_command.h"
+#include "client/launcher/gpu_count.h"
 
 namespace muster::cli {
 namespace {
@@ -24,9 +26,15 @@ std::string GenerateJobId() {
   return absl::StrCat("run-", absl::BytesToHexString(bytes));
 }
 
-int RunRunCommand(const RunFlags& flags, int argc, char** argv) {
-  const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId());
-  if (plan.ok()) return Launch(*plan, argc, argv);
+Machine ThisMachine() {
+  cpu_set_t cpus;
+  const bool known = sched_getaffinity(0, sizeof(cpus), &cpus) == 0;
+  return {launcher::CountOwnGpus(), known ? CPU_COUNT(&cpus) : 1};
+}
+
+int Run(const RunFlags& flags, int argc, char** argv) {
+  const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId(), ThisMachine());
+  if (plan.ok()) return RunRunCommand(*plan, argc, argv);
   std::cerr << absl::StrCat("muster: ", plan.status().message(), "\nTry 'muster run --help'.\n");
   return kExitBadArguments;
 }
@@ -35,7 +43,7 @@ int Main(int argc, char** argv) {
   const Command command = ParseCommandLine(argc, argv);
   if (const auto* exit = std::get_if<Exit>(&command)) return exit->status;
   if (const auto* status = std::get_if<StatusFlags>(&command)) return RunStatusCommand(*status);
-  return RunRunCommand(std::get<RunFlags>(command), argc, argv);
+  return Run(std::get<RunFlags>(command), argc, argv);
 }
 
 }  // namespace

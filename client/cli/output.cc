@@ -1,10 +1,13 @@
 #include "client/cli/output.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,44 +19,66 @@ namespace {
 constexpr size_t kReadBytes = 64 << 10;
 constexpr size_t kHighWater = 2 * Writer::kLowWater;
 
+bool SameFile(int a, int b) {
+  struct stat first, second;
+  return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 }  // namespace
 
-Output::Output(EventLoop* loop)
+Output::Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone)
     : loop_(loop),
-      stdout_sink_(writer_.AddSink(STDOUT_FILENO, "standard output")),
-      stderr_sink_(writer_.AddSink(STDERR_FILENO, "standard error")) {
-  loop_->Watch(writer_.wake_fd(), [this] {
-    writer_.ClearWake();
-    Resume();
+      on_reader_gone_(std::move(on_reader_gone)),
+      first_(NewScreen(STDOUT_FILENO, "standard output")),
+      second_(SameFile(STDOUT_FILENO, STDERR_FILENO) ? nullptr
+                                                     : NewScreen(STDERR_FILENO, "standard error")),
+      stdout_(first_.get()),
+      stderr_(second_ == nullptr ? first_.get() : second_.get()) {
+  loop_->Watch(logs_.wake_fd(), [this] {
+    logs_.ClearWake();
+    TakeComplaints();
   });
 }
 
 Output::~Output() {
   Finish();
-  loop_->Forget(writer_.wake_fd());
+  loop_->Forget(logs_.wake_fd());
+  loop_->Forget(stdout_->writer.wake_fd());
+  loop_->Forget(stderr_->writer.wake_fd());
+}
+
+std::unique_ptr<Output::Screen> Output::NewScreen(int fd, const std::string& name) {
+  auto screen = std::make_unique<Screen>();
+  screen->sink = screen->writer.AddSink(fd, name);
+  screen->own_lines = screen->lines.AddStream("muster: ");
+  loop_->Watch(screen->writer.wake_fd(), [this, screen = screen.get()] { OnScreenWake(screen); });
+  return screen;
+}
+
+void Output::OnScreenWake(Screen* screen) {
+  screen->writer.ClearWake();
+  TakeFailures(screen);
+  Resume(screen);
 }
 
 absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
                                      const std::string& prefix, std::optional<int> log) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a pipe for ", owner));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a pipe for ", owner));
   }
   fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
-  const int sink = stream == Stream::kStdout ? stdout_sink_ : stderr_sink_;
-  pipes_.emplace(fds[0], Pipe{owner, sink, log, LinePrefixer(prefix)});
-  if (!paused_) WatchPipe(fds[0]);
+  Screen* const screen = stream == Stream::kStdout ? stdout_ : stderr_;
+  pipes_.emplace(fds[0], Pipe{owner, screen, screen->lines.AddStream(prefix), log,
+                              log ? logs_.AddStream(*log) : 0});
+  if (!screen->paused) WatchPipe(fds[0]);
   return fds[1];
 }
 
-absl::StatusOr<int> Output::OpenLog(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  return writer_.AddSink(fd, path);
-}
-
 void Output::Say(const std::string& text) {
-  writer_.Write(stderr_sink_, absl::StrCat("muster: ", text, "\n"));
+  stderr_->writer.Write(stderr_->sink,
+                        stderr_->lines.Feed(stderr_->own_lines, absl::StrCat(text, "\n")));
 }
 
 void Output::Drain(const std::string& owner) {
@@ -81,20 +106,48 @@ void Output::Finish() {
   }
 }
 
+bool Output::Shown() {
+  TakeComplaints();
+  TakeFailures(stdout_);
+  TakeFailures(stderr_);
+  return stdout_->writer.pending() == 0 && stderr_->writer.pending() == 0;
+}
+
+void Output::TakeFailures(Screen* screen) {
+  for (const Writer::Failure& failure : screen->writer.TakeFailures()) {
+    lost_ = true;
+    if (failure.error != EPIPE) {
+      Say(absl::StrCat("cannot write to ", failure.name, ": ", strerror(failure.error),
+                       "; the rest of what is meant for it is lost"));
+    } else if (!std::exchange(reader_gone_, true)) {
+      on_reader_gone_();
+    }
+  }
+}
+
+void Output::TakeComplaints() {
+  for (const std::string& complaint : logs_.TakeComplaints()) Say(complaint);
+}
+
 ssize_t Output::ReadOnce(int fd) {
   char buffer[kReadBytes];
   const ssize_t size = read(fd, buffer, sizeof(buffer));
   if (size <= 0) return size;
-  Pipe& pipe = pipes_.at(fd);
+  const Pipe& pipe = pipes_.at(fd);
   const absl::string_view chunk(buffer, size);
-  if (pipe.log) writer_.Write(*pipe.log, std::string(chunk));
-  writer_.Write(pipe.sink, pipe.lines.Feed(chunk));
+  pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
+  if (pipe.log) {
+    logs_.Write(*pipe.log, pipe.log_stream, chunk);
+    TakeComplaints();
+  }
   return size;
 }
 
 void Output::Close(int fd) {
-  Pipe& pipe = pipes_.at(fd);
-  writer_.Write(pipe.sink, pipe.lines.Finish());
+  const Pipe& pipe = pipes_.at(fd);
+  if (pipe.log) logs_.Finish(*pipe.log, pipe.log_stream);
+  pipe.screen->writer.Write(pipe.screen->sink,
+                            pipe.screen->lines.Finish(pipe.shown_stream, /*end_line=*/true));
   loop_->Forget(fd);
   close(fd);
   pipes_.erase(fd);
@@ -105,21 +158,25 @@ void Output::WatchPipe(int fd) {
     if (ReadOnce(fd) == 0) {
       Close(fd);
     } else {
-      PauseIfFull();
+      PauseIfFull(pipes_.at(fd).screen);
     }
   });
 }
 
-void Output::PauseIfFull() {
-  if (paused_ || writer_.pending() < kHighWater) return;
-  paused_ = true;
-  for (const auto& [fd, pipe] : pipes_) loop_->Forget(fd);
+void Output::PauseIfFull(Screen* screen) {
+  if (screen->paused || screen->writer.pending() < kHighWater) return;
+  screen->paused = true;
+  for (const auto& [fd, pipe] : pipes_) {
+    if (pipe.screen == screen) loop_->Forget(fd);
+  }
 }
 
-void Output::Resume() {
-  if (!paused_ || writer_.pending() > Writer::kLowWater) return;
-  paused_ = false;
-  for (const auto& [fd, pipe] : pipes_) WatchPipe(fd);
+void Output::Resume(Screen* screen) {
+  if (!screen->paused || screen->writer.pending() > Writer::kLowWater) return;
+  screen->paused = false;
+  for (const auto& [fd, pipe] : pipes_) {
+    if (pipe.screen == screen) WatchPipe(fd);
+  }
 }
 
 }  // namespace muster::cli

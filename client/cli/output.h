@@ -1,35 +1,41 @@
 #ifndef MUSTER_CLIENT_CLI_OUTPUT_H_
 #define MUSTER_CLIENT_CLI_OUTPUT_H_
 
+#include <sys/types.h>
+
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "client/cli/event_loop.h"
-#include "client/cli/line_prefixer.h"
+#include "client/cli/line_mixer.h"
+#include "client/cli/log_files.h"
 #include "client/cli/writer.h"
+#include "client/launcher/event_loop.h"
 
 namespace muster::cli {
 
 // Brings the output of all children, line by line, to the launcher's own standard output and error
 // and to log files. When the launcher's reader is slow, it stops reading the children's pipes, and
-// the children wait as they would for a slow pipe of their own.
+// the children wait as they would for a slow pipe of their own. They never wait for a log file.
 class Output {
  public:
   enum class Stream { kStdout, kStderr };
 
-  // `loop` must outlive the object.
-  explicit Output(EventLoop* loop);
+  // `loop` must outlive the object. `on_reader_gone` is called once, by the loop, when standard
+  // output or error is a pipe that nobody reads any more.
+  Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone);
   ~Output();
 
   // A pipe for a child: what is written to the returned descriptor (the caller's; close it once the
-  // child has it) goes to `stream` with `prefix` before each line, and unchanged to `log`.
+  // child has it) goes to `stream` with `prefix` before each line, and without it to `log`.
   absl::StatusOr<int> OpenPipe(const std::string& owner, Stream stream, const std::string& prefix,
                                std::optional<int> log);
 
   // Opens a file for OpenPipe's `log`; an existing one is emptied.
-  absl::StatusOr<int> OpenLog(const std::string& path);
+  absl::StatusOr<int> OpenLog(const std::string& path) { return logs_.Open(path); }
 
   // A line of the launcher's own, on standard error: "muster: text".
   void Say(const std::string& text);
@@ -39,30 +45,53 @@ class Output {
   // Takes what is left in all pipes, ends unended lines and closes the pipes.
   void Finish();
 
-  // Everything has been written.
-  bool Flushed() const { return writer_.pending() == 0; }
+  // All that is to be shown has been, or cannot be.
+  bool Shown();
+  // What is still to be written into log files.
+  size_t unwritten_log_bytes() const { return logs_.pending(); }
+
+  // Some output could not be shown, which was said where that was possible.
+  bool lost() const { return lost_; }
 
  private:
+  // Where output is shown. Standard output and error are one where they are one file, so that what
+  // is written to both keeps its order, and its lines.
+  struct Screen {
+    Writer writer;
+    int sink = 0;
+    LineMixer lines;
+    int own_lines = 0;  // the launcher's stream
+    bool paused = false;
+  };
   struct Pipe {
     std::string owner;
-    int sink;
+    Screen* screen;
+    int shown_stream;
     std::optional<int> log;
-    LinePrefixer lines;
+    int log_stream;
   };
 
+  std::unique_ptr<Screen> NewScreen(int fd, const std::string& name);
+  void OnScreenWake(Screen* screen);
+  void TakeFailures(Screen* screen);
+  void TakeComplaints();
   // As read(): the number of bytes taken, 0 at the end, negative when there is nothing to read now.
   ssize_t ReadOnce(int fd);
   void Close(int fd);
   void WatchPipe(int fd);
-  void PauseIfFull();
-  void Resume();
+  void PauseIfFull(Screen* screen);
+  void Resume(Screen* screen);
 
-  EventLoop* const loop_;
-  Writer writer_;
-  const int stdout_sink_;
-  const int stderr_sink_;
+  launcher::EventLoop* const loop_;
+  const std::function<void()> on_reader_gone_;
+  LogFiles logs_;
+  std::unique_ptr<Screen> first_;   // standard output
+  std::unique_ptr<Screen> second_;  // standard error, where that is another file
+  Screen* const stdout_;
+  Screen* const stderr_;
   std::map<int, Pipe> pipes_;  // by the descriptor that is read
-  bool paused_ = false;
+  bool reader_gone_ = false;
+  bool lost_ = false;
 };
 
 }  // namespace muster::cli

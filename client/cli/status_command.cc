@@ -3,14 +3,15 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cli/coordinator_client.h"
-#include "client/cli/host_port.h"
 #include "client/cli/status_report.h"
+#include "client/launcher/coordinator_client.h"
+#include "client/launcher/host_port.h"
 
 namespace muster::cli {
 namespace {
@@ -21,12 +22,12 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(3);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-absl::StatusOr<HostPort> Coordinator(const StatusFlags& flags) {
+absl::StatusOr<launcher::HostPort> Coordinator(const StatusFlags& flags) {
   if (flags.coordinator.empty()) {
     return absl::InvalidArgumentError(
-        "no coordinator is named: give --coordinator host:port or set MUSTER_COORDINATOR");
+        "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
   }
-  absl::StatusOr<HostPort> address = ParseHostPort(flags.coordinator);
+  absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(flags.coordinator);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.status().message()));
 }
@@ -46,7 +47,7 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-absl::StatusOr<std::string> Text(CoordinatorClient* client, bool json) {
+absl::StatusOr<std::string> Text(launcher::CoordinatorClient* client, bool json) {
   const absl::StatusOr<muster::v1::GetStatusResponse> status = client->GetStatus(kCallTimeout);
   if (!status.ok()) return status.status();
   if (json) return StatusJson(*status);
@@ -59,25 +60,84 @@ void Show(const std::string& text, bool redraw) {
   std::cout << text << std::flush;
 }
 
+std::string OutOfReach(const launcher::HostPort& address, const absl::Status& why) {
+  return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
+                      why.message());
+}
+
+int ShowOnce(launcher::CoordinatorClient* client, const launcher::HostPort& address, bool json) {
+  const absl::StatusOr<std::string> text = Text(client, json);
+  if (!text.ok()) {
+    return Fail(kExitFailure, absl::StrCat(OutOfReach(address, text.status()),
+                                           "; check that musterd is running there and reachable"));
+  }
+  Show(*text, /*redraw=*/false);
+  return 0;
+}
+
+// Goes on while the coordinator is out of reach: it may be about to be started again.
+class Watch {
+ public:
+  Watch(launcher::HostPort address, bool json, absl::Duration interval)
+      : address_(std::move(address)),
+        json_(json),
+        interval_(interval),
+        client_(address_.ToString()) {}
+
+  // Until standard output is closed.
+  int Run() {
+    while (std::cout) {
+      const absl::StatusOr<std::string> text = Text(&client_, json_);
+      text.ok() ? OnStatus(*text) : OnFailure(text.status());
+      absl::SleepFor(interval_);
+    }
+    return 0;
+  }
+
+ private:
+  void OnStatus(const std::string& text) {
+    last_text_ = text;
+    last_time_ = absl::Now();
+    Show(text, /*redraw=*/true);
+  }
+
+  void OnFailure(const absl::Status& why) {
+    const std::string retry =
+        absl::StrCat("; trying again every ", absl::FormatDuration(interval_));
+    const std::string problem = absl::StrCat("muster: ", OutOfReach(address_, why), retry, "\n");
+    // JSON is for programs, which read standard output.
+    if (json_) {
+      std::cerr << problem;
+    } else {
+      Show(absl::StrCat(problem, LastKnown()), /*redraw=*/true);
+    }
+  }
+
+  // On a terminal, what the message has replaced there.
+  std::string LastKnown() const {
+    if (last_text_.empty() || isatty(STDOUT_FILENO) == 0) return "";
+    return absl::StrCat("\nstatus ", BriefDuration(absl::Now() - last_time_), " ago:\n\n",
+                        last_text_);
+  }
+
+  const launcher::HostPort address_;
+  const bool json_;
+  const absl::Duration interval_;
+  launcher::CoordinatorClient client_;
+  std::string last_text_;
+  absl::Time last_time_;
+};
+
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<HostPort> address = Coordinator(flags);
+  const absl::StatusOr<launcher::HostPort> address = Coordinator(flags);
   if (!address.ok()) return Fail(kExitBadArguments, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(kExitBadArguments, interval.status().message());
-  CoordinatorClient client(address->ToString());
-  while (true) {
-    const absl::StatusOr<std::string> text = Text(&client, flags.json);
-    if (!text.ok()) {
-      return Fail(kExitFailure, absl::StrCat("no status from the coordinator at ",
-                                             address->ToString(), ": ", text.status().message(),
-                                             "; check that musterd runs there and can be reached"));
-    }
-    Show(*text, flags.watch.has_value());
-    if (!flags.watch || !std::cout) return 0;
-    absl::SleepFor(*interval);
-  }
+  if (flags.watch) return Watch(*address, flags.json, *interval).Run();
+  launcher::CoordinatorClient client(address->ToString());
+  return ShowOnce(&client, *address, flags.json);
 }
 
 }  // namespace muster::cli

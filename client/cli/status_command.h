@@ -15,9 +15,9 @@ struct StatusFlags {
 
 inline constexpr char kDefaultWatchInterval[] = "2s";
 
-// `muster status`: prints the job's status once or, watching, until it is interrupted or the
-// coordinator has gone. Returns the exit status: 0; 1 if the coordinator cannot be reached; 2 for a
-// malformed flag.
+// `muster status`: prints the job's status once or, watching, until it is interrupted, also while
+// the coordinator cannot be reached. Returns the exit status: 0; 1 if the coordinator cannot be
+// reached; 2 for a malformed flag.
 int RunStatusCommand(const StatusFlags& flags);
 
 }  // namespace muster::cli

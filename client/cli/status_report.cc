@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/cli/rank_ranges.h"
 #include "client/cli/text_table.h"
 #include "client/cli/utf8.h"
+#include "client/launcher/rank_ranges.h"
 
 namespace muster::cli {
 namespace {
@@ -90,7 +90,7 @@ std::string Members(const GetStatusResponse& status) {
 }
 
 std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
-  return OrNone(RankRanges(std::vector<int>(ranks.begin(), ranks.end())));
+  return OrNone(launcher::RankRanges(std::vector<int>(ranks.begin(), ranks.end())));
 }
 
 // "world", "tp (0-3)": groups of one name may run side by side.

@@ -1,6 +1,6 @@
 #include "client/cli/writer.h"
 
-#include <string.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -9,9 +9,8 @@
 #include <deque>
 #include <mutex>
 #include <thread>
-#include <vector>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace muster::cli {
@@ -28,20 +27,24 @@ struct Sink {
   bool broken = false;
 };
 
+void AwaitWritable(int fd) {
+  pollfd writable = {fd, POLLOUT, 0};
+  poll(&writable, 1, -1);
+}
+
 // 0, or the errno of the write that failed.
 int WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return errno;
-    bytes.remove_prefix(size);
+    if (size >= 0) {
+      bytes.remove_prefix(size);
+    } else if (errno == EAGAIN) {
+      AwaitWritable(fd);
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
   return 0;
-}
-
-void SayBroken(const Sink& sink, int error) {
-  WriteAll(STDERR_FILENO, absl::StrCat("muster: cannot write to ", sink.name, ": ", strerror(error),
-                                       "; what is meant for it is dropped\n"));
 }
 
 }  // namespace
@@ -56,6 +59,7 @@ struct Writer::State {
   // All below under the mutex. A sink's contents are the thread's alone once it is added.
   std::deque<Sink> sinks;
   std::deque<Item> queue;
+  std::vector<Failure> failures;
   size_t pending = 0;
   bool stopped = false;
 };
@@ -89,6 +93,11 @@ size_t Writer::pending() const {
   return state_->pending;
 }
 
+std::vector<Writer::Failure> Writer::TakeFailures() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return std::exchange(state_->failures, {});
+}
+
 int Writer::wake_fd() const { return state_->wake_fd; }
 
 void Writer::ClearWake() {
@@ -106,15 +115,15 @@ void Writer::Run(const std::shared_ptr<State>& state) {
     Sink& sink = state->sinks[item.sink];  // a deque keeps its elements in place
     lock.unlock();
     const int error = sink.broken ? 0 : WriteAll(sink.fd, item.bytes);
+    lock.lock();
     if (error != 0) {
       sink.broken = true;
-      SayBroken(sink, error);
+      state->failures.push_back({item.sink, sink.name, error});
     }
-    lock.lock();
     const size_t before = state->pending;
     state->pending -= item.bytes.size();
     const bool fell_low = before > kLowWater && state->pending <= kLowWater;
-    if (fell_low || state->pending == 0) eventfd_write(state->wake_fd, 1);
+    if (fell_low || state->pending == 0 || error != 0) eventfd_write(state->wake_fd, 1);
   }
 }
 

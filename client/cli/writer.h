@@ -3,15 +3,24 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace muster::cli {
 
 // Writes to file descriptors on a thread of its own, in the order of the calls: a reader that is
-// slow, or has stopped, must not keep the launcher from seeing signals and ranks that end.
-// What cannot be written (the reader has gone, the disk is full) is dropped, and said once on
-// standard error. Its calls may come from one thread at a time.
+// slow, or has stopped, must not keep the launcher from seeing signals and ranks that end. A
+// descriptor that is non-blocking, as a pipe or terminal that another program shares may be, is
+// waited for. Its calls may come from one thread at a time.
 class Writer {
  public:
+  // A sink that could not be written to (the reader has gone, the disk is full). What is meant for
+  // it is dropped.
+  struct Failure {
+    int sink = 0;
+    std::string name;
+    int error = 0;  // errno
+  };
+
   Writer();
   // Does not wait: call it when pending() is 0, or to give up what is left.
   ~Writer();
@@ -28,7 +37,10 @@ class Writer {
   // Bytes that are still to be written.
   size_t pending() const;
 
-  // An eventfd that becomes readable when pending() falls to kLowWater or to 0.
+  // Those since the last call. A failure is there before its bytes leave pending().
+  std::vector<Failure> TakeFailures();
+
+  // An eventfd that becomes readable when pending() falls to kLowWater or to 0, and at a failure.
   int wake_fd() const;
   void ClearWake();
   static constexpr size_t kLowWater = 4 << 20;

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 absl::Status Refuse(absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(
       "muster::Launch() cannot fork this process: ", why,
-      "; call it first thing in main(), before threads, muster::Job and CUDA, or start "
-      "the program with muster run"));
+      "; call it at the start of main(), before creating threads or a muster::Job and before "
+      "using CUDA, or start the program with muster run"));
 }
 
 // The names of this process's threads.
@@ -54,8 +54,8 @@ absl::Status CheckForkable() {
     return Refuse(
         absl::StrCat("it has ", threads.size(), " threads (", absl::StrJoin(threads, ", "), ")"));
   }
-  if (threads.empty()) return Refuse("its threads cannot be counted: /proc is not mounted");
-  if (grpc_is_initialized() != 0) return Refuse("gRPC is in use, as by a muster::Job");
+  if (threads.empty()) return Refuse("its threads cannot be counted because /proc is not mounted");
+  if (grpc_is_initialized() != 0) return Refuse("gRPC is in use, for example by a muster::Job");
   if (HasOpenGpu()) return Refuse("the GPU driver is open, so CUDA is in use");
   return absl::OkStatus();
 }

@@ -1,17 +1,20 @@
 #include "muster/launch.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/find_program.h"
 #include "client/launch/fork_check.h"
-#include "client/launch/gpu_count.h"
 #include "client/launch/supervisor_process.h"
+#include "client/launcher/find_program.h"
+#include "client/launcher/gpu_count.h"
+#include "client/launcher/host_port.h"
+#include "client/launcher/job_plan.h"
 
 namespace muster::internal {
 namespace {
+
+using launcher::JobPlan;
 
 constexpr char kLoopback[] = "127.0.0.1";
 
@@ -29,22 +32,15 @@ absl::Status CheckSizes(const LaunchOptions& options) {
   }
   if (options.node_rank < 0 || options.node_rank >= options.nnodes) {
     return Bad("node_rank", absl::StrCat("is ", options.node_rank, "; expected 0 to ",
-                                         options.nnodes - 1, ", another on each machine"));
+                                         options.nnodes - 1, ", different on each machine"));
   }
   if (options.nnodes > 1 && options.coordinator.empty()) {
     return Bad("coordinator", absl::StrCat("is empty, and the job has ", options.nnodes,
                                            " machines; expected host:port of machine 0"));
   }
-  if (options.failure_wait < absl::ZeroDuration() || options.grace < absl::ZeroDuration()) {
-    return Bad("failure_wait", "or grace is negative");
-  }
+  if (options.failure_wait < absl::ZeroDuration()) return Bad("failure_wait", "is negative");
+  if (options.grace < absl::ZeroDuration()) return Bad("grace", "is negative");
   return absl::OkStatus();
-}
-
-int DefaultSlots() {
-  std::optional<std::string> visible;
-  if (const char* value = std::getenv("CUDA_VISIBLE_DEVICES")) visible = value;
-  return std::max(1, CountGpus(visible, "/dev"));
 }
 
 std::string JobName(const LaunchOptions& options) {
@@ -54,32 +50,37 @@ std::string JobName(const LaunchOptions& options) {
   return absl::StrCat("launch-", absl::Hex(random(), absl::kZeroPad8));
 }
 
-absl::StatusOr<JobPlaces> MakePlaces(const LaunchOptions& options) {
+absl::StatusOr<JobPlan> MakePlan(const LaunchOptions& options) {
   if (absl::Status status = CheckSizes(options); !status.ok()) return status;
-  JobPlaces places;
-  places.nproc_per_node = options.nproc_per_node > 0 ? options.nproc_per_node : DefaultSlots();
-  places.nnodes = options.nnodes;
-  places.node_rank = options.node_rank;
-  places.job = JobName(options);
-  places.coordinator = {kLoopback, 0};
-  if (options.coordinator.empty()) return places;
-  const absl::StatusOr<cli::HostPort> address = cli::ParseHostPort(options.coordinator);
-  if (!address.ok()) return Bad("coordinator", absl::StrCat(": ", address.status().message()));
-  places.coordinator = *address;
-  return places;
+  JobPlan plan;
+  plan.job = JobName(options);
+  plan.nproc_per_node =
+      options.nproc_per_node > 0 ? options.nproc_per_node : std::max(1, launcher::CountOwnGpus());
+  plan.nnodes = options.nnodes;
+  plan.node_rank = options.node_rank;
+  plan.min_world_size = plan.max_world_size = plan.world_size();
+  plan.failure_wait = options.failure_wait;
+  plan.grace = options.grace;
+  plan.coordinator = {kLoopback, 0};
+  if (options.coordinator.empty()) return plan;
+  const absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(options.coordinator);
+  if (!address.ok())
+    return Bad("coordinator", absl::StrCat("is not usable: ", address.status().message()));
+  plan.coordinator = *address;
+  return plan;
 }
 
-absl::StatusOr<cli::CoordinatorCommand> MakeCoordinator(const LaunchOptions& options,
-                                                        const JobPlaces& places) {
+absl::StatusOr<launcher::CoordinatorCommand> MakeCoordinator(const LaunchOptions& options,
+                                                             const JobPlan& plan) {
   const std::string given =
-      options.musterd.empty() ? cli::GetEnv("MUSTER_MUSTERD") : options.musterd;
+      options.musterd.empty() ? launcher::GetEnv("MUSTER_MUSTERD") : options.musterd;
   absl::StatusOr<std::string> musterd =
-      cli::FindMusterd(given, cli::SelfPath(), cli::GetEnv("PATH"));
+      launcher::FindMusterd(given, launcher::SelfPath(), launcher::GetEnv("PATH"));
   if (!musterd.ok()) return musterd.status();
-  std::vector<std::string> flags = {absl::StrCat("--job=", places.job),
-                                    absl::StrCat("--world-size=", places.world_size())};
+  std::vector<std::string> flags = {absl::StrCat("--job=", plan.job),
+                                    absl::StrCat("--world-size=", plan.world_size())};
   flags.insert(flags.end(), options.musterd_flags.begin(), options.musterd_flags.end());
-  return cli::CoordinatorCommand{*std::move(musterd), places.coordinator, std::move(flags)};
+  return launcher::CoordinatorCommand{*std::move(musterd), plan.coordinator, std::move(flags)};
 }
 
 }  // namespace
@@ -87,20 +88,17 @@ absl::StatusOr<cli::CoordinatorCommand> MakeCoordinator(const LaunchOptions& opt
 absl::StatusOr<LaunchResult> LaunchProcesses(
     const LaunchOptions& options, const std::function<absl::Status(int local_rank)>& body) {
   if (absl::Status status = CheckForkable(); !status.ok()) return status;
-  absl::StatusOr<JobPlaces> places = MakePlaces(options);
-  if (!places.ok()) return places.status();
-  LaunchPlan plan = {*std::move(places), std::nullopt, nullptr, options.failure_wait,
-                     options.grace};
+  absl::StatusOr<JobPlan> plan = MakePlan(options);
+  if (!plan.ok()) return plan.status();
   if (options.node_rank == 0) {
-    absl::StatusOr<cli::CoordinatorCommand> coordinator = MakeCoordinator(options, plan.places);
+    absl::StatusOr<launcher::CoordinatorCommand> coordinator = MakeCoordinator(options, *plan);
     if (!coordinator.ok()) return coordinator.status();
-    plan.coordinator = *std::move(coordinator);
+    plan->hosted = *std::move(coordinator);
   }
-  plan.body = [&](int local_rank) {
+  return RunSupervised(*plan, [&](int local_rank) {
     absl::Status status = options.before ? options.before() : absl::OkStatus();
     return status.ok() ? body(local_rank) : status;
-  };
-  return RunSupervised(plan);
+  });
 }
 
 }  // namespace muster::internal

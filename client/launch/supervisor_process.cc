@@ -11,17 +11,23 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/process_tree.h"
+#include "client/launch/forked_ranks.h"
 #include "client/launch/result_codec.h"
+#include "client/launcher/event_loop.h"
+#include "client/launcher/process_tree.h"
+#include "client/launcher/signal_relay.h"
+#include "client/launcher/supervisor.h"
 
 namespace muster::internal {
 namespace {
 
+using launcher::JobPlan;
+
 constexpr char kSupervisorName[] = "rank-supervisor";  // 15 characters, the kernel's limit
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 struct Pipe {
   int read_end = -1;
@@ -30,23 +36,8 @@ struct Pipe {
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot make a pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot create a pipe");
   return Pipe{ends[0], ends[1]};
-}
-
-bool IsIgnored(int signal) {
-  struct sigaction action;
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-// Those that the program does not ignore anyway, as under nohup(1).
-sigset_t ForwardedSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kForwarded) {
-    if (!IsIgnored(signal)) sigaddset(&set, signal);
-  }
-  return set;
 }
 
 // The names that ps(1) and pkill(1) see.
@@ -64,28 +55,39 @@ void WriteAll(int fd, absl::string_view bytes) {
   }
 }
 
+absl::StatusOr<LaunchResult> RunRanks(const JobPlan& plan, const ForkedRanks::Body& body,
+                                      int control_fd, int result_fd) {
+  ForkedRanks ranks(body, {control_fd, result_fd});
+  launcher::EventLoop loop;
+  launcher::Supervisor supervisor(plan, &ranks, &loop, control_fd);
+  if (absl::Status started = supervisor.Run(); !started.ok()) return started;
+  LaunchResult result = ranks.result();
+  result.coordinator = supervisor.coordinator_status();
+  return result;
+}
+
 // `signals` are those that the program itself has blocked.
-[[noreturn]] void Supervise(LaunchPlan plan, const sigset_t& signals, int control_fd,
-                            int result_fd) {
+[[noreturn]] void Supervise(const JobPlan& plan, const ForkedRanks::Body& body,
+                            const sigset_t& signals, int control_fd, int result_fd) {
   setpgid(0, 0);  // out of the reach of kill -9 -group, and of the terminal's signals
   const auto on_pipe = signal(SIGPIPE, SIG_IGN);
   const auto on_child = signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &child, nullptr);
-  cli::BecomeSubreaper();
+  struct sigaction on_interrupt;
+  const bool ignores_interrupts =
+      sigaction(SIGINT, nullptr, &on_interrupt) == 0 && on_interrupt.sa_handler == SIG_IGN;
+  launcher::BecomeSubreaper();
   prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the program dies, it must still act
-  plan.body = [body = plan.body, name = ProcessName(), signals, on_pipe, on_child](int local_rank) {
+  const std::string name = ProcessName();
+  const ForkedRanks::Body as_the_program = [&](int local_rank) {
     signal(SIGPIPE, on_pipe);
     signal(SIGCHLD, on_child);
+    if (ignores_interrupts) signal(SIGINT, SIG_DFL);  // for a shell: see SignalRelay::Signals()
     prctl(PR_SET_NAME, name.c_str());
     sigprocmask(SIG_SETMASK, &signals, nullptr);
     return body(local_rank);
   };
   prctl(PR_SET_NAME, kSupervisorName);
-  Supervisor supervisor(std::move(plan), control_fd, {control_fd, result_fd});
-  WriteAll(result_fd, PackResult(supervisor.Run()));
+  WriteAll(result_fd, PackResult(RunRanks(plan, as_the_program, control_fd, result_fd)));
   _exit(0);
 }
 
@@ -93,7 +95,7 @@ void WriteAll(int fd, absl::string_view bytes) {
 class Conversation {
  public:
   Conversation(int signal_fd, int control_fd, int result_fd)
-      : signal_fd_(signal_fd), control_fd_(control_fd), result_fd_(result_fd) {}
+      : signal_fd_(signal_fd), result_fd_(result_fd), relay_(control_fd) {}
 
   // Returns what the supervisor has said.
   std::string Hold() {
@@ -105,17 +107,14 @@ class Conversation {
     }
   }
 
-  // The first signal that was passed on; 0: none.
-  int signal() const { return signal_; }
+  // The first signal that the program should end by.
+  std::optional<int> signal() const { return relay_.ending_signal(); }
 
  private:
   void PassOn() {
     signalfd_siginfo info;
     if (read(signal_fd_, &info, sizeof(info)) != sizeof(info)) return;
-    const auto byte = static_cast<unsigned char>(info.ssi_signo);
-    if (signal_ == 0) signal_ = byte;
-    // It fails only if the supervisor has just ended.
-    [[maybe_unused]] const ssize_t written = write(control_fd_, &byte, 1);
+    relay_.Pass(static_cast<int>(info.ssi_signo), static_cast<pid_t>(info.ssi_pid));
   }
 
   bool Read() {
@@ -126,9 +125,8 @@ class Conversation {
   }
 
   const int signal_fd_;
-  const int control_fd_;
   const int result_fd_;
-  int signal_ = 0;
+  launcher::SignalRelay relay_;
   std::string bytes_;
 };
 
@@ -141,18 +139,18 @@ pid_t ForkFlushed() {
 
 absl::Status SupervisorKilled(pid_t pid) {
   return absl::AbortedError(
-      absl::StrCat("the process that watched over the ranks (rank-supervisor, pid ", pid,
+      absl::StrCat("the process that supervised the ranks (rank-supervisor, pid ", pid,
                    ") was killed, and the ranks with it"));
 }
 
 }  // namespace
 
-absl::StatusOr<LaunchResult> RunSupervised(const LaunchPlan& plan) {
+absl::StatusOr<LaunchResult> RunSupervised(const JobPlan& plan, const ForkedRanks::Body& body) {
   const absl::StatusOr<Pipe> control = MakePipe();
   const absl::StatusOr<Pipe> result = MakePipe();
   if (!control.ok()) return control.status();
   if (!result.ok()) return result.status();
-  const sigset_t forwarded = ForwardedSignals();
+  const sigset_t forwarded = launcher::SignalRelay::Signals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &forwarded, &before);
   const int signal_fd = signalfd(-1, &forwarded, SFD_CLOEXEC);
@@ -160,7 +158,7 @@ absl::StatusOr<LaunchResult> RunSupervised(const LaunchPlan& plan) {
   const int fork_error = errno;
   if (supervisor == 0) {
     for (const int fd : {control->write_end, result->read_end, signal_fd}) close(fd);
-    Supervise(plan, before, control->read_end, result->write_end);
+    Supervise(plan, body, before, control->read_end, result->write_end);
   }
   close(control->read_end);
   close(result->write_end);
@@ -170,7 +168,7 @@ absl::StatusOr<LaunchResult> RunSupervised(const LaunchPlan& plan) {
   for (const int fd : {control->write_end, result->read_end, signal_fd}) close(fd);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (supervisor < 0) return absl::ErrnoToStatus(fork_error, "cannot fork");
-  if (conversation.signal() != 0) raise(conversation.signal());
+  if (conversation.signal()) raise(*conversation.signal());
   if (said.empty()) return SupervisorKilled(supervisor);
   return UnpackResult(said);
 }

@@ -39,7 +39,7 @@ TEST(KilledCoordinatorTest, IsStartedAgainByTheLauncherAndTheJobGoesOn) {
     const std::vector<pid_t> coordinator = run->ProcessesWith("--listen=127.0.0.1:");
     ASSERT_THAT(coordinator, SizeIs(1));
     kill(coordinator[0], SIGKILL);
-    ASSERT_TRUE(AwaitCount(launcher, "; started again as pid", kills)) << launcher.Output();
+    ASSERT_TRUE(AwaitCount(launcher, "; restarted as pid", kills)) << launcher.Output();
   }
   gate.Open();
   EXPECT_EQ(launcher.Wait(), kSuccess) << launcher.Output();

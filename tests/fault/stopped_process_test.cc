@@ -29,7 +29,7 @@ TEST(StoppedRankTest, IsShownAtOnceUnderTheLauncherAndGoesOnAtSigcont) {
   ASSERT_TRUE(AwaitBegin(*run, {1}, "wait"));
   const pid_t stopped = PidOf(1, *run);
   kill(stopped, SIGSTOP);
-  EXPECT_TRUE(run->WaitForOutput("is stopped; it goes on at SIGCONT"));
+  EXPECT_TRUE(run->WaitForOutput("is stopped; SIGCONT continues it"));
   EXPECT_TRUE(status.WaitFor([](const v1::GetStatusResponse& job) {
     return RankOf(1, job)->state() == v1::MEMBER_STATE_STOPPED;
   }));

@@ -114,16 +114,20 @@ absl::Status CallLaunched(F& fn, Args&... args) {
 //     if (!result->status().ok()) return Fail(result->status());
 //   }
 //
-// A coordinator that dies is started again, and the processes go on.
+// A coordinator that dies is restarted, and the processes go on.
 //
-// When a process fails, the others get time to say why they cannot go on, and are then ended.
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT that come meanwhile are passed on to the processes, a second
-// one kills them; when they have ended, the program gets the first as usual. If the program itself
-// is killed, so are they.
+// When a process fails, here or on another machine, the others get time to say why they cannot go
+// on, and are then ended. What they leave running in the background gets SIGTERM, and SIGKILL after
+// the grace.
+//
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are forwarded to the processes, and a
+// second one kills them; when they have ended, the program gets the first as usual. SIGUSR1,
+// SIGUSR2 and SIGWINCH are forwarded and do nothing else. SIGTSTP (Ctrl-Z) stops the processes and
+// the program, SIGCONT continues them. If the program is killed, so are they.
 //
 // Errors mean that fn was not called anywhere or that nothing is known of its calls:
 //   FAILED_PRECONDITION  this process has more than one thread, or gRPC or CUDA is in use, none of
-//                        which a fork survives: call it first thing in main();
+//                        which a fork survives: call it at the start of main();
 //   INVALID_ARGUMENT     an option is malformed;
 //   NOT_FOUND            there is no musterd;
 //   UNAVAILABLE          the coordinator ended before it listened, with why;

@@ -58,35 +58,36 @@ TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
-        Refusal{{}, "a command is missing; expected run or status"}, Refusal{{"start"}, "start"},
-        Refusal{{"run"}, "the program is missing"},
-        Refusal{{"run", "--"}, "the program is missing"},
-        Refusal{{"run", "./train"}, "./train; the program comes after --"},
+        Refusal{{}, "no command given; expected run or status"}, Refusal{{"start"}, "start"},
+        Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
+        Refusal{{"run", "./train"}, "./train; put the program after --"},
         Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},
         Refusal{{"run", "--nproc-per-node", "--", "true"}, "--nproc-per-node"},
         Refusal{{"run", "--nproc-per-node", "0", "--", "true"}, "--nproc-per-node is '0'"},
         Refusal{{"run", "--nproc-per-node", "-4", "--", "true"}, "--nproc-per-node is '-4'"},
         Refusal{{"run", "--nproc-per-node=x", "--", "true"}, "--nproc-per-node is 'x'"},
-        Refusal{{"run", "--nnodes=2", "--node-rank=0", "--", "true"}, "no --coordinator is given"},
+        Refusal{{"run", "--nnodes=2", "--node-rank=0", "--", "true"}, "which needs --coordinator"},
         Refusal{{"run", "--nnodes=2", "--node-rank=2", "--coordinator=h:1", "--", "true"},
                 "--node-rank is '2'; expected a whole number from 0 to 1"},
-        Refusal{{"run", "--coordinator", "", "--", "true"}, "--coordinator: '' is no address"},
-        Refusal{{"run", "--coordinator", "h", "--", "true"}, "--coordinator: 'h' is no address"},
+        Refusal{{"run", "--coordinator", "", "--", "true"},
+                "--coordinator: '' is not a valid address"},
+        Refusal{{"run", "--coordinator", "h", "--", "true"},
+                "--coordinator: 'h' is not a valid address"},
         Refusal{{"run", "--node-id", "", "--", "true"}, "--node-id is ''"},
         Refusal{{"run", "--job", "a\tb", "--", "true"}, "--job is 'a?b'"},
         Refusal{{"status", "--frobnicate"}, "--frobnicate"},
-        Refusal{{"status", "--", "true"}, "muster status starts no program"}));
+        Refusal{{"status", "--", "true"}, "muster status takes no program"}));
 
 TEST(StatusRefusalTest, NoCoordinator) {
   EXPECT_THAT(OutputOf({"status"}, 2),
-              HasSubstr("give --coordinator host:port or set MUSTER_COORDINATOR"));
+              HasSubstr("use --coordinator host:port or set MUSTER_COORDINATOR"));
 }
 
 TEST(StatusRefusalTest, MalformedCoordinator) {
   EXPECT_THAT(OutputOf({"status", "--coordinator", "head"}, 2),
-              HasSubstr("--coordinator: 'head' is no address"));
+              HasSubstr("--coordinator: 'head' is not a valid address"));
   EXPECT_THAT(OutputOf({"status"}, 2, {{"MUSTER_COORDINATOR", "head:x"}}),
-              HasSubstr("'head:x' is no address"));
+              HasSubstr("'head:x' is not a valid address"));
 }
 
 TEST(StatusRefusalTest, MalformedInterval) {
@@ -97,7 +98,7 @@ TEST(StatusRefusalTest, MalformedInterval) {
 TEST(StatusRefusalTest, CoordinatorOutOfReach) {
   EXPECT_THAT(OutputOf({"status", "--coordinator", "127.0.0.1:9"}, 1),
               AllOf(StartsWith("muster: no status from the coordinator at 127.0.0.1:9: "),
-                    HasSubstr("check that musterd runs there")));
+                    HasSubstr("check that musterd is running there")));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace muster::cli {
 namespace {
 
+using muster::testing::CountOf;
 using muster::testing::Exit;
 using muster::testing::kSuccess;
 using muster::testing::MusterdPath;
@@ -112,6 +113,28 @@ TEST(TwoNodesTest, AKilledLauncherEndsTheOtherNodesRun) {
   EXPECT_TRUE(second.WaitForNone());
 }
 
+TEST(TwoNodesTest, AFailureOnOneNodeEndsRanksThatMakeNoCallsOnTheOther) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  std::vector<std::string> flags = OfNode(0, *daemon);
+  flags.push_back("--failure-wait=0s");
+  MusterCommand first(RunRanks(flags, {"place", "wait=/nowhere"}));
+  MusterCommand second(RunRanks(OfNode(1, *daemon), {"place", "wait=/nowhere"}));
+  for (const char* rank : {"rank 0 of 4", "rank 1 of 4"}) {
+    ASSERT_TRUE(first.process().WaitForOutput(rank));
+  }
+  ASSERT_TRUE(second.process().WaitForOutput("rank 3 of 4, "));
+  kill(PidOf(3, second.process()), SIGKILL);
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(first.process().Output(),
+              ContainsRegex("muster: the job has failed: .*rank 3 .*killed by signal 9 "
+                            "\\(SIGKILL\\).*; ending ranks 0-1: SIGTERM in 0"));
+  EXPECT_THAT(first.process().Output(),
+              ContainsRegex("muster: job default failed: .*rank 3 .*; ended by the launcher: ranks "
+                            "0-1\n$"));
+  EXPECT_TRUE(first.WaitForNone());
+}
+
 TEST(TwoNodesTest, AnotherJobIsRefused) {
   const auto daemon = TestDaemon::Start({"--job=digits"});
   ASSERT_NE(daemon, nullptr);
@@ -175,15 +198,17 @@ TEST_F(StatusTest, AfterALossNamesItsCause) {
   EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));
 }
 
-TEST_F(StatusTest, WatchesUntilTheCoordinatorHasGone) {
+TEST_F(StatusTest, WatchesThroughARestartOfTheCoordinator) {
   MusterCommand watch({"status", "--watch=100ms"}, {{"MUSTER_COORDINATOR", daemon_->address()}});
-  ASSERT_TRUE(WaitUntil([&] {
-    const std::string output = watch.process().Output();
-    return output.find("job digits") != output.rfind("job digits");
-  }));
-  daemon_->process().Signal(SIGKILL);
-  EXPECT_EQ(watch.process().Wait(), (Exit{false, 1}));
-  EXPECT_THAT(watch.process().Output(), HasSubstr("muster: no status from the coordinator at "));
+  const auto pictures = [&watch] { return CountOf(watch.process().Output(), "job digits"); };
+  ASSERT_TRUE(WaitUntil([&] { return pictures() > 1; }));
+  daemon_->Kill();
+  ASSERT_TRUE(watch.process().WaitForOutput("muster: no status from the coordinator at "));
+  EXPECT_THAT(watch.process().Output(), HasSubstr("; trying again every 100ms\n"));
+  daemon_->StartAgain();
+  const int before = pictures();
+  EXPECT_TRUE(WaitUntil([&] { return pictures() > before; }));
+  EXPECT_TRUE(watch.process().Running());
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(), HasSubstr("[musterd] cannot listen\n"));
   EXPECT_THAT(muster.process().Output(),
-              HasSubstr("exited with status 3 before it listened; no rank was started"));
+              HasSubstr("exited with status 3 before it listened at 127.0.0.1:0; its own message "
+                        "says why. No rank was started"));
   EXPECT_THAT(muster.process().Output(), Not(HasSubstr("a rank\n")));
 }
 
@@ -56,14 +57,27 @@ TEST(RunCoordinatorTest, ThatDiesIsStartedAgainOnItsPort) {
   ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
   const std::string pid = ReadFile(directory + "/pid");
   kill(std::stoi(pid), SIGKILL);
-  ASSERT_TRUE(muster.process().WaitForOutput("; started again as pid "));
+  ASSERT_TRUE(muster.process().WaitForOutput("; restarted as pid "));
   EXPECT_THAT(
       muster.process().Output(),
       HasSubstr(absl::StrCat("muster: the coordinator (musterd, pid ", absl::StripSuffix(pid, "\n"),
-                             ") was killed by signal 9 (SIGKILL); started again")));
+                             ") was killed by signal 9 (SIGKILL); restarted")));
   ASSERT_TRUE(WaitUntil([&] { return ReadFile(directory + "/pid") != pid; }));
   EXPECT_THAT(ReadFile(directory + "/arguments"), HasSubstr("--listen=127.0.0.1:9\n"));
   EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 2));
+}
+
+TEST(RunCoordinatorTest, IsNotMeantByTheWarningOfABatchSystem) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({}, "echo ready; exec sleep 1001"),
+                       {{"FAKE_MUSTERD_DIR", directory}});
+  ASSERT_TRUE(muster.process().WaitForOutput("ready"));
+  const std::string pid(absl::StripSuffix(ReadFile(directory + "/pid"), "\n"));
+  const std::string status = ReadFile(absl::StrCat("/proc/", pid, "/status"));
+  const size_t mask = status.find("SigIgn:");
+  ASSERT_NE(mask, std::string::npos);
+  const uint64_t ignored = std::stoull(status.substr(mask + 7), nullptr, 16);
+  EXPECT_TRUE(ignored >> (SIGUSR2 - 1) & 1) << status;
 }
 
 TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
@@ -75,7 +89,7 @@ TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
   kill(std::stoi(ReadFile(directory + "/pid")), SIGKILL);
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
-              HasSubstr("exited with status 4 and is not started again (it has ended 10 times "
+              HasSubstr("exited with status 4 and is not restarted (it has ended 10 times "
                         "within 10s); ending ranks 0-1"));
   EXPECT_THAT(muster.process().Output(), HasSubstr("failed: its coordinator exited with status 4"));
   EXPECT_TRUE(muster.WaitForNone());

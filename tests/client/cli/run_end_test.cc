@@ -83,7 +83,7 @@ TEST(RunEndTest, RanksThatIgnoreSigtermAreKilled) {
 }
 
 TEST(RunEndTest, WhatRanksLeaveInTheBackgroundIsKilledAtTheEnd) {
-  MusterCommand muster(RunShell({"--nproc-per-node=2"},
+  MusterCommand muster(RunShell({"--nproc-per-node=2", "--grace=10ms"},
                                 "trap '' TERM HUP; sleep 1001 & setsid sleep 1002 & "
                                 "(setsid sh -c 'sleep 1003 & exec sleep 1004' &)"));
   EXPECT_EQ(muster.process().Wait(), Status(0));
@@ -150,7 +150,8 @@ TEST(SignalTest, TheGraceEndsInAKill) {
   ASSERT_TRUE(muster.process().WaitForOutput("ready"));
   muster.process().Signal(SIGTERM);
   EXPECT_EQ(muster.process().Wait(), Status(128 + SIGKILL));
-  EXPECT_THAT(muster.process().Output(), HasSubstr("rank 0 did not end; sending SIGKILL"));
+  EXPECT_THAT(muster.process().Output(),
+              HasSubstr("rank 0 did not end within 10ms; sending SIGKILL"));
 }
 
 TEST(SignalTest, StoppedRanksGetItToo) {

@@ -1,11 +1,13 @@
 // `muster run`: what the ranks are given and what becomes of their output.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,6 +23,7 @@ using muster::testing::MakeTempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr Exit kSuccess = {false, 0};
@@ -45,8 +48,8 @@ TEST(RunOutputTest, PrefixesCanBeSwitchedOff) {
 }
 
 TEST(RunOutputTest, AnyBytesComeThrough) {
-  EXPECT_EQ(OutputOf(RunShell({}, R"(printf 'a\000\377\rb\n')")),
-            std::string("[0] a\0\377\rb\n", 10));
+  EXPECT_EQ(OutputOf(RunShell({}, R"(printf 'a\000\377\033b\n')")),
+            std::string("[0] a\0\377\033b\n", 10));
 }
 
 TEST(RunOutputTest, NoLineIsLostOrTorn) {
@@ -96,7 +99,7 @@ TEST(RunOutputTest, ALogDirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
   MusterCommand muster(RunShell({"--log-dir", file + "/logs"}, "echo started"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(SortedLines(muster.process().Output()),
-              ElementsAre(HasSubstr("muster: --log-dir: cannot make")));
+              ElementsAre(HasSubstr("muster: --log-dir: cannot create")));
 }
 
 TEST(RunOutputTest, ALogFileThatCannotBeWrittenIsSaidOnce) {
@@ -135,20 +138,114 @@ TEST(RunOutputTest, TheProgramsOwnFlagsAreItsOwn) {
             "[0] --nproc-per-node 7 -- --help\n");
 }
 
-// `muster run` writing to a fifo that the test holds open and does not read.
+TEST(RunOutputTest, AProgressBarIsShownWhileItIsDrawn) {
+  // The second update comes when the first has been seen.
+  const std::string file = MakeTempDir() + "/seen";
+  MusterCommand muster(
+      RunShell({}, absl::StrCat("printf '\r10%%'; until [ -e ", file,
+                                " ]; do sleep 0.01; done; printf '\r20%%\ndone\n'")));
+  ASSERT_TRUE(muster.process().WaitForOutput("[0] 10%"));
+  std::ofstream{file};
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_EQ(muster.process().Output(), "\r[0] 10%\r[0] 20%\n[0] done\n");
+}
+
+TEST(RunOutputTest, StandardOutputAndErrorOfARankDoNotTearItsLog) {
+  constexpr int kLines = 5000;
+  const std::string directory = MakeTempDir();
+  OutputOf(RunShell({"--log-dir", directory},
+                    absl::StrCat("seq -f 'out-%.0f-end' ", kLines,
+                                 " | while read -r l; do printf "
+                                 "'%s' $l; echo; done & seq -f 'err-%.0f-end' ",
+                                 kLines,
+                                 " | while read -r l; do printf '%s' $l; echo; done >&2; "
+                                 "wait")));
+  std::map<std::string, int> seen;
+  const std::string log = ReadFile(directory + "/rank-0.log");
+  for (absl::string_view line : absl::StrSplit(log, '\n', absl::SkipEmpty())) {
+    const std::string stream(line.substr(0, 3));
+    ASSERT_EQ(line, absl::StrCat(stream, "-", ++seen[stream], "-end"));
+  }
+  EXPECT_THAT(seen, ElementsAre(Pair("err", kLines), Pair("out", kLines)));
+}
+
+// A fifo that the test holds open and reads when it likes.
+class Fifo {
+ public:
+  explicit Fifo(const std::string& path) : path_(path) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    reader_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    EXPECT_GE(reader_, 0);
+  }
+  ~Fifo() { Close(); }
+
+  const std::string& path() const { return path_; }
+  int reader() const { return reader_; }
+  void Close() {
+    if (reader_ >= 0) close(reader_);
+    reader_ = -1;
+  }
+  // What is in it, until no writer is left.
+  std::string ReadToEnd() const {
+    fcntl(reader_, F_SETFL, 0);
+    std::string all;
+    char buffer[4096];
+    for (ssize_t size; (size = read(reader_, buffer, sizeof(buffer))) > 0;)
+      all.append(buffer, size);
+    return all;
+  }
+
+ private:
+  const std::string path_;
+  int reader_ = -1;
+};
+
+TEST(NonBlockingOutputTest, LosesNothing) {
+  constexpr int kLines = 50000;
+  Fifo fifo(MakeTempDir() + "/fifo");
+  // A shell cannot set O_NONBLOCK, but hands a descriptor on.
+  const int writer = open(fifo.path().c_str(), O_WRONLY | O_NONBLOCK);
+  ASSERT_TRUE(writer >= 0 && writer < 10) << "dash knows descriptors of one digit";
+  const auto muster =
+      MusterCommand::Wrapped({"sh", "-c",
+                              absl::StrCat("exec \"$MUSTER\" run --no-prefix -- seq ", kLines,
+                                           " >&", writer, " 2>&", writer)});
+  // Until nothing more goes in, and the launcher is told to try again.
+  ASSERT_TRUE(WaitUntil([&] {
+    pollfd writable = {writer, POLLOUT, 0};
+    return poll(&writable, 1, 0) == 0;
+  }));
+  close(writer);
+  const std::string output = fifo.ReadToEnd();
+  EXPECT_EQ(muster->process().Wait(), kSuccess);
+  const std::vector<std::string> lines = absl::StrSplit(output, '\n', absl::SkipEmpty());
+  ASSERT_THAT(lines, SizeIs(kLines));
+  EXPECT_EQ(lines.back(), absl::StrCat(kLines));
+}
+
+TEST(SlowLogTest, HoldsNeitherTheTerminalNorTheRanks) {
+  const std::string directory = MakeTempDir();
+  Fifo log(directory + "/rank-0.log");
+  MusterCommand muster(RunShell({"--log-dir", directory, "--nproc-per-node=2"},
+                                "trap '' TERM; [ $RANK = 1 ] || seq 100000 | tr '\n' ' '; echo; "
+                                "echo written"));
+  EXPECT_TRUE(muster.process().WaitForOutput("[0] written"));
+  EXPECT_TRUE(muster.process().WaitForOutput("[1] written"));
+  ASSERT_TRUE(muster.WaitForProcesses("sh", 0));
+  muster.process().Signal(SIGTERM);  // who does not want to wait for the log
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+}
+
+// `muster run` writing to a fifo that nobody reads.
 class StoppedReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string fifo = MakeTempDir() + "/fifo";
-    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    reader_ = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    ASSERT_GE(reader_, 0);
-    muster_ = MusterCommand::Wrapped({"sh", "-c", "exec \"$MUSTER\" run -- yes >\"$0\"", fifo});
+    muster_ =
+        MusterCommand::Wrapped({"sh", "-c", "exec \"$MUSTER\" run -- yes >\"$0\"", fifo_.path()});
     ASSERT_TRUE(muster_->WaitForProcesses("yes", 1));
   }
-  void TearDown() override { close(reader_); }
 
-  int reader_ = -1;
+  Fifo fifo_{MakeTempDir() + "/fifo"};
   std::unique_ptr<MusterCommand> muster_;
 };
 
@@ -166,11 +263,20 @@ TEST_F(StoppedReaderTest, DoesNotKeepAnythingAliveWhenTheLauncherIsKilled) {
   EXPECT_TRUE(muster_->WaitForNone());
 }
 
-TEST_F(StoppedReaderTest, ThatGoesDoesNotEndTheRun) {
-  close(reader_);
-  reader_ = -1;
-  EXPECT_TRUE(muster_->process().WaitForOutput("cannot write to standard output: Broken pipe"));
-  EXPECT_TRUE(muster_->process().Running());
+TEST_F(StoppedReaderTest, ThatGoesEndsTheRunAsSigpipeWould) {
+  fifo_.Close();
+  EXPECT_EQ(muster_->process().Wait(), (Exit{false, 128 + SIGPIPE}));
+  EXPECT_THAT(muster_->process().Output(),
+              HasSubstr("nobody reads the output any more; ending rank 0"));
+  EXPECT_TRUE(muster_->WaitForNone());
+}
+
+TEST(FullDiskTest, OutputThatIsLostIsAFailure) {
+  const auto muster =
+      MusterCommand::Wrapped({"sh", "-c", "exec \"$MUSTER\" run -- echo lost >/dev/full"});
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(muster->process().Output(),
+              HasSubstr("cannot write to standard output: No space left on device"));
 }
 
 }  // namespace

@@ -32,10 +32,10 @@ TEST(RunRestartTest, TheNewProcessHasTheRanksPlaceAndItsOwnIdentity) {
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   const std::string output = muster.process().Output();
   EXPECT_THAT(output, ContainsRegex("muster: rank 1 \\(pid [0-9]+, node n\\) exited with status 7; "
-                                    "started again as pid [0-9]+ \\(restart 1 of at most 1\\)\n"));
+                                    "restarted as pid [0-9]+ \\(restart 1 of at most 1\\)\n"));
   EXPECT_THAT(output, ContainsRegex("\\[1\\] r1 l1 c0 i[0-9a-f]{32}\n"));
   EXPECT_THAT(output, ContainsRegex("\\[1\\] r1 l1 c1 i[0-9a-f]{32}\n"));
-  EXPECT_THAT(output, ContainsRegex("muster: job j ended well although rank 1 \\(pid [0-9]+, node "
+  EXPECT_THAT(output, ContainsRegex("muster: job j succeeded although rank 1 \\(pid [0-9]+, node "
                                     "n\\) exited with status 7\n$"));
 }
 
@@ -58,7 +58,7 @@ TEST(RunRestartTest, TheJobGoesOnWithoutALostRankWhereEnoughAreLeft) {
   EXPECT_THAT(muster.process().Output(), Not(HasSubstr("done")));
   std::ofstream(file).close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
-  EXPECT_THAT(muster.process().Output(), HasSubstr("muster: job j ended well although rank 1"));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("muster: job j succeeded although rank 1"));
 }
 
 TEST(RunRestartTest, FewerThanTheMinimumEndTheRun) {

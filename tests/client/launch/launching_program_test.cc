@@ -42,14 +42,19 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// A zombie, which an orphan's adopter may leave for a while, has ended.
-bool Lives(pid_t pid) {
+// As ps(1) shows it; X where there is none.
+char StateOf(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   std::string stat;
-  if (!std::getline(file, stat)) return false;
+  if (!std::getline(file, stat)) return 'X';
   const size_t name_end = stat.rfind(')');
-  return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+  return name_end == std::string::npos ? 'X' : stat[name_end + 2];
 }
+
+bool Stopped(pid_t pid) { return StateOf(pid) == 'T'; }
+
+// A zombie, which an orphan's adopter may leave for a while, has ended.
+bool Lives(pid_t pid) { return StateOf(pid) != 'Z' && StateOf(pid) != 'X'; }
 
 bool WaitUntilDead(const std::vector<pid_t>& pids) {
   return WaitUntil([&] { return std::none_of(pids.begin(), pids.end(), Lives); });
@@ -86,6 +91,15 @@ TEST_F(WaitingProgramTest, SignalsArePassedOnAndThenDelivered) {
   EXPECT_TRUE(WaitUntilDead(pids_));
 }
 
+TEST_F(WaitingProgramTest, CtrlZStopsTheRanksUntilTheProgramGoesOn) {
+  const std::vector<pid_t> all = {program_->pid(), pids_[0], pids_[2]};
+  program_->Signal(SIGTSTP);
+  EXPECT_TRUE(WaitUntil([&] { return std::all_of(all.begin(), all.end(), Stopped); }));
+  program_->Signal(SIGCONT);
+  EXPECT_TRUE(WaitUntil([&] { return std::none_of(all.begin(), all.end(), Stopped); }));
+  EXPECT_TRUE(program_->Running());
+}
+
 TEST_F(WaitingProgramTest, NothingOutlivesAKilledProgram) {
   program_->Signal(SIGKILL);
   program_->Wait();
@@ -102,7 +116,7 @@ TEST_F(WaitingProgramTest, NothingOutlivesAKilledProcessGroup) {
 TEST_F(WaitingProgramTest, RanksDieWithTheirSupervisor) {
   kill(supervisor_, SIGKILL);
   EXPECT_EQ(program_->Wait(), (Exit{false, 3}));
-  EXPECT_THAT(program_->Output(), HasSubstr("launched: ABORTED: the process that watched over"));
+  EXPECT_THAT(program_->Output(), HasSubstr("launched: ABORTED: the process that supervised"));
   EXPECT_TRUE(WaitUntilDead({pids_[0], pids_[2]}));
   for (const pid_t pid : pids_) kill(pid, SIGKILL);
 }
@@ -112,6 +126,35 @@ TEST_F(WaitingProgramTest, AKilledRankEndsTheOthersAndTheirChildren) {
   EXPECT_EQ(program_->Wait(), (Exit{false, 3}));
   EXPECT_THAT(program_->Output(), HasSubstr("2 of 2 processes failed"));
   EXPECT_TRUE(WaitUntilDead(pids_));
+}
+
+TEST(LaunchingProgramTest, AnInterruptCountsThoughAShellHasIgnoredIt) {
+  const std::vector<std::string> program = Program({"wait", "1"});
+  const auto running = Process::Start({"sh", "-c", "trap '' INT; exec \"$0\" wait 1", program[0]},
+                                      {{"MUSTER_MUSTERD", MusterdPath()}});
+  ASSERT_TRUE(running->WaitForOutput("ready"));
+  running->Signal(SIGINT);
+  EXPECT_EQ(running->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(running->Output(), HasSubstr("was killed by signal 2 (SIGINT)"));
+}
+
+// The first machine hosts the coordinator, and has nothing left to do when its only rank is lost.
+TEST(LaunchingProgramTest, AFailureOnOneMachineEndsRanksThatMakeNoCallsOnTheOther) {
+  const std::string coordinator = absl::StrCat("127.0.0.1:", FreePort());
+  std::vector<std::unique_ptr<Process>> machines;
+  for (const char* node : {"0", "1"}) {
+    machines.push_back(Process::Start(
+        Program({"wait", "1", "2", node, coordinator}),
+        {{"MUSTER_MUSTERD", MusterdPath()}, {"MUSTER_NODE_ID", absl::StrCat("node-", node)}}));
+  }
+  for (auto& machine : machines) ASSERT_TRUE(machine->WaitForOutput("ready"));
+  const std::vector<std::string> words = absl::StrSplit(machines[0]->Output(), ' ');
+  pid_t rank = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(words.at(3), &rank));
+  kill(rank, SIGKILL);
+  EXPECT_EQ(machines[0]->Wait(), (Exit{false, 3}));
+  EXPECT_EQ(machines[1]->Wait(), (Exit{false, 3}));
+  EXPECT_THAT(machines[1]->Output(), HasSubstr("the job has failed: "));
 }
 
 TEST(LaunchingProgramTest, TwoMachinesOfTwo) {

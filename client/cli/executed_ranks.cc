@@ -1,0 +1,75 @@
+#include "client/cli/executed_ranks.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/launcher/rank_environment.h"
+#include "client/launcher/spawn.h"
+
+namespace muster::cli {
+
+ExecutedRanks::ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output)
+    : plan_(*plan),
+      program_(std::move(program)),
+      output_(output),
+      logs_(plan->job.nproc_per_node) {}
+
+absl::Status ExecutedRanks::OpenLogs() {
+  if (plan_.log_dir.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(plan_.log_dir, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("--log-dir: cannot create ", plan_.log_dir, ": ", error.message()));
+  }
+  for (size_t local_rank = 0; local_rank < logs_.size(); ++local_rank) {
+    const int rank = plan_.job.GlobalRank(static_cast<int>(local_rank));
+    const absl::StatusOr<int> log =
+        output_->OpenLog(absl::StrCat(plan_.log_dir, "/rank-", rank, ".log"));
+    if (!log.ok()) {
+      return absl::UnavailableError(absl::StrCat("--log-dir: ", log.status().message()));
+    }
+    logs_[local_rank] = *log;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
+                                           const launcher::RankStart& start) {
+  const absl::StatusOr<int> out = OpenPipe(start.local_rank, Output::Stream::kStdout);
+  if (!out.ok()) return out.status();
+  const absl::StatusOr<int> err = OpenPipe(start.local_rank, Output::Stream::kStderr);
+  if (!err.ok()) close(*out);
+  if (!err.ok()) return err.status();
+  const std::vector<std::string> environment =
+      launcher::Merge(launcher::CurrentEnvironment(), launcher::VariablesOf(job, start));
+  const absl::StatusOr<pid_t> pid =
+      launcher::Spawn({program_, plan_.program, environment, *out, *err});
+  close(*out);
+  close(*err);
+  return pid;
+}
+
+void ExecutedRanks::Ended(int local_rank, const launcher::RankEnd&, const std::string&) {
+  output_->Drain(NameOf(local_rank));
+}
+
+absl::StatusOr<int> ExecutedRanks::CoordinatorOutput() {
+  return output_->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
+}
+
+absl::StatusOr<int> ExecutedRanks::OpenPipe(int local_rank, Output::Stream stream) {
+  const std::string prefix =
+      plan_.prefix ? absl::StrCat("[", plan_.job.GlobalRank(local_rank), "] ") : "";
+  return output_->OpenPipe(NameOf(local_rank), stream, prefix, logs_[local_rank]);
+}
+
+std::string ExecutedRanks::NameOf(int local_rank) const {
+  return absl::StrCat("rank ", plan_.job.GlobalRank(local_rank));
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,45 @@
+#ifndef MUSTER_CLIENT_CLI_EXECUTED_RANKS_H_
+#define MUSTER_CLIENT_CLI_EXECUTED_RANKS_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/launch_plan.h"
+#include "client/cli/output.h"
+#include "client/launcher/rank_starter.h"
+
+namespace muster::cli {
+
+// Ranks that execute a program, and whose output goes through the launcher.
+class ExecutedRanks : public launcher::RankStarter {
+ public:
+  // `program` is the file that the ranks execute. `plan` and `output` must outlive this object.
+  ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output);
+
+  // Opens the log files that the plan asks for; the text of an error is for the user.
+  absl::Status OpenLogs();
+
+  absl::StatusOr<pid_t> Start(const launcher::JobPlan& job,
+                              const launcher::RankStart& start) override;
+  void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
+  absl::StatusOr<int> CoordinatorOutput() override;
+  void Say(const std::string& text) override { output_->Say(text); }
+
+ private:
+  absl::StatusOr<int> OpenPipe(int local_rank, Output::Stream stream);
+  std::string NameOf(int local_rank) const;
+
+  const LaunchPlan& plan_;
+  const std::string program_;
+  Output* const output_;
+  std::vector<std::optional<int>> logs_;  // by local rank
+};
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_EXECUTED_RANKS_H_

@@ -1,0 +1,80 @@
+#include "client/cli/node_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/launcher/process_end.h"
+
+namespace muster::cli {
+namespace {
+
+using launcher::SteadyNow;
+
+constexpr int kExitFailure = 1;
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
+constexpr absl::Duration kFlushPatience = absl::Seconds(1);
+// Of log files, which may be on a file system that hangs.
+constexpr absl::Duration kLogPatience = absl::Seconds(10);
+constexpr absl::Duration kLogPoll = absl::Milliseconds(20);
+
+}  // namespace
+
+NodeRun::NodeRun(LaunchPlan plan, std::string program, int control_fd)
+    : plan_(std::move(plan)),
+      output_(&loop_, [this] { supervisor_.OnReaderGone(); }),
+      ranks_(&plan_, std::move(program), &output_),
+      supervisor_(plan_.job, &ranks_, &loop_, control_fd) {}
+
+int NodeRun::Run() {
+  absl::Status started = ranks_.OpenLogs();
+  if (started.ok()) started = supervisor_.Run();
+  output_.Finish();
+  const std::string said =
+      started.ok() ? supervisor_.outcome().Summary() : std::string(started.message());
+  if (!said.empty()) output_.Say(said);
+  AwaitOutput();
+  return started.ok() ? ExitStatus() : Refuse(started);
+}
+
+int NodeRun::ExitStatus() const {
+  const int status = supervisor_.outcome().ExitStatus();
+  return status == 0 && output_.lost() ? kExitFailure : status;
+}
+
+// As a shell does where it cannot execute a program.
+int NodeRun::Refuse(const absl::Status& status) {
+  if (absl::IsCancelled(status)) {
+    return launcher::ShellStatus({true, *supervisor_.first_ending_signal()});
+  }
+  if (absl::IsNotFound(status)) return kExitNotFound;
+  return absl::IsPermissionDenied(status) ? kExitNotExecutable : kExitFailure;
+}
+
+void NodeRun::AwaitOutput() {
+  // A reader that has stopped must not hold a user who wants to leave.
+  const int signals_before = supervisor_.ending_signals();
+  const absl::Time give_up =
+      signals_before > 1 ? SteadyNow() + kFlushPatience : absl::InfiniteFuture();
+  log_deadline_ = SteadyNow() + kLogPatience;
+  while (!Written() && supervisor_.ending_signals() == signals_before && SteadyNow() < give_up) {
+    loop_.Poll(std::min(give_up - SteadyNow(), kLogPoll));
+  }
+}
+
+bool NodeRun::Written() {
+  if (!output_.Shown()) return false;
+  const size_t left = output_.unwritten_log_bytes();
+  if (left != std::exchange(log_bytes_left_, left)) log_deadline_ = SteadyNow() + kLogPatience;
+  if (left == 0 || logs_given_up_) return true;
+  if (SteadyNow() < log_deadline_) return false;
+  output_.Say(absl::StrCat("nothing could be written to ", plan_.log_dir, " for ",
+                           absl::FormatDuration(kLogPatience), "; the last ", left,
+                           " bytes of the log files are lost"));
+  logs_given_up_ = true;
+  return false;  // until that is shown
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,176 @@
+#include "client/cli/run_command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/node_run.h"
+#include "client/launcher/find_program.h"
+#include "client/launcher/process_end.h"
+#include "client/launcher/process_tree.h"
+#include "client/launcher/signal_relay.h"
+
+namespace muster::cli {
+namespace {
+
+using launcher::ProcessInfo;
+
+constexpr int kExitFailure = 1;
+constexpr int kExitNotExecutable = 126;
+constexpr int kExitNotFound = 127;
+constexpr char kSupervisorName[] = "rank-supervisor";  // 15 characters, the kernel's limit
+constexpr char kLoopback[] = "127.0.0.1";
+
+void Say(const std::string& text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
+
+// Blocks and returns what the launcher waits for.
+sigset_t BlockSignals() {
+  sigset_t set = launcher::SignalRelay::Signals();
+  sigaddset(&set, SIGCHLD);
+  signal(SIGCHLD, SIG_DFL);  // ignored, it would take the children's exit status away
+  signal(SIGPIPE, SIG_IGN);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+// Overwrites what ps(1) and pkill(1) see.
+void SetProcessName(const std::string& name, int argc, char** argv) {
+  prctl(PR_SET_NAME, name.c_str());
+  char* const begin = argv[0];
+  const size_t size = argv[argc - 1] + strlen(argv[argc - 1]) - begin;
+  memset(begin, 0, size);
+  memcpy(begin, name.data(), std::min(size, name.size()));
+}
+
+// Returns the exit status of `muster run`. The signals that the launcher waits for stay blocked
+// here: a terminal, timeout(1) or a batch system may send them to every process, but the supervisor
+// gets them from the launcher, each of them once.
+int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
+  setpgid(0, 0);             // out of the reach of kill -9 -group
+  signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from outside the foreground group
+  launcher::BecomeSubreaper();
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the launcher dies, it must still act
+  return NodeRun(std::move(plan), program, control_fd).Run();
+}
+
+class Launcher {
+ public:
+  // Takes the writing end of the supervisor's control pipe. `had_children`: before the supervisor.
+  Launcher(sigset_t signals, pid_t supervisor, int control_fd, bool had_children)
+      : signals_(signals),
+        supervisor_(supervisor),
+        relay_(control_fd),
+        had_children_(had_children) {}
+
+  int WaitForSupervisor() {
+    while (true) {
+      int wait_status = 0;
+      const pid_t ended = waitpid(-1, &wait_status, WNOHANG);
+      if (ended == supervisor_) return Finish(launcher::FromWaitStatus(wait_status));
+      if (ended > 0) continue;  // an orphan: of a container's first process they are children
+      siginfo_t info;
+      const int signal = sigwaitinfo(&signals_, &info);
+      if (signal > 0 && signal != SIGCHLD) relay_.Pass(signal, info.si_pid);
+    }
+  }
+
+ private:
+  int Finish(const launcher::ProcessEnd& end) {
+    if (!end.signaled) return end.code;  // it has left nothing behind that could be ended
+    launcher::KillDescendants([this](const ProcessInfo& process) { return IsOurs(process); });
+    Say(absl::StrCat("the supervisor process (pid ", supervisor_, ") ", Describe(end),
+                     "; the ranks were killed"));
+    return ShellStatus(end);
+  }
+
+  // Where this process had children before, descendants may be theirs. Those of the supervisor are
+  // or come from ranks, which know whose they are.
+  bool IsOurs(const ProcessInfo& process) const {
+    if (!had_children_) return true;
+    const std::string incarnation = launcher::VariableOf(process.pid, "MUSTER_INCARNATION");
+    return !incarnation.empty() && incarnation != launcher::GetEnv("MUSTER_INCARNATION");
+  }
+
+  const sigset_t signals_;
+  const pid_t supervisor_;
+  launcher::SignalRelay relay_;
+  const bool had_children_;
+};
+
+int StartAndWait(LaunchPlan plan, const std::string& program, int argc, char** argv) {
+  int control[2];
+  if (pipe2(control, O_CLOEXEC) != 0) {
+    Say(absl::StrCat("cannot create a pipe: ", strerror(errno)));
+    return kExitFailure;
+  }
+  const sigset_t signals = BlockSignals();
+  const bool had_children = launcher::HasChildren();
+  launcher::BecomeSubreaper();
+  const pid_t supervisor = fork();
+  if (supervisor < 0) {
+    Say(absl::StrCat("cannot start the supervisor process: ", strerror(errno)));
+    return kExitFailure;
+  }
+  if (supervisor == 0) {
+    close(control[1]);
+    SetProcessName(kSupervisorName, argc, argv);
+    _exit(Supervise(std::move(plan), program, control[0]));
+  }
+  close(control[0]);
+  return Launcher(signals, supervisor, control[1], had_children).WaitForSupervisor();
+}
+
+std::vector<std::string> CoordinatorFlags(const LaunchPlan& plan) {
+  const launcher::JobPlan& job = plan.job;
+  std::vector<std::string> flags = {absl::StrCat("--job=", job.job)};
+  if (job.elastic()) {
+    flags.push_back(absl::StrCat("--min-world-size=", job.min_world_size));
+    flags.push_back(absl::StrCat("--max-world-size=", job.max_world_size));
+  } else {
+    flags.push_back(absl::StrCat("--world-size=", job.world_size()));
+  }
+  if (!plan.settle.empty()) flags.push_back(absl::StrCat("--settle=", plan.settle));
+  return flags;
+}
+
+absl::Status FindCoordinator(LaunchPlan* plan) {
+  const std::string given =
+      plan->musterd.empty() ? launcher::GetEnv("MUSTER_MUSTERD") : plan->musterd;
+  const absl::StatusOr<std::string> musterd =
+      launcher::FindMusterd(given, launcher::SelfPath(), launcher::GetEnv("PATH"));
+  if (!musterd.ok()) return musterd.status();
+  plan->job.coordinator = {kLoopback, 0};
+  plan->job.hosted = {*musterd, plan->job.coordinator, CoordinatorFlags(*plan)};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunRunCommand(LaunchPlan plan, int argc, char** argv) {
+  const absl::StatusOr<std::string> program =
+      launcher::FindProgram(plan.program[0], launcher::GetEnv("PATH"));
+  if (!program.ok()) {
+    Say(absl::StrCat("cannot execute ", program.status().message()));
+    return absl::IsNotFound(program.status()) ? kExitNotFound : kExitNotExecutable;
+  }
+  if (!plan.coordinator_given) {
+    if (absl::Status found = FindCoordinator(&plan); !found.ok()) {
+      Say(std::string(found.message()));
+      return kExitFailure;
+    }
+  }
+  return StartAndWait(std::move(plan), *program, argc, argv);
+}
+
+}  // namespace muster::cli

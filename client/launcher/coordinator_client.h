@@ -1,0 +1,41 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_COORDINATOR_CLIENT_H_
+#define MUSTER_CLIENT_LAUNCHER_COORDINATOR_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/launcher/process_end.h"
+#include "muster/v1/coordinator.pb.h"
+
+namespace muster::launcher {
+
+// The calls that the command line makes. Each blocks until it is answered or `timeout` has
+// passed, is not repeated, and ends with the coordinator's status, or UNAVAILABLE or
+// DEADLINE_EXCEEDED where it cannot be reached. Thread-safe.
+class CoordinatorClient {
+ public:
+  explicit CoordinatorClient(const std::string& address);
+  ~CoordinatorClient();
+
+  absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout);
+
+  // Begins to connect, so that the first call need not wait for that. Does not block.
+  void Connect();
+
+  // `incarnation` is the 16 bytes.
+  absl::Status ReportExit(const std::string& job, const std::string& incarnation,
+                          const ProcessEnd& end, absl::Duration timeout);
+  absl::Status ReportProcessState(const std::string& job, const std::string& incarnation,
+                                  bool stopped, absl::Duration timeout);
+
+ private:
+  struct Stub;
+  std::unique_ptr<Stub> stub_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_COORDINATOR_CLIENT_H_

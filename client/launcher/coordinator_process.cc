@@ -1,0 +1,112 @@
+#include "client/launcher/coordinator_process.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/launcher/find_program.h"
+#include "client/launcher/rank_environment.h"
+#include "client/launcher/spawn.h"
+
+namespace muster::launcher {
+namespace {
+
+// One that ends as often as this is not worth another start.
+constexpr size_t kMaxEnds = 10;
+constexpr absl::Duration kEndsWindow = absl::Seconds(10);
+
+absl::StatusOr<std::string> MakePrivateDirectory() {
+  const std::string base = GetEnv("TMPDIR");
+  std::string path = absl::StrCat(base.empty() ? "/tmp" : base, "/muster-run-XXXXXX");
+  if (mkdtemp(path.data()) != nullptr) return path;
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a directory ", path));
+}
+
+// musterd's flags have environment variables of the same names, so that a user can tune this one
+// too; those given here as flags win over them.
+std::vector<std::string> Environment() {
+  std::vector<std::string> result;
+  for (const std::string& variable : CurrentEnvironment()) {
+    // It serves until it is told to stop, so that an end of its own is always a failure.
+    if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
+  }
+  // The ranks' output is what the user has come for.
+  if (GetEnv("MUSTER_LOG_LEVEL").empty()) result.push_back("MUSTER_LOG_LEVEL=warning");
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
+    CoordinatorCommand command, OpenOutput open_output) {
+  absl::StatusOr<std::string> directory = MakePrivateDirectory();
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<CoordinatorProcess> coordinator(
+      new CoordinatorProcess(std::move(command), std::move(open_output), *std::move(directory)));
+  if (absl::Status status = coordinator->Spawn(); !status.ok()) return status;
+  return coordinator;
+}
+
+absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
+  ends_.push_back(now);
+  if (ends_.size() > kMaxEnds) ends_.pop_front();
+  if (ends_.size() == kMaxEnds && now - ends_.front() < kEndsWindow) {
+    return absl::ResourceExhaustedError(absl::StrCat("it has ended ", kMaxEnds, " times within ",
+                                                     absl::FormatDuration(kEndsWindow)));
+  }
+  return Spawn();
+}
+
+std::vector<std::string> CoordinatorProcess::Arguments() const {
+  std::vector<std::string> arguments = {command_.musterd,
+                                        absl::StrCat("--listen=", command_.listen.ToString())};
+  if (!directory_.empty()) arguments.push_back(absl::StrCat("--port-file=", port_file()));
+  arguments.insert(arguments.end(), command_.flags.begin(), command_.flags.end());
+  return arguments;
+}
+
+absl::Status CoordinatorProcess::Spawn() {
+  const absl::StatusOr<int> output = open_output_();
+  if (!output.ok()) return output.status();
+  const absl::StatusOr<pid_t> pid =
+      launcher::Spawn({command_.musterd,
+                       Arguments(),
+                       Environment(),
+                       *output,
+                       *output,
+                       // A batch system that means the ranks may send it to every process.
+                       // (SIGUSR1, the other warning, musterd blocks itself.)
+                       {SIGUSR2}});
+  close(*output);
+  if (!pid.ok()) return pid.status();
+  pid_ = *pid;
+  return absl::OkStatus();
+}
+
+CoordinatorProcess::~CoordinatorProcess() { RemoveDirectory(); }
+
+std::optional<HostPort> CoordinatorProcess::Address() {
+  std::ifstream file(port_file());
+  int port = 0;
+  // The character after the number says that all of it has been written.
+  if (!(file >> port) || file.get() != '\n') return std::nullopt;
+  RemoveDirectory();
+  command_.listen.port = port;
+  return command_.listen;
+}
+
+void CoordinatorProcess::RemoveDirectory() {
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+  directory_.clear();
+}
+
+}  // namespace muster::launcher

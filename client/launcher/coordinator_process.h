@@ -1,0 +1,69 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_COORDINATOR_PROCESS_H_
+#define MUSTER_CLIENT_LAUNCHER_COORDINATOR_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/launcher/host_port.h"
+
+namespace muster::launcher {
+
+struct CoordinatorCommand {
+  std::string musterd;             // path of the binary
+  HostPort listen;                 // port 0 is a free one
+  std::vector<std::string> flags;  // all the others
+};
+
+// The musterd that a launcher hosts for its job, and starts again when it dies.
+class CoordinatorProcess {
+ public:
+  // Makes a descriptor for the output of one process, which is closed when it has been passed on.
+  using OpenOutput = std::function<absl::StatusOr<int>()>;
+
+  // Does not wait until it listens: poll Address().
+  static absl::StatusOr<std::unique_ptr<CoordinatorProcess>> Start(CoordinatorCommand command,
+                                                                   OpenOutput open_output);
+  ~CoordinatorProcess();
+  CoordinatorProcess(const CoordinatorProcess&) = delete;
+  CoordinatorProcess& operator=(const CoordinatorProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+  // Where it listens, once it does.
+  std::optional<HostPort> Address();
+
+  // It has ended at `now` (of a steady clock) and been waited for: starts another one on the same
+  // port, which the job's members will find. Address() must have been known. RESOURCE_EXHAUSTED: it
+  // ends again and again.
+  absl::Status StartAgain(absl::Time now);
+
+ private:
+  CoordinatorProcess(CoordinatorCommand command, OpenOutput open_output, std::string directory)
+      : command_(std::move(command)),
+        open_output_(std::move(open_output)),
+        directory_(std::move(directory)) {}
+  std::string port_file() const { return directory_ + "/port"; }
+  absl::Status Spawn();
+  std::vector<std::string> Arguments() const;
+  void RemoveDirectory();
+
+  CoordinatorCommand command_;  // with the port, once that is known
+  const OpenOutput open_output_;
+  std::string directory_;  // private; empty once it has been removed
+  pid_t pid_ = -1;
+  std::deque<absl::Time> ends_;  // the latest
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_COORDINATOR_PROCESS_H_

@@ -1,0 +1,56 @@
+#include "client/launcher/event_loop.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+namespace muster::launcher {
+namespace {
+
+// Rounded up, so that a time that is nearly over is not spent in a busy loop.
+int Milliseconds(absl::Duration timeout) {
+  constexpr absl::Duration kLongest = absl::Hours(1);
+  return static_cast<int>(
+      absl::ToInt64Milliseconds(absl::Ceil(std::min(timeout, kLongest), absl::Milliseconds(1))));
+}
+
+}  // namespace
+
+absl::Time SteadyNow() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return absl::TimeFromTimespec(now);
+}
+
+EventLoop::EventLoop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
+
+EventLoop::~EventLoop() { close(epoll_fd_); }
+
+void EventLoop::Watch(int fd, Handler handler) {
+  handlers_[fd] = std::move(handler);
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
+}
+
+void EventLoop::Forget(int fd) {
+  if (handlers_.erase(fd) > 0) epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void EventLoop::Poll(absl::Duration timeout) {
+  std::array<epoll_event, 256> events;
+  const int count = epoll_wait(epoll_fd_, events.data(), events.size(),
+                               Milliseconds(std::max(timeout, absl::ZeroDuration())));
+  for (int i = 0; i < count; ++i) {
+    const auto found = handlers_.find(events[i].data.fd);
+    if (found == handlers_.end()) continue;  // an earlier handler has forgotten it
+    const Handler handler = found->second;   // it may forget itself
+    handler();
+  }
+}
+
+}  // namespace muster::launcher

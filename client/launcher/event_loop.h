@@ -1,0 +1,41 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_EVENT_LOOP_H_
+#define MUSTER_CLIENT_LAUNCHER_EVENT_LOOP_H_
+
+#include <functional>
+#include <unordered_map>
+
+#include "absl/time/time.h"
+
+namespace muster::launcher {
+
+// The steady clock, in absl's types.
+absl::Time SteadyNow();
+
+// Calls a handler when a file descriptor can be read (or its other end has gone). Handlers run in
+// the order in which their descriptors became ready, which for pidfds is the order in which the
+// processes ended. Not thread-safe.
+class EventLoop {
+ public:
+  using Handler = std::function<void()>;
+
+  EventLoop();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // Does not own `fd`.
+  void Watch(int fd, Handler handler);
+  // Must come before `fd` is closed.
+  void Forget(int fd);
+
+  // Waits until something is ready or `timeout` has passed, and handles what is.
+  void Poll(absl::Duration timeout);
+
+ private:
+  int epoll_fd_;
+  std::unordered_map<int, Handler> handlers_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_EVENT_LOOP_H_

@@ -1,0 +1,45 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_JOB_PLAN_H_
+#define MUSTER_CLIENT_LAUNCHER_JOB_PLAN_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/launcher/coordinator_process.h"
+#include "client/launcher/host_port.h"
+
+namespace muster::launcher {
+
+inline constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
+inline constexpr absl::Duration kDefaultFailureWait = absl::Seconds(5);
+
+// The part of a job that runs on this node, checked.
+struct JobPlan {
+  std::string job;
+  int nproc_per_node = 1;
+  int nnodes = 1;
+  int node_rank = 0;
+  std::string node_id;  // empty: the ranks find their own
+
+  // Where the coordinator listens; unknown until it does where it is hosted here on a free port.
+  HostPort coordinator;
+  std::optional<CoordinatorCommand> hosted;  // unset: somebody else hosts it
+  std::optional<int> master_port;            // unset: the coordinator's
+
+  absl::Duration grace = kDefaultGrace;               // from the first signal to SIGKILL
+  absl::Duration failure_wait = kDefaultFailureWait;  // from a failure to the first signal
+  int max_restarts = 0;                               // of all ranks of this node together
+  int min_world_size = 1;                             // equal to the world size where not elastic
+  int max_world_size = 1;
+
+  // The job outlives the loss of a rank: by a restart of it, or with fewer ranks.
+  bool elastic() const {
+    return max_restarts > 0 || min_world_size < world_size() || max_world_size > world_size();
+  }
+  int world_size() const { return nnodes * nproc_per_node; }
+  int GlobalRank(int local_rank) const { return node_rank * nproc_per_node + local_rank; }
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_JOB_PLAN_H_

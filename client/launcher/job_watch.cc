@@ -1,0 +1,104 @@
+#include "client/launcher/job_watch.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/launcher/coordinator_client.h"
+
+namespace muster::launcher {
+namespace {
+
+using muster::v1::GetStatusResponse;
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(10);
+constexpr absl::Duration kAnswerTime = absl::Seconds(1);
+constexpr absl::Duration kShortest = absl::Seconds(2);
+constexpr absl::Duration kLongest = absl::Minutes(1);
+
+// An answer costs the coordinator microseconds for each rank, and each node asks: together they
+// must not keep it from its work.
+absl::Duration Interval(const JobPlan& plan) {
+  const absl::Duration fair = absl::Microseconds(50) * plan.nnodes * plan.world_size();
+  return std::clamp(fair, kShortest, kLongest);
+}
+
+}  // namespace
+
+struct JobWatch::State {
+  explicit State(const JobPlan& plan)
+      : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        address(plan.coordinator.ToString()),
+        job(plan.job),
+        interval(Interval(plan)) {}
+  ~State() { close(fd); }
+
+  bool HasFailed(const GetStatusResponse& status) const {
+    if (status.job_id() != job || status.state() != muster::v1::JOB_STATE_FAILED) return false;
+    return std::any_of(status.members().begin(), status.members().end(), [this](const auto& m) {
+      return m.has_rank() && own.count(m.member().incarnation()) > 0;
+    });
+  }
+
+  const int fd;
+  const std::string address;
+  const std::string job;
+  const absl::Duration interval;
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below under the mutex.
+  std::set<std::string> own;
+  std::string reason;
+  bool stopped = false;
+};
+
+JobWatch::JobWatch(const JobPlan& plan) : state_(std::make_shared<State>(plan)) {
+  std::thread([state = state_] { Run(state); }).detach();
+}
+
+JobWatch::~JobWatch() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->stopped = true;
+  state_->changed.notify_all();
+}
+
+absl::Duration JobWatch::Delay(const JobPlan& plan) { return Interval(plan) + kAnswerTime; }
+
+void JobWatch::AddOwn(const std::string& incarnation) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->own.insert(incarnation);
+}
+
+int JobWatch::fd() const { return state_->fd; }
+
+std::string JobWatch::reason() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->reason;
+}
+
+void JobWatch::Run(const std::shared_ptr<State>& state) {
+  CoordinatorClient client(state->address);
+  std::unique_lock<std::mutex> lock(state->mutex);
+  while (true) {
+    state->changed.wait_for(lock, absl::ToChronoMilliseconds(state->interval),
+                            [&] { return state->stopped; });
+    if (state->stopped) return;
+    lock.unlock();
+    // An error is no answer: the coordinator may be about to be started again.
+    const absl::StatusOr<GetStatusResponse> status = client.GetStatus(kCallTimeout);
+    lock.lock();
+    if (!status.ok() || !state->HasFailed(*status)) continue;
+    state->reason = status->reason();
+    eventfd_write(state->fd, 1);
+    return;
+  }
+}
+
+}  // namespace muster::launcher

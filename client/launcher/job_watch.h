@@ -1,0 +1,47 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_JOB_WATCH_H_
+#define MUSTER_CLIENT_LAUNCHER_JOB_WATCH_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/launcher/job_plan.h"
+
+namespace muster::launcher {
+
+// Finds out that the job has failed on another node. The ranks here learn it by themselves only in
+// calls of the SDK, which a rank that computes, or hangs, may not make for hours. Asks the
+// coordinator every two seconds, and less often where that would be too much for it: up to once a
+// minute for thousands of ranks on hundreds of nodes. Has a thread of its own. Its calls may come
+// from one thread at a time.
+class JobWatch {
+ public:
+  explicit JobWatch(const JobPlan& plan);
+  // Does not wait.
+  ~JobWatch();
+  JobWatch(const JobWatch&) = delete;
+  JobWatch& operator=(const JobWatch&) = delete;
+
+  // The 16 bytes of a process that was started here: a failure counts if the job that has failed
+  // is the one that this process is a member of, and not an earlier one of that name.
+  void AddOwn(const std::string& incarnation);
+
+  // Within this time after a failure every node knows of it.
+  static absl::Duration Delay(const JobPlan& plan);
+
+  // Becomes readable when the job has failed, and stays so.
+  int fd() const;
+  // Why, in the coordinator's words, once it has.
+  std::string reason() const;
+
+ private:
+  struct State;
+  static void Run(const std::shared_ptr<State>& state);
+
+  // Shared with the thread, which may be inside a call when this object goes.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_JOB_WATCH_H_

@@ -1,0 +1,135 @@
+#include "client/launcher/process_tree.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr absl::Duration kSweepPause = absl::Milliseconds(2);
+constexpr absl::Duration kSweepPatience = absl::Seconds(5);
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Nothing where the process has gone, or has ended and was not waited for.
+std::optional<ProcessInfo> Look(pid_t pid) {
+  // "pid (command) state parent group ...": the command may hold anything, parentheses too.
+  const std::string stat = ReadAll(absl::StrCat("/proc/", pid, "/stat"));
+  const size_t begin = stat.find('(');
+  const size_t end = stat.rfind(')');
+  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
+  ProcessInfo process;
+  process.pid = pid;
+  process.name = stat.substr(begin + 1, end - begin - 1);
+  char state = 0;
+  const int found =
+      std::sscanf(stat.c_str() + end, ") %c %d %d", &state, &process.parent, &process.group);
+  if (found != 3 || state == 'Z' || state == 'X') return std::nullopt;
+  return process;
+}
+
+std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
+  std::unordered_map<pid_t, std::vector<ProcessInfo>> children;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  if (proc == nullptr) return children;
+  while (const dirent* entry = readdir(proc.get())) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry->d_name, &pid)) continue;
+    if (std::optional<ProcessInfo> process = Look(pid)) {
+      children[process->parent].push_back(*std::move(process));
+    }
+  }
+  return children;
+}
+
+// False once this process has no children.
+bool ReapWhatHasEnded() {
+  while (true) {
+    const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+    if (pid == 0) return true;
+    if (pid < 0 && errno != EINTR) return false;
+  }
+}
+
+}  // namespace
+
+void BecomeSubreaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<ProcessInfo> Descendants(pid_t root) {
+  if (root == getpid() && !HasChildren()) return {};
+  std::unordered_map<pid_t, std::vector<ProcessInfo>> children = ChildrenByParent();
+  std::vector<ProcessInfo> found = children[root];
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::vector<ProcessInfo> next = children[found[i].pid];
+    found.insert(found.end(), next.begin(), next.end());
+  }
+  return found;
+}
+
+void EraseIf(std::vector<ProcessInfo>* processes,
+             const std::function<bool(const ProcessInfo&)>& condition) {
+  processes->erase(std::remove_if(processes->begin(), processes->end(), condition),
+                   processes->end());
+}
+
+std::string VariableOf(pid_t pid, const std::string& name) {
+  const std::string environment = ReadAll(absl::StrCat("/proc/", pid, "/environ"));
+  const std::string begin = absl::StrCat(name, "=");
+  for (absl::string_view variable : absl::StrSplit(environment, '\0')) {
+    if (absl::StartsWith(variable, begin)) return std::string(variable.substr(begin.size()));
+  }
+  return "";
+}
+
+int ChildSignalFd() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool HasChildren() {
+  siginfo_t info;
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+void KillDescendants(const std::function<bool(const ProcessInfo&)>& ours) {
+  // A process may fork between the look and the signal: hence again, until there is none.
+  const absl::Time give_up = absl::Now() + kSweepPatience;
+  while (ReapWhatHasEnded() && absl::Now() < give_up) {
+    int signalled = 0;
+    for (const ProcessInfo& process : Descendants(getpid())) {
+      if (ours(process) && kill(process.pid, SIGKILL) == 0) ++signalled;
+    }
+    if (signalled == 0) return;
+    absl::SleepFor(kSweepPause);
+  }
+}
+
+}  // namespace muster::launcher

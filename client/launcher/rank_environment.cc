@@ -1,0 +1,68 @@
+#include "client/launcher/rank_environment.h"
+
+#include <unistd.h>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::launcher {
+namespace {
+
+// What the SDK reads (muster/job_options.h).
+RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
+  RankVariables variables = {
+      {"MUSTER_COORDINATOR", plan.coordinator.ToString()},
+      {"MUSTER_JOB", plan.job},
+      {"MUSTER_LOCAL_RANK", absl::StrCat(start.local_rank)},
+      {"MUSTER_NODE_RANK", absl::StrCat(plan.node_rank)},
+      {"MUSTER_INCARNATION", absl::BytesToHexString(start.incarnation)},
+      {"MUSTER_RESTART_COUNT", absl::StrCat(start.restarts)},
+      {"MUSTER_WORLD_SIZE", absl::StrCat(plan.world_size())},
+      {"MUSTER_RANK", absl::StrCat(plan.GlobalRank(start.local_rank))},
+  };
+  // In an elastic job the coordinator decides: both may differ from one epoch to the next.
+  if (plan.elastic()) variables["MUSTER_WORLD_SIZE"] = variables["MUSTER_RANK"] = std::nullopt;
+  if (!plan.node_id.empty()) variables["MUSTER_NODE_ID"] = plan.node_id;
+  return variables;
+}
+
+// What programs written for torchrun read.
+RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
+  return {
+      {"RANK", absl::StrCat(plan.GlobalRank(local_rank))},
+      {"WORLD_SIZE", absl::StrCat(plan.world_size())},
+      {"LOCAL_RANK", absl::StrCat(local_rank)},
+      {"LOCAL_WORLD_SIZE", absl::StrCat(plan.nproc_per_node)},
+      {"GROUP_RANK", absl::StrCat(plan.node_rank)},
+      {"MASTER_ADDR", plan.coordinator.host},
+      {"MASTER_PORT", absl::StrCat(plan.master_port.value_or(plan.coordinator.port))},
+  };
+}
+
+}  // namespace
+
+RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {
+  RankVariables variables = MusterVariables(plan, start);
+  variables.merge(TorchrunVariables(plan, start.local_rank));
+  return variables;
+}
+
+std::vector<std::string> Merge(const std::vector<std::string>& base,
+                               const RankVariables& variables) {
+  std::vector<std::string> result;
+  for (const std::string& variable : base) {
+    if (variables.count(variable.substr(0, variable.find('='))) == 0) result.push_back(variable);
+  }
+  for (const auto& [name, value] : variables) {
+    if (value) result.push_back(absl::StrCat(name, "=", *value));
+  }
+  return result;
+}
+
+std::vector<std::string> CurrentEnvironment() {
+  std::vector<std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) result.push_back(*variable);
+  return result;
+}
+
+}  // namespace muster::launcher

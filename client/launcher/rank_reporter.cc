@@ -1,0 +1,111 @@
+#include "client/launcher/rank_reporter.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "client/launcher/coordinator_client.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+constexpr std::chrono::milliseconds kRetryPause{50};  // some five seconds in all
+constexpr int kTries = 100;
+
+struct Stopped {
+  bool stopped = false;
+};
+
+struct Report {
+  std::string incarnation;
+  std::variant<ProcessEnd, Stopped> what;
+  int tries = 0;
+};
+
+absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report) {
+  if (const auto* end = std::get_if<ProcessEnd>(&report.what)) {
+    return client->ReportExit(job, report.incarnation, *end, kCallTimeout);
+  }
+  return client->ReportProcessState(job, report.incarnation, std::get<Stopped>(report.what).stopped,
+                                    kCallTimeout);
+}
+
+// A call that times out, too: on a machine that is busy enough to kill ranks that happens.
+bool NotDelivered(const absl::Status& sent) {
+  return absl::IsUnavailable(sent) || absl::IsDeadlineExceeded(sent);
+}
+
+}  // namespace
+
+struct RankReporter::State {
+  void Add(Report report) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    reports.push_back(std::move(report));
+    changed.notify_all();
+  }
+
+  std::string address;
+  std::string job;
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below under the mutex.
+  std::deque<Report> reports;  // the first stays until it has been answered or dropped
+  bool last_try = false;
+  bool stopped = false;
+};
+
+RankReporter::RankReporter(const std::string& address, const std::string& job)
+    : state_(std::make_shared<State>()) {
+  state_->address = address;
+  state_->job = job;
+  std::thread([state = state_] { Run(state); }).detach();
+}
+
+RankReporter::~RankReporter() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->stopped = true;
+  state_->changed.notify_all();
+}
+
+void RankReporter::ReportEnd(const std::string& incarnation, const ProcessEnd& end) {
+  state_->Add({incarnation, end});
+}
+
+void RankReporter::ReportStopped(const std::string& incarnation, bool stopped) {
+  state_->Add({incarnation, Stopped{stopped}});
+}
+
+void RankReporter::Flush(absl::Duration timeout) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->last_try = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, absl::ToChronoMilliseconds(timeout),
+                           [this] { return state_->reports.empty(); });
+}
+
+void RankReporter::Run(const std::shared_ptr<State>& state) {
+  CoordinatorClient client(state->address);
+  client.Connect();
+  std::unique_lock<std::mutex> lock(state->mutex);
+  while (true) {
+    state->changed.wait(lock, [&] { return state->stopped || !state->reports.empty(); });
+    if (state->stopped) return;
+    const Report report = state->reports.front();
+    lock.unlock();
+    const absl::Status sent = Send(&client, state->job, report);
+    lock.lock();
+    if (NotDelivered(sent) && !state->last_try && ++state->reports.front().tries < kTries) {
+      state->changed.wait_for(lock, kRetryPause, [&] { return state->stopped || state->last_try; });
+      continue;
+    }
+    state->reports.pop_front();
+    state->changed.notify_all();
+  }
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,43 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_RANK_REPORTER_H_
+#define MUSTER_CLIENT_LAUNCHER_RANK_REPORTER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/launcher/process_end.h"
+
+namespace muster::launcher {
+
+// Tells the coordinator how ranks have ended and which are stopped, on a thread of its own. It is a
+// help, not a need: the coordinator notices a lost member without it, only later and without the
+// cause. A report that does not get through is repeated for a while, since the coordinator may be
+// about to be started again, and then dropped. Its calls may come from one thread at a time.
+class RankReporter {
+ public:
+  // Connects at once, so that a first report need not wait for that.
+  RankReporter(const std::string& address, const std::string& job);
+  // Does not wait: reports that are left are dropped.
+  ~RankReporter();
+  RankReporter(const RankReporter&) = delete;
+  RankReporter& operator=(const RankReporter&) = delete;
+
+  // Never block. `incarnation` is the 16 bytes.
+  void ReportEnd(const std::string& incarnation, const ProcessEnd& end);
+  void ReportStopped(const std::string& incarnation, bool stopped);
+
+  // Tries once more what has not got through. Blocks until every report has been answered or
+  // dropped, or `timeout` has passed.
+  void Flush(absl::Duration timeout);
+
+ private:
+  struct State;
+  static void Run(const std::shared_ptr<State>& state);
+
+  // Shared with the thread, which may be inside a call when this object goes.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_RANK_REPORTER_H_

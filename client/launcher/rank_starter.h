@@ -1,0 +1,38 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_RANK_STARTER_H_
+#define MUSTER_CLIENT_LAUNCHER_RANK_STARTER_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/launcher/job_plan.h"
+#include "client/launcher/rank_environment.h"
+#include "client/launcher/run_outcome.h"
+
+namespace muster::launcher {
+
+// How the processes of ranks come to be, and what becomes of their output: all in which `muster
+// run` and muster::Launch() differ. A Supervisor calls it, from one thread.
+class RankStarter {
+ public:
+  virtual ~RankStarter() = default;
+
+  // Starts a process that leads a process group of its own, has VariablesOf(plan, start) in its
+  // environment, and is killed when this one ends. The text of an error is the system's.
+  virtual absl::StatusOr<pid_t> Start(const JobPlan& plan, const RankStart& start) = 0;
+
+  // That process has ended and been waited for. Nothing was said of it yet. `why` is empty unless
+  // it was ended because of something that has happened to others.
+  virtual void Ended(int local_rank, const RankEnd& end, const std::string& why) = 0;
+
+  // A descriptor, the caller's, for what one process of the coordinator writes.
+  virtual absl::StatusOr<int> CoordinatorOutput() = 0;
+
+  // Tells the user one line.
+  virtual void Say(const std::string& text) = 0;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_RANK_STARTER_H_

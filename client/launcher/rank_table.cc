@@ -1,0 +1,124 @@
+#include "client/launcher/rank_table.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/launcher/incarnation.h"
+
+namespace muster::launcher {
+namespace {
+
+// glibc 2.36 declares pidfd_open() in a way that C++ cannot link.
+int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+}  // namespace
+
+RankTable::RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop, OnEnd on_end)
+    : plan_(*plan),
+      starter_(starter),
+      loop_(loop),
+      on_end_(std::move(on_end)),
+      places_(plan->nproc_per_node) {
+  for (int local_rank = 0; local_rank < plan->nproc_per_node; ++local_rank) {
+    places_[local_rank].local_rank = local_rank;
+    places_[local_rank].rank = plan->GlobalRank(local_rank);
+  }
+}
+
+absl::Status RankTable::Start(int local_rank) {
+  Place& place = places_[local_rank];
+  place.incarnation = NewIncarnation();
+  const absl::StatusOr<pid_t> pid =
+      starter_->Start(plan_, {local_rank, place.incarnation, place.starts});
+  if (!pid.ok()) {
+    const char* hint = absl::IsResourceExhausted(pid.status())
+                           ? "; 'ulimit -n' and 'ulimit -u' show the limits"
+                           : "";
+    return absl::Status(pid.status().code(), absl::StrCat("cannot start rank ", place.rank, ": ",
+                                                          pid.status().message(), hint));
+  }
+  place.pid = *pid;
+  place.alive = true;
+  place.said_stopped = false;
+  ++place.starts;
+  WatchEnd(&place);
+  return absl::OkStatus();
+}
+
+void RankTable::WatchEnd(Place* place) {
+  // SIGCHLD alone would do, but of several ranks that have ended meanwhile it does not tell which
+  // was the first.
+  place->pidfd = OpenPidfd(place->pid);
+  if (place->pidfd < 0) return;
+  loop_->Watch(place->pidfd, [this, pid = place->pid] {
+    int wait_status = 0;
+    if (waitpid(pid, &wait_status, WNOHANG) == pid) on_end_(pid, wait_status);
+  });
+}
+
+RankTable::Place* RankTable::Find(pid_t pid) {
+  for (Place& place : places_) {
+    if (place.alive && place.pid == pid) return &place;
+  }
+  return nullptr;
+}
+
+void RankTable::Ended(Place* place) {
+  place->alive = false;
+  if (place->pidfd < 0) return;
+  loop_->Forget(place->pidfd);
+  close(std::exchange(place->pidfd, -1));
+}
+
+void RankTable::Signal(int signal) {
+  // The group, as a terminal does: a shell that runs the program for us passes nothing on.
+  for (const Place& place : places_) {
+    if (place.alive) kill(-place.pid, signal);
+  }
+}
+
+void RankTable::SignalAndContinue(int signal) {
+  Signal(signal);
+  Signal(SIGCONT);  // a stopped process takes no other signal
+}
+
+std::vector<int> RankTable::Living() const {
+  std::vector<int> living;
+  for (const Place& place : places_) {
+    if (place.alive) living.push_back(place.rank);
+  }
+  return living;
+}
+
+std::vector<int> RankTable::OutOfReach() const {
+  std::vector<int> ranks;
+  for (const Place& place : places_) {
+    if (place.alive && kill(place.pid, 0) != 0 && errno == EPERM) ranks.push_back(place.rank);
+  }
+  return ranks;
+}
+
+void RankTable::Abandon() {
+  for (Place& place : places_) {
+    if (place.alive) Ended(&place);
+  }
+}
+
+std::vector<ProcessInfo> RankTable::LeftBehind(const Place& place) const {
+  const std::string incarnation = absl::BytesToHexString(place.incarnation);
+  std::vector<ProcessInfo> processes = Descendants(getpid());
+  EraseIf(&processes, [&](const ProcessInfo& process) {
+    return process.group != place.pid &&
+           VariableOf(process.pid, "MUSTER_INCARNATION") != incarnation;
+  });
+  return processes;
+}
+
+}  // namespace muster::launcher

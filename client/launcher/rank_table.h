@@ -1,0 +1,75 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_RANK_TABLE_H_
+#define MUSTER_CLIENT_LAUNCHER_RANK_TABLE_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/launcher/event_loop.h"
+#include "client/launcher/job_plan.h"
+#include "client/launcher/process_tree.h"
+#include "client/launcher/rank_starter.h"
+
+namespace muster::launcher {
+
+// The processes of this node's ranks: starts, watches and signals them. One process at a time runs
+// in the place of each local rank.
+class RankTable {
+ public:
+  struct Place {
+    int local_rank = 0;
+    int rank = 0;
+    int starts = 0;           // how many processes have been started here
+    std::string incarnation;  // 16 bytes, new at each start
+    pid_t pid = -1;           // the last one's
+    int pidfd = -1;
+    bool alive = false;
+    bool said_stopped = false;  // the user was told that the process is stopped
+  };
+  // A process has ended, and has been waited for with this status.
+  using OnEnd = std::function<void(pid_t pid, int wait_status)>;
+
+  // All pointers must outlive this object.
+  RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop, OnEnd on_end);
+
+  // Starts a process in the place of a local rank, where none may be alive. The text of an error is
+  // for the user.
+  absl::Status Start(int local_rank);
+
+  const Place& At(int local_rank) const { return places_[local_rank]; }
+  // The place of the living rank with this pid; nullptr if it is none.
+  Place* Find(pid_t pid);
+  // Its process has ended and been waited for.
+  void Ended(Place* place);
+
+  // To each living rank's process group, stopped ones included.
+  void Signal(int signal);
+  void SignalAndContinue(int signal);
+
+  // Ascending.
+  std::vector<int> Living() const;
+  // Of the living, those that this user may not signal.
+  std::vector<int> OutOfReach() const;
+  // Does as if they had ended.
+  void Abandon();
+
+  // What the process that was last started in a place has started itself, and has left behind:
+  // its process group, and whatever has inherited its environment.
+  std::vector<ProcessInfo> LeftBehind(const Place& place) const;
+
+ private:
+  void WatchEnd(Place* place);
+
+  const JobPlan& plan_;
+  RankStarter* const starter_;
+  EventLoop* const loop_;
+  const OnEnd on_end_;
+  std::vector<Place> places_;  // by local rank
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_RANK_TABLE_H_

@@ -1,0 +1,120 @@
+#include "client/launcher/run_outcome.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/launcher/rank_ranges.h"
+
+namespace muster::launcher {
+namespace {
+
+// "; rank 0 exited with status 1; ranks 1,3 exited with status 2": ranks that ended alike together,
+// in the order in which the first of each did.
+std::string Grouped(const std::vector<RankEnd>& ends) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const RankEnd& end : ends) {
+    const std::string how = Describe(end.end);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&how](const auto& candidate) { return candidate.first == how; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {how, {}});
+    group->second.push_back(end.rank);
+  }
+  std::string text;
+  for (const auto& [how, ranks] : groups) {
+    absl::StrAppend(&text, "; then ", NamedRanks(ranks), " ", how);
+  }
+  return text;
+}
+
+bool Failed(const RankEnd& end) { return !end.end.clean() && !end.forgiven; }
+
+}  // namespace
+
+int RunOutcome::clean_ends() const {
+  return static_cast<int>(std::count_if(ends_.begin(), ends_.end(),
+                                        [](const RankEnd& end) { return end.end.clean(); }));
+}
+
+void RunOutcome::Interrupted(int signal) {
+  if (!interrupted_) interrupted_ = signal;
+}
+
+int RunOutcome::ExitStatus() const {
+  if (const RankEnd* first = FirstFailure()) return ShellStatus(first->end);
+  if (reader_gone_) return ShellStatus({true, SIGPIPE});
+  if (!elsewhere_.empty() || !left_running_.empty()) return 1;
+  const RankEnd* unclean = FirstUnclean();
+  if (unclean == nullptr) return 0;
+  return coordinator_ ? 1 : ShellStatus(unclean->end);
+}
+
+std::string RunOutcome::Summary() const {
+  const bool well = FirstUnclean() == nullptr && elsewhere_.empty() && left_running_.empty();
+  if (well) return Forgiven();
+  return absl::StrCat("job ", job_, " ", Headline(), OtherFailures(), EndedByUs());
+}
+
+std::string RunOutcome::Sentence(const RankEnd& end) const {
+  return absl::StrCat("rank ", end.rank, " (pid ", end.pid, ", node ", node_, ") ",
+                      Describe(end.end));
+}
+
+const RankEnd* RunOutcome::FirstFailure() const {
+  for (const RankEnd& end : ends_) {
+    if (Failed(end) && !end.after_our_signal) return &end;
+  }
+  return nullptr;
+}
+
+const RankEnd* RunOutcome::FirstUnclean() const {
+  for (const RankEnd& end : ends_) {
+    if (Failed(end)) return &end;
+  }
+  return nullptr;
+}
+
+std::string RunOutcome::Forgiven() const {
+  const auto first =
+      std::find_if(ends_.begin(), ends_.end(), [](const RankEnd& end) { return end.forgiven; });
+  if (first == ends_.end()) return "";
+  const auto others =
+      std::count_if(first + 1, ends_.end(), [](const RankEnd& end) { return end.forgiven; });
+  return absl::StrCat("job ", job_, " succeeded although ", Sentence(*first),
+                      others == 0 ? "" : absl::StrCat(", followed by ", others, " more"));
+}
+
+std::string RunOutcome::Headline() const {
+  if (const RankEnd* first = FirstFailure()) return absl::StrCat("failed: ", Sentence(*first));
+  if (reader_gone_) return "was ended because nobody reads its output";
+  if (coordinator_) return absl::StrCat("failed: its coordinator ", Describe(*coordinator_));
+  if (!elsewhere_.empty()) return absl::StrCat("failed: ", elsewhere_);
+  if (!left_running_.empty()) {
+    return absl::StrCat("is left with ", NamedRanks(left_running_),
+                        ", which cannot be ended: the processes belong to another user");
+  }
+  if (interrupted_) return absl::StrCat("was ended by ", SignalName(*interrupted_));
+  return absl::StrCat("failed: ", Sentence(*FirstUnclean()));
+}
+
+std::string RunOutcome::OtherFailures() const {
+  const RankEnd* first = FirstFailure();
+  std::vector<RankEnd> others;
+  for (const RankEnd& end : ends_) {
+    if (Failed(end) && !end.after_our_signal && &end != first) others.push_back(end);
+  }
+  return Grouped(others);
+}
+
+std::string RunOutcome::EndedByUs() const {
+  std::vector<int> ranks;
+  for (const RankEnd& end : ends_) {
+    if (end.after_our_signal) ranks.push_back(end.rank);
+  }
+  if (ranks.empty()) return "";
+  return absl::StrCat("; ended by the launcher: ", NamedRanks(ranks));
+}
+
+}  // namespace muster::launcher

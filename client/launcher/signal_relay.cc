@@ -1,0 +1,63 @@
+#include "client/launcher/signal_relay.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/time/clock.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr int kOthers[] = {SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+
+// timeout(1) signals its child and then the process group that both are in, which is one wish and
+// not two.
+constexpr absl::Duration kSameWish = absl::Milliseconds(20);
+
+bool IsIgnored(int signal) {
+  struct sigaction action;
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+bool IsEndingSignal(int signal) {
+  return std::find(std::begin(kEnding), std::end(kEnding), signal) != std::end(kEnding);
+}
+
+sigset_t SignalRelay::Signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kEnding) sigaddset(&set, signal);
+  for (const int signal : kOthers) sigaddset(&set, signal);
+  for (const int signal : {SIGHUP, SIGTSTP}) {
+    if (IsIgnored(signal)) sigdelset(&set, signal);
+  }
+  return set;
+}
+
+void SignalRelay::Pass(int signal, pid_t sender) {
+  if (IsEndingSignal(signal)) {
+    if (IsRepetition(signal, sender)) return;
+    if (!ending_signal_) ending_signal_ = signal;
+  }
+  const auto byte = static_cast<unsigned char>(signal);
+  // It fails only if the supervisor has just ended.
+  [[maybe_unused]] const ssize_t written = write(control_fd_, &byte, 1);
+  if (signal == SIGTSTP) kill(getpid(), SIGSTOP);  // the shell waits for that
+}
+
+bool SignalRelay::IsRepetition(int signal, pid_t sender) {
+  const absl::Time now = absl::Now();
+  const bool same =
+      signal == last_signal_ && sender == last_sender_ && now - last_time_ < kSameWish;
+  last_signal_ = signal;
+  last_sender_ = sender;
+  last_time_ = now;
+  return same;
+}
+
+}  // namespace muster::launcher

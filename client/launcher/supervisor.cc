@@ -1,0 +1,396 @@
+#include "client/launcher/supervisor.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/launcher/process_tree.h"
+#include "client/launcher/rank_ranges.h"
+#include "client/launcher/signal_relay.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
+constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
+// More than musterd's own time to drain.
+constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
+constexpr absl::Duration kReportPatience = absl::Seconds(1);
+constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// Of processes that are not this one's children nobody tells when they end.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+}  // namespace
+
+Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int control_fd)
+    : plan_(std::move(plan)),
+      starter_(starter),
+      loop_(loop),
+      control_fd_(control_fd),
+      node_(plan_.node_id.empty() ? HostName() : plan_.node_id),
+      child_signal_fd_(ChildSignalFd()),
+      ranks_(&plan_, starter, loop,
+             [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
+      outcome_(plan_.job, node_) {
+  loop_->Watch(control_fd_, [this] { OnControl(); });
+  loop_->Watch(child_signal_fd_, [this] { OnChildren(); });
+}
+
+Supervisor::~Supervisor() {
+  loop_->Forget(control_fd_);
+  loop_->Forget(child_signal_fd_);
+  if (watch_ != nullptr) loop_->Forget(watch_->fd());
+  close(child_signal_fd_);
+}
+
+absl::Status Supervisor::Run() {
+  absl::Status started = StartCoordinator();
+  if (started.ok()) started = StartRanks();
+  if (started.ok()) Listen();
+  if (!started.ok()) phase_ = Phase::kSignalled;
+  while (started.ok() && Active()) Step();
+  if (reporter_ != nullptr) reporter_->Flush(kReportPatience);
+  EndLeftovers();
+  StopCoordinator();
+  return started;
+}
+
+// ---- Starting ----
+
+absl::Status Supervisor::StartCoordinator() {
+  if (!plan_.hosted) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<CoordinatorProcess>> started =
+      CoordinatorProcess::Start(*plan_.hosted, [this] { return starter_->CoordinatorOutput(); });
+  if (!started.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot start the coordinator: ", started.status().message()));
+  }
+  coordinator_ = *std::move(started);
+  return AwaitCoordinator();
+}
+
+absl::Status Supervisor::AwaitCoordinator() {
+  const std::string name = absl::StrCat("the coordinator (", plan_.hosted->musterd, ") ");
+  const absl::Time deadline = SteadyNow() + kCoordinatorStart;
+  while (SteadyNow() < deadline) {
+    if (const std::optional<HostPort> address = coordinator_->Address()) {
+      plan_.coordinator = *address;
+      return absl::OkStatus();
+    }
+    if (coordinator_end_) {
+      return absl::UnavailableError(absl::StrCat(
+          name, Describe(*coordinator_end_), " before it listened at ",
+          plan_.hosted->listen.ToString(), "; its own message says why. No rank was started"));
+    }
+    if (first_ending_signal_) {
+      return absl::CancelledError(
+          absl::StrCat("got ", SignalName(*first_ending_signal_), " before any rank was started"));
+    }
+    loop_->Poll(kCoordinatorPoll);
+  }
+  return absl::UnavailableError(absl::StrCat(
+      name, "was not listening after ", absl::FormatDuration(kCoordinatorStart), "; see its log"));
+}
+
+absl::Status Supervisor::StartRanks() {
+  for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
+    if (absl::Status status = ranks_.Start(local_rank); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void Supervisor::Listen() {
+  reporter_ = std::make_unique<RankReporter>(plan_.coordinator.ToString(), plan_.job);
+  if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
+  watch_ = std::make_unique<JobWatch>(plan_);
+  for (int rank : ranks_.Living()) {
+    watch_->AddOwn(ranks_.At(rank - plan_.GlobalRank(0)).incarnation);
+  }
+  loop_->Watch(watch_->fd(), [this] { OnJobFailed(); });
+}
+
+// ---- Running ----
+
+void Supervisor::Step() {
+  const bool look_again = !restarts_.empty() || !cleanups_.empty();
+  const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
+  loop_->Poll(std::min(deadline_ - SteadyNow(), look));
+  if (SteadyNow() >= deadline_) Escalate();
+  StepRestarts();
+  cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
+}
+
+void Supervisor::Enter(Phase phase, absl::Duration from_now) {
+  phase_ = phase;
+  deadline_ = SteadyNow() + from_now;
+}
+
+void Supervisor::Escalate() {
+  switch (phase_) {
+    case Phase::kRunning:
+    case Phase::kStillThere:
+      return;
+    case Phase::kFailed:
+      Enter(Phase::kSignalled, plan_.grace);
+      return ranks_.SignalAndContinue(SIGTERM);
+    case Phase::kSignalled:
+      Say(absl::StrCat(NamedRanks(ranks_.Living()), " did not end within ",
+                       absl::FormatDuration(plan_.grace), "; sending SIGKILL"));
+      Enter(Phase::kKilled, kKillPatience);
+      return ranks_.SignalAndContinue(SIGKILL);
+    case Phase::kKilled:
+      Enter(Phase::kStillThere, absl::InfiniteDuration());
+      if (ranks_.OutOfReach() == ranks_.Living()) {
+        outcome_.LeftRunning(ranks_.Living());
+        return ranks_.Abandon();
+      }
+      return Say(absl::StrCat(NamedRanks(ranks_.Living()),
+                              " did not end on SIGKILL: in an uninterruptible system call (a "
+                              "driver, a file system?); still waiting"));
+  }
+}
+
+void Supervisor::StepRestarts() {
+  for (auto restart = restarts_.begin(); restart != restarts_.end() && !suspended_;) {
+    restart = Continue(&*restart) ? restarts_.erase(restart) : std::next(restart);
+  }
+}
+
+// True when the restart has come about, or will not.
+bool Supervisor::Continue(Restart* restart) {
+  if (phase_ == Phase::kRunning && !restart->cleanup.Step(SteadyNow())) return false;
+  const std::string what = outcome_.Sentence(restart->end);
+  absl::Status started = absl::CancelledError("the run is ending");
+  if (phase_ == Phase::kRunning) started = ranks_.Start(restart->place->local_rank);
+  restart->end.forgiven = started.ok();
+  outcome_.Add(restart->end);
+  if (started.ok()) {
+    if (watch_ != nullptr) watch_->AddOwn(restart->place->incarnation);
+    Say(absl::StrCat(what, "; restarted as pid ", restart->place->pid, " (restart ", restart_count_,
+                     " of at most ", plan_.max_restarts, ")"));
+  } else if (phase_ == Phase::kRunning) {
+    BeginFailure(absl::StrCat(what, "; ", started.message()));
+  }
+  return true;
+}
+
+void Supervisor::OnControl() {
+  unsigned char signal = 0;
+  const ssize_t size = read(control_fd_, &signal, 1);
+  if (size < 0) return;
+  if (size == 1) return OnSignal(signal);
+  // The launcher was killed. Nobody is left who could wait for anything.
+  KillDescendants([](const ProcessInfo&) { return true; });
+  coordinator_.reset();  // and its directory
+  _exit(kExitFailure);
+}
+
+void Supervisor::OnSignal(int signal) {
+  if (signal == SIGTSTP) return Suspend();
+  if (signal == SIGCONT) return Resume();
+  if (!IsEndingSignal(signal)) return ranks_.Signal(signal);
+  OnEndingSignal(signal);
+}
+
+void Supervisor::OnEndingSignal(int signal) {
+  ++ending_signals_;
+  if (!first_ending_signal_) first_ending_signal_ = signal;
+  if (!Active()) return;
+  if (suspended_) Resume();
+  const std::vector<int> living = ranks_.Living();
+  if (ending_signals_ == 1) {
+    outcome_.Interrupted(signal);
+    Say(absl::StrCat("got ", SignalName(signal), "; passing it on to ", NamedRanks(living),
+                     ". SIGKILL follows in ", absl::FormatDuration(plan_.grace),
+                     ", or at a second signal"));
+    if (phase_ < Phase::kSignalled) Enter(Phase::kSignalled, plan_.grace);
+    ranks_.SignalAndContinue(signal);
+  } else if (phase_ < Phase::kKilled) {
+    Say(absl::StrCat("got ", SignalName(signal), " again; sending SIGKILL"));
+    Enter(Phase::kKilled, kKillPatience);
+    ranks_.SignalAndContinue(SIGKILL);
+  }
+}
+
+void Supervisor::OnReaderGone() {
+  outcome_.ReaderGone();
+  const std::vector<int> living = ranks_.Living();
+  if (living.empty() || phase_ >= Phase::kSignalled) return;
+  Say(absl::StrCat("nobody reads the output any more; ending ", NamedRanks(living),
+                   ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  Enter(Phase::kSignalled, plan_.grace);
+  ranks_.SignalAndContinue(SIGTERM);
+}
+
+void Supervisor::Suspend() {
+  const std::vector<int> living = ranks_.Living();
+  if (living.empty() || std::exchange(suspended_, true)) return;
+  Say(absl::StrCat("got SIGTSTP; ", NamedRanks(living), living.size() == 1 ? " is" : " are",
+                   " stopped until SIGCONT"));
+  // Not SIGTSTP, which a rank may ignore. The coordinator too: it would take the silence of stopped
+  // ranks for their loss.
+  ranks_.Signal(SIGSTOP);
+  if (coordinator_ != nullptr && !coordinator_end_) kill(coordinator_->pid(), SIGSTOP);
+}
+
+void Supervisor::Resume() {
+  suspended_ = false;
+  if (coordinator_ != nullptr && !coordinator_end_) kill(coordinator_->pid(), SIGCONT);
+  ranks_.Signal(SIGCONT);
+}
+
+void Supervisor::OnChildren() {
+  signalfd_siginfo info;
+  while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
+  }
+  // Everything that has ended: ranks, the coordinator, and orphans that have become children; and
+  // everything that was stopped or goes on.
+  int wait_status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+      OnStopped(pid, WIFSTOPPED(wait_status));
+    } else {
+      OnEnd(pid, wait_status);
+    }
+  }
+}
+
+void Supervisor::OnStopped(pid_t pid, bool stopped) {
+  RankTable::Place* const place = ranks_.Find(pid);
+  if (place == nullptr || reporter_ == nullptr) return;
+  if (!suspended_ || !plan_.hosted) reporter_->ReportStopped(place->incarnation, stopped);
+  if (suspended_ || stopped == std::exchange(place->said_stopped, stopped)) return;
+  Say(absl::StrCat("rank ", place->rank, " (pid ", pid, ", node ", node_, ") ",
+                   stopped ? "is stopped; SIGCONT continues it" : "was continued"));
+}
+
+void Supervisor::OnEnd(pid_t pid, int wait_status) {
+  const ProcessEnd end = FromWaitStatus(wait_status);
+  if (coordinator_ != nullptr && pid == coordinator_->pid()) return OnCoordinatorEnd(end);
+  if (RankTable::Place* place = ranks_.Find(pid)) OnRankEnd(place, end);
+}
+
+void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
+  ranks_.Ended(place);
+  RankEnd rank_end = {place->rank, place->pid, end, phase_ >= Phase::kSignalled};
+  starter_->Ended(place->local_rank, rank_end, why_);  // its last words come before ours
+  if (reporter_ != nullptr) reporter_->ReportEnd(place->incarnation, end);
+  const bool failed = !end.clean() && phase_ == Phase::kRunning;
+  if (failed && BeginRestart(place, rank_end)) return;
+  rank_end.forgiven = failed && GoOnWithout(place, rank_end);
+  outcome_.Add(rank_end);
+  if (failed && !rank_end.forgiven) BeginFailure(outcome_.Sentence(rank_end));
+}
+
+bool Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
+  // Where a rank has left the job in peace the job is over, and would not take another.
+  if (restart_count_ == plan_.max_restarts || outcome_.clean_ends() > 0) return false;
+  ++restart_count_;
+  restarts_.push_back({place, end, CleanupAfter(place)});
+  return true;
+}
+
+Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
+  return Cleanup([this, place] { return ranks_.LeftBehind(*place); },
+                 [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
+}
+
+bool Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
+  const int left =
+      static_cast<int>(ranks_.Living().size() + restarts_.size()) + outcome_.clean_ends();
+  if (plan_.min_world_size >= plan_.world_size() || left < plan_.min_world_size) return false;
+  Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", left, " of ",
+                   plan_.world_size(), " ranks"));
+  cleanups_.push_back(CleanupAfter(place));
+  return true;
+}
+
+void Supervisor::OnCoordinatorEnd(const ProcessEnd& end) {
+  coordinator_end_ = end;
+  if (!Active() || phase_ != Phase::kRunning) return;
+  const std::string what =
+      absl::StrCat("the coordinator (musterd, pid ", coordinator_->pid(), ") ", Describe(end));
+  const absl::Status started = coordinator_->StartAgain(SteadyNow());
+  if (started.ok()) {
+    coordinator_end_.reset();
+    return Say(
+        absl::StrCat(what, "; restarted as pid ", coordinator_->pid(), ", and the ranks go on"));
+  }
+  coordinator_status_ =
+      absl::UnavailableError(absl::StrCat(what, " and is not restarted (", started.message(), ")"));
+  outcome_.CoordinatorLost(end);
+  BeginFailure(std::string(coordinator_status_.message()));
+}
+
+void Supervisor::OnJobFailed() {
+  loop_->Forget(watch_->fd());
+  if (phase_ != Phase::kRunning || !Active()) return;
+  why_ = watch_->reason();
+  outcome_.FailedElsewhere(why_);
+  BeginFailure(absl::StrCat("the job has failed: ", why_));
+}
+
+void Supervisor::BeginFailure(const std::string& what) {
+  const std::vector<int> others = ranks_.Living();
+  Enter(Phase::kFailed, plan_.failure_wait);
+  if (others.empty()) return;  // the summary says it all
+  Say(absl::StrCat(what, "; ending ", NamedRanks(others), ": SIGTERM in ",
+                   absl::FormatDuration(plan_.failure_wait), ", SIGKILL ",
+                   absl::FormatDuration(plan_.grace), " later"));
+}
+
+// ---- Ending ----
+
+void Supervisor::EndLeftovers() {
+  Cleanup cleanup([this] { return Leftovers(); }, [this](const std::string& text) { Say(text); },
+                  plan_.grace, SteadyNow());
+  if (phase_ >= Phase::kKilled) cleanup.Hurry();
+  const int signals_before = ending_signals_;
+  while (!cleanup.Step(SteadyNow())) {
+    loop_->Poll(kLookAgain);
+    if (ending_signals_ != signals_before) cleanup.Hurry();
+  }
+}
+
+std::vector<ProcessInfo> Supervisor::Leftovers() const {
+  std::vector<ProcessInfo> processes = Descendants(getpid());
+  const pid_t coordinator = coordinator_ == nullptr ? -1 : coordinator_->pid();
+  EraseIf(&processes, [&](const ProcessInfo& process) { return process.pid == coordinator; });
+  return processes;
+}
+
+void Supervisor::StopCoordinator() {
+  if (coordinator_ == nullptr || coordinator_end_) return;
+  // It is the other nodes' too, and the only one that can tell them of a failure.
+  if (watch_ != nullptr && outcome_.ExitStatus() != 0) AwaitCoordinatorEnd(JobWatch::Delay(plan_));
+  if (coordinator_end_) return;
+  // At SIGTERM it delivers the answers that it owes.
+  kill(coordinator_->pid(), SIGTERM);
+  kill(coordinator_->pid(), SIGCONT);
+  AwaitCoordinatorEnd(kCoordinatorStop);
+  if (coordinator_end_) return;
+  kill(coordinator_->pid(), SIGKILL);
+  AwaitCoordinatorEnd(kKillPatience);
+}
+
+void Supervisor::AwaitCoordinatorEnd(absl::Duration patience) {
+  const absl::Time deadline = SteadyNow() + patience;
+  const int signals_before = ending_signals_;
+  while (!coordinator_end_ && SteadyNow() < deadline && ending_signals_ == signals_before) {
+    loop_->Poll(deadline - SteadyNow());
+  }
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,140 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_SUPERVISOR_H_
+#define MUSTER_CLIENT_LAUNCHER_SUPERVISOR_H_
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/launcher/cleanup.h"
+#include "client/launcher/coordinator_process.h"
+#include "client/launcher/event_loop.h"
+#include "client/launcher/job_plan.h"
+#include "client/launcher/job_watch.h"
+#include "client/launcher/rank_reporter.h"
+#include "client/launcher/rank_starter.h"
+#include "client/launcher/rank_table.h"
+#include "client/launcher/run_outcome.h"
+
+namespace muster::launcher {
+
+// Starts a node's ranks (and hosts the coordinator where the plan says so), passes signals on to
+// them, ends them when the job has failed here or elsewhere, and leaves no process behind. Runs in
+// a process of its own, which must be a subreaper without other children.
+class Supervisor {
+ public:
+  // Each byte that comes from `control_fd` is a signal for the ranks (signal_relay.h); its end
+  // means that the launcher has died, and then this process ends, with all its descendants.
+  // `starter` and `loop` must outlive this object.
+  Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int control_fd);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Blocks until every rank has ended; no descendant is left then that could be ended. An error
+  // says, for the user, what could not be started; CANCELLED: a signal came before any rank was.
+  absl::Status Run();
+
+  // How the ranks have ended.
+  const RunOutcome& outcome() const { return outcome_; }
+  // Why the coordinator, which had died while it was needed, was not started again.
+  const absl::Status& coordinator_status() const { return coordinator_status_; }
+
+  // Nobody reads what the ranks write: ends them, as SIGPIPE does. Only from within the loop.
+  void OnReaderGone();
+
+  // How many signals that should end the run have come, and the first.
+  int ending_signals() const { return ending_signals_; }
+  std::optional<int> first_ending_signal() const { return first_ending_signal_; }
+
+ private:
+  // What is done to the ranks; each phase but the first and the last ends at a deadline, with the
+  // next.
+  enum class Phase {
+    kRunning,
+    kFailed,      // a rank has failed; the others may say why they cannot go on
+    kSignalled,   // the ranks have got a signal that should end them
+    kKilled,      // SIGKILL
+    kStillThere,  // and that was said
+  };
+  // A rank that is to be started again once what it has left behind has ended.
+  struct Restart {
+    RankTable::Place* place;
+    RankEnd end;
+    Cleanup cleanup;
+  };
+
+  // Starting.
+  absl::Status StartCoordinator();
+  absl::Status AwaitCoordinator();
+  absl::Status StartRanks();
+  void Listen();
+
+  // One wait for events, and what has to follow.
+  void Step();
+  void Enter(Phase phase, absl::Duration from_now);
+  void Escalate();
+  bool Active() const { return !ranks_.Living().empty() || !restarts_.empty(); }
+  void StepRestarts();
+  bool Continue(Restart* restart);
+
+  // Events.
+  void OnControl();
+  void OnSignal(int signal);
+  void OnEndingSignal(int signal);
+  void Suspend();
+  void Resume();
+  void OnChildren();
+  void OnStopped(pid_t pid, bool stopped);
+  void OnEnd(pid_t pid, int wait_status);
+  void OnRankEnd(RankTable::Place* place, const ProcessEnd& end);
+  bool BeginRestart(RankTable::Place* place, const RankEnd& end);
+  bool GoOnWithout(RankTable::Place* place, const RankEnd& end);
+  Cleanup CleanupAfter(RankTable::Place* place);
+  void OnCoordinatorEnd(const ProcessEnd& end);
+  void OnJobFailed();
+
+  void BeginFailure(const std::string& what);
+
+  // Ending.
+  void EndLeftovers();
+  std::vector<ProcessInfo> Leftovers() const;
+  void StopCoordinator();
+  // Until the coordinator has ended, the user wants to leave, or `patience` has passed.
+  void AwaitCoordinatorEnd(absl::Duration patience);
+
+  void Say(const std::string& text) { starter_->Say(text); }
+
+  JobPlan plan_;
+  RankStarter* const starter_;
+  EventLoop* const loop_;
+  const int control_fd_;
+  const std::string node_;  // for messages
+  int child_signal_fd_ = -1;
+
+  std::unique_ptr<CoordinatorProcess> coordinator_;  // where it is hosted here
+  std::optional<ProcessEnd> coordinator_end_;
+  absl::Status coordinator_status_;
+  RankTable ranks_;
+  // Both have threads: made when no rank is forked any more that does not execute a program.
+  std::unique_ptr<RankReporter> reporter_;
+  std::unique_ptr<JobWatch> watch_;
+
+  std::list<Restart> restarts_;
+  std::list<Cleanup> cleanups_;  // after ranks without which the job goes on
+  int restart_count_ = 0;
+  RunOutcome outcome_;
+  std::string why_;  // what has happened elsewhere, for which the ranks here were ended
+
+  Phase phase_ = Phase::kRunning;
+  absl::Time deadline_ = absl::InfiniteFuture();
+  bool suspended_ = false;
+  int ending_signals_ = 0;
+  std::optional<int> first_ending_signal_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_SUPERVISOR_H_

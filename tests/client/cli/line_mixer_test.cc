@@ -1,0 +1,116 @@
+#include "client/cli/line_mixer.h"
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr bool kEndLine = true;
+
+// One stream alone.
+struct OneStream {
+  explicit OneStream(const std::string& prefix) : id(lines.AddStream(prefix)) {}
+  std::string Feed(absl::string_view chunk) { return lines.Feed(id, chunk); }
+  std::string Finish(bool end_line = kEndLine) { return lines.Finish(id, end_line); }
+  LineMixer lines;
+  int id;
+};
+
+TEST(LineMixerTest, PrefixesWholeLines) {
+  OneStream rank("[3] ");
+  EXPECT_EQ(rank.Feed("a\n\nb\n"), "[3] a\n[3] \n[3] b\n");
+  EXPECT_EQ(rank.Finish(), "");
+}
+
+TEST(LineMixerTest, KeepsWhatIsBegunUntilItEnds) {
+  OneStream rank("[0] ");
+  EXPECT_EQ(rank.Feed("be"), "");
+  EXPECT_EQ(rank.Feed("gun\nnext"), "[0] begun\n");
+  EXPECT_EQ(rank.Finish(), "[0] next\n");
+}
+
+TEST(LineMixerTest, WhatIsBegunNeedNotBeEnded) {
+  OneStream rank("");
+  EXPECT_EQ(rank.Feed("begun"), "");
+  EXPECT_EQ(rank.Finish(!kEndLine), "begun");
+  EXPECT_EQ(rank.lines.Feed(rank.lines.AddStream(""), "next\n"), "\nnext\n");
+}
+
+TEST(LineMixerTest, PassesAnyBytes) {
+  const std::string bytes("\r\0\xff\rx\x01\r\n\r\n", 10);
+  OneStream rank("");
+  EXPECT_EQ(rank.Feed(bytes), bytes);
+}
+
+TEST(LineMixerTest, CutsEndlessLines) {
+  OneStream rank("> ");
+  const std::string piece(LineMixer::kMaxLineBytes, 'x');
+  EXPECT_EQ(rank.Feed(piece), "");
+  EXPECT_EQ(rank.Feed("y"), absl::StrCat("> ", piece, "\n"));
+  EXPECT_EQ(rank.Feed(absl::StrCat(piece, piece)),
+            absl::StrCat("> y", piece.substr(1), "\n> ", piece, "\n"));
+  EXPECT_EQ(rank.Finish(), "> x\n");
+}
+
+TEST(LineMixerTest, LosesNothingHoweverTheBytesCome) {
+  const std::string text = "one\ntwo\r\n\n\r10%\r20%\nthree";
+  for (size_t step = 1; step <= text.size(); ++step) {
+    OneStream rank("-");
+    std::string result;
+    for (size_t i = 0; i < text.size(); i += step) result += rank.Feed(text.substr(i, step));
+    EXPECT_EQ(result + rank.Finish(), "-one\n-two\r\n-\n\r-10%\r-20%\n-three\n")
+        << "in steps of " << step;
+  }
+}
+
+// ---- Progress bars ----
+
+TEST(ProgressBarTest, IsShownAtOnceWhereverItsReturnStands) {
+  OneStream before("[0] ");
+  EXPECT_EQ(before.Feed("\r10%"), "\r[0] 10%");
+  EXPECT_EQ(before.Feed("\r20"), "\r[0] 20");
+  EXPECT_EQ(before.Feed("%"), "%");
+  EXPECT_EQ(before.Feed("\ndone\n"), "\n[0] done\n");
+  OneStream after("[0] ");
+  EXPECT_EQ(after.Feed("10%\r"), "[0] 10%\r");
+  EXPECT_EQ(after.Feed("20%\r"), "[0] 20%\r");
+  EXPECT_EQ(after.Feed("done\n"), "[0] done\n");
+}
+
+TEST(ProgressBarTest, ALineOfAnotherEndsItFirst) {
+  LineMixer lines;
+  const int bar = lines.AddStream("[0] ");
+  const int other = lines.AddStream("[1] ");
+  EXPECT_EQ(lines.Feed(bar, "\r10%"), "\r[0] 10%");
+  EXPECT_EQ(lines.Feed(other, "hello\n"), "\n[1] hello\n");
+  EXPECT_EQ(lines.Feed(bar, "\r20%"), "[0] 20%");
+  EXPECT_EQ(lines.Feed(other, "hello\n"), "\n[1] hello\n");
+  EXPECT_EQ(lines.Feed(bar, "\n"), "") << "it has been ended";
+  EXPECT_EQ(lines.Feed(bar, "10%\r"), "[0] 10%\r");
+  EXPECT_EQ(lines.Feed(other, "hello\n"), "\n[1] hello\n");
+}
+
+TEST(ProgressBarTest, ABarOfAnotherTakesItsPlace) {
+  LineMixer lines;
+  const int first = lines.AddStream("[0] ");
+  const int second = lines.AddStream("[1] ");
+  EXPECT_EQ(lines.Feed(first, "\r10%"), "\r[0] 10%");
+  EXPECT_EQ(lines.Feed(second, "\r12%"), "\r[1] 12%");
+  EXPECT_EQ(lines.Feed(first, "\r100%"), "\r[0] 100%");
+  EXPECT_EQ(lines.Feed(second, "\r100%"), "\r[1] 100%");
+  EXPECT_EQ(lines.Feed(first, "\n"), "\r[0] 100%\n") << "it was not to be seen any more";
+  EXPECT_EQ(lines.Feed(second, "\n"), "[1] 100%\n");
+}
+
+TEST(ProgressBarTest, EndsAsALineWithItsProcess) {
+  OneStream shown("[0] ");
+  EXPECT_EQ(shown.Feed("\r10%"), "\r[0] 10%");
+  EXPECT_EQ(shown.Finish(), "\n");
+  OneStream returned("[0] ");
+  EXPECT_EQ(returned.Feed("10%\r"), "[0] 10%\r");
+  EXPECT_EQ(returned.Finish(), "\n");
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,184 @@
+// `muster run`: what ranks leave behind is ended in time and with care, and nothing else is.
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/cli/muster_command.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using muster::testing::MakeTempDir;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr Exit kSuccess = {false, 0};
+
+// ---- Restarts ----
+
+TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
+  const std::string directory = MakeTempDir();
+  // The children take their time: the new process must find their last words.
+  const std::string child =
+      absl::StrCat("trap \"sleep 0.2; : >", directory, "/ended-$1; exit\" TERM; : >", directory,
+                   "/up-$1; while :; do sleep 0.01; done");
+  std::ofstream(directory + "/child") << child;
+  MusterCommand muster(RunShell(
+      {"--max-restarts=1"},
+      absl::StrCat("cd ", directory,
+                   "; if [ $MUSTER_RESTART_COUNT = 0 ]; then sh child group & "
+                   "setsid sh child session & (setsid sh child orphan &) ; "
+                   "until [ -e up-group ] && [ -e up-session ] && [ -e up-orphan ]; do sleep 0.01; "
+                   "done; exit 7; fi; ls ended-*")));
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  for (const char* child_name : {"group", "session", "orphan"}) {
+    EXPECT_THAT(muster.process().Output(), HasSubstr(absl::StrCat("[0] ended-", child_name, "\n")));
+  }
+}
+
+TEST(RestartCleanupTest, ChildrenThatDefySigtermAreKilled) {
+  MusterCommand muster(
+      RunShell({"--max-restarts=1", "--grace=10ms"},
+               "if [ $MUSTER_RESTART_COUNT = 0 ]; then trap '' TERM; sleep 1001 & exit 7; fi; "
+               "echo again"));
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_THAT(muster.process().Output(), HasSubstr("[0] again\n"));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("muster: sleep (pid "));
+  EXPECT_THAT(muster.process().Output(), HasSubstr("; sending SIGKILL"));
+}
+
+TEST(RestartCleanupTest, TheChildrenOfOtherRanksLiveOn) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell(
+      {"--nproc-per-node=2", "--max-restarts=1"},
+      absl::StrCat(
+          "cd ", directory,
+          "; if [ $RANK = 1 ]; then setsid sleep 1001 & : >up; until [ -e end ]; do sleep "
+          "0.01; done; exit 0; fi; until [ -e up ]; do sleep 0.01; done; "
+          "[ $MUSTER_RESTART_COUNT = 1 ] || exit 7; echo again; until [ -e end ]; do sleep "
+          "0.01; done")));
+  ASSERT_TRUE(muster.process().WaitForOutput("[0] again"));
+  EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 1));
+  std::ofstream{directory + "/end"};
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(RestartCleanupTest, ALostRanksChildrenEndWhereTheJobGoesOnWithoutIt) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell(
+      {"--nproc-per-node=2", "--min-world-size=1"},
+      absl::StrCat("cd ", directory,
+                   "; if [ $RANK = 1 ]; then setsid sh -c 'trap \"echo told; exit\" TERM; : >up; "
+                   "while :; do sleep 0.01; done' & until [ -e up ]; do sleep 0.01; done; exit 7; "
+                   "fi; until [ -e end ]; do sleep 0.01; done")));
+  ASSERT_TRUE(muster.process().WaitForOutput("the job goes on with 1 of 2 ranks"));
+  EXPECT_TRUE(muster.process().WaitForOutput("[1] told"));
+  std::ofstream{directory + "/end"};
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+}
+
+// ---- The end of a run ----
+
+TEST(EndCleanupTest, WhatWorksInTheBackgroundMayFinish) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell(
+      {}, absl::StrCat("cd ", directory,
+                       "; setsid sh -c 'trap \"echo uploaded; exit\" TERM; : >up; while :; do "
+                       "sleep 0.01; done' & until [ -e up ]; do sleep 0.01; done")));
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_THAT(muster.process().Output(), HasSubstr("[0] uploaded\n"));
+}
+
+TEST(EndCleanupTest, WhatDoesNotFinishIsNamedAndKilled) {
+  MusterCommand muster(RunShell({"--grace=10ms"}, "trap '' TERM; sleep 1001 &"));
+  EXPECT_EQ(muster.process().Wait(), kSuccess);
+  EXPECT_THAT(muster.process().Output(), HasSubstr("muster: sleep (pid "));
+  EXPECT_THAT(muster.Processes(), IsEmpty());
+}
+
+TEST(EndCleanupTest, ASignalCutsTheGraceShort) {
+  MusterCommand muster(RunShell({"--grace=1h"}, "trap '' TERM; sleep 1001 & echo ended"));
+  ASSERT_TRUE(muster.process().WaitForOutput("ended"));
+  ASSERT_TRUE(muster.WaitForProcesses("sh -c trap '' TERM; sleep 1001 & echo ended", 0));
+  // One that comes while the rank is not yet known to have ended is passed on to it.
+  ASSERT_TRUE(WaitUntil([&] {
+    muster.process().Signal(SIGINT);
+    return !muster.process().Running();
+  }));
+  EXPECT_TRUE(muster.WaitForNone());
+}
+
+// ---- What was there before ----
+
+// "helper & exec muster run ...": the helper is the launcher's child, and not its own.
+class HelperTest : public ::testing::Test {
+ protected:
+  static std::unique_ptr<MusterCommand> Start(const std::string& helper, const std::string& rank) {
+    return MusterCommand::Wrapped(
+        {"sh", "-c", absl::StrCat(helper, " & exec \"$MUSTER\" run -- sh -c '", rank, "'")});
+  }
+};
+
+TEST_F(HelperTest, LivesOnWhenTheRunEnds) {
+  const auto muster = Start("sleep 1005", "true");
+  EXPECT_EQ(muster->process().Wait(), kSuccess);
+  EXPECT_THAT(muster->ProcessesRunning("sleep 1005"), Not(IsEmpty()));
+}
+
+TEST_F(HelperTest, LivesOnWhenTheSupervisorIsKilled) {
+  const auto muster = Start("(sleep 1006 &) ; sleep 1005", "setsid sleep 1001 & exec sleep 1002");
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1002", 1));
+  kill(muster->ProcessesRunning("rank-supervisor").at(0), SIGKILL);
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 128 + SIGKILL}));
+  EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 0));
+  EXPECT_TRUE(muster->WaitForProcesses("sleep 1002", 0));
+  EXPECT_THAT(muster->ProcessesRunning("sleep 1005"), Not(IsEmpty()));
+  EXPECT_THAT(muster->ProcessesRunning("sleep 1006"), Not(IsEmpty()));
+}
+
+TEST_F(HelperTest, IsReapedWhenItEnds) {
+  // Nobody else will: orphans of a container become children of its first process.
+  const std::string file = MakeTempDir() + "/pid";
+  const auto muster = Start(absl::StrCat("sh -c \"echo \\$\\$ >", file, "; exec sleep 1005\""),
+                            "echo ready; exec sleep 1001");
+  ASSERT_TRUE(muster->process().WaitForOutput("ready"));
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1005", 1));
+  const pid_t helper = std::stoi(ReadFile(file));
+  kill(helper, SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] { return kill(helper, 0) != 0; })) << "a zombie";
+  EXPECT_TRUE(muster->process().Running());
+}
+
+// ---- What may not be signalled ----
+
+TEST(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
+  if (system("setpriv --reuid=65534 --clear-groups true") != 0) {
+    GTEST_SKIP() << "needs root, to start processes of two users";
+  }
+  // The launcher runs as nobody; what its rank leaves behind has made itself root's.
+  const std::string directory = MakeTempDir();
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c",
+       "chmod 755 $0; cp \"$(command -v setpriv)\" $0 && chmod u+s $0/setpriv && mkdir -m 777 "
+       "$0/shared && TMPDIR=$0/shared exec setpriv --reuid=65534 --clear-groups \"$MUSTER\" run "
+       "--grace=10ms -- sh -c '$0/setpriv --reuid=0 --clear-groups sh -c \": >$0/shared/up; exec "
+       "sleep 1001\" & until [ -e $0/shared/up ]; do sleep 0.01; done' $0",
+       directory});
+  EXPECT_EQ(muster->process().Wait(), kSuccess) << muster->process().Output();
+  EXPECT_THAT(muster->process().Output(),
+              HasSubstr("which a rank left in the background, belongs to another user"));
+  EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
+}
+
+}  // namespace
+}  // namespace muster::cli

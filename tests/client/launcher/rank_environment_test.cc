@@ -1,0 +1,71 @@
+#include "client/launcher/rank_environment.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster::launcher {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using Variables = std::vector<std::string>;
+
+// The third of three nodes with eight ranks each.
+JobPlan MultiNode() {
+  JobPlan plan;
+  plan.job = "default";
+  plan.nproc_per_node = 8;
+  plan.nnodes = 3;
+  plan.node_rank = 2;
+  plan.min_world_size = plan.max_world_size = 24;
+  plan.coordinator = {"fe80::1", 7370};
+  return plan;
+}
+
+Variables Environment(const JobPlan& plan, const RankStart& start, const Variables& base = {}) {
+  return Merge(base, VariablesOf(plan, start));
+}
+
+TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
+  JobPlan plan = MultiNode();
+  plan.node_id = "n2";
+  const Variables variables = Environment(plan, {1, "\x01\xff", 2});
+  for (const char* expected :
+       {"MUSTER_COORDINATOR=[fe80::1]:7370", "MUSTER_JOB=default", "MUSTER_WORLD_SIZE=24",
+        "MUSTER_RANK=17", "MUSTER_LOCAL_RANK=1", "MUSTER_NODE_RANK=2", "MUSTER_NODE_ID=n2",
+        "MUSTER_INCARNATION=01ff", "MUSTER_RESTART_COUNT=2", "RANK=17", "WORLD_SIZE=24",
+        "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=2", "MASTER_ADDR=fe80::1",
+        "MASTER_PORT=7370"}) {
+    EXPECT_THAT(variables, Contains(expected));
+  }
+}
+
+TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
+  JobPlan plan = MultiNode();
+  plan.master_port = 29500;
+  EXPECT_THAT(Environment(plan, {}), Contains("MASTER_PORT=29500"));
+}
+
+TEST(RankEnvironmentTest, ReplacesInheritedValuesAndKeepsTheRest) {
+  const Variables variables =
+      Environment(MultiNode(), {},
+                  {"RANK=9", "PATH=/bin", "MUSTER_TIMEOUT=5s", "RANKING=1", "MUSTER_NODE_ID=x"});
+  EXPECT_THAT(variables, Contains("RANK=16"));
+  EXPECT_THAT(variables, Contains(StartsWith("RANK=")).Times(1));
+  for (const char* kept : {"PATH=/bin", "MUSTER_TIMEOUT=5s", "RANKING=1", "MUSTER_NODE_ID=x"}) {
+    EXPECT_THAT(variables, Contains(kept));
+  }
+}
+
+TEST(RankEnvironmentTest, ARankOfANestedElasticJobDoesNotTakeTheOuterRank) {
+  JobPlan plan = MultiNode();
+  plan.max_restarts = 1;
+  const Variables variables = Environment(plan, {}, {"MUSTER_RANK=3", "MUSTER_WORLD_SIZE=4"});
+  EXPECT_THAT(variables, Not(Contains(StartsWith("MUSTER_RANK="))));
+  EXPECT_THAT(variables, Not(Contains(StartsWith("MUSTER_WORLD_SIZE="))));
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -1,0 +1,138 @@
+// How the command line words ranks, ends of processes and outcomes of runs.
+
+#include <signal.h>
+
+#include "client/launcher/host_port.h"
+#include "client/launcher/process_end.h"
+#include "client/launcher/rank_ranges.h"
+#include "client/launcher/run_outcome.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster::launcher {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr bool kByItself = false;
+constexpr bool kAfterOurSignal = true;
+
+TEST(RankRangesTest, JoinsNeighbours) {
+  EXPECT_EQ(RankRanges({}), "");
+  EXPECT_EQ(RankRanges({3}), "3");
+  EXPECT_EQ(RankRanges({5, 0, 2, 1}), "0-2,5");
+  EXPECT_EQ(RankRanges({7, 7, 8}), "7-8");
+  EXPECT_EQ(NamedRanks({4}), "rank 4");
+  EXPECT_EQ(NamedRanks({0, 2}), "ranks 0,2");
+}
+
+TEST(ProcessEndTest, SaysHow) {
+  EXPECT_EQ(Describe({false, 3}), "exited with status 3");
+  EXPECT_EQ(Describe({true, SIGKILL}), "was killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(ShellStatus({false, 3}), 3);
+  EXPECT_EQ(ShellStatus({true, SIGSEGV}), 139);
+  EXPECT_TRUE((ProcessEnd{false, 0}).clean());
+  EXPECT_FALSE((ProcessEnd{false, 1}).clean());
+  EXPECT_FALSE((ProcessEnd{true, SIGTERM}).clean());
+}
+
+RunOutcome Outcome() { return RunOutcome("digits", "n0"); }
+
+TEST(RunOutcomeTest, NothingToSayOfSuccess) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+  EXPECT_EQ(outcome.Summary(), "");
+}
+
+TEST(RunOutcomeTest, TheFirstFailureCounts) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  outcome.Add({2, 12, {true, SIGKILL}, kByItself});
+  outcome.Add({1, 11, {false, 1}, kByItself});
+  outcome.Add({5, 15, {false, 7}, kByItself});
+  outcome.Add({3, 13, {false, 1}, kByItself});
+  outcome.Add({4, 14, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 137);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 2 (pid 12, node n0) was killed by signal 9 (SIGKILL); then "
+            "ranks 1,3 exited with status 1; then rank 5 exited with status 7; ended by the "
+            "launcher: rank 4");
+}
+
+TEST(RunOutcomeTest, AnInterruptIsNoRanksFault) {
+  RunOutcome outcome = Outcome();
+  outcome.Interrupted(SIGINT);
+  outcome.Interrupted(SIGTERM);
+  outcome.Add({1, 11, {true, SIGINT}, kAfterOurSignal});
+  outcome.Add({0, 10, {true, SIGKILL}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 130);
+  EXPECT_EQ(outcome.Summary(), "job digits was ended by SIGINT; ended by the launcher: ranks 0-1");
+}
+
+TEST(RunOutcomeTest, RanksThatEndWellOnASignalMakeASuccess) {
+  RunOutcome outcome = Outcome();
+  outcome.Interrupted(SIGTERM);
+  outcome.Add({0, 10, {false, 0}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+  EXPECT_EQ(outcome.Summary(), "");
+}
+
+TEST(RunOutcomeTest, ALostCoordinatorIsTheFailure) {
+  RunOutcome outcome = Outcome();
+  outcome.CoordinatorLost({true, SIGSEGV});
+  outcome.Add({0, 10, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: its coordinator was killed by signal 11 (SIGSEGV); ended by the "
+            "launcher: rank 0");
+}
+
+TEST(RunOutcomeTest, AFailureElsewhereIsAFailureHoweverTheRanksEnd) {
+  RunOutcome outcome = Outcome();
+  outcome.FailedElsewhere("rank 7 (node 'n1') was lost");
+  outcome.Add({0, 10, {false, 0}, kAfterOurSignal});
+  outcome.Add({1, 11, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 7 (node 'n1') was lost; ended by the launcher: ranks 0-1");
+}
+
+TEST(RunOutcomeTest, OutputThatNobodyReadsIsLikeSigpipe) {
+  RunOutcome outcome = Outcome();
+  outcome.ReaderGone();
+  outcome.Add({0, 10, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 128 + SIGPIPE);
+}
+
+TEST(RunOutcomeTest, ALostCoordinatorThatNoRankNeededIsNone) {
+  RunOutcome outcome = Outcome();
+  outcome.CoordinatorLost({false, 1});
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  EXPECT_EQ(outcome.ExitStatus(), 0);
+}
+
+TEST(HostPortTest, Parses) {
+  const auto name = ParseHostPort("head.cluster:7370");
+  ASSERT_TRUE(name.ok()) << name.status();
+  EXPECT_EQ(name->host, "head.cluster");
+  EXPECT_EQ(name->port, 7370);
+  const auto ipv6 = ParseHostPort("[::1]:1");
+  ASSERT_TRUE(ipv6.ok()) << ipv6.status();
+  EXPECT_EQ(ipv6->host, "::1");
+  EXPECT_EQ(ipv6->ToString(), "[::1]:1");
+}
+
+TEST(HostPortTest, RefusesWhatIsNoAddress) {
+  for (const char* text :
+       {"", ":", "head", "head:", ":7370", "head:0", "head:65536", "head:-1", "head:7x", "head: 7",
+        "::1:7370", "[]:7370", "[::1]", "he ad:7370", "http://head:7370", "head:+7"}) {
+    const auto parsed = ParseHostPort(text);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(parsed.status().message()),
+                HasSubstr("expected host:port or [ipv6]:port"));
+  }
+}
+
+}  // namespace
+}  // namespace muster::launcher
