@@ -98,6 +98,7 @@ class ControlPlane {
   const pid_t process_ = getpid();
 };
 
+  virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
 // What Lease::result() says while the lease is held.
 absl::Status HeldResult(const std::string& lease);
 

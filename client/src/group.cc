@@ -131,3 +131,8 @@ absl::Duration Group::default_timeout() const { return state_->control->default_
 std::string Group::local_address() const { return state_->control->local_address(); }
 
 }  // namespace muster
+absl::Status Group::AwaitLoss(const CallOptions& options) const {
+  CallOptions resolved = options;
+  resolved.timeout = options.timeout.value_or(default_timeout());
+  return state_->control->AwaitLoss(resolved);
+}

@@ -1,5 +1,6 @@
 #include "client/src/member_driver.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -216,6 +217,26 @@ Subscription MemberDriver::OnNewcomers(const EpochId& epoch, OneShot<>::Callback
 v1::Limits MemberDriver::limits() const {
   Lock lock(mutex_);
   return member_.limits();
+}
+
+absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                                     Cancellation* cancellation) const {
+  const SteadyTime since = SteadyClock::now();
+  const SteadyTime until = After(since, timeout);
+  bool cancelled = false;  // under the lock
+  const CancelWatch watch(cancellation, [&] {
+    Lock lock(mutex_);
+    cancelled = true;
+    news_.notify_all();
+  });
+  const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
+  Lock lock(mutex_);
+  SteadyTime wake;
+  // What has been heard of the coordinator meanwhile may give the answer more time.
+  while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {
+    news_.wait_until(lock, wake);
+  }
+  return member_.HealthOf(epoch);
 }
 
 std::string MemberDriver::local_address() const { return LocalAddressTowards(transport_->peer()); }

@@ -56,6 +56,10 @@ class MemberDriver {
   std::string local_address() const;
 
   // The callback runs once: on the thread of this object, or at once in this one.
+  // The same until the loss of a member that is gone by now would be known: see
+  // MemberCore::LossKnownBy().
+  absl::Status AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                         Cancellation* cancellation) const;
   Subscription OnFailure(const EpochId& epoch, OneShot<absl::Status>::Callback callback);
   Subscription OnNewcomers(const EpochId& epoch, OneShot<>::Callback callback);
 

@@ -57,6 +57,9 @@ class RemoteControlPlane final : public ControlPlane {
     return driver_->AwaitFailure(epoch_, timeout);
   }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
+  absl::Status AwaitLoss(const CallOptions& options) const override {
+    return driver_->AwaitLoss(epoch_, *options.timeout, options.cancellation);
+  }
     return driver_->OnFailure(epoch_, std::move(callback));
   }
 

@@ -35,8 +35,12 @@ class Machine {
   // Moves the clock as a process sees it that was stopped: nothing happens meanwhile.
   void Sleep(absl::Duration duration) { now_ = After(now_, duration); }
 
-  void Accept(uint64_t session) {
+  // A coordinator with these graces; one that was restarted if `recovery` is not 0.
+  void Accept(uint64_t session, int member_grace = 2, int recovery = 0) {
     v1::AttachResponse response;
+    response.mutable_attached()->mutable_member_grace()->set_seconds(member_grace);
+    response.mutable_attached()->mutable_recovery_grace()->set_seconds(recovery);
+    response.mutable_attached()->set_recovering(recovery > 0);
     response.mutable_attached()->mutable_session()->set_counter(session);
     response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
     Take(member_.OnStreamResponse(now_, stream_, response));
@@ -77,6 +81,11 @@ class Machine {
   }
 
   absl::Status health() const { return member_.HealthOf({7, 8}); }
+  // How much longer a member that is gone by now may count as one that lives.
+  absl::Duration LossTakes() const {
+    const SteadyTime known_by = member_.LossKnownBy(now_);
+    return known_by == SteadyTime::max() ? absl::InfiniteDuration() : Between(now_, known_by);
+  }
   int streams() const { return streams_; }
   const v1::Claim& last_claim() const { return claim_; }
   int calls() const { return calls_; }
@@ -197,6 +206,27 @@ TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHer
               HasSubstr("could not reach the coordinator at host:7370 for 10m"));
   machine.Barrier(2, absl::Hours(1));
   EXPECT_EQ(*machine.EndOf(2), machine.health());
+}
+
+TEST(MemberCoreTest, ALossIsKnownWhenTheCoordinatorsGraceAndRecoveryAreOver) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  EXPECT_EQ(machine.LossTakes(), absl::InfiniteDuration()) << "nobody is there to tell";
+  machine.Advance(absl::Seconds(1));
+  machine.TakeNews();
+  machine.Accept(2, /*member_grace=*/8);
+  EXPECT_TRUE(machine.TakeNews()) << "whoever waits for a loss must look how long that takes now";
+  EXPECT_GT(machine.LossTakes(), absl::Seconds(8));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(20));
+  machine.EndStream();
+  machine.Advance(absl::Seconds(1));
+  machine.Accept(3, /*member_grace=*/2, /*recovery=*/60);
+  machine.Advance(absl::Seconds(10));
+  EXPECT_GT(machine.LossTakes(), absl::Seconds(50 + 2));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(62));
+  machine.Advance(absl::Minutes(1));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(10));
 }
 
 TEST(MemberCoreTest, AnEpochThatHasEndedHereIsBrokenForAllOnceTheCoordinatorIsBack) {

@@ -148,6 +148,12 @@ class Group {
   // empty in serial mode.
   std::string local_address() const;
 
+  // What a data plane asks when its connection to a peer breaks: blocks until health() is an error,
+  // and returns it, or OK when the loss of a process that is gone by now would be known. That takes
+  // what the daemon gives a member to come back (--member-grace), after a restart of the daemon
+  // what it gives all (--recovery-grace), and a few seconds; while the coordinator is away nobody
+  // knows, and this waits for it. Ends earlier at the time-out (unset: the job's), or cancelled.
+  absl::Status AwaitLoss(const CallOptions& options = {}) const;
   // Not for programs.
   explicit Group(std::shared_ptr<internal::GroupState> state) : state_(std::move(state)) {}
 

@@ -207,8 +207,7 @@ class Job {
   // afterwards the error that calls end with.
   absl::Status health() const;
 
-  // Blocks until health() is an error and returns it, or OK after `timeout`: what a data plane
-  // asks when its connection to a peer breaks, to learn whose fault it was.
+  // Blocks until health() is an error and returns it, or OK after `timeout`.
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
   // Calls `callback` once, with the error that health() then is, as soon as that is known: from a

@@ -113,6 +113,9 @@ class MemberCore {
   // As announced by the coordinator; valid once joined.
   const v1::Limits& limits() const { return limits_; }
 
+  // When a member that was gone at `since` is known to be lost, by what the coordinator has said of
+  // its graces. SteadyTime::max() while there is no session: nobody can tell.
+  SteadyTime LossKnownBy(SteadyTime since) const;
  private:
   // The latest Attach.
   struct Stream {
@@ -166,7 +169,7 @@ class MemberCore {
   v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
   // All that a coordinator which was started anew must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
-  void TakeFirstResponse(const v1::AttachResponse& response);
+  void TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response);
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
   void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
   void TakeFinish(const v1::GroupFinished& finished);
@@ -197,6 +200,9 @@ class MemberCore {
   SteadyTime detached_since_;
   std::string last_error_;  // of the network
   bool trouble_logged_ = false;
+  absl::Duration member_grace_;
+  // Until when the coordinator may wait for members that were there before it.
+  SteadyTime roster_complete_by_;
 
   Membership membership_;
   LeaseLedger leases_;

@@ -90,15 +90,19 @@ Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
   if (std::exchange(stream_.answered, true)) {
     TakeEvent(now, response);
   } else {
-    TakeFirstResponse(response);
+    TakeFirstResponse(now, response);
   }
   return Settle(now);
 }
+  member_grace_ = DurationOf(attached.member_grace());
+  roster_complete_by_ =
+      attached.recovering() ? After(now, DurationOf(attached.recovery_grace())) : now;
 
-void MemberCore::TakeFirstResponse(const v1::AttachResponse& response) {
+void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response) {
   if (const absl::Status fits = CheckAnswer(response); !fits.ok()) {
     return Fail(Refusal(options_.coordinator, membership_.place() != nullptr, fits));
   }
+  effects_.news = true;  // of LossKnownBy()
   const v1::Attached& attached = response.attached();
   const v1::SessionId& session = attached.session();
   session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter()});
@@ -208,6 +212,14 @@ void MemberCore::Fail(const absl::Status& why) {
   fate_.Update(why);
   effects_.news = true;
 }
+SteadyTime MemberCore::LossKnownBy(SteadyTime since) const {
+  // For what lies between a member's death and this process's hearing of its loss, also on a
+  // machine that has much else to do.
+  constexpr absl::Duration kMargin = absl::Seconds(5);
+  if (!session_.session()) return SteadyTime::max();
+  return After(std::max(since, roster_complete_by_), member_grace_ + kMargin);
+}
+
 
 SteadyTime MemberCore::GivesUpAt() const {
   const bool in_epoch = membership_.place() != nullptr && membership_.Health().ok();
