@@ -25,9 +25,9 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
   auto driver = std::make_shared<MemberDriver>(MemberOptionsOf(options), std::move(transport));
   const absl::StatusOr<Response> place =
       driver->Call(cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        Patience patience(now, options.timeout);
-        patience.deadline = deadline;
-        return member.Join(now, id, options, patience);
+        Deadline until(now, options.timeout);
+        until.when = deadline;
+        return member.Join(now, id, options, until);
       });
   if (!place.ok()) return place.status();
   return std::make_unique<RemoteControlPlane>(options, std::move(driver),
@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
   absl::StatusOr<Response> reply =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
         return member.Collective(now, id, {epoch_, group, ranks}, std::move(call),
-                                 Patience(now, *options.timeout));
+                                 Deadline(now, *options.timeout));
       });
   if (!reply.ok()) return reply.status();
   return PayloadsOf(*std::move(reply));
@@ -62,7 +62,7 @@ absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string&
                                                               const CallOptions& options) {
   const absl::StatusOr<Response> reply =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.AcquireLease(now, id, epoch_, {name, scope}, Patience(now, *options.timeout));
+        return member.AcquireLease(now, id, epoch_, {name, scope}, Deadline(now, *options.timeout));
       });
   if (!reply.ok()) return reply.status();
   const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
@@ -91,7 +91,7 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
   return driver_
       ->Call(options.cancellation,
              [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.Leave(now, id, epoch_, Patience(now, *options.timeout));
+               return member.Leave(now, id, epoch_, Deadline(now, *options.timeout));
              })
       .status();
 }
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
     const CallOptions& options) {
   const absl::StatusOr<Response> place =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.Rejoin(now, id, epoch_, Patience(now, *options.timeout));
+        return member.Rejoin(now, id, epoch_, Deadline(now, *options.timeout));
       });
   if (!place.ok()) return place.status();
   return std::make_unique<RemoteControlPlane>(options_, driver_,
@@ -111,7 +111,7 @@ absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
   return driver_
       ->Call(options.cancellation,
              [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.RequestStop(now, id, epoch_, Patience(now, *options.timeout));
+               return member.RequestStop(now, id, epoch_, Deadline(now, *options.timeout));
              })
       .status();
 }

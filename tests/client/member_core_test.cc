@@ -45,23 +45,23 @@ class Machine {
     response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
     Take(member_.OnStreamResponse(now_, stream_, response));
   }
-  void EndStream() {
-    Take(member_.OnStreamEnd(now_, stream_, absl::UnavailableError("connection refused")));
+  void EndStream(const absl::Status& status = absl::UnavailableError("connection refused")) {
+    Take(member_.OnStreamEnd(now_, stream_, status));
   }
   void Reply(const absl::Status& status, Response response = {}) {
     Take(member_.OnReply(now_, call_, status, std::move(response)));
   }
   void Join(CallId id) {
-    Take(member_.Join(now_, id, JobOptions(), Patience(now_, absl::Hours(1))));
+    Take(member_.Join(now_, id, JobOptions(), Deadline(now_, absl::Hours(1))));
   }
   void Barrier(CallId id, absl::Duration timeout) {
-    Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Patience(now_, timeout)));
+    Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Deadline(now_, timeout)));
   }
-  void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
-  void Leave(CallId id) { Take(member_.Leave(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
+  void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, {7, 8}, Deadline(now_, absl::Hours(1)))); }
+  void Leave(CallId id) { Take(member_.Leave(now_, id, {7, 8}, Deadline(now_, absl::Hours(1)))); }
   void Acquire(CallId id) {
     Take(member_.AcquireLease(now_, id, {7, 8}, {"unpack", LeaseScope::kJob},
-                              Patience(now_, absl::Hours(1))));
+                              Deadline(now_, absl::Hours(1))));
   }
   void BreakEpoch() {
     v1::AttachResponse response;
@@ -285,6 +285,39 @@ TEST(MemberCoreTest, AProcessThatWasStoppedForLongSaysWhomItDidNotReach) {
   machine.Reply(absl::DeadlineExceededError("Deadline Exceeded"));
   EXPECT_THAT(std::string(machine.EndOf(2)->message()),
               HasSubstr("could not reach the coordinator at host:7370"));
+}
+
+// INTERNAL and UNKNOWN are a proxy's, or gRPC's own of a stream that was reset.
+TEST(MemberCoreTest, WhatDoesNotComeFromTheCoordinatorsCoreIsNoAnswerToACallNorToTheStream) {
+  for (const absl::Status& status : {absl::UnavailableError("a"), absl::UnknownError("b"),
+                                     absl::InternalError("c"), absl::CancelledError("d")}) {
+    Machine machine;
+    machine.Joined();
+    machine.Barrier(2, absl::Hours(1));
+    const int calls = machine.calls();
+    machine.Reply(status);
+    machine.Step();
+    EXPECT_EQ(machine.EndOf(2), nullptr) << status;
+    EXPECT_EQ(machine.calls(), calls + 1) << status;
+    const int streams = machine.streams();
+    machine.EndStream(status);
+    machine.Step();
+    EXPECT_EQ(machine.health(), absl::OkStatus());
+    EXPECT_EQ(machine.streams(), streams + 1) << status;
+  }
+}
+
+TEST(MemberCoreTest, AnErrorThatNeverEndsIsReportedAfterTheCoordinatorTimeout) {
+  Machine machine;
+  machine.Joined();
+  machine.Barrier(2, absl::Hours(1));
+  for (const SteadyTime start = machine.now(); machine.EndOf(2) == nullptr;) {
+    ASSERT_LT(Between(start, machine.now()), 2 * kCoordinatorTimeout);
+    machine.Reply(absl::InternalError("proxy error"));
+    if (machine.EndOf(2) == nullptr) machine.Step();
+  }
+  EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(machine.EndOf(2)->message()), HasSubstr("proxy error"));
 }
 
 TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNumber) {

@@ -75,16 +75,16 @@ class MemberCore {
 
   // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
   // leads from this epoch, the latest, into the next one.
-  Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Patience& patience);
-  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Deadline& deadline);
+  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
   Effects Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
-                     const Patience& patience);
+                     const Deadline& deadline);
   Effects AcquireLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
-                       const Patience& patience);
+                       const Deadline& deadline);
   Effects CompleteLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                         uint64_t token, const absl::StatusOr<std::string>& outcome);
-  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
-  Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
+  Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
 
   // Gives a held lease up. Nobody waits for it.
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
@@ -126,7 +126,7 @@ class MemberCore {
   using Calls = std::map<CallId, PendingCall>;
 
   // member_core.cc: calls of the program.
-  PendingCall NewCall(SteadyTime now, std::string what, const Patience& patience) const;
+  PendingCall NewCall(SteadyTime now, std::string what, const Deadline& deadline) const;
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
   absl::Status CheckMember(const EpochId& epoch) const;
