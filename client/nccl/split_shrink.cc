@@ -35,7 +35,7 @@ Patience PatienceOf(const NcclHandle& handle, const CallOptions& options) {
 
 absl::StatusOr<Part> WantedPart(const NcclHandle& handle, const std::optional<Group>& group) {
   if (!group) return Part();
-  return internal::PartOf(handle.processes(), *group);
+  return internal::PartOf(handle.incarnations(), handle.rank(), *group);
 }
 
 // The position of `rank` in `part`, for NCCL's key.
@@ -111,7 +111,10 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
   if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
   const absl::StatusOr<Part> own =
-      Excluded(*handle_, internal::PartOf(handle_->processes(), remaining));
+      Excluded(*handle_, internal::PartOf(handle_->incarnations(), rank(), remaining));
+  auto numbered = internal::MeetInNumberedGroup(remaining, kShrink, patience.Remaining());
+  if (!numbered.ok()) return numbered.status();
+  const Group& here = numbered->group();
   const absl::StatusOr<std::vector<Part>> parts =
       internal::ExchangeParts(remaining, kShrink, own, patience);
   if (!parts.ok()) return parts.status();

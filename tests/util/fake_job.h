@@ -17,6 +17,8 @@ struct FakeJobOptions {
   // What Group::local_address() says.
   std::string local_address = "127.0.0.1";
   absl::Duration timeout = absl::Seconds(60);
+  // All ranks are on one node and have the pid 1, as in containers.
+  bool one_pid = false;
 };
 
 // A job whose ranks are threads of this process and whose coordinator is memory they share. Rank r

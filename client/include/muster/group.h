@@ -29,6 +29,11 @@ struct Member {
   // The rank in the epoch before, of a survivor: it holds the job's state. Absent of a newcomer,
   // and of everyone in the first epoch. See Job::Rejoin().
   std::optional<int> previous_rank = std::nullopt;
+  // JobOptions::topology of that process: "zone/rack/switch".
+  std::string topology = "";
+  // 16 bytes that no other start of a process has: what tells processes apart also where nodes and
+  // pids repeat, as in containers, and what a process keeps from epoch to epoch.
+  std::string incarnation = "";
 };
 
 namespace internal {
