@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/src/block_preventions.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
 #include "muster/lease.h"
@@ -42,7 +43,8 @@ struct LeaseOutcome {
 };
 
 // The job in one of its epochs, as its public classes see it; they check arguments, this talks to
-// the coordinator (or, in serial mode, to nobody). Thread-safe. Errors are those that group.h and
+// the coordinator (or, in serial mode, to nobody). Everything that was made in the epoch shares it.
+// Thread-safe. Errors are those that group.h and
 // job.h document.
 class ControlPlane {
  public:
@@ -99,6 +101,10 @@ class ControlPlane {
 };
 
   virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
+  // The Job is destroyed: ends every call, and later ones too, with CANCELLED, and health(). What
+  // was made of the job may keep this object for longer.
+  virtual void Close() {}
+
 // What Lease::result() says while the lease is held.
 absl::Status HeldResult(const std::string& lease);
 
@@ -107,12 +113,14 @@ absl::Status LeftError(const std::string& job_id, int rank);
 
 // What a Group handle points to.
 struct GroupState {
-  ControlPlane* control = nullptr;
+  std::shared_ptr<ControlPlane> control;
   std::string name;
   std::vector<int> ranks;  // of the world too
   int rank = 0;            // the caller's index in `ranks`
-  // Number of the job's open scopes in which nothing waits for other ranks; null: none can be open.
-  const std::atomic<int>* block_preventions = nullptr;
+  // The next good number of a NumberedGroup of this one. One call at a time asks.
+  std::atomic<uint64_t> next_number{0};
+  // Null: no scope of muster/scopes.h can be open.
+  std::shared_ptr<const BlockPreventions> block_preventions;
 };
 
 }  // namespace muster::internal

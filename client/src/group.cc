@@ -51,7 +51,7 @@ std::string ToString(const CallSite& site) {
 }
 
 bool PreventsBlock(const internal::GroupState& group) {
-  return group.block_preventions != nullptr && group.block_preventions->load() > 0;
+  return group.block_preventions != nullptr && group.block_preventions->AnyOpen();
 }
 
 // What a collective gives a process that is on its own.

@@ -22,7 +22,8 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
     std::unique_ptr<Transport> transport, const JobOptions& options, SteadyTime deadline,
     Cancellation* cancellation) {
-  auto driver = std::make_shared<MemberDriver>(MemberOptionsOf(options), std::move(transport));
+  const std::shared_ptr<MemberDriver> driver(
+      new MemberDriver(MemberOptionsOf(options), std::move(transport)), MemberDriver::Delete);
   const absl::StatusOr<Response> place =
       driver->Call(cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
         Deadline until(now, options.timeout);
@@ -30,8 +31,7 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
         return member.Join(now, id, options, until);
       });
   if (!place.ok()) return place.status();
-  return std::make_unique<RemoteControlPlane>(options, std::move(driver),
-                                              std::get<v1::JoinResponse>(*place));
+  return std::make_unique<RemoteControlPlane>(options, driver, std::get<v1::JoinResponse>(*place));
 }
 
 RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
@@ -44,6 +44,15 @@ RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
       driver_(std::move(driver)),
       limits_(driver_->limits()),
       local_address_(driver_->local_address()) {}
+
+RemoteControlPlane::~RemoteControlPlane() {
+  if (CheckProcess().ok()) {
+    driver_->Forget(epoch_);
+  } else {
+    // In a fork there is no thread to join, and the connection is the parent's.
+    new std::shared_ptr<MemberDriver>(driver_);  // never destroyed
+  }
+}
 
 absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,

@@ -140,7 +140,7 @@ class FakeJob::ControlPlane final : public StubControlPlane {
 
 FakeJob::FakeJob(const FakeJobOptions& options) : state_(std::make_shared<State>(options)) {
   for (int rank = 0; rank < options.size; ++rank) {
-    ranks_.push_back(std::make_unique<ControlPlane>(state_, rank));
+    ranks_.push_back(std::make_shared<ControlPlane>(state_, rank));
   }
 }
 
@@ -158,7 +158,7 @@ Group FakeJob::world(int rank) {
 
 Group FakeJob::group(int rank, const std::string& name, const std::vector<int>& ranks) {
   auto state = std::make_shared<internal::GroupState>();
-  state->control = ranks_[rank].get();
+  state->control = ranks_[rank];
   state->name = name;
   state->ranks = ranks;
   for (size_t i = 0; i < ranks.size(); ++i) {

@@ -54,7 +54,7 @@ class FakeJob {
   struct State;
 
   std::shared_ptr<State> state_;
-  std::vector<std::unique_ptr<ControlPlane>> ranks_;
+  std::vector<std::shared_ptr<ControlPlane>> ranks_;
 };
 
 }  // namespace muster::testing

@@ -67,8 +67,8 @@ class Subscription {
 // it (Job::NewGroup()). Small objects only: they travel through the coordinator. Tensors go through
 // a Communicator.
 //
-// A handle, cheap to copy; a copy shares the group's sequence of collectives. Must not outlive its
-// Job.
+// A handle, cheap to copy; a copy shares the group's sequence of collectives. When its Job has been
+// destroyed its calls return CANCELLED.
 //
 // Every collective blocks until all ranks of the group have called it, in the same order, with the
 // same kind, root, label and type. One call at a time per group: a second one from another thread

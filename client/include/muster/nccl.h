@@ -79,8 +79,9 @@ class NcclHandle;
 class NcclCommunicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until NCCL
-  // is initialized on every rank. The job must outlive the communicator. Makes the device current
-  // on the calling thread, as cudaSetDevice does. Errors: those of Group, and
+  // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
+  // Makes the device current on the calling thread, as cudaSetDevice does. Errors: those of Group,
+  // and
   //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set;
   //                        different NCCL versions; or a rank that could not initialize NCCL, and
   //                        why;

@@ -243,6 +243,7 @@ Effects MemberCore::Cancel(SteadyTime now, CallId id) {
 
 Effects MemberCore::Stop(SteadyTime now) {
   stopping_ = true;
+  Fail(absl::CancelledError(absl::StrCat(Describe(), ": the Job was destroyed")));
   stream_.reopen_at.reset();
   effects_.outputs.push_back(CancelSend{stream_.attempt});
   return Settle(now);

@@ -90,8 +90,11 @@ class MemberCore {
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
   // The program does not wait for this call any longer. Unknown ids are ignored.
   Effects Cancel(SteadyTime now, CallId id);
-  // The last step but for what the network still says: ends every call, and the stream.
+  // The last step but for what the network still says: ends every call, the stream, and every
+  // epoch.
   Effects Stop(SteadyTime now);
+  // Nobody asks for this epoch any more. No effect on the latest one.
+  void Forget(const EpochId& epoch) { membership_.Forget(epoch); }
 
   // ---- The network answers ----
   // What does not belong to the current session, or to a send that still counts, changes nothing.
@@ -110,12 +113,12 @@ class MemberCore {
   bool StopRequested(const EpochId& epoch) const;
   // Number of processes that wait for a place which the next epoch would have.
   int NewcomersWaiting(const EpochId& epoch) const;
-  // As announced by the coordinator; valid once joined.
-  const v1::Limits& limits() const { return limits_; }
-
   // When a member that was gone at `since` is known to be lost, by what the coordinator has said of
   // its graces. SteadyTime::max() while there is no session: nobody can tell.
   SteadyTime LossKnownBy(SteadyTime since) const;
+  // As announced by the coordinator; valid once joined.
+  const v1::Limits& limits() const { return limits_; }
+
  private:
   // The latest Attach.
   struct Stream {
@@ -197,12 +200,12 @@ class MemberCore {
   Backoff stream_backoff_;
   bool registered_ = false;  // at least once
   v1::Limits limits_;
-  SteadyTime detached_since_;
-  std::string last_error_;  // of the network
-  bool trouble_logged_ = false;
   absl::Duration member_grace_;
   // Until when the coordinator may wait for members that were there before it.
   SteadyTime roster_complete_by_;
+  SteadyTime detached_since_;
+  std::string last_error_;  // of the network
+  bool trouble_logged_ = false;
 
   Membership membership_;
   LeaseLedger leases_;

@@ -10,6 +10,8 @@
 #include "google/protobuf/duration.pb.h"
 #include "muster/gather.h"
 #include "muster/job.h"
+#include "muster/scopes.h"
+#include "muster/toolkits.h"
 #include "muster/protobuf.h"
 #include "tests/client/daemon/jobs.h"
 
@@ -264,3 +266,22 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
 
 }  // namespace
 }  // namespace muster::testing
+TEST(ScopeTest, IsItsThreadsAlone) {
+  Jobs jobs(2);
+  jobs.Run([](int rank, Job& job) {
+    if (rank == 1) {
+      EXPECT_THAT(*job.AllGather(1), ElementsAre(0, 1));
+      return;
+    }
+    const PreventBlock alone(job);
+    EXPECT_TRUE(job.prevents_block());
+    EXPECT_THAT(*job.AllGather(0), ElementsAre(0));
+    auto other = std::async(std::launch::async, [&] {
+      EXPECT_FALSE(job.prevents_block());
+      return job.AllGather(0);
+    });
+    EXPECT_THAT(*other.get(), ElementsAre(0, 1));
+    EXPECT_TRUE(job.prevents_block());
+  });
+}
+
