@@ -106,6 +106,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
   const absl::Duration timeout = options.timeout.value_or(group.default_timeout());
   const Patience patience(timeout, options.cancellation);
+  if (absl::Status status = check.NotAlone(group); !status.ok()) return status;
 
   const absl::StatusOr<NcclCard> card = MakeCard(group, options, prepare);
   absl::Status status = ExchangeNcclCards(group, card, patience);

@@ -24,9 +24,11 @@ using internal::Patience;
 constexpr char kSplit[] = "splitting the communicator";
 constexpr char kShrink[] = "shrinking the communicator";
 
-absl::Status CheckTimeout(const NcclHandle& handle, const CallOptions& options) {
-  return internal::ArgumentCheck("NcclCommunicator", handle.rank(), handle.size())
-      .Timeout(options.timeout);
+absl::Status CheckCall(const NcclHandle& handle, absl::string_view what,
+                       const CallOptions& options) {
+  const internal::ArgumentCheck check(what, handle.rank(), handle.size());
+  absl::Status status = check.Timeout(options.timeout);
+  return status.ok() ? check.NotAlone(handle.group()) : status;
 }
 
 Patience PatienceOf(const NcclHandle& handle, const CallOptions& options) {
@@ -78,7 +80,7 @@ absl::Status CheckSameParts(const Group& group, const std::vector<Part>& parts) 
 
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
     const std::optional<Group>& part, const CallOptions& options) {
-  if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
+  if (absl::Status status = CheckCall(*handle_, kSplit, options); !status.ok()) return status;
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
   const Group& group = handle_->group();
@@ -108,7 +110,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
     const Group& remaining, const CallOptions& options) {
 #if MUSTER_NCCL_HAS_SHRINK
-  if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
+  if (absl::Status status = CheckCall(*handle_, kShrink, options); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
   const absl::StatusOr<Part> own =
       Excluded(*handle_, internal::PartOf(handle_->incarnations(), rank(), remaining));

@@ -74,6 +74,9 @@ class NcclHandle;
 // for one communicator when NCCL reports an error, or a Wait() ends by its time-out or its
 // cancellation. A stopped communicator stays so: create a new one.
 //
+// Inside a scope of muster/scopes.h a collective enqueues what it comes to there, which is this
+// rank's own value, and Create(), Split() and Shrink() are refused.
+//
 // Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
 // those of Communicator; the text names rank, node and device, and NCCL's own last error.
 class NcclCommunicator {
