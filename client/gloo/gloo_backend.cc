@@ -40,11 +40,11 @@ absl::StatusOr<std::vector<GlooCard>> Exchange(const Group& group,
                                                const CallOptions& options) {
   const absl::StatusOr<std::string> own =
       mesh.ok() ? absl::StatusOr<std::string>(EncodeGlooCard((*mesh)->card())) : mesh.status();
-  const absl::StatusOr<std::vector<std::string>> encoded =
-      ExchangeCards(group, kName, own, options);
-  if (!encoded.ok()) return encoded.status();
+  absl::StatusOr<Rendezvous> rendezvous = ExchangeCards(group, kName, own, options);
+  if (!rendezvous.ok()) return rendezvous.status();
+  rendezvous->numbered.Keep();  // nothing more is said there
   std::vector<GlooCard> cards;
-  for (const std::string& bytes : *encoded) {
+  for (const std::string& bytes : rendezvous->cards) {
     absl::StatusOr<GlooCard> card = DecodeGlooCard(bytes);
     if (!card.ok()) return card.status();
     cards.push_back(*std::move(card));

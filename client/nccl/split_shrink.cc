@@ -12,6 +12,7 @@
 #include "client/nccl/parts.h"
 #include "client/nccl/types.h"
 #include "client/src/argument_check.h"
+#include "client/src/numbered_group.h"
 #include "muster/nccl.h"
 
 namespace muster {
@@ -83,7 +84,9 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (absl::Status status = CheckCall(*handle_, kSplit, options); !status.ok()) return status;
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
-  const Group& group = handle_->group();
+  auto numbered = internal::MeetInNumberedGroup(handle_->group(), kSplit, patience.Remaining());
+  if (!numbered.ok()) return numbered.status();
+  const Group& group = numbered->group();
   const absl::StatusOr<std::vector<Part>> parts =
       internal::ExchangeParts(group, kSplit, WantedPart(*handle_, part), patience);
   if (!parts.ok()) return parts.status();
@@ -103,6 +106,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
                                    });
       });
   if (!status.ok()) return status;
+  numbered->Keep();
   if (child == nullptr) return nullptr;
   return std::make_unique<NcclCommunicator>(std::move(child));
 }
@@ -118,7 +122,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
   if (!numbered.ok()) return numbered.status();
   const Group& here = numbered->group();
   const absl::StatusOr<std::vector<Part>> parts =
-      internal::ExchangeParts(remaining, kShrink, own, patience);
+      internal::ExchangeParts(here, kShrink, own, patience);
   if (!parts.ok()) return parts.status();
   absl::Status status = CheckSameParts(remaining, *parts);
   if (!status.ok()) return status;
@@ -127,7 +131,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
   std::shared_ptr<NcclHandle> child =
       NcclHandle::Open(remaining, handle_->device(), handle_->timeout());
   status = internal::InitializeTogether(
-      remaining, child.get(), kShrink, patience, [&](const Patience& shorter) {
+      here, child.get(), kShrink, patience, [&](const Patience& shorter) {
         return internal::MakeChild(
             handle_, child.get(), kShrink, shorter, [&](ncclComm_t parent, ncclComm_t* made) {
               return ncclCommShrink(parent, excluded.data(), static_cast<int>(excluded.size()),
@@ -135,6 +139,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
             });
       });
   if (!status.ok()) return status;
+  numbered->Keep();
   return std::make_unique<NcclCommunicator>(std::move(child));
 #else
   return absl::UnimplementedError(

@@ -33,6 +33,10 @@ struct CollectiveCall {
   // Where it must be the same on all ranks.
   std::optional<uint64_t> payload_size;
   std::string call_site;  // "train.cc:42", for messages
+  // Stands for what the caller does with the answer, where that depends on more than kind, root,
+  // label and type: a repetition, for which the first one's payload counts, must have the same. 0:
+  // nothing. Does not travel.
+  uint64_t arguments = 0;
 };
 
 // What AcquireLease ended with.
@@ -94,16 +98,16 @@ class ControlPlane {
 
   virtual absl::Status health() const = 0;
   virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;
+  virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
   virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
+
+  // The Job is destroyed: ends every call, and later ones too, with CANCELLED, and health(). What
+  // was made of the job may keep this object for longer.
+  virtual void Close() {}
 
  private:
   const pid_t process_ = getpid();
 };
-
-  virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
-  // The Job is destroyed: ends every call, and later ones too, with CANCELLED, and health(). What
-  // was made of the job may keep this object for longer.
-  virtual void Close() {}
 
 // What Lease::result() says while the lease is held.
 absl::Status HeldResult(const std::string& lease);

@@ -6,6 +6,7 @@
 #include "client/src/checks.h"
 #include "client/src/control_plane.h"
 #include "client/src/door.h"
+#include "client/src/group_access.h"
 
 namespace muster {
 namespace {
@@ -80,6 +81,13 @@ int Group::rank() const { return state_->rank; }
 int Group::size() const { return static_cast<int>(state_->ranks.size()); }
 const std::vector<int>& Group::ranks() const { return state_->ranks; }
 const std::string& Group::name() const { return state_->name; }
+
+absl::StatusOr<std::vector<std::string>> internal::GroupAccess::Run(const Group& group,
+                                                                    CollectiveCall call,
+                                                                    const CallOptions& options,
+                                                                    CallSite site) {
+  return muster::Run(*group.state_, std::move(call), options, site);
+}
 
 absl::Status Group::Barrier(absl::string_view label, const CallOptions& options,
                             CallSite site) const {

@@ -38,6 +38,7 @@ struct Member {
 
 namespace internal {
 class ControlPlane;
+struct GroupAccess;
 struct GroupState;
 }  // namespace internal
 
@@ -74,8 +75,9 @@ class Subscription {
 // same kind, root, label and type. One call at a time per group: a second one from another thread
 // is refused with FAILED_PRECONDITION. Thread-safe otherwise. All of them return
 //   DEADLINE_EXCEEDED    naming every missing rank, or the coordinator where that could not be
-//                        reached. Call again with the same content: until that has ended otherwise,
-//                        anything else on this group is refused;
+//                        reached. Make the same call again: until that has ended otherwise, any
+//                        other one on this group is refused. Its value counts no more: what was
+//                        sent first is what the others get, since some may have got it;
 //   CANCELLED            through CallOptions::cancellation; as above;
 //   FAILED_PRECONDITION  the ranks called different things, naming both sides, and the group is
 //                        finished; or a rank that is needed is leaving; or this process has left;
@@ -88,8 +90,7 @@ class Subscription {
 //                        again with less, or call something else;
 //   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout,
 //                        naming it and the last error. health() says whether the epoch is over for
-//                        this process too; while it is OK the call may be repeated with the same
-//                        content.
+//                        this process too; while it is OK the call may be repeated, as above.
 class Group {
  public:
   // The caller's index in ranks(), and their number.
@@ -147,22 +148,24 @@ class Group {
   const Member& member(int index) const;
   absl::Status health() const;
   absl::Status AwaitFailure(absl::Duration timeout) const;
-  [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
-  absl::Duration default_timeout() const;
-  // The local address ("192.0.2.7", "fd00::7") from which this process reaches the coordinator;
-  // empty in serial mode.
-  std::string local_address() const;
-
   // What a data plane asks when its connection to a peer breaks: blocks until health() is an error,
   // and returns it, or OK when the loss of a process that is gone by now would be known. That takes
   // what the daemon gives a member to come back (--member-grace), after a restart of the daemon
   // what it gives all (--recovery-grace), and a few seconds; while the coordinator is away nobody
   // knows, and this waits for it. Ends earlier at the time-out (unset: the job's), or cancelled.
   absl::Status AwaitLoss(const CallOptions& options = {}) const;
+  [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
+  absl::Duration default_timeout() const;
+  // The local address ("192.0.2.7", "fd00::7") from which this process reaches the coordinator;
+  // empty in serial mode.
+  std::string local_address() const;
+
   // Not for programs.
   explicit Group(std::shared_ptr<internal::GroupState> state) : state_(std::move(state)) {}
 
  private:
+  friend struct internal::GroupAccess;
+
   std::shared_ptr<internal::GroupState> state_;
 };
 

@@ -195,9 +195,9 @@ absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
                              const CallOptions& options, CallSite site) {
   const absl::StatusOr<Offer> mine = OfferNumber(job, value, type, op);
   if (job.prevents_block()) return mine.status();
-  const auto values = Meet(job.world(), kAllReduce, mine, options, site);
-  if (!values.ok()) return values.status();
-  Fold(*values, type, op, value);
+  const auto met = Meet(job.world(), kAllReduce, mine, options, site);
+  if (!met.ok()) return met.status();
+  Fold(met->values, type, op, value);
   return absl::OkStatus();
 }
 
