@@ -158,16 +158,16 @@ absl::Status NcclCommunicator::Recv(void* data, size_t count, DataType type, int
       });
 }
 
-absl::Status NcclCommunicator::AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op,
+absl::Status NcclCommunicator::AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op,
                                          cudaStream_t stream) {
   absl::Status arguments;
-  for (const DeviceBuffer& buffer : buffers) {
+  for (const AllReducePart& buffer : buffers) {
     arguments.Update(CheckOp(*handle_, "AllReduce", op, buffer.type));
     arguments.Update(internal::NcclType(buffer.type).status());
   }
   if (!arguments.ok()) return arguments;
   return Grouped([&](NcclCommunicator& self) {
-    for (const DeviceBuffer& buffer : buffers) {
+    for (const AllReducePart& buffer : buffers) {
       absl::Status status =
           self.AllReduce(buffer.in, buffer.out, buffer.count, buffer.type, op, stream);
       if (!status.ok()) return status;

@@ -69,7 +69,7 @@ Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallO
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
   if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
-  if (options.same_size && many) call.payload_size = call.payload.size();
+  if (options.require_equal_sizes && many) call.payload_size = call.payload.size();
   // The world travels without its list of ranks.
   const std::vector<int> ranks = group.name.empty() ? std::vector<int>() : group.ranks;
   return group.control->RunCollective(group.name, ranks, std::move(call), *admitted);
@@ -132,6 +132,11 @@ absl::Status Group::health() const { return state_->control->health(); }
 absl::Status Group::AwaitFailure(absl::Duration timeout) const {
   return state_->control->AwaitFailure(timeout);
 }
+absl::Status Group::AwaitLoss(const CallOptions& options) const {
+  CallOptions resolved = options;
+  resolved.timeout = options.timeout.value_or(default_timeout());
+  return state_->control->AwaitLoss(resolved);
+}
 Subscription Group::OnFailure(std::function<void(const absl::Status&)> callback) const {
   return state_->control->OnFailure(std::move(callback));
 }
@@ -139,8 +144,3 @@ absl::Duration Group::default_timeout() const { return state_->control->default_
 std::string Group::local_address() const { return state_->control->local_address(); }
 
 }  // namespace muster
-absl::Status Group::AwaitLoss(const CallOptions& options) const {
-  CallOptions resolved = options;
-  resolved.timeout = options.timeout.value_or(default_timeout());
-  return state_->control->AwaitLoss(resolved);
-}

@@ -49,8 +49,8 @@ struct NcclOptions {
   Cancellation* cancellation = nullptr;
 };
 
-// A part of an all-reduce, in device memory.
-struct DeviceBuffer {
+// One of the buffers that an all-reduce of many reduces, in device memory.
+struct AllReducePart {
   const void* in = nullptr;
   void* out = nullptr;  // == in: in place
   size_t count = 0;     // elements
@@ -130,7 +130,7 @@ class NcclCommunicator {
   absl::Status Recv(void* data, size_t count, DataType type, int peer, cudaStream_t stream);
 
   // Many buffers (the gradients of a model, say) as one launch.
-  absl::Status AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op, cudaStream_t stream);
+  absl::Status AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op, cudaStream_t stream);
 
   // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
   // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the

@@ -1,4 +1,4 @@
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits/tensor_collectives.h"
 
 #include <algorithm>
 #include <cstring>
@@ -211,6 +211,8 @@ absl::Status AverageTensors(Job& job, const std::map<std::string, MutableTensorV
 
 }  // namespace internal
 
+namespace toolkits {
+
 absl::Status AllReduce(Job& job, const MutableTensorView& tensor, ReduceOp op,
                        const CallOptions& options, CallSite site) {
   return ChangeInPlace(job, kAllReduce, OfferReduction(job, tensor, op), options, site,
@@ -247,4 +249,5 @@ absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
   return OwnedTensor{{tensor.type, WholeShape(tensor.shape, ranks), memory.get(), bytes}, memory};
 }
 
+}  // namespace toolkits
 }  // namespace muster

@@ -8,15 +8,16 @@
 
 #include "absl/strings/match.h"
 #include "google/protobuf/duration.pb.h"
-#include "muster/gather.h"
 #include "muster/job.h"
+#include "muster/protobuf.h"
 #include "muster/scopes.h"
 #include "muster/toolkits.h"
-#include "muster/protobuf.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::GatherFromAllRanks;
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -152,12 +153,12 @@ TEST(CollectivesTest, AfterATimeOutTheSameCallSendsTheSameAndAnotherIsRefused) {
   for (const auto& value : jobs.OnAll([](Job& job) { return job.Broadcast(std::string("c")); })) {
     EXPECT_EQ(*value, "a");
   }
-}
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[1].Gather(1, 0, kShort).status()));
   jobs.Run([](int rank, Job& job) {
     const auto values = job.Gather(10 * (rank + 1));
     EXPECT_EQ(*values, rank == 0 ? std::vector<int>({10, 1}) : std::vector<int>());
   });
+}
 
 TEST(CollectivesTest, CancelledCallMayBeRepeated) {
   Jobs jobs(3);
@@ -268,8 +269,6 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
   }
 }
 
-}  // namespace
-}  // namespace muster::testing
 TEST(ScopeTest, IsItsThreadsAlone) {
   Jobs jobs(2);
   jobs.Run([](int rank, Job& job) {
@@ -289,3 +288,5 @@ TEST(ScopeTest, IsItsThreadsAlone) {
   });
 }
 
+}  // namespace
+}  // namespace muster::testing

@@ -149,7 +149,7 @@ absl::Status ManyBuffers(NcclCommunicator& comm) {
   const DeviceMemory floats(DataType::kFloat32, {1, 2, 3});
   const DeviceMemory halves(DataType::kFloat16, {4});
   const DeviceMemory integers(DataType::kInt64, std::vector<double>(1000, comm.rank()));
-  const DeviceBuffer buffers[] = {
+  const AllReducePart buffers[] = {
       {floats.get(), floats.get(), 3, DataType::kFloat32},
       {halves.get(), halves.get(), 1, DataType::kFloat16},
       {nullptr, nullptr, 0, DataType::kInt8},
