@@ -40,11 +40,11 @@ absl::StatusOr<std::vector<GlooCard>> Exchange(const Group& group,
                                                const CallOptions& options) {
   const absl::StatusOr<std::string> own =
       mesh.ok() ? absl::StatusOr<std::string>(EncodeGlooCard((*mesh)->card())) : mesh.status();
-  const absl::StatusOr<std::vector<std::string>> encoded =
-      ExchangeCards(group, kName, own, options);
-  if (!encoded.ok()) return encoded.status();
+  absl::StatusOr<Rendezvous> rendezvous = ExchangeCards(group, kName, own, options);
+  if (!rendezvous.ok()) return rendezvous.status();
+  rendezvous->numbered.Keep();  // nothing more is said there
   std::vector<GlooCard> cards;
-  for (const std::string& bytes : *encoded) {
+  for (const std::string& bytes : rendezvous->cards) {
     absl::StatusOr<GlooCard> card = DecodeGlooCard(bytes);
     if (!card.ok()) return card.status();
     cards.push_back(*std::move(card));
@@ -94,7 +94,7 @@ absl::Status GlooBackend::Connect(const std::vector<GlooCard>& cards, absl::Dura
                                   Cancellation* cancellation) {
   const CancelWatch watch(cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(timeout);
-  absl::Status status = mesh_->Connect(cards);
+  absl::Status status = mesh_->Connect(cards, Patience(timeout, cancellation));
   interruptor_.Disarm();
   if (status.ok()) status = interruptor_.status();
   if (!status.ok()) mesh_.reset();
@@ -132,6 +132,7 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
       operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
   if (operation.count == 0 && !barrier) return absl::OkStatus();
   const SigpipeGuard guard;
+  const Patience patience(*options.timeout, options.cancellation);
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   Failure failure;
@@ -145,14 +146,14 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   }
   interruptor_.Disarm();
   if (failure.reason.empty() && !interruptor_.raised()) return absl::OkStatus();
-  return End(operation, *options.timeout, failure);
+  return End(operation, patience, failure);
 }
 
-absl::Status GlooBackend::End(const Operation& operation, absl::Duration timeout,
+absl::Status GlooBackend::End(const Operation& operation, const Patience& patience,
                               const Failure& failure) {
   LastWords words{group_.rank(), true, ""};
-  absl::Status status = ExplainInterruption(operation, timeout, failure);
-  if (status.ok()) status = ExplainBreak(operation, failure.reason, &words);
+  absl::Status status = ExplainInterruption(operation, patience.timeout(), failure);
+  if (status.ok()) status = ExplainBreak(operation, failure.reason, patience, &words);
   if (words.reason.empty()) words.reason = status.ToString();
   // Where a member was lost the job tells the peers, and says it better.
   Close(absl::IsAborted(status) ? nullptr : &words);
@@ -184,7 +185,7 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
 }
 
 absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::string& reason,
-                                       LastWords* words) {
+                                       const Patience& patience, LastWords* words) {
   const int culprit = AwaitCulprit();
   if (culprit < 0) {
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
@@ -197,7 +198,8 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::st
                                                " is no longer there: ", said->reason));
   }
   return ExplainBrokenConnection(group_, culprit, operation.Describe(),
-                                 reason.empty() ? "it ended in the middle of a message" : reason);
+                                 reason.empty() ? "it ended in the middle of a message" : reason,
+                                 patience.Remaining());
 }
 
 // The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one

@@ -14,6 +14,7 @@
 #include "client/gloo/mesh.h"
 #include "client/gloo/operation.h"
 #include "client/src/backend.h"
+#include "client/src/patience.h"
 
 namespace muster::internal {
 
@@ -62,11 +63,11 @@ class GlooBackend final : public Backend {
     std::vector<int> awaited;  // ranks that it was waiting for, where known
   };
   // The operation's error. Tells the peers, and closes the connections.
-  absl::Status End(const Operation& operation, absl::Duration timeout, const Failure& failure);
+  absl::Status End(const Operation& operation, const Patience& patience, const Failure& failure);
   absl::Status ExplainInterruption(const Operation& operation, absl::Duration timeout,
                                    const Failure& failure) const;
   absl::Status ExplainBreak(const Operation& operation, const std::string& reason,
-                            LastWords* words);
+                            const Patience& patience, LastWords* words);
   int AwaitCulprit();
   void Close(const LastWords* words);
 

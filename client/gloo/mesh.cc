@@ -87,26 +87,27 @@ void Mesh::Open(const NetworkAddress& address) {
   }
 }
 
-absl::Status Mesh::Connect(const std::vector<GlooCard>& cards) {
-  if (absl::Status status = ConnectAll(cards); !status.ok()) return status;
+absl::Status Mesh::Connect(const std::vector<GlooCard>& cards, const Patience& patience) {
+  if (absl::Status status = ConnectAll(cards, patience); !status.ok()) return status;
   farewell_ = std::make_unique<Farewell>(transport_);
   context_ = std::make_shared<ContextOver>(
       std::make_shared<InterruptibleContext>(transport_, interruptor_));
   return absl::OkStatus();
 }
 
-absl::Status Mesh::ConnectAll(const std::vector<GlooCard>& cards) {
+absl::Status Mesh::ConnectAll(const std::vector<GlooCard>& cards, const Patience& patience) {
   const ConnectingPairs interruptible(transport_.get(), interruptor_);
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
     if (interruptor_->raised()) return NotConnected(peer);
-    if (absl::Status status = ConnectTo(peer, cards); !status.ok()) return status;
+    if (absl::Status status = ConnectTo(peer, cards, patience); !status.ok()) return status;
     if (interruptor_->raised()) return NotConnected(peer);
   }
   return absl::OkStatus();
 }
 
-absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooCard>& cards) {
+absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooCard>& cards,
+                             const Patience& patience) {
   const std::string& endpoint = cards[peer].endpoints[group_.rank()];
   try {
     transport_->getPair(peer)->connect(std::vector<char>(endpoint.begin(), endpoint.end()));
@@ -114,7 +115,8 @@ absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooCard>& cards) {
     if (interruptor_->raised()) return NotConnected(peer);
     return ExplainBrokenConnection(group_, peer, kOperation,
                                    absl::StrCat("cannot connect from ", card_.address, " to ",
-                                                cards[peer].address, ": ", ReasonOf(error)));
+                                                cards[peer].address, ": ", ReasonOf(error)),
+                                   patience.Remaining());
   }
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "client/gloo/farewell.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/network_interface.h"
+#include "client/src/patience.h"
 #include "gloo/context.h"
 #include "muster/group.h"
 
@@ -34,7 +35,7 @@ class Mesh {
 
   // Connects to all peers. Blocks until then, or until the interruptor is raised, whose status it
   // returns with the ranks that are not connected. Errors otherwise as of a broken connection.
-  absl::Status Connect(const std::vector<GlooCard>& cards);
+  absl::Status Connect(const std::vector<GlooCard>& cards, const Patience& patience);
 
   // For Gloo's collectives.
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
@@ -46,8 +47,8 @@ class Mesh {
   Mesh(const Group& group, Interruptor* interruptor) : group_(group), interruptor_(interruptor) {}
 
   void Open(const NetworkAddress& address);
-  absl::Status ConnectTo(int peer, const std::vector<GlooCard>& cards);
-  absl::Status ConnectAll(const std::vector<GlooCard>& cards);
+  absl::Status ConnectTo(int peer, const std::vector<GlooCard>& cards, const Patience& patience);
+  absl::Status ConnectAll(const std::vector<GlooCard>& cards, const Patience& patience);
   absl::Status NotConnected(int first) const;
 
   const Group group_;

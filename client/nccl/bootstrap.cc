@@ -39,20 +39,22 @@ absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options
   return card;
 }
 
-absl::Status ExchangeNcclCards(const Group& group, const absl::StatusOr<NcclCard>& own,
-                               const Patience& patience) {
+absl::StatusOr<NumberedGroup> ExchangeNcclCards(const Group& group,
+                                                const absl::StatusOr<NcclCard>& own,
+                                                const Patience& patience) {
   const absl::StatusOr<std::string> card =
       own.ok() ? absl::StatusOr<std::string>(EncodeNcclCard(*own)) : own.status();
-  const absl::StatusOr<std::vector<std::string>> encoded =
+  absl::StatusOr<Rendezvous> rendezvous =
       ExchangeCards(group, kBackend, card, patience.Remaining());
-  if (!encoded.ok()) return encoded.status();
+  if (!rendezvous.ok()) return rendezvous.status();
   std::vector<NcclCard> cards;
-  for (const std::string& bytes : *encoded) {
+  for (const std::string& bytes : rendezvous->cards) {
     absl::StatusOr<NcclCard> decoded = DecodeNcclCard(bytes);
     if (!decoded.ok()) return decoded.status();
     cards.push_back(*std::move(decoded));
   }
-  return CheckNcclCards(group, cards);
+  if (absl::Status status = CheckNcclCards(group, cards); !status.ok()) return status;
+  return std::move(rendezvous->numbered);
 }
 
 ncclResult_t BeginInit(const Group& group, std::vector<ncclUniqueId>& ids, ncclComm_t* comm) {
@@ -104,23 +106,26 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
                                                       absl::FunctionRef<absl::Status()> prepare) {
   const ArgumentCheck check("NcclCommunicator::Create", group.rank(), group.size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
+  if (absl::Status status = check.NotAlone(group); !status.ok()) return status;
   const absl::Duration timeout = options.timeout.value_or(group.default_timeout());
   const Patience patience(timeout, options.cancellation);
 
   const absl::StatusOr<NcclCard> card = MakeCard(group, options, prepare);
-  absl::Status status = ExchangeNcclCards(group, card, patience);
-  if (!status.ok()) return status;
-  absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(group, RanksPerId(), patience);
+  absl::StatusOr<NumberedGroup> numbered = ExchangeNcclCards(group, card, patience);
+  if (!numbered.ok()) return numbered.status();
+  const Group& here = numbered->group();
+  absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(here, RanksPerId(), patience);
   if (!ids.ok()) return ids.status();
-  status =
-      group.Barrier("ready to initialize NCCL", patience.Without(ReserveOf(timeout)).Remaining());
+  absl::Status status =
+      here.Barrier("ready to initialize NCCL", patience.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
   std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, card->device, timeout);
-  status = InitializeTogether(group, handle.get(), kWhat, patience, [&](const Patience& shorter) {
+  status = InitializeTogether(here, handle.get(), kWhat, patience, [&](const Patience& shorter) {
     return handle->Initialize(kWhat, shorter,
                               [&](ncclComm_t* comm) { return BeginInit(group, *ids, comm); });
   });
   if (!status.ok()) return status;
+  numbered->Keep();
   return handle;
 }
 

@@ -22,12 +22,10 @@ absl::Status Expired(absl::string_view title, const Patience& patience, absl::St
                    last.empty() ? "" : absl::StrCat("; NCCL's last error: ", last)));
 }
 
-std::vector<NcclHandle::Process> ProcessesOf(const Group& group) {
-  std::vector<NcclHandle::Process> processes;
-  for (int i = 0; i < group.size(); ++i) {
-    processes.emplace_back(group.member(i).node_id, group.member(i).pid);
-  }
-  return processes;
+std::vector<std::string> IncarnationsOf(const Group& group) {
+  std::vector<std::string> incarnations;
+  for (int i = 0; i < group.size(); ++i) incarnations.push_back(group.member(i).incarnation);
+  return incarnations;
 }
 
 }  // namespace
@@ -48,7 +46,7 @@ NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration 
       rank_(group.rank()),
       size_(group.size()),
       self_(absl::StrCat(DescribePeer(group, group.rank()), " with ", device.Describe())),
-      processes_(ProcessesOf(group)) {}
+      incarnations_(IncarnationsOf(group)) {}
 
 ncclComm_t NcclHandle::comm() const {
   absl::MutexLock lock(&mutex_);

@@ -36,8 +36,6 @@ namespace muster::internal {
 // Thread-safe. Lives on as long as the Stopper works on it.
 class NcclHandle {
  public:
-  using Process = std::pair<std::string, int64_t>;  // node and pid
-
   // A call that NCCL does, or begins.
   using Call = absl::FunctionRef<ncclResult_t(ncclComm_t comm)>;
 
@@ -50,8 +48,8 @@ class NcclHandle {
   absl::Duration timeout() const { return timeout_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // The processes of its ranks, which they are in later epochs of the job too.
-  const std::vector<Process>& processes() const { return processes_; }
+  // The incarnations of its ranks, by which they are found in later epochs of the job too.
+  const std::vector<std::string>& incarnations() const { return incarnations_; }
   ncclComm_t comm() const;
 
   // "AllReduce on rank 1 (node a, pid 7) with GPU 0 (...)".
@@ -167,7 +165,7 @@ class NcclHandle {
   const int rank_;
   const int size_;
   const std::string self_;  // for messages
-  const std::vector<Process> processes_;
+  const std::vector<std::string> incarnations_;
   const pid_t process_ = getpid();
 
   mutable absl::Mutex mutex_;

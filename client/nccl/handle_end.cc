@@ -43,7 +43,10 @@ bool NcclHandle::IsQuiet() const {
 
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (health().ok()) Fail(absl::IsUnavailable(why) ? ExplainBrokenPeer(group_, why) : why);
+  if (health().ok() && absl::IsUnavailable(why)) {
+    Fail(ExplainBrokenPeer(group_, why, OperationPatience().Remaining()));
+  }
+  Fail(why);
   const absl::Status end = health();
   if (AwaitStopped(SteadyClock::now() + absl::ToChronoNanoseconds(kStopWait))) return end;
   return absl::Status(

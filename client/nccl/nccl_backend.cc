@@ -151,7 +151,7 @@ absl::Status NcclBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, D
   return Run(absl::StrCat(DescribeOperation("AllReduce", total, type, op), " in ", buffers.size(),
                           " buffers"),
              absl::MakeSpan(areas), options, [&] {
-               std::vector<DeviceBuffer> staged;
+               std::vector<AllReducePart> staged;
                for (size_t i = 0; i < areas.size(); ++i) {
                  staged.push_back({areas[i].device, areas[i].device, buffers[i].count, type});
                }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
+#include "client/nccl/errors.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
@@ -26,6 +27,24 @@ absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, Redu
   return arguments.ok() ? internal::NcclOp(op).status() : arguments;
 }
 
+// What a collective comes to inside a PreventBlock scope: this rank's own value.
+struct OwnValue {
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t bytes = 0;
+};
+
+const void* PartOf(const void* data, size_t bytes, int rank) {
+  return static_cast<const char*>(data) + bytes * rank;
+}
+
+absl::Status CopyOwn(const NcclHandle& handle, const OwnValue& own, cudaStream_t stream) {
+  if (absl::Status status = handle.health(); !status.ok()) return status;
+  if (own.from == own.to || own.bytes == 0) return absl::OkStatus();
+  return internal::CudaStatus("cudaMemcpyAsync", cudaMemcpyAsync(own.to, own.from, own.bytes,
+                                                                 cudaMemcpyDeviceToDevice, stream));
+}
+
 // Calls `call` with NCCL's word for `type`, unless `arguments` or the type are refused.
 absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
                      DataType type,
@@ -34,6 +53,14 @@ absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::St
   const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
   if (!nccl_type.ok()) return nccl_type.status();
   return handle.Operate(what, [&](ncclComm_t comm) { return call(comm, *nccl_type); });
+}
+
+// The same for a collective, which does not wait inside a PreventBlock scope.
+absl::Status Collective(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
+                        DataType type, const OwnValue& own, cudaStream_t stream,
+                        absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
+  if (!handle.group().prevents_block()) return Operate(handle, what, arguments, type, call);
+  return arguments.ok() ? CopyOwn(handle, own, stream) : arguments;
 }
 
 }  // namespace
@@ -61,51 +88,56 @@ ncclComm_t NcclCommunicator::handle() const { return handle_->comm(); }
 
 absl::Status NcclCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type,
                                          ReduceOp op, cudaStream_t stream) {
-  return Operate(*handle_, DescribeOperation("AllReduce", count, type, op),
-                 CheckOp(*handle_, "AllReduce", op, type), type,
-                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                   return ncclAllReduce(in, out, count, nccl_type, *internal::NcclOp(op), comm,
-                                        stream);
-                 });
+  return Collective(*handle_, DescribeOperation("AllReduce", count, type, op),
+                    CheckOp(*handle_, "AllReduce", op, type), type, {in, out, count * SizeOf(type)},
+                    stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                      return ncclAllReduce(in, out, count, nccl_type, *internal::NcclOp(op), comm,
+                                           stream);
+                    });
 }
 
 absl::Status NcclCommunicator::Broadcast(const void* in, void* out, size_t count, DataType type,
                                          int root, cudaStream_t stream) {
-  return Operate(*handle_,
-                 absl::StrCat(DescribeOperation("Broadcast", count, type), " from rank ", root),
-                 Check(*handle_, "Broadcast").Root(root), type,
-                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                   return ncclBroadcast(in, out, count, nccl_type, root, comm, stream);
-                 });
+  const OwnValue own = rank() == root ? OwnValue{in, out, count * SizeOf(type)} : OwnValue{};
+  return Collective(*handle_,
+                    absl::StrCat(DescribeOperation("Broadcast", count, type), " from rank ", root),
+                    Check(*handle_, "Broadcast").Root(root), type, own, stream,
+                    [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                      return ncclBroadcast(in, out, count, nccl_type, root, comm, stream);
+                    });
 }
 
 absl::Status NcclCommunicator::Reduce(const void* in, void* out, size_t count, DataType type,
                                       ReduceOp op, int root, cudaStream_t stream) {
   absl::Status arguments = CheckOp(*handle_, "Reduce", op, type);
   if (arguments.ok()) arguments = Check(*handle_, "Reduce").Root(root);
-  return Operate(
+  const OwnValue own = rank() == root ? OwnValue{in, out, count * SizeOf(type)} : OwnValue{};
+  return Collective(
       *handle_, absl::StrCat(DescribeOperation("Reduce", count, type, op), " to rank ", root),
-      arguments, type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+      arguments, type, own, stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
         return ncclReduce(in, out, count, nccl_type, *internal::NcclOp(op), root, comm, stream);
       });
 }
 
 absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count, DataType type,
                                          cudaStream_t stream) {
-  return Operate(*handle_, DescribeOperation("AllGather", count, type), absl::OkStatus(), type,
-                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                   return ncclAllGather(in, out, count, nccl_type, comm, stream);
-                 });
+  const size_t part = count * SizeOf(type);
+  const OwnValue own = {in, const_cast<void*>(PartOf(out, part, rank())), part};
+  return Collective(*handle_, DescribeOperation("AllGather", count, type), absl::OkStatus(), type,
+                    own, stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                      return ncclAllGather(in, out, count, nccl_type, comm, stream);
+                    });
 }
 
 absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                              ReduceOp op, cudaStream_t stream) {
-  return Operate(*handle_, DescribeOperation("ReduceScatter", count, type, op),
-                 CheckOp(*handle_, "ReduceScatter", op, type), type,
-                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-                   return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op), comm,
-                                            stream);
-                 });
+  const size_t part = count * SizeOf(type);
+  return Collective(
+      *handle_, DescribeOperation("ReduceScatter", count, type, op),
+      CheckOp(*handle_, "ReduceScatter", op, type), type, {PartOf(in, part, rank()), out, part},
+      stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+        return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op), comm, stream);
+      });
 }
 
 absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType type, int peer,
@@ -126,16 +158,16 @@ absl::Status NcclCommunicator::Recv(void* data, size_t count, DataType type, int
       });
 }
 
-absl::Status NcclCommunicator::AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op,
+absl::Status NcclCommunicator::AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op,
                                          cudaStream_t stream) {
   absl::Status arguments;
-  for (const DeviceBuffer& buffer : buffers) {
+  for (const AllReducePart& buffer : buffers) {
     arguments.Update(CheckOp(*handle_, "AllReduce", op, buffer.type));
     arguments.Update(internal::NcclType(buffer.type).status());
   }
   if (!arguments.ok()) return arguments;
   return Grouped([&](NcclCommunicator& self) {
-    for (const DeviceBuffer& buffer : buffers) {
+    for (const AllReducePart& buffer : buffers) {
       absl::Status status =
           self.AllReduce(buffer.in, buffer.out, buffer.count, buffer.type, op, stream);
       if (!status.ok()) return status;

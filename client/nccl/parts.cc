@@ -35,19 +35,22 @@ std::string Pack(const absl::StatusOr<Part>& own) {
 
 }  // namespace
 
-absl::StatusOr<Part> PartOf(const std::vector<NcclHandle::Process>& processes, const Group& part) {
+absl::StatusOr<Part> PartOf(const std::vector<std::string>& incarnations, int own,
+                            const Group& part) {
   Part indices;
   for (int i = 0; i < part.size(); ++i) {
-    const Member& member = part.member(i);
-    const auto found = std::find(processes.begin(), processes.end(),
-                                 NcclHandle::Process(member.node_id, member.pid));
-    if (found == processes.end()) {
+    const auto found =
+        std::find(incarnations.begin(), incarnations.end(), part.member(i).incarnation);
+    if (found == incarnations.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat(DescribePeer(part, i), " of the group is not a rank of the communicator"));
     }
-    indices.push_back(static_cast<int>(found - processes.begin()));
+    indices.push_back(static_cast<int>(found - incarnations.begin()));
   }
-  return indices;
+  if (std::find(indices.begin(), indices.end(), own) != indices.end()) return indices;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the group (", RanksText(indices), " of the communicator) is without rank ", own,
+                   ", which asks for it; a rank can only ask for a part that it is in"));
 }
 
 absl::Status CheckParts(const Group& group, const std::vector<Part>& parts) {

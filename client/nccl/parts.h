@@ -1,12 +1,12 @@
 #ifndef MUSTER_CLIENT_NCCL_PARTS_H_
 #define MUSTER_CLIENT_NCCL_PARTS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/nccl/handle.h"
 #include "client/src/patience.h"
 #include "muster/group.h"
 
@@ -15,9 +15,11 @@ namespace muster::internal {
 
 using Part = std::vector<int>;
 
-// The members of `part`, which may belong to a later epoch, among `processes`. INVALID_ARGUMENT
-// naming one that is not there.
-absl::StatusOr<Part> PartOf(const std::vector<NcclHandle::Process>& processes, const Group& part);
+// The members of `part`, which may belong to a later epoch, among those of a communicator, which
+// are named by their incarnations. INVALID_ARGUMENT naming one that is not there, or if `own`, the
+// caller's rank in the communicator, is not in the part.
+absl::StatusOr<Part> PartOf(const std::vector<std::string>& incarnations, int own,
+                            const Group& part);
 
 // The parts (empty: none) that the ranks of a communicator want to be in, by rank. OK if they are
 // disjoint, and each rank is in the one it wants; else FAILED_PRECONDITION naming two ranks.

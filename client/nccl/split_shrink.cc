@@ -12,6 +12,7 @@
 #include "client/nccl/parts.h"
 #include "client/nccl/types.h"
 #include "client/src/argument_check.h"
+#include "client/src/numbered_group.h"
 #include "muster/nccl.h"
 
 namespace muster {
@@ -24,9 +25,11 @@ using internal::Patience;
 constexpr char kSplit[] = "splitting the communicator";
 constexpr char kShrink[] = "shrinking the communicator";
 
-absl::Status CheckTimeout(const NcclHandle& handle, const CallOptions& options) {
-  return internal::ArgumentCheck("NcclCommunicator", handle.rank(), handle.size())
-      .Timeout(options.timeout);
+absl::Status CheckCall(const NcclHandle& handle, absl::string_view what,
+                       const CallOptions& options) {
+  const internal::ArgumentCheck check(what, handle.rank(), handle.size());
+  absl::Status status = check.Timeout(options.timeout);
+  return status.ok() ? check.NotAlone(handle.group()) : status;
 }
 
 Patience PatienceOf(const NcclHandle& handle, const CallOptions& options) {
@@ -35,7 +38,7 @@ Patience PatienceOf(const NcclHandle& handle, const CallOptions& options) {
 
 absl::StatusOr<Part> WantedPart(const NcclHandle& handle, const std::optional<Group>& group) {
   if (!group) return Part();
-  return internal::PartOf(handle.processes(), *group);
+  return internal::PartOf(handle.incarnations(), handle.rank(), *group);
 }
 
 // The position of `rank` in `part`, for NCCL's key.
@@ -78,10 +81,12 @@ absl::Status CheckSameParts(const Group& group, const std::vector<Part>& parts) 
 
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
     const std::optional<Group>& part, const CallOptions& options) {
-  if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
+  if (absl::Status status = CheckCall(*handle_, kSplit, options); !status.ok()) return status;
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
-  const Group& group = handle_->group();
+  auto numbered = internal::MeetInNumberedGroup(handle_->group(), kSplit, patience.Remaining());
+  if (!numbered.ok()) return numbered.status();
+  const Group& group = numbered->group();
   const absl::StatusOr<std::vector<Part>> parts =
       internal::ExchangeParts(group, kSplit, WantedPart(*handle_, part), patience);
   if (!parts.ok()) return parts.status();
@@ -101,6 +106,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
                                    });
       });
   if (!status.ok()) return status;
+  numbered->Keep();
   if (child == nullptr) return nullptr;
   return std::make_unique<NcclCommunicator>(std::move(child));
 }
@@ -108,12 +114,15 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
     const Group& remaining, const CallOptions& options) {
 #if MUSTER_NCCL_HAS_SHRINK
-  if (absl::Status status = CheckTimeout(*handle_, options); !status.ok()) return status;
+  if (absl::Status status = CheckCall(*handle_, kShrink, options); !status.ok()) return status;
   const Patience patience = PatienceOf(*handle_, options);
   const absl::StatusOr<Part> own =
-      Excluded(*handle_, internal::PartOf(handle_->processes(), remaining));
+      Excluded(*handle_, internal::PartOf(handle_->incarnations(), rank(), remaining));
+  auto numbered = internal::MeetInNumberedGroup(remaining, kShrink, patience.Remaining());
+  if (!numbered.ok()) return numbered.status();
+  const Group& here = numbered->group();
   const absl::StatusOr<std::vector<Part>> parts =
-      internal::ExchangeParts(remaining, kShrink, own, patience);
+      internal::ExchangeParts(here, kShrink, own, patience);
   if (!parts.ok()) return parts.status();
   absl::Status status = CheckSameParts(remaining, *parts);
   if (!status.ok()) return status;
@@ -122,7 +131,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
   std::shared_ptr<NcclHandle> child =
       NcclHandle::Open(remaining, handle_->device(), handle_->timeout());
   status = internal::InitializeTogether(
-      remaining, child.get(), kShrink, patience, [&](const Patience& shorter) {
+      here, child.get(), kShrink, patience, [&](const Patience& shorter) {
         return internal::MakeChild(
             handle_, child.get(), kShrink, shorter, [&](ncclComm_t parent, ncclComm_t* made) {
               return ncclCommShrink(parent, excluded.data(), static_cast<int>(excluded.size()),
@@ -130,6 +139,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Shrink(
             });
       });
   if (!status.ok()) return status;
+  numbered->Keep();
   return std::make_unique<NcclCommunicator>(std::move(child));
 #else
   return absl::UnimplementedError(

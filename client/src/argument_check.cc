@@ -85,4 +85,12 @@ absl::Status ArgumentCheck::Overlap(const void* a, size_t a_bytes, const void* b
       "rank's place in the other");
 }
 
+absl::Status ArgumentCheck::NotAlone(const Group& group) const {
+  if (!group.prevents_block()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      operation_, " on rank ", rank_, " of ", size_,
+      ": a scope is open in which this thread does not wait for the others (muster/scopes.h), and "
+      "there is nothing to connect to; call it before the scope"));
+}
+
 }  // namespace muster::internal

@@ -31,6 +31,9 @@ class ArgumentCheck {
   // The two areas are disjoint, or `b` begins `offset` bytes into `a`, where it may.
   absl::Status Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
                        size_t offset) const;
+  // FAILED_PRECONDITION where a scope of muster/scopes.h is open in which the call would have
+  // nobody to connect to.
+  absl::Status NotAlone(const Group& group) const;
 
  private:
   template <class... Pieces>

@@ -49,13 +49,6 @@ absl::StatusOr<std::unique_ptr<Backend>> CreateSerial(const Group& group,
   return internal::MakeSerialBackend();
 }
 
-absl::Status RefuseAlone(const Group& group) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "Communicator::Create on rank ", group.rank(), " of ", group.size(),
-      ": a scope is open in which this process does not wait for the others (muster/scopes.h), and "
-      "there is nothing to connect to; create it before the scope"));
-}
-
 // Tells the other ranks why this one cannot take part.
 absl::Status Decline(const Group& group, const absl::Status& why, const CallOptions& options) {
   return internal::ExchangeCards(group, "", why, options).status();
@@ -80,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(
     const Group& group, const CommunicatorOptions& options) {
   const ArgumentCheck check("Communicator::Create", group.rank(), group.size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
-  if (group.prevents_block()) return RefuseAlone(group);
+  if (absl::Status status = check.NotAlone(group); !status.ok()) return status;
   CommunicatorOptions resolved = options;
   if (!resolved.timeout) resolved.timeout = group.default_timeout();
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/src/block_preventions.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
 #include "muster/lease.h"
@@ -32,6 +33,10 @@ struct CollectiveCall {
   // Where it must be the same on all ranks.
   std::optional<uint64_t> payload_size;
   std::string call_site;  // "train.cc:42", for messages
+  // Stands for what the caller does with the answer, where that depends on more than kind, root,
+  // label and type: a repetition, for which the first one's payload counts, must have the same. 0:
+  // nothing. Does not travel.
+  uint64_t arguments = 0;
 };
 
 // What AcquireLease ended with.
@@ -42,7 +47,8 @@ struct LeaseOutcome {
 };
 
 // The job in one of its epochs, as its public classes see it; they check arguments, this talks to
-// the coordinator (or, in serial mode, to nobody). Thread-safe. Errors are those that group.h and
+// the coordinator (or, in serial mode, to nobody). Everything that was made in the epoch shares it.
+// Thread-safe. Errors are those that group.h and
 // job.h document.
 class ControlPlane {
  public:
@@ -92,7 +98,12 @@ class ControlPlane {
 
   virtual absl::Status health() const = 0;
   virtual absl::Status AwaitFailure(absl::Duration timeout) const = 0;
+  virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
   virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
+
+  // The Job is destroyed: ends every call, and later ones too, with CANCELLED, and health(). What
+  // was made of the job may keep this object for longer.
+  virtual void Close() {}
 
  private:
   const pid_t process_ = getpid();
@@ -106,12 +117,14 @@ absl::Status LeftError(const std::string& job_id, int rank);
 
 // What a Group handle points to.
 struct GroupState {
-  ControlPlane* control = nullptr;
+  std::shared_ptr<ControlPlane> control;
   std::string name;
   std::vector<int> ranks;  // of the world too
   int rank = 0;            // the caller's index in `ranks`
-  // Number of the job's open scopes in which nothing waits for other ranks; null: none can be open.
-  const std::atomic<int>* block_preventions = nullptr;
+  // The next good number of a NumberedGroup of this one. One call at a time asks.
+  std::atomic<uint64_t> next_number{0};
+  // Null: no scope of muster/scopes.h can be open.
+  std::shared_ptr<const BlockPreventions> block_preventions;
 };
 
 }  // namespace muster::internal

@@ -6,6 +6,7 @@
 #include "client/src/checks.h"
 #include "client/src/control_plane.h"
 #include "client/src/door.h"
+#include "client/src/group_access.h"
 
 namespace muster {
 namespace {
@@ -51,7 +52,7 @@ std::string ToString(const CallSite& site) {
 }
 
 bool PreventsBlock(const internal::GroupState& group) {
-  return group.block_preventions != nullptr && group.block_preventions->load() > 0;
+  return group.block_preventions != nullptr && group.block_preventions->AnyOpen();
 }
 
 // What a collective gives a process that is on its own.
@@ -68,7 +69,7 @@ Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallO
   if (absl::Status status = CheckCall(group, call); !status.ok()) return status;
   if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
-  if (options.same_size && many) call.payload_size = call.payload.size();
+  if (options.require_equal_sizes && many) call.payload_size = call.payload.size();
   // The world travels without its list of ranks.
   const std::vector<int> ranks = group.name.empty() ? std::vector<int>() : group.ranks;
   return group.control->RunCollective(group.name, ranks, std::move(call), *admitted);
@@ -80,6 +81,13 @@ int Group::rank() const { return state_->rank; }
 int Group::size() const { return static_cast<int>(state_->ranks.size()); }
 const std::vector<int>& Group::ranks() const { return state_->ranks; }
 const std::string& Group::name() const { return state_->name; }
+
+absl::StatusOr<std::vector<std::string>> internal::GroupAccess::Run(const Group& group,
+                                                                    CollectiveCall call,
+                                                                    const CallOptions& options,
+                                                                    CallSite site) {
+  return muster::Run(*group.state_, std::move(call), options, site);
+}
 
 absl::Status Group::Barrier(absl::string_view label, const CallOptions& options,
                             CallSite site) const {
@@ -123,6 +131,11 @@ const Member& Group::member(int index) const {
 absl::Status Group::health() const { return state_->control->health(); }
 absl::Status Group::AwaitFailure(absl::Duration timeout) const {
   return state_->control->AwaitFailure(timeout);
+}
+absl::Status Group::AwaitLoss(const CallOptions& options) const {
+  CallOptions resolved = options;
+  resolved.timeout = options.timeout.value_or(default_timeout());
+  return state_->control->AwaitLoss(resolved);
 }
 Subscription Group::OnFailure(std::function<void(const absl::Status&)> callback) const {
   return state_->control->OnFailure(std::move(callback));

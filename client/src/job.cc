@@ -17,22 +17,25 @@
 namespace muster {
 namespace {
 
-Group MakeGroup(internal::ControlPlane* control, std::string name, std::vector<int> ranks,
-                const std::atomic<int>* block_preventions) {
+using Control = std::shared_ptr<internal::ControlPlane>;
+using Preventions = std::shared_ptr<const internal::BlockPreventions>;
+
+Group MakeGroup(Control control, std::string name, std::vector<int> ranks,
+                Preventions preventions) {
   auto state = std::make_shared<internal::GroupState>();
   const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
-  state->control = control;
+  state->control = std::move(control);
   state->name = std::move(name);
   state->rank = static_cast<int>(own - ranks.begin());
   state->ranks = std::move(ranks);
-  state->block_preventions = block_preventions;
+  state->block_preventions = std::move(preventions);
   return Group(std::move(state));
 }
 
-Group MakeWorld(internal::ControlPlane* control, const std::atomic<int>* block_preventions) {
+Group MakeWorld(const Control& control, Preventions preventions) {
   std::vector<int> ranks;
   for (const Member& member : control->members()) ranks.push_back(member.rank);
-  return MakeGroup(control, "", std::move(ranks), block_preventions);
+  return MakeGroup(control, "", std::move(ranks), std::move(preventions));
 }
 
 absl::Status BadRanks(absl::string_view name, absl::string_view why) {
@@ -66,11 +69,10 @@ absl::Status RefuseSerial(const JobOptions& options) {
       "set JobOptions::coordinator (MUSTER_COORDINATOR)"));
 }
 
-absl::StatusOr<std::unique_ptr<internal::ControlPlane>> Connect(const JobOptions& options,
-                                                                Cancellation* cancellation) {
+absl::StatusOr<Control> Connect(const JobOptions& options, Cancellation* cancellation) {
   if (!options.coordinator.empty()) return internal::JoinRemote(options, cancellation);
   if (absl::Status status = RefuseSerial(options); !status.ok()) return status;
-  return std::make_unique<internal::SerialControlPlane>(options);
+  return std::make_shared<internal::SerialControlPlane>(options);
 }
 
 }  // namespace
@@ -79,108 +81,130 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> option
                                                Cancellation* cancellation) {
   if (!options.ok()) return options.status();
   if (absl::Status status = options->Validate(); !status.ok()) return status;
-  auto control = Connect(*options, cancellation);
+  absl::StatusOr<Control> control = Connect(*options, cancellation);
   if (!control.ok()) return control.status();
   return std::make_unique<Job>(*std::move(control));
 }
 
 struct Job::Epoch {
-  Epoch(std::unique_ptr<internal::ControlPlane> c, const std::atomic<int>* block_preventions)
-      : control(std::move(c)), world(MakeWorld(control.get(), block_preventions)) {}
+  Epoch(Control c, Preventions preventions)
+      : control(std::move(c)), world(MakeWorld(control, std::move(preventions))) {}
 
-  std::unique_ptr<internal::ControlPlane> control;
+  const Control control;
   const Group world;
   absl::Mutex mutex;
   std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
 };
 
-Job::Job(std::unique_ptr<internal::ControlPlane> control) {
+Job::Job(Control control)
+    : id_(control->job_id()), block_preventions_(std::make_shared<internal::BlockPreventions>()) {
   Enter(std::move(control));
   internal::AddLiveJob(this);
 }
 
 Job::~Job() {
   internal::RemoveLiveJob(this);
-  if (control().CheckProcess().ok()) return;
-  // In a fork there are no threads to join, and the connection is the parent's.
-  absl::MutexLock lock(&mutex_);
-  for (const auto& epoch : epochs_) static_cast<void>(epoch->control.release());
-  new std::shared_ptr<void>(std::move(helpers_));  // never destroyed
+  const Control last = control();
+  absl::ReleasableMutexLock lock(&mutex_);
+  std::shared_ptr<void> helpers = std::move(helpers_);
+  lock.Release();
+  if (last->CheckProcess().ok()) {
+    helpers.reset();
+    last->Close();
+  } else {
+    // In a fork there are no threads to join.
+    new std::shared_ptr<void>(std::move(helpers));  // never destroyed
+  }
 }
 
-void Job::Enter(std::unique_ptr<internal::ControlPlane> control) {
+void Job::Enter(Control control) {
+  auto epoch = std::make_shared<Epoch>(std::move(control), block_preventions_);
   absl::MutexLock lock(&mutex_);
-  epochs_.push_back(std::make_unique<Epoch>(std::move(control), &block_preventions_));
-  current_.store(epochs_.back().get(), std::memory_order_release);
+  previous_.swap(current_);
+  current_.swap(epoch);  // what is let go is destroyed after the lock
 }
 
-internal::ControlPlane& Job::control() const { return *current().control; }
+std::shared_ptr<Job::Epoch> Job::current() const {
+  absl::MutexLock lock(&mutex_);
+  return current_;
+}
+
+Control Job::control() const { return current()->control; }
 
 absl::Status Job::Rejoin(const CallOptions& options) {
-  internal::ControlPlane& old = control();
-  absl::StatusOr<CallOptions> admitted = internal::Admit(old, options);
+  const Control old = control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*old, options);
   if (!admitted.ok()) return admitted.status();
-  auto next = old.Rejoin(*admitted);
+  auto next = old->Rejoin(*admitted);
   if (!next.ok()) return next.status();
   if (*next != nullptr) Enter(*std::move(next));
   return absl::OkStatus();
 }
 
-uint64_t Job::epoch() const { return control().epoch(); }
-int Job::NewcomersWaiting() const { return control().newcomers_waiting(); }
+uint64_t Job::epoch() const { return control()->epoch(); }
+bool Job::resumed() const { return members().front().previous_rank.has_value(); }
+int Job::NewcomersWaiting() const { return control()->newcomers_waiting(); }
 Subscription Job::OnNewcomers(std::function<void()> callback) const {
-  return control().OnNewcomers(std::move(callback));
+  return control()->OnNewcomers(std::move(callback));
 }
 
 absl::Status Job::RequestStop(const CallOptions& options) {
-  absl::StatusOr<CallOptions> admitted = internal::Admit(control(), options);
+  const Control now = control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*now, options);
   if (!admitted.ok()) return admitted.status();
-  return control().RequestStop(*admitted);
+  return now->RequestStop(*admitted);
 }
 
-bool Job::StopRequested() const { return control().stop_requested(); }
+bool Job::StopRequested() const { return control()->stop_requested(); }
 
 absl::Status Job::Leave(const CallOptions& options) {
-  absl::StatusOr<CallOptions> admitted = internal::Admit(control(), options);
+  const Control now = control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*now, options);
   if (!admitted.ok()) return admitted.status();
-  absl::Status left = control().Leave(*admitted);
+  absl::Status left = now->Leave(*admitted);
   if (left.ok()) internal::RemoveLiveJob(this);
   return left;
 }
 
+int Job::rank() const { return control()->rank(); }
+int Job::world_size() const { return static_cast<int>(control()->members().size()); }
+
 int Job::local_world_size() const {
-  return static_cast<int>(
-      std::count_if(members().begin(), members().end(),
-                    [this](const Member& member) { return member.node_rank == node_rank(); }));
+  const Control now = control();
+  const std::vector<Member>& all = now->members();
+  const int node = all[now->rank()].node_rank;
+  return static_cast<int>(std::count_if(
+      all.begin(), all.end(), [&](const Member& member) { return member.node_rank == node; }));
 }
 
 int Job::num_nodes() const {
+  const Control now = control();
   int last = 0;
-  for (const Member& member : members()) last = std::max(last, member.node_rank);
+  for (const Member& member : now->members()) last = std::max(last, member.node_rank);
   return last + 1;
 }
 
-bool Job::is_distributed() const { return control().is_distributed(); }
-const std::string& Job::id() const { return control().job_id(); }
-const Group& Job::world() const { return current().world; }
-const std::vector<Member>& Job::members() const { return control().members(); }
+bool Job::is_distributed() const { return control()->is_distributed(); }
+Group Job::world() const { return current()->world; }
+const std::vector<Member>& Job::members() const { return control()->members(); }
 const Member& Job::self() const {
-  const internal::ControlPlane& now = control();
-  return now.members()[now.rank()];
+  const Control now = control();
+  return now->members()[now->rank()];
 }
+bool Job::prevents_block() const { return block_preventions_->AnyOpen(); }
 
 absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<int>& ranks) {
-  Epoch& epoch = current();
-  internal::ControlPlane& control = *epoch.control;
+  const std::shared_ptr<Epoch> epoch = current();
+  const internal::ControlPlane& control = *epoch->control;
   if (absl::Status status = control.CheckProcess(); !status.ok()) return status;
   absl::Status status = internal::CheckName("group name", name, control.max_name_bytes());
-  status.Update(CheckRanks(name, ranks, epoch.world.size(), control.rank()));
+  status.Update(CheckRanks(name, ranks, epoch->world.size(), control.rank()));
   if (!status.ok()) return status;
-  absl::MutexLock lock(&epoch.mutex);
-  const auto known = epoch.groups.find(std::string(name));
-  if (known == epoch.groups.end()) {
-    Group group = MakeGroup(&control, std::string(name), ranks, &block_preventions_);
-    return epoch.groups.emplace(name, std::move(group)).first->second;
+  absl::MutexLock lock(&epoch->mutex);
+  const auto known = epoch->groups.find(std::string(name));
+  if (known == epoch->groups.end()) {
+    Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_);
+    return epoch->groups.emplace(name, std::move(group)).first->second;
   }
   if (known->second.ranks() == ranks) return known->second;
   return BadRanks(name,
@@ -192,15 +216,15 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
 
 absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope,
                                         const CallOptions& options) {
-  internal::ControlPlane& control = this->control();
-  absl::StatusOr<CallOptions> admitted = internal::Admit(control, options);
+  const Control control = this->control();
+  absl::StatusOr<CallOptions> admitted = internal::Admit(*control, options);
   if (!admitted.ok()) return admitted.status();
-  absl::Status named = internal::CheckName("lease name", name, control.max_name_bytes());
+  absl::Status named = internal::CheckName("lease name", name, control->max_name_bytes());
   if (!named.ok()) return named;
-  auto outcome = control.AcquireLease(std::string(name), scope, *admitted);
+  auto outcome = control->AcquireLease(std::string(name), scope, *admitted);
   if (!outcome.ok()) return outcome.status();
   auto state = std::make_unique<Lease::State>();
-  state->control = &control;
+  state->control = control;
   state->name = std::string(name);
   state->scope = scope;
   state->open = outcome->held;
@@ -208,14 +232,14 @@ absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope
   return Lease(std::move(state));
 }
 
-absl::Status Job::health() const { return control().health(); }
+absl::Status Job::health() const { return control()->health(); }
 
 absl::Status Job::AwaitFailure(absl::Duration timeout) const {
-  return control().AwaitFailure(timeout);
+  return control()->AwaitFailure(timeout);
 }
 
 Subscription Job::OnFailure(std::function<void(const absl::Status&)> callback) const {
-  return control().OnFailure(std::move(callback));
+  return control()->OnFailure(std::move(callback));
 }
 
 }  // namespace muster

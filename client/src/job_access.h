@@ -1,17 +1,19 @@
 #ifndef MUSTER_CLIENT_SRC_JOB_ACCESS_H_
 #define MUSTER_CLIENT_SRC_JOB_ACCESS_H_
 
-#include <atomic>
 #include <memory>
 
 #include "absl/synchronization/mutex.h"
+#include "client/src/block_preventions.h"
 #include "muster/job.h"
 
 namespace muster::internal {
 
 // What the helpers may touch of a Job beyond its public side.
 struct JobAccess {
-  static std::atomic<int>& BlockPreventions(Job& job) { return job.block_preventions_; }
+  static const std::shared_ptr<internal::BlockPreventions>& BlockPreventions(const Job& job) {
+    return job.block_preventions_;
+  }
 
   // What the helpers keep of the job, made by the first who asks; T is the same at every call. The
   // job destroys it before anything else of its own. From any thread.

@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_SRC_LEASE_STATE_H_
 #define MUSTER_CLIENT_SRC_LEASE_STATE_H_
 
+#include <memory>
 #include <string>
 
 #include "client/src/control_plane.h"
@@ -11,7 +12,7 @@ namespace muster {
 struct Lease::State {
   ~State();  // gives an open lease up
 
-  internal::ControlPlane* control = nullptr;
+  std::shared_ptr<internal::ControlPlane> control;
   std::string name;
   LeaseScope scope = LeaseScope::kNode;
   internal::LeaseOutcome outcome;

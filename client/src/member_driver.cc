@@ -1,5 +1,6 @@
 #include "client/src/member_driver.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -20,15 +21,38 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
 }
 
 MemberDriver::~MemberDriver() {
+  Close();
   {
     Lock lock(mutex_);
-    Apply(member_.Stop(SteadyClock::now()));
     stopping_ = true;
     news_.notify_all();
     WakeThread();
   }
   thread_.join();
   transport_.reset();  // ends its callbacks, which use all of the rest
+}
+
+void MemberDriver::Delete(MemberDriver* driver) {
+  if (driver->thread_.get_id() != std::this_thread::get_id()) {
+    delete driver;
+  } else {
+    std::thread([driver] { delete driver; }).detach();
+  }
+}
+
+void MemberDriver::Close() {
+  Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
+}
+
+void MemberDriver::Forget(const EpochId& epoch) {
+  Listeners forgotten;  // destroyed without the lock: they may hold more of the job
+  Lock lock(mutex_);
+  const auto entry = listeners_.find(epoch);
+  if (entry != listeners_.end()) {
+    std::swap(forgotten, entry->second);
+    listeners_.erase(entry);
+  }
+  member_.Forget(epoch);
 }
 
 absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCall begin) {
@@ -152,6 +176,7 @@ void MemberDriver::RunThread() {
     thread_wakes_.wait_until(lock, armed_, [this] { return thread_must_look_; });
   }
   Drain(&lock);
+  TellListeners(&lock);
 }
 
 void MemberDriver::WakeThread() {
@@ -160,17 +185,25 @@ void MemberDriver::WakeThread() {
 }
 
 void MemberDriver::TellListeners(Lock* lock) {
-  for (auto& [epoch, listeners] : listeners_) TellListeners(lock, epoch, &listeners);
+  std::vector<EpochId> epochs;
+  for (const auto& entry : listeners_) epochs.push_back(entry.first);
+  for (const EpochId& epoch : epochs) TellListeners(lock, epoch);
 }
 
-void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch, Listeners* listeners) {
+void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch) {
+  const auto entry = listeners_.find(epoch);
+  if (entry == listeners_.end()) return;
+  Listeners& listeners = entry->second;
   const absl::Status failure = member_.HealthOf(epoch);
-  const bool tell_failure = !failure.ok() && !std::exchange(listeners->failure_told, !failure.ok());
+  const bool tell_failure = !failure.ok() && !std::exchange(listeners.failure_told, !failure.ok());
   const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
-  const bool tell_newcomers = newcomers && !std::exchange(listeners->newcomers_told, newcomers);
+  const bool tell_newcomers = newcomers && !std::exchange(listeners.newcomers_told, newcomers);
+  Listeners told = listeners;  // what they do may end with this epoch forgotten
   lock->unlock();
-  if (tell_failure) listeners->failure->Notify(failure);
-  if (tell_newcomers) listeners->newcomers->Notify();
+  if (tell_failure) told.failure->Notify(failure);
+  if (tell_newcomers) told.newcomers->Notify();
+  told.failure.reset();
+  told.newcomers.reset();
   lock->lock();
 }
 
@@ -183,6 +216,26 @@ absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration tim
   const SteadyTime until = After(SteadyClock::now(), timeout);
   Lock lock(mutex_);
   news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
+  return member_.HealthOf(epoch);
+}
+
+absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                                     Cancellation* cancellation) const {
+  const SteadyTime since = SteadyClock::now();
+  const SteadyTime until = After(since, timeout);
+  bool cancelled = false;  // under the lock
+  const CancelWatch watch(cancellation, [&] {
+    Lock lock(mutex_);
+    cancelled = true;
+    news_.notify_all();
+  });
+  const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
+  Lock lock(mutex_);
+  SteadyTime wake;
+  // What has been heard of the coordinator meanwhile may give the answer more time.
+  while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {
+    news_.wait_until(lock, wake);
+  }
   return member_.HealthOf(epoch);
 }
 

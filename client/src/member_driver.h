@@ -34,10 +34,17 @@ class MemberDriver {
  public:
   // Begins to attach.
   MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport);
-  // Ends every call. Waits for nobody.
+  // Close(). Waits for nobody; not on the thread of this object.
   ~MemberDriver();
+  // Deletes it, from any thread: a listener may have been the last who held it.
+  static void Delete(MemberDriver* driver);
   MemberDriver(const MemberDriver&) = delete;
   MemberDriver& operator=(const MemberDriver&) = delete;
+
+  // Ends every call, the stream and every epoch, for good. Listeners hear of it.
+  void Close();
+  // Nobody asks for this epoch any more, which is not the latest.
+  void Forget(const EpochId& epoch);
 
   // Begins a call of the member under this id, and blocks until it has ended.
   using BeginCall = absl::FunctionRef<Effects(MemberCore&, SteadyTime now, CallId)>;
@@ -49,6 +56,10 @@ class MemberDriver {
 
   absl::Status HealthOf(const EpochId& epoch) const;
   absl::Status AwaitFailure(const EpochId& epoch, absl::Duration timeout) const;
+  // The same until the loss of a member that is gone by now would be known: see
+  // MemberCore::LossKnownBy().
+  absl::Status AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                         Cancellation* cancellation) const;
   bool StopRequested(const EpochId& epoch) const;
   int NewcomersWaiting(const EpochId& epoch) const;
   v1::Limits limits() const;
@@ -92,7 +103,7 @@ class MemberDriver {
   void RunThread();
   void WakeThread();
   void TellListeners(Lock* lock);
-  void TellListeners(Lock* lock, const EpochId& epoch, Listeners* listeners);
+  void TellListeners(Lock* lock, const EpochId& epoch);
 
   std::unique_ptr<Transport> transport_;
 

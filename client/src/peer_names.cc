@@ -9,12 +9,17 @@
 namespace muster::internal {
 namespace {
 
-// How long a broken connection waits for the job to say who was lost: the daemon's default
-// --member-grace (2 s) in which a detached member may come back, and what a loaded machine adds.
-constexpr absl::Duration kFailureWait = absl::Seconds(5);
+// A call whose time-out is near waits so long all the same: an error that names who died is worth
+// it.
+constexpr absl::Duration kLeastWait = absl::Seconds(5);
 
 // Names past this many are given as numbers only.
 constexpr size_t kDescribed = 3;
+
+absl::Status AwaitLoss(const Group& group, CallOptions options) {
+  options.timeout = std::max(options.timeout.value_or(group.default_timeout()), kLeastWait);
+  return group.AwaitLoss(options);
+}
 
 }  // namespace
 
@@ -47,16 +52,17 @@ std::string RankList(const std::vector<int>& indices) {
 }
 
 absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
-                                     absl::string_view why) {
-  const absl::Status lost = group.AwaitFailure(kFailureWait);
+                                     absl::string_view why, const CallOptions& options) {
+  const absl::Status lost = AwaitLoss(group, options);
   if (!lost.ok()) return lost;
   return absl::UnavailableError(absl::StrCat(operation, ": the connection to ",
                                              DescribePeer(group, peer), " broke: ", why,
                                              "; the process is not known to be lost"));
 }
 
-absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why) {
-  const absl::Status lost = group.AwaitFailure(kFailureWait);
+absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
+                               const CallOptions& options) {
+  const absl::Status lost = AwaitLoss(group, options);
   if (!lost.ok()) return lost;
   return absl::Status(why.code(),
                       absl::StrCat(why.message(), "; no process of the job is known to be lost"));

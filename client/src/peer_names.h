@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "muster/call_options.h"
 #include "muster/group.h"
 
 // How data planes name ranks in their errors.
@@ -22,13 +23,15 @@ std::string DescribePeers(const Group& group, const std::vector<int>& indices);
 std::string RankList(const std::vector<int>& indices);
 
 // The error of a data-plane call whose connection to a peer broke. A peer that died is named by the
-// job's own error, so this waits for that; where none comes, UNAVAILABLE with `why`. Blocks for
-// some seconds at most.
+// job's own error, so this waits for that as Group::AwaitLoss() does; where none comes, UNAVAILABLE
+// with `why`. `options` are what is left of the call's; a little longer than its time-out this may
+// take all the same.
 absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
-                                     absl::string_view why);
+                                     absl::string_view why, const CallOptions& options);
 
 // The same where it is not known whose connection broke: the job's error, or `why` with a remark.
-absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why);
+absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
+                               const CallOptions& options = {});
 
 }  // namespace muster::internal
 

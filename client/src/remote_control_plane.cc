@@ -22,16 +22,16 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
     std::unique_ptr<Transport> transport, const JobOptions& options, SteadyTime deadline,
     Cancellation* cancellation) {
-  auto driver = std::make_shared<MemberDriver>(MemberOptionsOf(options), std::move(transport));
+  const std::shared_ptr<MemberDriver> driver(
+      new MemberDriver(MemberOptionsOf(options), std::move(transport)), MemberDriver::Delete);
   const absl::StatusOr<Response> place =
       driver->Call(cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        Patience patience(now, options.timeout);
-        patience.deadline = deadline;
-        return member.Join(now, id, options, patience);
+        Deadline until(now, options.timeout);
+        until.when = deadline;
+        return member.Join(now, id, options, until);
       });
   if (!place.ok()) return place.status();
-  return std::make_unique<RemoteControlPlane>(options, std::move(driver),
-                                              std::get<v1::JoinResponse>(*place));
+  return std::make_unique<RemoteControlPlane>(options, driver, std::get<v1::JoinResponse>(*place));
 }
 
 RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
@@ -45,13 +45,22 @@ RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
       limits_(driver_->limits()),
       local_address_(driver_->local_address()) {}
 
+RemoteControlPlane::~RemoteControlPlane() {
+  if (CheckProcess().ok()) {
+    driver_->Forget(epoch_);
+  } else {
+    // In a fork there is no thread to join, and the connection is the parent's.
+    new std::shared_ptr<MemberDriver>(driver_);  // never destroyed
+  }
+}
+
 absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
     const CallOptions& options) {
   absl::StatusOr<Response> reply =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
         return member.Collective(now, id, {epoch_, group, ranks}, std::move(call),
-                                 Patience(now, *options.timeout));
+                                 Deadline(now, *options.timeout));
       });
   if (!reply.ok()) return reply.status();
   return PayloadsOf(*std::move(reply));
@@ -62,7 +71,7 @@ absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string&
                                                               const CallOptions& options) {
   const absl::StatusOr<Response> reply =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.AcquireLease(now, id, epoch_, {name, scope}, Patience(now, *options.timeout));
+        return member.AcquireLease(now, id, epoch_, {name, scope}, Deadline(now, *options.timeout));
       });
   if (!reply.ok()) return reply.status();
   const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
@@ -91,7 +100,7 @@ absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
   return driver_
       ->Call(options.cancellation,
              [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.Leave(now, id, epoch_, Patience(now, *options.timeout));
+               return member.Leave(now, id, epoch_, Deadline(now, *options.timeout));
              })
       .status();
 }
@@ -100,7 +109,7 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
     const CallOptions& options) {
   const absl::StatusOr<Response> place =
       driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.Rejoin(now, id, epoch_, Patience(now, *options.timeout));
+        return member.Rejoin(now, id, epoch_, Deadline(now, *options.timeout));
       });
   if (!place.ok()) return place.status();
   return std::make_unique<RemoteControlPlane>(options_, driver_,
@@ -111,7 +120,7 @@ absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
   return driver_
       ->Call(options.cancellation,
              [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.RequestStop(now, id, epoch_, Patience(now, *options.timeout));
+               return member.RequestStop(now, id, epoch_, Deadline(now, *options.timeout));
              })
       .status();
 }

@@ -24,6 +24,7 @@ class RemoteControlPlane final : public ControlPlane {
   // Not for callers; see Join(). `place` is the answer that Join got.
   RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
                      const v1::JoinResponse& place);
+  ~RemoteControlPlane() override;
 
   const std::string& job_id() const override { return options_.job; }
   bool is_distributed() const override { return true; }
@@ -56,9 +57,13 @@ class RemoteControlPlane final : public ControlPlane {
   absl::Status AwaitFailure(absl::Duration timeout) const override {
     return driver_->AwaitFailure(epoch_, timeout);
   }
+  absl::Status AwaitLoss(const CallOptions& options) const override {
+    return driver_->AwaitLoss(epoch_, *options.timeout, options.cancellation);
+  }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
     return driver_->OnFailure(epoch_, std::move(callback));
   }
+  void Close() override { driver_->Close(); }
 
  private:
   const JobOptions options_;

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/patience.h"
 #include "client/src/peer_names.h"
 #include "muster/codec.h"
 #include "muster/version.h"
@@ -13,6 +14,7 @@
 namespace muster::internal {
 namespace {
 
+constexpr absl::string_view kMeeting = "communicator";
 constexpr absl::string_view kTypeName = "communicator card";
 
 struct Entry {
@@ -79,14 +81,17 @@ absl::Status CheckEntries(const Group& group, const std::vector<Entry>& entries)
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ExchangeCards(const Group& group,
-                                                       absl::string_view backend,
-                                                       const absl::StatusOr<std::string>& card,
-                                                       const CallOptions& options) {
+absl::StatusOr<Rendezvous> ExchangeCards(const Group& group, absl::string_view backend,
+                                         const absl::StatusOr<std::string>& card,
+                                         const CallOptions& options) {
+  const Patience patience(options.timeout.value_or(group.default_timeout()), options.cancellation);
+  absl::StatusOr<NumberedGroup> numbered =
+      MeetInNumberedGroup(group, kMeeting, patience.Remaining());
+  if (!numbered.ok()) return card.ok() ? numbered.status() : card.status();
   Entry own{std::string(backend), MUSTER_VERSION,
             card.status().ok() ? "" : card.status().ToString(), card.ok() ? *card : ""};
   const absl::StatusOr<std::vector<std::string>> payloads =
-      group.AllGatherBytes(Pack(own), kTypeName, options);
+      numbered->group().AllGatherBytes(Pack(own), kTypeName, patience.Remaining());
   if (!card.ok()) return card.status();
   if (!payloads.ok()) return payloads.status();
   std::vector<Entry> entries;
@@ -96,9 +101,9 @@ absl::StatusOr<std::vector<std::string>> ExchangeCards(const Group& group,
     entries.push_back(*std::move(entry));
   }
   if (absl::Status status = CheckEntries(group, entries); !status.ok()) return status;
-  std::vector<std::string> cards;
-  for (Entry& entry : entries) cards.push_back(std::move(entry.card));
-  return cards;
+  Rendezvous rendezvous = {*std::move(numbered), {}};
+  for (Entry& entry : entries) rendezvous.cards.push_back(std::move(entry.card));
+  return rendezvous;
 }
 
 }  // namespace muster::internal

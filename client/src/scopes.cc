@@ -5,10 +5,10 @@
 namespace muster {
 
 PreventBlock::PreventBlock(Job& job) : preventions_(internal::JobAccess::BlockPreventions(job)) {
-  ++preventions_;
+  preventions_->Open();
 }
 
-PreventBlock::~PreventBlock() { --preventions_; }
+PreventBlock::~PreventBlock() { preventions_->Close(); }
 
 namespace internal {
 

@@ -46,6 +46,7 @@ class SerialControlPlane final : public ControlPlane {
   bool stop_requested() const override;
   absl::Status health() const override { return absl::OkStatus(); }
   absl::Status AwaitFailure(absl::Duration timeout) const override;
+  absl::Status AwaitLoss(const CallOptions&) const override { return absl::OkStatus(); }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
 
  private:

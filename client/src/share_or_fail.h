@@ -12,7 +12,8 @@
 
 namespace muster::internal {
 
-// No time-out, for waits that are certain to end: by a rank's arrival, or by its loss.
+// For waits that last as long as a rank lives: they end by its arrival, or by its loss. Longer than
+// any process lives, and no infinity: the coordinator takes none.
 inline constexpr absl::Duration kWhileTheRootLives = absl::Hours(10 * 365 * 24);
 
 // "rank 3 (node 'a', pid 17)", of the member at an index of the group.

@@ -40,29 +40,34 @@ absl::Status WriteFiles(const Flags& flags, int world_size, const Progress& prog
   return written;
 }
 
+// Whether the next epoch of the job may put it right: a member was lost, or cannot be reached.
+bool EndsMembership(const absl::Status& error) {
+  return absl::IsAborted(error) || absl::IsUnavailable(error);
+}
+
 // Everything, from what rank 0 has reached on. Returns the exit status, or the error of a job whose
 // membership has ended.
 absl::StatusOr<int> Work(muster::Job& job, const Flags& flags, Progress* progress) {
   const absl::StatusOr<Dataset> data = LoadDataset(job, flags.data);
-  if (absl::IsAborted(data.status())) return data.status();
+  if (EndsMembership(data.status())) return data.status();
   if (!data.ok()) return FailTogether(job, data.status());
 
   muster::CommunicatorOptions options;
   options.backend = flags.backend;
   absl::StatusOr<std::unique_ptr<muster::Communicator>> communicator =
       muster::Communicator::Create(job, options);
-  if (absl::IsAborted(communicator.status())) return communicator.status();
+  if (EndsMembership(communicator.status())) return communicator.status();
   if (!communicator.ok()) return Fail(communicator.status());
 
   if (job.is_main()) PrintSetup(job, **communicator, *data);
   Trainer trainer(job, **communicator, *data, flags.training);
   const absl::Status trained = trainer.Train(progress, PrintEpoch);
-  if (absl::IsAborted(trained)) return trained;
+  if (EndsMembership(trained)) return trained;
   if (!trained.ok()) return Fail(trained);
 
   const absl::Status written =
       job.RunOnMain([&] { return WriteFiles(flags, job.world_size(), *progress); });
-  if (absl::IsAborted(written)) return written;
+  if (EndsMembership(written)) return written;
   if (!written.ok()) return FailTogether(job, written);
 
   if (job.is_main()) PrintResult(progress->curve.back());
@@ -70,8 +75,8 @@ absl::StatusOr<int> Work(muster::Job& job, const Flags& flags, Progress* progres
   return left.ok() ? 0 : Fail(left);
 }
 
-// Works on in the next epoch of the job when a member is lost, or when newcomers are waiting. In a
-// job that is not elastic the first loss is the end.
+// Works on in the next epoch of the job when a member is lost or out of reach, or when newcomers
+// are waiting. In a job that is not elastic the first loss is the end.
 int Run(muster::Job& job, const Flags& flags) {
   Progress progress;
   while (true) {

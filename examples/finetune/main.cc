@@ -1,11 +1,12 @@
 // Teaches a network that knows the digits 0 to 4 all ten of them, on all ranks of a Muster job: the
-// body of the network stays as it is, its head is trained. Read Run(), at the end, first. The
-// helpers are those of the training toolkits: docs/toolkits.md.
+// body of the network stays as it is, its head is trained. Read Work(), at the end, first. What
+// loads and reports is written with the names of the training toolkits (docs/toolkits.md), what
+// runs in the loop with a Communicator. In an elastic job it survives the loss of a rank.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,12 +20,14 @@
 #include "examples/digits/unpack.h"
 #include "examples/finetune/network.h"
 #include "muster/muster.h"
+#include "muster/toolkits.h"
 
 namespace finetune {
 namespace {
 
 using digits::Dataset;
 using digits::Image;
+using muster::Communicator;
 using muster::Job;
 using muster::Workspace;
 
@@ -39,7 +42,7 @@ struct Flags {
 
 // "[rank: 2] text".
 void Log(const std::string& text) {
-  std::cout << muster::RankPrefixedMessage(text + "\n") << std::flush;
+  std::cout << muster::toolkits::RankPrefixedMessage(text + "\n") << std::flush;
 }
 
 // ---- What all start from ----
@@ -63,7 +66,7 @@ absl::StatusOr<Dataset> LoadData(Job& job, const Flags& flags) {
     if (!images.ok()) return images.status();
     return digits::Split(*std::move(images));
   };
-  return muster::RunOncePerNode(
+  return muster::toolkits::RunOnLocalRankZero(
       job, [&] { return Unpack(flags.data, csv); }, read, /*run_post_on_all=*/true);
 }
 
@@ -80,7 +83,8 @@ absl::StatusOr<Network> ReadOrPretrain(const std::string& folder, const Dataset&
 
 // Rank 0 reads the network. The list of its labels, which is small, goes to all through the
 // coordinator, its weights go from peer to peer.
-absl::StatusOr<Network> LoadPretrained(Job& job, const std::string& folder, const Dataset& data) {
+absl::StatusOr<Network> LoadPretrained(Job& job, Communicator& communicator,
+                                       const std::string& folder, const Dataset& data) {
   Network network;
   const auto read = [&]() -> absl::StatusOr<std::vector<int>> {
     absl::StatusOr<Network> pretrained = ReadOrPretrain(folder, data);
@@ -88,13 +92,11 @@ absl::StatusOr<Network> LoadPretrained(Job& job, const std::string& folder, cons
     network = *std::move(pretrained);
     return network.labels;
   };
-  const absl::StatusOr<std::vector<int>> labels = muster::RunOnMain(job, read);
+  const absl::StatusOr<std::vector<int>> labels = job.RunOnMain(read);
   if (!labels.ok()) return labels.status();
   network.labels = *labels;
-  const auto communicator = muster::Communicator::Create(job);
-  if (!communicator.ok()) return communicator.status();
-  absl::Status sent = (*communicator)->Broadcast(absl::MakeSpan(network.body));
-  if (sent.ok()) sent = (*communicator)->Broadcast(absl::MakeSpan(network.head));
+  absl::Status sent = communicator.Broadcast(absl::MakeSpan(network.body));
+  if (sent.ok()) sent = communicator.Broadcast(absl::MakeSpan(network.head));
   if (!sent.ok()) return sent;
   return network;
 }
@@ -102,104 +104,128 @@ absl::StatusOr<Network> LoadPretrained(Job& job, const std::string& folder, cons
 // ---- What each does on its share ----
 
 template <class T>
-absl::Span<const T> ShareOf(const Job& job, absl::Span<const T> items) {
-  return digits::Share(items, job.rank(), job.world_size());
+absl::Span<const T> ShareOf(const Communicator& ranks, absl::Span<const T> items) {
+  return digits::Share(items, ranks.rank(), ranks.size());
 }
 
-absl::Status Step(Job& job, const std::vector<Image>& images, absl::Span<const int> batch,
-                  digits::Parameters* head) {
+absl::Status Step(Communicator& ranks, const std::vector<Image>& images,
+                  absl::Span<const int> batch, digits::Parameters* head) {
   digits::Parameters gradient(digits::kParameters);
-  for (int i : ShareOf(job, batch)) digits::AddGradient(*head, images[i], &gradient);
-  const absl::Status averaged = muster::AverageAcrossProcesses(job, absl::MakeSpan(gradient));
-  if (!averaged.ok()) return averaged;
-  // The mean of the ranks' sums, whose shares differ in size: so every number of ranks comes to the
-  // same, up to rounding.
-  const double step = kLearningRate * job.world_size() / batch.size();
+  for (int i : ShareOf(ranks, batch)) digits::AddGradient(*head, images[i], &gradient);
+  const absl::Status summed = ranks.AllReduce(absl::MakeSpan(gradient));
+  if (!summed.ok()) return summed;
+  // The mean over the batch, not of the ranks' means, whose shares differ in size: so every number
+  // of ranks comes to the same, up to rounding.
+  const double step = kLearningRate / batch.size();
   for (int i = 0; i < digits::kParameters; ++i) (*head)[i] -= step * gradient[i];
   return absl::OkStatus();
 }
 
-// The mean over all images, on every rank.
-absl::StatusOr<double> Loss(Job& job, const std::vector<Image>& images,
-                            const digits::Parameters& head) {
-  const auto sum_of_share = [&] {
-    double sum = 0;
-    for (const Image& image : ShareOf(job, absl::MakeSpan(images)))
-      sum += digits::Loss(head, image);
-    return sum;
-  };
-  return muster::ReduceAndBroadcast(job, sum_of_share, [&](const std::vector<double>& sums) {
-    return std::accumulate(sums.begin(), sums.end(), 0.0) / images.size();
-  });
-}
+struct Score {
+  double loss = 0;      // the mean over the training images
+  double accuracy = 0;  // on the held-out images
+};
 
-// Of all images; on rank 0, and 0 elsewhere.
-absl::StatusOr<double> Accuracy(Job& job, const std::vector<Image>& images,
-                                const digits::Parameters& head) {
-  const absl::StatusOr<std::vector<int>> right = muster::GatherScalarFromAllRanks(job, [&] {
-    int count = 0;
-    for (const Image& image : ShareOf(job, absl::MakeSpan(images))) {
-      count += digits::Predict(head, image) == image.label;
-    }
-    return count;
-  });
-  if (!right.ok()) return right.status();
-  return std::accumulate(right->begin(), right->end(), 0.0) / images.size();
+// Over all images, on every rank.
+absl::StatusOr<Score> Evaluate(Communicator& ranks, const Dataset& features,
+                               const digits::Parameters& head) {
+  std::vector<double> sums(2);
+  for (const Image& image : ShareOf(ranks, absl::MakeConstSpan(features.training))) {
+    sums[0] += digits::Loss(head, image);
+  }
+  for (const Image& image : ShareOf(ranks, absl::MakeConstSpan(features.held_out))) {
+    sums[1] += digits::Predict(head, image) == image.label;
+  }
+  const absl::Status summed = ranks.AllReduce(absl::MakeSpan(sums));
+  if (!summed.ok()) return summed;
+  return Score{sums[0] / features.training.size(), sums[1] / features.held_out.size()};
 }
 
 // ---- Training ----
 
+// What the training has come to. A survivor of a lost rank has it; rank 0's counts.
+struct Progress {
+  digits::Parameters head;  // empty: the pre-trained one
+  int epochs = -1;          // that are done and measured; 0: the network as it was
+  double best_accuracy = -1;
+};
+
+absl::Status ShareProgress(Job& job, const Network& network, Progress* progress) {
+  if (progress->head.empty()) progress->head = network.head;
+  absl::StatusOr<digits::Parameters> head = job.Broadcast(progress->head);
+  if (!head.ok()) return head.status();
+  const absl::StatusOr<int> epochs = job.Broadcast(progress->epochs);
+  if (!epochs.ok()) return epochs.status();
+  const absl::StatusOr<double> best_accuracy = job.Broadcast(progress->best_accuracy);
+  if (!best_accuracy.ok()) return best_accuracy.status();
+  *progress = {*std::move(head), *epochs, *best_accuracy};
+  return absl::OkStatus();
+}
+
 // Logs what a network has come to, and keeps it if it is the best so far, on rank 0 alone: the
 // others do not wait for its disk. `best` is there on rank 0.
-absl::Status Measure(Job& job, const Dataset& features, const Network& network, int epoch,
-                     const std::optional<Workspace>& best, double* best_accuracy) {
-  const absl::StatusOr<double> loss = Loss(job, features.training, network.head);
-  if (!loss.ok()) return loss.status();
-  const absl::StatusOr<double> accuracy = Accuracy(job, features.held_out, network.head);
-  if (!accuracy.ok()) return accuracy.status();
+absl::Status Report(Job& job, const Score& score, int epoch, const Network& network,
+                    const std::optional<Workspace>& best, double best_accuracy) {
   if (muster::MainScope main{job}) {
-    Log(absl::StrFormat("epoch %2d  loss %.9f  accuracy %.4f", epoch, *loss, *accuracy));
-    if (*accuracy <= *best_accuracy) return absl::OkStatus();
-    *best_accuracy = *accuracy;
-    return Write(*best, network);
+    Log(absl::StrFormat("epoch %2d  loss %.9f  accuracy %.4f", epoch, score.loss, score.accuracy));
+    if (score.accuracy > best_accuracy) return Write(*best, network);
   }
   return absl::OkStatus();
 }
 
-absl::Status Train(Job& job, const Dataset& features, int epochs, Network network,
-                   const std::optional<Workspace>& best) {
-  double best_accuracy = -1;
-  absl::Status status = Measure(job, features, network, 0, best, &best_accuracy);
-  for (int epoch = 1; epoch <= epochs && status.ok(); ++epoch) {
-    // An error of this names whom the others wait for, and in which epoch.
-    status = muster::Barrier(job, absl::StrCat("epoch ", epoch));
+// One pass over the training images, but for epoch 0, and what it has come to.
+absl::Status RunEpoch(Job& job, Communicator& ranks, const Dataset& features, Network* network,
+                      const std::optional<Workspace>& best, Progress* progress) {
+  const int epoch = progress->epochs + 1;
+  // An error of this names whom the others wait for, and in which epoch.
+  absl::Status status = job.Barrier(absl::StrCat("epoch ", epoch));
+  network->head = progress->head;
+  if (epoch > 0) {
     const std::vector<int> order = digits::EpochOrder(features.training.size(), 1, epoch);
     for (absl::Span<const int> batch : digits::Batches(order, kBatch)) {
-      if (status.ok()) status = Step(job, features.training, batch, &network.head);
+      if (status.ok()) status = Step(ranks, features.training, batch, &network->head);
     }
-    if (status.ok()) status = Measure(job, features, network, epoch, best, &best_accuracy);
   }
-  return status.ok() ? muster::Barrier(job, "the best is written") : status;
+  if (!status.ok()) return status;
+  const absl::StatusOr<Score> score = Evaluate(ranks, features, network->head);
+  if (!score.ok()) return score.status();
+  status = Report(job, *score, epoch, *network, best, progress->best_accuracy);
+  if (!status.ok()) return status;
+  *progress = {network->head, epoch, std::max(progress->best_accuracy, score->accuracy)};
+  return absl::OkStatus();
+}
+
+absl::Status Train(Job& job, Communicator& ranks, const Dataset& features, int epochs,
+                   Network network, const std::optional<Workspace>& best, Progress* progress) {
+  absl::Status status = ShareProgress(job, network, progress);
+  network.labels = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  while (status.ok() && progress->epochs < epochs) {
+    status = RunEpoch(job, ranks, features, &network, best, progress);
+  }
+  return status.ok() ? job.Barrier("the best is written") : status;
 }
 
 // Every rank reads the best network back and measures it on its share.
-absl::Status Report(Job& job, const Dataset& features, const std::string& folder) {
+absl::Status ReportBest(Job& job, Communicator& ranks, const Dataset& features,
+                        const std::string& folder) {
   const absl::StatusOr<Workspace> workspace = Workspace::OpenForReading(folder);
   if (!workspace.ok()) return workspace.status();
   const absl::StatusOr<Network> best = Read(*workspace);
   if (!best.ok()) return best.status();
-  const absl::StatusOr<double> accuracy = Accuracy(job, features.held_out, best->head);
-  if (!accuracy.ok()) return accuracy.status();
-  if (muster::IsMainProcess(job)) {
-    Log(absl::StrFormat("best accuracy=%.6f, in %s", *accuracy, folder));
-  }
+  const absl::StatusOr<Score> score = Evaluate(ranks, features, best->head);
+  if (!score.ok()) return score.status();
+  if (job.is_main()) Log(absl::StrFormat("best accuracy=%.6f, in %s", score->accuracy, folder));
   return absl::OkStatus();
 }
 
-absl::Status Run(Job& job, const Flags& flags) {
+// Everything, from what rank 0 has reached on.
+absl::Status Work(Job& job, const Flags& flags, Progress* progress) {
   absl::StatusOr<Dataset> data = LoadData(job, flags);
   if (!data.ok()) return data.status();
-  absl::StatusOr<Network> network = LoadPretrained(job, flags.workspace + "/pretrained", *data);
+  const auto ranks = Communicator::Create(job);
+  if (!ranks.ok()) return ranks.status();
+  absl::StatusOr<Network> network =
+      LoadPretrained(job, **ranks, flags.workspace + "/pretrained", *data);
   if (!network.ok()) return network.status();
   Log(absl::StrCat("local rank ", job.local_rank(), " on node ", job.node_rank(),
                    ", from a network that knows ", absl::StrJoin(network->labels, ",")));
@@ -210,12 +236,26 @@ absl::Status Run(Job& job, const Flags& flags) {
 
   // Rank 0 has it; all have the error if it cannot.
   const std::string folder = flags.workspace + "/best";
-  const auto best = muster::OneRankOnly(job, [&] { return Workspace::Open(folder, 0); },
-                                        {/*rank=*/0, /*with_barrier=*/true, {}});
+  const auto best = muster::toolkits::OneRankOnly(job, [&] { return Workspace::Open(folder, 0); },
+                                                  {/*rank=*/0, /*with_barrier=*/true, {}});
   if (!best.ok()) return best.status();
-  network->labels = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  absl::Status trained = Train(job, *data, flags.epochs, *std::move(network), *best);
-  return trained.ok() ? Report(job, *data, folder) : trained;
+  absl::Status trained =
+      Train(job, **ranks, *data, flags.epochs, *std::move(network), *best, progress);
+  return trained.ok() ? ReportBest(job, **ranks, *data, folder) : trained;
+}
+
+// Works on in the next epoch of the job when a member is lost or out of reach. In a job that is not
+// elastic the first loss is the end.
+absl::Status Run(Job& job, const Flags& flags) {
+  Progress progress;
+  while (true) {
+    const absl::Status worked = Work(job, flags, &progress);
+    if (!absl::IsAborted(worked) && !absl::IsUnavailable(worked)) return worked;
+    if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
+      return absl::Status(worked.code(),
+                          absl::StrCat(worked.message(), "; and then: ", rejoined.message()));
+    }
+  }
 }
 
 // The status to exit with at once, if there is one.
@@ -246,11 +286,12 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
 int main(int argc, char** argv) {
   finetune::Flags flags;
   if (const auto status = finetune::ParseFlags(argc, argv, &flags)) return *status;
-  absl::Status status = muster::Initialize();
-  if (status.ok()) status = finetune::Run(muster::CurrentJob(), flags);
-  if (status.ok()) status = muster::Finalize();
+  absl::Status status = muster::toolkits::Initialize();
+  if (status.ok()) status = finetune::Run(muster::toolkits::CurrentJob(), flags);
+  if (status.ok()) status = muster::toolkits::Finalize();
   if (status.ok()) return 0;
   // Ends without leaving: the others' calls end with an error that names this process.
-  std::cerr << muster::RankPrefixedMessage(absl::StrCat("finetune: ", status.message(), "\n"));
+  std::cerr << muster::toolkits::RankPrefixedMessage(
+      absl::StrCat("finetune: ", status.message(), "\n"));
   return 1;
 }

@@ -78,7 +78,7 @@ std::vector<uint32_t> RanksOf(const std::vector<Survivor>& survivors, uint32_t s
 Roster AssignPlaces(const std::vector<Candidate>& candidates) {
   Roster roster;
   for (size_t index : OrderCandidates(candidates)) {
-    roster.push_back({candidates[index].member, 0, 0, {}});
+    roster.push_back({candidates[index].member, 0, 0, {}, candidates[index].wish.topology});
   }
   NumberNodes(&roster);
   return roster;
@@ -91,7 +91,9 @@ Roster ReassignPlaces(const std::vector<Survivor>& survivors,
   std::set<uint32_t> vacant;
   for (uint32_t rank = 0; rank < roster.size(); ++rank) vacant.insert(rank);
   for (size_t i = 0; i < survivors.size(); ++i) {
-    roster[kept[i]] = {survivors[i].member, 0, 0, survivors[i].previous_rank};
+    const uint32_t rank = survivors[i].previous_rank;
+    roster[kept[i]] = {survivors[i].member, 0, 0, rank,
+                       rank < previous.size() ? previous[rank].topology : ""};
     vacant.erase(kept[i]);
   }
   std::vector<const Candidate*> waiting;
@@ -102,7 +104,7 @@ Roster ReassignPlaces(const std::vector<Survivor>& survivors,
       const auto rank = std::find_if(vacant.begin(), vacant.end(),
                                      [&](uint32_t r) { return fits(*newcomer, r); });
       if (rank == vacant.end()) continue;
-      roster[*rank] = {newcomer->member, 0, 0, {}};
+      roster[*rank] = {newcomer->member, 0, 0, {}, newcomer->wish.topology};
       vacant.erase(rank);
       newcomer = nullptr;
     }

@@ -62,6 +62,8 @@ absl::Status CheckRoster(const MemberIdentity& claimant, const Claim& claim, con
   absl::flat_hash_set<absl::string_view> seen;
   for (const RosterEntry& entry : roster) {
     if (s = CheckIdentity(entry.member, limits); !s.ok()) return s;
+    s = CheckOptionalName("topology", entry.topology, limits.max_name_bytes);
+    if (!s.ok()) return s;
     if (seen.insert(entry.member.incarnation).second) continue;
     return Malformed("the claim's roster names a member twice");
   }

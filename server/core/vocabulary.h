@@ -62,6 +62,7 @@ struct RosterEntry {
   uint32_t local_rank = 0;
   uint32_t node_rank = 0;
   std::optional<uint32_t> previous_rank;  // of a survivor of the epoch before
+  std::string topology = {};              // as its Join has said it
 };
 using Roster = std::vector<RosterEntry>;  // in rank order
 

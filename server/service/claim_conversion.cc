@@ -10,6 +10,7 @@ core::RosterEntry ReadRosterEntry(const v1::RosterEntry& in, Reader& r) {
   core::RosterEntry out{
       ReadIdentity(in.member(), "claim.roster.member", r), in.local_rank(), in.node_rank(), {}};
   if (in.has_previous_rank()) out.previous_rank = in.previous_rank();
+  out.topology = in.topology();
   return out;
 }
 

@@ -19,6 +19,7 @@ void Fill(const core::Attached& in, const core::Options& options, v1::Attached* 
   out->set_protocol_version(core::kProtocolVersion);
   out->mutable_standing_tokens()->Add(in.standing_tokens.begin(), in.standing_tokens.end());
   out->set_recovering(in.recovering);
+  ToProto(options.recovery_grace, out->mutable_recovery_grace());
 }
 
 void Fill(const core::NeedRoster& in, v1::NeedRoster* out) { Fill(in.epoch, out->mutable_epoch()); }

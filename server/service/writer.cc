@@ -62,6 +62,7 @@ void Fill(const core::RosterEntry& in, v1::RosterEntry* out) {
   out->set_local_rank(in.local_rank);
   out->set_node_rank(in.node_rank);
   if (in.previous_rank.has_value()) out->set_previous_rank(*in.previous_rank);
+  out->set_topology(in.topology);
 }
 
 void Fill(const core::Failure& in, core::Time now, v1::Failure* out) {

@@ -35,29 +35,33 @@ class Machine {
   // Moves the clock as a process sees it that was stopped: nothing happens meanwhile.
   void Sleep(absl::Duration duration) { now_ = After(now_, duration); }
 
-  void Accept(uint64_t session) {
+  // A coordinator with these graces; one that was restarted if `recovery` is not 0.
+  void Accept(uint64_t session, int member_grace = 2, int recovery = 0) {
     v1::AttachResponse response;
+    response.mutable_attached()->mutable_member_grace()->set_seconds(member_grace);
+    response.mutable_attached()->mutable_recovery_grace()->set_seconds(recovery);
+    response.mutable_attached()->set_recovering(recovery > 0);
     response.mutable_attached()->mutable_session()->set_counter(session);
     response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
     Take(member_.OnStreamResponse(now_, stream_, response));
   }
-  void EndStream() {
-    Take(member_.OnStreamEnd(now_, stream_, absl::UnavailableError("connection refused")));
+  void EndStream(const absl::Status& status = absl::UnavailableError("connection refused")) {
+    Take(member_.OnStreamEnd(now_, stream_, status));
   }
   void Reply(const absl::Status& status, Response response = {}) {
     Take(member_.OnReply(now_, call_, status, std::move(response)));
   }
   void Join(CallId id) {
-    Take(member_.Join(now_, id, JobOptions(), Patience(now_, absl::Hours(1))));
+    Take(member_.Join(now_, id, JobOptions(), Deadline(now_, absl::Hours(1))));
   }
   void Barrier(CallId id, absl::Duration timeout) {
-    Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Patience(now_, timeout)));
+    Take(member_.Collective(now_, id, {{7, 8}, "", {}}, CollectiveCall(), Deadline(now_, timeout)));
   }
-  void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
-  void Leave(CallId id) { Take(member_.Leave(now_, id, {7, 8}, Patience(now_, absl::Hours(1)))); }
+  void Rejoin(CallId id) { Take(member_.Rejoin(now_, id, {7, 8}, Deadline(now_, absl::Hours(1)))); }
+  void Leave(CallId id) { Take(member_.Leave(now_, id, {7, 8}, Deadline(now_, absl::Hours(1)))); }
   void Acquire(CallId id) {
     Take(member_.AcquireLease(now_, id, {7, 8}, {"unpack", LeaseScope::kJob},
-                              Patience(now_, absl::Hours(1))));
+                              Deadline(now_, absl::Hours(1))));
   }
   void NeedRoster() {
     v1::AttachResponse response;
@@ -84,6 +88,11 @@ class Machine {
   }
 
   absl::Status health() const { return member_.HealthOf({7, 8}); }
+  // How much longer a member that is gone by now may count as one that lives.
+  absl::Duration LossTakes() const {
+    const SteadyTime known_by = member_.LossKnownBy(now_);
+    return known_by == SteadyTime::max() ? absl::InfiniteDuration() : Between(now_, known_by);
+  }
   int streams() const { return streams_; }
   const v1::Claim& last_claim() const { return claim_; }
   int calls() const { return calls_; }
@@ -220,6 +229,27 @@ TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHer
   EXPECT_EQ(*machine.EndOf(2), machine.health());
 }
 
+TEST(MemberCoreTest, ALossIsKnownWhenTheCoordinatorsGraceAndRecoveryAreOver) {
+  Machine machine;
+  machine.Joined();
+  machine.EndStream();
+  EXPECT_EQ(machine.LossTakes(), absl::InfiniteDuration()) << "nobody is there to tell";
+  machine.Advance(absl::Seconds(1));
+  machine.TakeNews();
+  machine.Accept(2, /*member_grace=*/8);
+  EXPECT_TRUE(machine.TakeNews()) << "whoever waits for a loss must look how long that takes now";
+  EXPECT_GT(machine.LossTakes(), absl::Seconds(8));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(20));
+  machine.EndStream();
+  machine.Advance(absl::Seconds(1));
+  machine.Accept(3, /*member_grace=*/2, /*recovery=*/60);
+  machine.Advance(absl::Seconds(10));
+  EXPECT_GT(machine.LossTakes(), absl::Seconds(50 + 2));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(62));
+  machine.Advance(absl::Minutes(1));
+  EXPECT_LT(machine.LossTakes(), absl::Seconds(10));
+}
+
 TEST(MemberCoreTest, AnEpochThatHasEndedHereIsBrokenForAllOnceTheCoordinatorIsBack) {
   Machine machine;
   machine.Joined();
@@ -276,6 +306,39 @@ TEST(MemberCoreTest, AProcessThatWasStoppedForLongSaysWhomItDidNotReach) {
   machine.Reply(absl::DeadlineExceededError("Deadline Exceeded"));
   EXPECT_THAT(std::string(machine.EndOf(2)->message()),
               HasSubstr("could not reach the coordinator at host:7370"));
+}
+
+// INTERNAL and UNKNOWN are a proxy's, or gRPC's own of a stream that was reset.
+TEST(MemberCoreTest, WhatDoesNotComeFromTheCoordinatorsCoreIsNoAnswerToACallNorToTheStream) {
+  for (const absl::Status& status : {absl::UnavailableError("a"), absl::UnknownError("b"),
+                                     absl::InternalError("c"), absl::CancelledError("d")}) {
+    Machine machine;
+    machine.Joined();
+    machine.Barrier(2, absl::Hours(1));
+    const int calls = machine.calls();
+    machine.Reply(status);
+    machine.Step();
+    EXPECT_EQ(machine.EndOf(2), nullptr) << status;
+    EXPECT_EQ(machine.calls(), calls + 1) << status;
+    const int streams = machine.streams();
+    machine.EndStream(status);
+    machine.Step();
+    EXPECT_EQ(machine.health(), absl::OkStatus());
+    EXPECT_EQ(machine.streams(), streams + 1) << status;
+  }
+}
+
+TEST(MemberCoreTest, AnErrorThatNeverEndsIsReportedAfterTheCoordinatorTimeout) {
+  Machine machine;
+  machine.Joined();
+  machine.Barrier(2, absl::Hours(1));
+  for (const SteadyTime start = machine.now(); machine.EndOf(2) == nullptr;) {
+    ASSERT_LT(Between(start, machine.now()), 2 * kCoordinatorTimeout);
+    machine.Reply(absl::InternalError("proxy error"));
+    if (machine.EndOf(2) == nullptr) machine.Step();
+  }
+  EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(machine.EndOf(2)->message()), HasSubstr("proxy error"));
 }
 
 TEST(MemberCoreTest, CallThatTheCoordinatorCannotTakeYetIsRepeatedUnderTheSameNumber) {

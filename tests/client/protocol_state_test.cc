@@ -116,7 +116,7 @@ TEST(CollectiveSequenceTest, OverlappingCallsAreRefused) {
               HasSubstr("Barrier('a') op 0 of the world is in progress in another thread"));
 }
 
-TEST(CollectiveSequenceTest, WhatWasSentMustBeRepeated) {
+TEST(CollectiveSequenceTest, WhatWasSentIsRepeatedWhateverTheValueIsNow) {
   CollectiveSequence sequence("group 'g'");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
   sequence.End(kTimedOut, 1);
@@ -125,10 +125,9 @@ TEST(CollectiveSequenceTest, WhatWasSentMustBeRepeated) {
   EXPECT_THAT(std::string(other.message()),
               HasSubstr("Broadcast(root 0, string) op 0 of group 'g' was sent"));
   EXPECT_THAT(std::string(other.message()), HasSubstr("Barrier('x') was called"));
-  EXPECT_THAT(std::string(sequence.Begin(Broadcast(0, "abcd")).message()),
-              HasSubstr("another payload (4 bytes now, 3 bytes before)"));
-  EXPECT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
+  EXPECT_TRUE(sequence.Begin(Broadcast(0, "abcd")).ok());
   EXPECT_EQ(sequence.number(), 0);
+  EXPECT_EQ(sequence.call().payload, "abc") << "some ranks may have got it";
   sequence.End(absl::OkStatus(), 1);
   EXPECT_TRUE(sequence.Begin(Barrier("x")).ok());
 }
@@ -153,7 +152,22 @@ TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesNothing) {
   sequence.End(kTimedOut, 1);
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
   sequence.End(absl::ResourceExhaustedError("limit"), 1);
-  EXPECT_FALSE(sequence.Begin(Broadcast(0, "other")).ok());
+  ASSERT_TRUE(sequence.Begin(Broadcast(0, "other")).ok());
+  EXPECT_EQ(sequence.call().payload, "abc");
+}
+
+TEST(CollectiveSequenceTest, ARepetitionWithOtherArgumentsIsRefused) {
+  CollectiveSequence sequence("the world");
+  CollectiveCall call = Broadcast(0, "abc");
+  call.arguments = 1;
+  ASSERT_TRUE(sequence.Begin(call).ok());
+  sequence.End(kTimedOut, 1);
+  EXPECT_TRUE(sequence.Begin(call).ok());
+  sequence.End(kTimedOut, 1);
+  call.arguments = 2;
+  const absl::Status other = sequence.Begin(call);
+  EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.message()), HasSubstr("is repeated with other arguments"));
 }
 
 TEST(CollectiveSequenceTest, WhatIsRefusedToAllIsFreeForOtherContentHoweverOftenItWasSent) {

@@ -5,7 +5,7 @@
 set -u
 failed=0
 checked=0
-for header in client/include/muster/*.h; do
+for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
   allowed='<[a-z_]+>|"absl/[^"]+"|"muster/[^"]+"'
   case "$header" in
     */protobuf.h) allowed="$allowed|\"google/protobuf/[^\"]+\"" ;;
@@ -19,19 +19,23 @@ for header in client/include/muster/*.h; do
   fi
   checked=$((checked + 1))
 done
-# The main header is all of them, but for those two, and its index names each.
-for header in client/include/muster/*.h; do
-  name=$(basename "$header")
-  case "$name" in muster.h | nccl.h | protobuf.h) continue ;; esac
-  if ! grep -q "^#include \"muster/$name\"" client/include/muster/muster.h; then
-    echo "client/include/muster/muster.h does not include $name"
-    failed=1
-  fi
-  if [ "$name" != version.h ] && ! grep -qE "^//.* $name(,|\$)" client/include/muster/muster.h; then
-    echo "the index of client/include/muster/muster.h does not name $name"
-    failed=1
-  fi
-done
+# expect_all_of MAIN FOLDER: the main header is all headers of the folder, and its index names each.
+expect_all_of() {
+  for header in "$2"/*.h; do
+    name=$(basename "$header")
+    case "$name" in muster.h | toolkits.h | nccl.h | protobuf.h) continue ;; esac
+    if ! grep -q "^#include \"${header#client/include/}\"" "$1"; then
+      echo "$1 does not include $name"
+      failed=1
+    fi
+    if [ "$name" != version.h ] && ! grep -qE "^//.* $name(,|\$)" "$1"; then
+      echo "the index of $1 does not name $name"
+      failed=1
+    fi
+  done
+}
+expect_all_of client/include/muster/muster.h client/include/muster
+expect_all_of client/include/muster/toolkits.h client/include/muster/toolkits
 if [ "$checked" -lt 10 ]; then
   echo "only $checked public headers found in $(pwd)/client/include/muster"
   failed=1

@@ -229,7 +229,7 @@ TEST_F(RemoteRejoinTest, CallSiteTravels) {
 TEST_F(RemoteRejoinTest, SizeTravelsWhereAllMustHaveTheSame) {
   Join();
   CallOptions options;
-  options.same_size = true;
+  options.require_equal_sizes = true;
   auto done = std::async(std::launch::async, [&] {
     return job_->AllGather(std::vector<int32_t>{1, 2}, options);
   });

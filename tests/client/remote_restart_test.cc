@@ -226,5 +226,26 @@ TEST_F(RemoteRestartTest, WaitThatStallsIsLogged) {
   SetLogSink(nullptr);
 }
 
+TEST_F(RemoteRestartTest, WhoeverAsksForALossWaitsForTheCoordinatorThatCanTell) {
+  Join();
+  stream_->End(absl::UnavailableError("connection reset"));
+  auto loss = std::async(std::launch::async, [this] { return job_->world().AwaitLoss(); });
+  const auto stream = coordinator_.NextStream();
+  stream->Accept(2);
+  stream->Break(TheEpoch(), "rank 0 was lost");
+  EXPECT_EQ(loss.get(), absl::AbortedError("rank 0 was lost"));
+}
+
+TEST_F(RemoteRestartTest, AskingForALossCanBeCancelled) {
+  Join();
+  stream_->End(absl::UnavailableError("connection reset"));
+  Cancellation cancellation;
+  auto loss = std::async(std::launch::async, [&] {
+    return job_->world().AwaitLoss({absl::Hours(1), &cancellation});
+  });
+  cancellation.Cancel();
+  EXPECT_EQ(loss.get(), absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace muster::internal

@@ -163,5 +163,29 @@ TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
   ExpectSame(FinalOf(output), UndisturbedFinal());
 }
 
+// Nobody is there to say that the rank has died, until the next daemon has waited for it in vain.
+TEST(ElasticDigitsTest, ARankAndItsDaemonThatDieTogetherAreNoMoreThanALostRank) {
+  const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=200ms",
+                                         "--member-grace=100ms", "--keepalive-time=1s",
+                                         "--keepalive-timeout=3s", "--recovery-grace=6s"});
+  auto ranks = StartDigits(*daemon, absl::StrCat(MakeTempDir(), "/curve.json"), /*elastic=*/true);
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForState(v1::JOB_STATE_RUNNING));
+  const pid_t first = PidOfRank(0, *daemon);
+  const pid_t third = PidOfRank(2, *daemon);
+  for (auto& rank : ranks) {
+    if (rank->pid() == first) AwaitEpochs(*rank, 3);
+  }
+  kill(third, SIGKILL);
+  daemon->Kill();
+  daemon->StartAgain();
+  std::string output;
+  for (auto& rank : ranks) {
+    const Exit killed = {true, SIGKILL};
+    EXPECT_EQ(rank->Wait(kPatience), rank->pid() == third ? killed : kSuccess) << rank->Output();
+    if (rank->pid() == first) output = rank->Output();
+  }
+  ExpectSame(FinalOf(output), UndisturbedFinal());
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -15,7 +15,7 @@ constexpr size_t kCount = 1000;
 
 absl::Status CheckManyBuffers(NcclCommunicator& comm, cudaStream_t stream) {
   std::vector<DeviceArray<float>> arrays;
-  std::vector<DeviceBuffer> buffers;
+  std::vector<AllReducePart> buffers;
   for (size_t count : {1, 64, 640, 10}) {
     absl::StatusOr<DeviceArray<float>> array =
         DeviceArray<float>::Of(InputsOf<float>(comm.rank(), count));

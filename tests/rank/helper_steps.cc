@@ -32,16 +32,36 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "muster/communicator.h"
-#include "muster/device.h"
-#include "muster/gather.h"
 #include "muster/log.h"
-#include "muster/run_on.h"
 #include "muster/scopes.h"
+#include "muster/toolkits.h"
 #include "tests/rank/interpreter.h"
 #include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AllGather;
+using toolkits::BackendOf;
+using toolkits::Barrier;
+using toolkits::Broadcast;
+using toolkits::CommunicationModel;
+using toolkits::ComputeAndBroadcast;
+using toolkits::DeviceOf;
+using toolkits::GatherFromAllRanks;
+using toolkits::GatherScalarFromAllRanks;
+using toolkits::GpuMemUsage;
+using toolkits::MainOnly;
+using toolkits::OncePerNode;
+using toolkits::OneRankOnly;
+using toolkits::OneRankOptions;
+using toolkits::ReduceAndBroadcast;
+using toolkits::RunOnLocalRankZero;
+using toolkits::RunOnMain;
+using toolkits::ShowConfig;
+using toolkits::Synchronize;
+using toolkits::ZeroFirst;
+using toolkits::ZeroOnly;
 
 constexpr absl::Duration kLate = absl::Seconds(11);
 
@@ -182,7 +202,7 @@ Text Device(Job& job) {
   const absl::StatusOr<std::string> backend = BackendOf(job);
   if (!device.ok()) return device.status();
   if (!backend.ok()) return backend.status();
-  return absl::StrCat(*device, ", backend '", *backend, "', model ", ModelName(job), ", ",
+  return absl::StrCat(*device, ", backend '", *backend, "', model ", CommunicationModel(job), ", ",
                       GpuMemUsage(), " MiB");
 }
 
@@ -210,12 +230,16 @@ const std::map<std::string, Scenario>& Scenarios() {
       {"one-rank-only", [](Scene& s) { return OnOneRank(s, s.Last(), false); }},
       {"one-rank-only-nowhere", [](Scene& s) { return OnOneRank(s, s.Last() + 1, false); }},
       {"one-rank-only-with-barrier", [](Scene& s) { return OnOneRank(s, s.Last(), true); }},
-      {"run-once-per-node", [](Scene& s) { return Tell(RunOncePerNode(s.job, s.move_only_work)); }},
+      {"run-once-per-node",
+       [](Scene& s) { return Tell(RunOnLocalRankZero(s.job, s.move_only_work)); }},
       {"run-once-per-node-post",
-       [](Scene& s) { return Tell(RunOncePerNode(s.job, s.move_only_work, s.move_only_post)); }},
+       [](Scene& s) {
+         return Tell(RunOnLocalRankZero(s.job, s.move_only_work, s.move_only_post));
+       }},
       {"run-once-per-node-post-all",
        [](Scene& s) {
-         return Tell(RunOncePerNode(s.job, s.count, s.move_only_post, /*run_post_on_all=*/true));
+         return Tell(
+             RunOnLocalRankZero(s.job, s.count, s.move_only_post, /*run_post_on_all=*/true));
        }},
       {"once-per-node", [](Scene& s) { return Tell(OncePerNode(s.job, s.move_only_work)); }},
       {"main-scope", InScope<MainScope>},

@@ -3,12 +3,28 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "muster/current_job.h"
-#include "muster/run_on.h"
+#include "muster/toolkits.h"
 #include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AdoptLatestJob;
+using toolkits::CurrentJob;
+using toolkits::Finalize;
+using toolkits::GetHostname;
+using toolkits::GetLocalRank;
+using toolkits::GetNnodes;
+using toolkits::GetNodeRank;
+using toolkits::GetNprocPerNode;
+using toolkits::GetRank;
+using toolkits::GetWorldSize;
+using toolkits::Initialize;
+using toolkits::IsDistributed;
+using toolkits::IsLocalRankZero;
+using toolkits::IsMainProcess;
+using toolkits::RankPrefixedMessage;
+using toolkits::SetLocalRank;
 
 std::string Say(const std::optional<int>& rank) { return rank ? absl::StrCat(*rank) : "?"; }
 
@@ -43,10 +59,10 @@ absl::Status InitializeAndFinalize(const std::string& how) {
 absl::Status AdoptAndLeave() {
   const auto job = Job::Join(JobOptions::FromEnvironment());
   if (!job.ok()) return job.status();
-  Sync();
+  AdoptLatestJob();
   PrintIdentity();
   const absl::Status left = (*job)->Leave();
-  Sync();
+  AdoptLatestJob();
   return left;
 }
 

@@ -11,12 +11,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits.h"
 #include "tests/rank/interpreter.h"
 #include "tests/rank/steps.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AllGather;
+using toolkits::AllReduce;
+using toolkits::AverageAcrossProcesses;
 
 // So many that the others are still at it when the first ones have changed.
 constexpr size_t kMany = size_t{1} << 24;

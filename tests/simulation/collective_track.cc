@@ -41,7 +41,7 @@ void CollectiveTrack::CallNext() {
       Name(), timeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.Collective(now, call, group, CallOf(*group_, next_, index_),
-                                 internal::Patience(now, timeout));
+                                 internal::Deadline(now, timeout));
       },
       [this, timeout](absl::StatusOr<internal::Response> reply) {
         Done(timeout, std::move(reply));

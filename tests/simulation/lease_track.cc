@@ -41,7 +41,7 @@ void LeaseTrack::Acquire() {
       absl::StrCat("AcquireLease '", step().name, "'"), timeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
         return member.AcquireLease(now, call, place_.epoch, IdOf(step()),
-                                   internal::Patience(now, timeout));
+                                   internal::Deadline(now, timeout));
       },
       [this, timeout](absl::StatusOr<internal::Response> reply) {
         if (!actor_->gone()) Acquired(timeout, std::move(reply));

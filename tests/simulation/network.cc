@@ -152,7 +152,7 @@ void Network::Reply(WaiterId waiter, absl::Status status, internal::Response res
     }
   }
   if (status.ok() && SizeOf(response) > most_bytes_) {
-    status = absl::InternalError("the reply is larger than a message may be");
+    status = absl::DataLossError("the reply is larger than a message may be");
     response = {};
   }
   if (random_.Chance(weather_.drop)) {

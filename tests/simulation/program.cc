@@ -54,7 +54,7 @@ void Program::Join() {
   actor_.process->Call(
       "Join", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.Join(now, call, options, internal::Patience(now, kJoinTimeout));
+        return member.Join(now, call, options, internal::Deadline(now, kJoinTimeout));
       },
       [this](absl::StatusOr<internal::Response> reply) { Joined(std::move(reply)); });
 }
@@ -131,7 +131,7 @@ void Program::Rejoin() {
   actor_.process->Call(
       "Rejoin", kJoinTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.Rejoin(now, call, place_->epoch, internal::Patience(now, kJoinTimeout));
+        return member.Rejoin(now, call, place_->epoch, internal::Deadline(now, kJoinTimeout));
       },
       [this](absl::StatusOr<internal::Response> reply) { Rejoined(std::move(reply)); });
 }
@@ -151,7 +151,7 @@ void Program::RequestStop() {
   actor_.process->Call(
       "RequestStop", kLongTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.RequestStop(now, call, place_->epoch, internal::Patience(now, kLongTimeout));
+        return member.RequestStop(now, call, place_->epoch, internal::Deadline(now, kLongTimeout));
       },
       [this](const absl::StatusOr<internal::Response>& reply) {
         if (!actor_.gone()) actor_.CheckError("RequestStop", reply.status());
@@ -162,7 +162,7 @@ void Program::Leave() {
   actor_.process->Call(
       "Leave", kLongTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.Leave(now, call, place_->epoch, internal::Patience(now, kLongTimeout));
+        return member.Leave(now, call, place_->epoch, internal::Deadline(now, kLongTimeout));
       },
       [this](const absl::StatusOr<internal::Response>& reply) { Left(reply.status()); });
 }

@@ -27,10 +27,14 @@ struct GroupRounds {
   std::map<int64_t, Payloads> results;
 };
 
-std::vector<Member> MakeMembers(int size) {
+std::vector<Member> MakeMembers(const FakeJobOptions& options) {
   std::vector<Member> members;
-  for (int rank = 0; rank < size; ++rank) {
-    members.push_back(Member{rank, 0, rank, absl::StrCat("node-", rank), "host", 1000 + rank});
+  for (int rank = 0; rank < options.size; ++rank) {
+    members.push_back(Member{rank, 0, rank, absl::StrCat("node-", rank), "host", 1000 + rank,
+                             std::nullopt, "", absl::StrCat("incarnation-", rank)});
+    if (!options.one_pid) continue;
+    members.back().node_id = "pod";
+    members.back().pid = 1;
   }
   return members;
 }
@@ -53,8 +57,7 @@ struct FakeJob::State {
 class FakeJob::ControlPlane final : public StubControlPlane {
  public:
   ControlPlane(std::shared_ptr<State> state, int rank)
-      : StubControlPlane("fake", MakeMembers(state->options.size), rank),
-        state_(std::move(state)) {}
+      : StubControlPlane("fake", MakeMembers(state->options), rank), state_(std::move(state)) {}
 
   absl::Duration default_timeout() const override { return state_->options.timeout; }
   std::string local_address() const override { return state_->options.local_address; }
@@ -137,7 +140,7 @@ class FakeJob::ControlPlane final : public StubControlPlane {
 
 FakeJob::FakeJob(const FakeJobOptions& options) : state_(std::make_shared<State>(options)) {
   for (int rank = 0; rank < options.size; ++rank) {
-    ranks_.push_back(std::make_unique<ControlPlane>(state_, rank));
+    ranks_.push_back(std::make_shared<ControlPlane>(state_, rank));
   }
 }
 
@@ -155,7 +158,7 @@ Group FakeJob::world(int rank) {
 
 Group FakeJob::group(int rank, const std::string& name, const std::vector<int>& ranks) {
   auto state = std::make_shared<internal::GroupState>();
-  state->control = ranks_[rank].get();
+  state->control = ranks_[rank];
   state->name = name;
   state->ranks = ranks;
   for (size_t i = 0; i < ranks.size(); ++i) {

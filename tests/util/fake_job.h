@@ -17,6 +17,8 @@ struct FakeJobOptions {
   // What Group::local_address() says.
   std::string local_address = "127.0.0.1";
   absl::Duration timeout = absl::Seconds(60);
+  // All ranks are on one node and have the pid 1, as in containers.
+  bool one_pid = false;
 };
 
 // A job whose ranks are threads of this process and whose coordinator is memory they share. Rank r
@@ -52,7 +54,7 @@ class FakeJob {
   struct State;
 
   std::shared_ptr<State> state_;
-  std::vector<std::unique_ptr<ControlPlane>> ranks_;
+  std::vector<std::shared_ptr<ControlPlane>> ranks_;
 };
 
 }  // namespace muster::testing

@@ -49,6 +49,9 @@ class StubControlPlane : public internal::ControlPlane {
 
   absl::Status health() const override { return absl::OkStatus(); }
   absl::Status AwaitFailure(absl::Duration) const override { return absl::OkStatus(); }
+  absl::Status AwaitLoss(const CallOptions&) const override {
+    return AwaitFailure(absl::Seconds(5));
+  }
   Subscription OnFailure(std::function<void(const absl::Status&)>) override {
     return Subscription();
   }

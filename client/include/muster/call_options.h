@@ -55,8 +55,8 @@ struct CallSite {
 // Taken by every call that can wait.
 struct CallOptions {
   // How long the call may wait before it ends with DEADLINE_EXCEEDED, naming what it waited for.
-  // Unset: JobOptions::timeout. absl::InfiniteDuration() is refused: nothing waits without a
-  // deadline.
+  // Unset: JobOptions::timeout, but for those who wait for a function that one rank runs for all:
+  // they wait for as long as that rank lives. absl::InfiniteDuration() is refused.
   std::optional<absl::Duration> timeout;
 
   // Ends the call with CANCELLED when cancelled. Not owned.
@@ -64,7 +64,7 @@ struct CallOptions {
 
   // Of Gather and AllGather: all ranks must contribute equally many bytes. Where they do not, all
   // get FAILED_PRECONDITION that names the two sides, as for any other disagreement.
-  bool same_size = false;
+  bool require_equal_sizes = false;
 };
 
 }  // namespace muster

@@ -77,8 +77,8 @@ struct Buffer {
 class Communicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
-  // rank is connected to all others. The job must outlive the communicator. Errors: those of Group,
-  // and
+  // rank is connected to all others. When the Job is destroyed the communicator ends, with
+  // CANCELLED. Errors: those of Group, and
   //   NOT_FOUND            the backend asked for is not linked (lists those that are), or there is
   //                        no such network interface or address (lists those that are there);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each

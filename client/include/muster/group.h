@@ -29,10 +29,16 @@ struct Member {
   // The rank in the epoch before, of a survivor: it holds the job's state. Absent of a newcomer,
   // and of everyone in the first epoch. See Job::Rejoin().
   std::optional<int> previous_rank = std::nullopt;
+  // JobOptions::topology of that process: "zone/rack/switch".
+  std::string topology = "";
+  // 16 bytes that no other start of a process has: what tells processes apart also where nodes and
+  // pids repeat, as in containers, and what a process keeps from epoch to epoch.
+  std::string incarnation = "";
 };
 
 namespace internal {
 class ControlPlane;
+struct GroupAccess;
 struct GroupState;
 }  // namespace internal
 
@@ -62,15 +68,16 @@ class Subscription {
 // it (Job::NewGroup()). Small objects only: they travel through the coordinator. Tensors go through
 // a Communicator.
 //
-// A handle, cheap to copy; a copy shares the group's sequence of collectives. Must not outlive its
-// Job.
+// A handle, cheap to copy; a copy shares the group's sequence of collectives. When its Job has been
+// destroyed its calls return CANCELLED.
 //
 // Every collective blocks until all ranks of the group have called it, in the same order, with the
 // same kind, root, label and type. One call at a time per group: a second one from another thread
 // is refused with FAILED_PRECONDITION. Thread-safe otherwise. All of them return
 //   DEADLINE_EXCEEDED    naming every missing rank, or the coordinator where that could not be
-//                        reached. Call again with the same content: until that has ended otherwise,
-//                        anything else on this group is refused;
+//                        reached. Make the same call again: until that has ended otherwise, any
+//                        other one on this group is refused. Its value counts no more: what was
+//                        sent first is what the others get, since some may have got it;
 //   CANCELLED            through CallOptions::cancellation; as above;
 //   FAILED_PRECONDITION  the ranks called different things, naming both sides, and the group is
 //                        finished; or a rank that is needed is leaving; or this process has left;
@@ -83,8 +90,7 @@ class Subscription {
 //                        again with less, or call something else;
 //   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout,
 //                        naming it and the last error. health() says whether the epoch is over for
-//                        this process too; while it is OK the call may be repeated with the same
-//                        content.
+//                        this process too; while it is OK the call may be repeated, as above.
 class Group {
  public:
   // The caller's index in ranks(), and their number.
@@ -142,6 +148,12 @@ class Group {
   const Member& member(int index) const;
   absl::Status health() const;
   absl::Status AwaitFailure(absl::Duration timeout) const;
+  // What a data plane asks when its connection to a peer breaks: blocks until health() is an error,
+  // and returns it, or OK when the loss of a process that is gone by now would be known. That takes
+  // what the daemon gives a member to come back (--member-grace), after a restart of the daemon
+  // what it gives all (--recovery-grace), and a few seconds; while the coordinator is away nobody
+  // knows, and this waits for it. Ends earlier at the time-out (unset: the job's), or cancelled.
+  absl::Status AwaitLoss(const CallOptions& options = {}) const;
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
   absl::Duration default_timeout() const;
   // The local address ("192.0.2.7", "fd00::7") from which this process reaches the coordinator;
@@ -152,6 +164,8 @@ class Group {
   explicit Group(std::shared_ptr<internal::GroupState> state) : state_(std::move(state)) {}
 
  private:
+  friend struct internal::GroupAccess;
+
   std::shared_ptr<internal::GroupState> state_;
 };
 

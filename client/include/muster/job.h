@@ -1,7 +1,6 @@
 #ifndef MUSTER_JOB_H_
 #define MUSTER_JOB_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +26,7 @@
 namespace muster {
 
 namespace internal {
+class BlockPreventions;
 struct JobAccess;
 }  // namespace internal
 
@@ -64,7 +64,8 @@ class Job {
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 
-  // Without Leave() before it, the other members see this one as lost. Waits for nobody.
+  // Without Leave() before it, the other members see this one as lost. Waits for nobody. What was
+  // made of the job (groups, leases, communicators) may live on: it returns CANCELLED from then on.
   ~Job();
 
   Job(const Job&) = delete;
@@ -83,10 +84,11 @@ class Job {
   // time and there are enough members.
   //
   // Afterwards everything below is of the new epoch. What was made before stays of the old one:
-  // groups, copies of world() and communicators return the old epoch's error, and references that
-  // were got from this object stay valid; make new ones. A lease that is held stays held. Ranks are
-  // stable: survivors keep their order, and rank 0 is one of them if there is any, so that
-  // `Broadcast(state, 0)` gives everybody what the job had reached; see resumed().
+  // groups and communicators return the old epoch's error; make new ones. References to members
+  // stay valid until the Rejoin() after this one, or for as long as there is a group of their
+  // epoch. A lease that is held stays held. Ranks are stable: survivors keep their order, and rank
+  // 0 is one of them if there is any, so that `Broadcast(state, 0)` gives everybody what the job
+  // had reached; see resumed().
   //
   // Call it from one thread. Others may go on using the Job; each of their calls is of the epoch in
   // which it began. In serial mode: OK, and nothing changes.
@@ -101,7 +103,7 @@ class Job {
   uint64_t epoch() const;
   // Whether the epoch continues an earlier one: then rank 0 is a survivor, which holds the job's
   // state. self().previous_rank tells whether this process is one.
-  bool resumed() const { return members().front().previous_rank.has_value(); }
+  bool resumed() const;
 
   // Number of processes that wait for a place, as far as the next epoch has one for them. Does not
   // block. The members may differ for a moment: to re-form, let one of them call Rejoin(), or agree
@@ -119,8 +121,8 @@ class Job {
   // `job->Barrier("step 7")` either all ranks see it or none. Does not block.
   bool StopRequested() const;
 
-  int rank() const { return self().rank; }
-  int world_size() const { return world().size(); }
+  int rank() const;
+  int world_size() const;
   int local_rank() const { return self().local_rank; }
   // Number of processes on this node.
   int local_world_size() const;
@@ -131,16 +133,17 @@ class Job {
   bool is_main() const { return rank() == 0; }
   // False in serial mode.
   bool is_distributed() const;
-  const std::string& id() const;
+  const std::string& id() const { return id_; }
   // Every member, in rank order, and this one.
   const std::vector<Member>& members() const;
   const Member& self() const;
 
-  // All ranks.
-  const Group& world() const;
+  // All ranks. A handle, which is of the current epoch for as long as it lives.
+  Group world() const;
 
-  // Whether a PreventBlock scope is open (muster/scopes.h), in which no collective waits.
-  bool prevents_block() const { return block_preventions_.load() > 0; }
+  // Whether a PreventBlock scope of this thread is open (muster/scopes.h), in which no collective
+  // waits.
+  bool prevents_block() const;
 
   // The collectives of the world; see Group.
   absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
@@ -190,10 +193,12 @@ class Job {
     return RunOnce(name, LeaseScope::kJob, std::forward<F>(work), options);
   }
   // Runs `work` on that rank and returns its value, or its error with the name of the rank, on
-  // every rank. A collective of the world. While the work runs, a PreventBlock scope is open, since
-  // the other ranks will not call the collectives of the work; what it throws is INTERNAL. The
-  // others wait without a time-out (unless one is given), and end at once with ABORTED when the
-  // rank dies. A value over the coordinator's limit is RESOURCE_EXHAUSTED on every rank.
+  // every rank. A collective of the world. While the work runs, a PreventBlock scope of this thread
+  // is open, since the other ranks will not call the collectives of the work; what it throws is
+  // INTERNAL. The others wait for as long as that rank lives (or for the time-out, if one is
+  // given): until the work has returned, or the loss of the rank is known, which ends their calls
+  // with ABORTED, or the coordinator is given up, with UNAVAILABLE. A value over the coordinator's
+  // limit is RESOURCE_EXHAUSTED on every rank.
   template <class F>
   auto RunOnRank(int rank, F&& work, const CallOptions& options = {},
                  CallSite site = CallSite::Here());
@@ -207,17 +212,16 @@ class Job {
   // afterwards the error that calls end with.
   absl::Status health() const;
 
-  // Blocks until health() is an error and returns it, or OK after `timeout`: what a data plane
-  // asks when its connection to a peer breaks, to learn whose fault it was.
+  // Blocks until health() is an error and returns it, or OK after `timeout`.
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
-  // Calls `callback` once, with the error that health() then is, as soon as that is known: from a
-  // thread of the SDK, or at once in this one. It must not block, nor call the Job. Of the
-  // current epoch: subscribe again after Rejoin().
+  // Calls `callback` once, with the error that health() then is, as soon as that is known
+  // (CANCELLED where the Job is destroyed first): from a thread of the SDK, or at once in this one.
+  // It must not block, nor call the Job. Of the current epoch: subscribe again after Rejoin().
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
 
   // Not for programs.
-  explicit Job(std::unique_ptr<internal::ControlPlane> control);
+  explicit Job(std::shared_ptr<internal::ControlPlane> control);
 
  private:
   template <class F>
@@ -227,16 +231,17 @@ class Job {
 
   // The job in one of its epochs.
   struct Epoch;
-  Epoch& current() const { return *current_.load(std::memory_order_acquire); }
-  internal::ControlPlane& control() const;
-  void Enter(std::unique_ptr<internal::ControlPlane> control);
+  std::shared_ptr<Epoch> current() const;
+  std::shared_ptr<internal::ControlPlane> control() const;
+  void Enter(std::shared_ptr<internal::ControlPlane> control);
 
-  std::atomic<Epoch*> current_{nullptr};
+  const std::string id_;
+  const std::shared_ptr<internal::BlockPreventions> block_preventions_;
   mutable absl::Mutex mutex_;
-  // The last one is the current one. The others go on to serve what was made in them.
-  std::vector<std::unique_ptr<Epoch>> epochs_ ABSL_GUARDED_BY(mutex_);
-
-  std::atomic<int> block_preventions_{0};
+  std::shared_ptr<Epoch> current_ ABSL_GUARDED_BY(mutex_);
+  // Whoever has asked for its members may still look at them. Earlier ones live as long as what was
+  // made in them.
+  std::shared_ptr<Epoch> previous_ ABSL_GUARDED_BY(mutex_);
   // What the helpers keep; see client/src/job_access.h. Last: until it is destroyed it uses the
   // epochs.
   mutable std::shared_ptr<void> helpers_ ABSL_GUARDED_BY(mutex_);

@@ -24,8 +24,8 @@ enum class LeaseScope {
 // another process has done it and here is its outcome.
 //
 // A held lease ends by Complete() or Fail(), or when its holder is lost; never by how long the work
-// takes. Destroying a held lease gives it up, and the next waiter gets it. Move-only; must not
-// outlive its Job; not thread-safe.
+// takes. Destroying a held lease gives it up, and the next waiter gets it. So does destroying the
+// Job, after which Complete() is CANCELLED. Move-only; not thread-safe.
 class Lease {
  public:
   Lease(Lease&&) noexcept;

@@ -49,8 +49,8 @@ struct NcclOptions {
   Cancellation* cancellation = nullptr;
 };
 
-// A part of an all-reduce, in device memory.
-struct DeviceBuffer {
+// One of the buffers that an all-reduce of many reduces, in device memory.
+struct AllReducePart {
   const void* in = nullptr;
   void* out = nullptr;  // == in: in place
   size_t count = 0;     // elements
@@ -74,13 +74,17 @@ class NcclHandle;
 // for one communicator when NCCL reports an error, or a Wait() ends by its time-out or its
 // cancellation. A stopped communicator stays so: create a new one.
 //
+// Inside a scope of muster/scopes.h a collective enqueues what it comes to there, which is this
+// rank's own value, and Create(), Split() and Shrink() are refused.
+//
 // Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
 // those of Communicator; the text names rank, node and device, and NCCL's own last error.
 class NcclCommunicator {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until NCCL
-  // is initialized on every rank. The job must outlive the communicator. Makes the device current
-  // on the calling thread, as cudaSetDevice does. Errors: those of Group, and
+  // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
+  // Makes the device current on the calling thread, as cudaSetDevice does. Errors: those of Group,
+  // and
   //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set;
   //                        different NCCL versions; or a rank that could not initialize NCCL, and
   //                        why;
@@ -126,7 +130,7 @@ class NcclCommunicator {
   absl::Status Recv(void* data, size_t count, DataType type, int peer, cudaStream_t stream);
 
   // Many buffers (the gradients of a model, say) as one launch.
-  absl::Status AllReduce(absl::Span<const DeviceBuffer> buffers, ReduceOp op, cudaStream_t stream);
+  absl::Status AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op, cudaStream_t stream);
 
   // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
   // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the

@@ -22,7 +22,7 @@ class ExchangeScope;
 
 // What the first of some ranks sees of the others, as long as this object lives. Where it ends, by
 // its destructor or by Release(), all ranks of the group meet in a barrier, and the memory or the
-// files are given back. The group and its job must outlive it.
+// files are given back.
 template <class T>
 class ParallelExchange {
  public:

@@ -1,7 +1,7 @@
 #ifndef MUSTER_SCOPES_H_
 #define MUSTER_SCOPES_H_
 
-#include <atomic>
+#include <memory>
 #include <optional>
 
 #include "muster/job.h"
@@ -12,21 +12,23 @@
 // scopes is open it does not: every collective of the job, its groups and its communicators returns
 // at once with the caller's own value (a list of one where it returns a list), and so do the
 // helpers, which run their functions here. Point-to-point calls, leases, Leave() and Rejoin() are
-// as ever. Scopes are counted, so they nest, and end also where the block throws. They count for
-// the whole job: other threads of this process do not wait in their collectives either.
+// as ever. Scopes are counted, so they nest, and end also where the block throws.
+//
+// A scope is the calling thread's alone: what other threads call meanwhile waits for the other
+// ranks as ever, also threads that the block starts.
 namespace muster {
 
 // Opens such a scope on every rank that runs it. Job::prevents_block() tells that one is open.
 class PreventBlock {
  public:
-  // The job must outlive the scope. Does not block; any thread.
+  // Does not block; any thread, which must be the one that ends the scope.
   explicit PreventBlock(Job& job);
   ~PreventBlock();
   PreventBlock(const PreventBlock&) = delete;
   PreventBlock& operator=(const PreventBlock&) = delete;
 
  private:
-  std::atomic<int>& preventions_;
+  const std::shared_ptr<internal::BlockPreventions> preventions_;
 };
 
 namespace internal {
@@ -54,7 +56,6 @@ class MainScope : public internal::ScopeOf {
  public:
   explicit MainScope(Job& job) : ScopeOf(job, job.is_main()) {}
 };
-using ZeroOnly = MainScope;
 
 // The same for one process of each node: local rank 0.
 class OncePerNodeScope : public internal::ScopeOf {

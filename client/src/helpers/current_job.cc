@@ -1,4 +1,4 @@
-#include "muster/current_job.h"
+#include "muster/toolkits/current_job.h"
 
 #include <algorithm>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "client/src/identity.h"
 #include "client/src/live_jobs.h"
 
-namespace muster {
+namespace muster::toolkits {
 namespace {
 
 struct Current {
@@ -76,7 +76,7 @@ absl::Status Initialize(absl::string_view backend, std::optional<absl::Duration>
   return Initialize(std::move(options), backend);
 }
 
-void Sync() {
+void AdoptLatestJob() {
   const Job* const serial = &SerialJob();
   Current& current = GetCurrent();
   absl::MutexLock lock(&current.mutex);
@@ -133,4 +133,4 @@ std::string RankPrefixedMessage(absl::string_view message) {
   return rank ? absl::StrCat("[rank: ", *rank, "] ", message) : std::string(message);
 }
 
-}  // namespace muster
+}  // namespace muster::toolkits

@@ -1,13 +1,13 @@
-#include "muster/device.h"
+#include "muster/toolkits/device.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/backend_registry.h"
 #include "client/src/helpers/job_communicator.h"
-#include "muster/current_job.h"
+#include "muster/toolkits/current_job.h"
 
-namespace muster {
+namespace muster::toolkits {
 namespace {
 
 using internal::BackendChoice;
@@ -57,14 +57,14 @@ absl::StatusOr<std::string> InferDevice() {
   return job.is_distributed() ? DeviceOf(job) : DeviceFor("", GetLocalRank().value_or(0));
 }
 
-std::string ModelName(const Job& job) {
+std::string CommunicationModel(const Job& job) {
   if (!job.is_distributed()) return "serial";
   const absl::StatusOr<std::string> backend = BackendOf(job);
   return backend.ok() ? absl::StrCat("muster-", *backend) : "muster";
 }
 
 void ShowConfig(const Job& job, LogLevel level) {
-  Log(level, absl::StrCat("distributed configuration: ", ModelName(job), ", backend ",
+  Log(level, absl::StrCat("distributed configuration: ", CommunicationModel(job), ", backend ",
                           TextOf(BackendOf(job)), ", device ", TextOf(DeviceOf(job)), ", hostname ",
                           job.self().hostname, ", world size ", job.world_size(), ", rank ",
                           job.rank(), ", local rank ", job.local_rank(), ", processes per node ",
@@ -80,4 +80,4 @@ int64_t GpuMemUsage() {
   return bytes >> 20;
 }
 
-}  // namespace muster
+}  // namespace muster::toolkits

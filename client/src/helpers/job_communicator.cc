@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/communicator_access.h"
 #include "client/src/job_access.h"
+#include "client/src/numbered_group.h"
 
 namespace muster::internal {
 namespace {
@@ -75,12 +76,12 @@ absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view oper
   const uint64_t epoch = job.epoch();
   const Group world = job.world();
   const Patience patience(options.timeout.value_or(world.default_timeout()), options.cancellation);
-  const auto readiness = Meet(world, operation, WithReadiness(mine, IsReady(epoch)), options, site);
-  if (!readiness.ok()) return readiness.status();
-  const bool ready = std::all_of(readiness->begin(), readiness->end(),
+  const auto met = Meet(world, operation, WithReadiness(mine, IsReady(epoch)), options, site);
+  if (!met.ok()) return met.status();
+  const bool ready = std::all_of(met->values.begin(), met->values.end(),
                                  [](const std::string& word) { return word == kReady; });
   if (!ready) Drop();
-  const auto communicator = Connect(world, epoch, patience);
+  const auto communicator = Connect(world, met->number, epoch, patience);
   if (!communicator.ok()) return communicator.status();
   const absl::Status status = move(**communicator, patience);
   if (HasEnded(status)) Drop();
@@ -104,6 +105,7 @@ bool JobCommunicator::IsReady(uint64_t epoch) const {
 }
 
 absl::StatusOr<std::shared_ptr<Communicator>> JobCommunicator::Connect(const Group& world,
+                                                                       uint64_t number,
                                                                        uint64_t epoch,
                                                                        const Patience& patience) {
   CommunicatorOptions options;
@@ -114,8 +116,11 @@ absl::StatusOr<std::shared_ptr<Communicator>> JobCommunicator::Connect(const Gro
   }
   options.timeout = patience.Left();
   options.cancellation = patience.Remaining().cancellation;
-  absl::StatusOr<std::shared_ptr<Communicator>> made = Communicator::Create(world, options);
+  NumberedGroup numbered(world, number);
+  absl::StatusOr<std::shared_ptr<Communicator>> made =
+      Communicator::Create(numbered.group(), options);
   if (!made.ok()) return made;
+  numbered.Keep();
   absl::MutexLock lock(&mutex_);
   communicator_ = *made;
   epoch_ = epoch;

@@ -53,8 +53,9 @@ class JobCommunicator {
                            const absl::StatusOr<Offer>& mine, const CallOptions& options,
                            CallSite site, Move move);
   bool IsReady(uint64_t epoch) const;
-  absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t epoch,
-                                                        const Patience& patience);
+  // `number` is what the ranks have agreed upon for it.
+  absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t number,
+                                                        uint64_t epoch, const Patience& patience);
   // Ends the communicator without waiting for a peer.
   void Drop();
 

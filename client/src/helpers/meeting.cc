@@ -7,6 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/digest.h"
+#include "client/src/group_access.h"
+#include "client/src/numbered_group.h"
+#include "client/src/outcome.h"
 #include "client/src/peer_names.h"
 #include "client/src/share_or_fail.h"
 #include "muster/codec.h"
@@ -15,7 +19,6 @@ namespace muster::internal {
 namespace {
 
 using Items = std::map<std::string, std::string>;
-using Values = absl::StatusOr<std::vector<std::string>>;
 
 // How much of a disagreement a message tells.
 constexpr size_t kDescribedItems = 3;
@@ -36,15 +39,6 @@ absl::StatusOr<Items> DecodeItems(absl::string_view bytes) {
   Items items;
   for (size_t i = 0; i + 1 < texts->size(); i += 2) items[(*texts)[i]] = (*texts)[i + 1];
   return items;
-}
-
-// FNV-1a.
-uint64_t Digest(absl::string_view bytes) {
-  uint64_t digest = 14695981039346656037u;
-  for (const char byte : bytes) {
-    digest = (digest ^ static_cast<unsigned char>(byte)) * 1099511628211u;
-  }
-  return digest;
 }
 
 // What ranks pass under one name, and which do.
@@ -94,12 +88,14 @@ std::string DescribeDifferences(const std::vector<Items>& items) {
   return absl::StrJoin(texts, "; ");
 }
 
-// The ranks meet again, to tell each other what differs.
-absl::Status ExplainDisagreement(const Group& world, absl::string_view operation, const Items& mine,
-                                 const CallOptions& options, CallSite site) {
-  const auto packed = world.AllGatherBytes(
+// The ranks tell each other what differs.
+absl::Status ExplainDisagreement(const Group& world, uint64_t number, absl::string_view operation,
+                                 const Items& mine, const CallOptions& options, CallSite site) {
+  NumberedGroup numbered(world, number);
+  const auto packed = numbered.group().AllGatherBytes(
       EncodeItems(mine), absl::StrCat(operation, ": what differs"), options, site);
   if (!packed.ok()) return packed.status();
+  numbered.Keep();
   std::vector<Items> items;
   for (const std::string& bytes : *packed) {
     absl::StatusOr<Items> one = DecodeItems(bytes);
@@ -110,25 +106,49 @@ absl::Status ExplainDisagreement(const Group& world, absl::string_view operation
       absl::StrCat(operation, ": the ranks do not pass the same: ", DescribeDifferences(items)));
 }
 
-absl::StatusOr<std::string> Pack(const absl::StatusOr<Offer>& offer) {
+uint64_t DigestOf(const Items& items) { return Digest(EncodeItems(items)); }
+
+absl::StatusOr<std::string> Pack(uint64_t number, const absl::StatusOr<Offer>& offer) {
   if (!offer.ok()) return offer.status();
-  return absl::StrCat(Encode(Digest(EncodeItems(offer->items))), offer->value);
+  return absl::StrCat(Encode(number), Encode(DigestOf(offer->items)), offer->value);
+}
+
+// Every rank's packed offer. Not ShareOrFail(): a repetition must be one of the same items.
+absl::StatusOr<std::vector<std::string>> ExchangeOffers(const Group& world,
+                                                        absl::string_view operation,
+                                                        const absl::StatusOr<Offer>& mine,
+                                                        const CallOptions& options, CallSite site) {
+  CollectiveCall call;
+  call.kind = CollectiveKind::kAllGather;
+  call.type_name = std::string(operation);
+  call.payload = PackOutcome(Pack(NumberedGroup::NextNumber(world), mine));
+  if (mine.ok()) call.arguments = std::max<uint64_t>(1, DigestOf(mine->items));
+  const auto packed = GroupAccess::Run(world, std::move(call), options, site);
+  if (!packed.ok()) return packed.status();
+  return UnpackAll(world, *packed);
 }
 
 }  // namespace
 
-Values Meet(const Group& world, absl::string_view operation, const absl::StatusOr<Offer>& mine,
-            const CallOptions& options, CallSite site) {
-  Values values = ShareOrFail(world, Pack(mine), operation, options, site);
-  if (!values.ok()) return values;
-  const std::string first = values->front().substr(0, sizeof(uint64_t));
-  bool agree = true;
-  for (std::string& value : *values) {
-    agree = agree && value.compare(0, first.size(), first) == 0;
-    value.erase(0, sizeof(uint64_t));
+absl::StatusOr<Met> Meet(const Group& world, absl::string_view operation,
+                         const absl::StatusOr<Offer>& mine, const CallOptions& options,
+                         CallSite site) {
+  const auto offers = ExchangeOffers(world, operation, mine, options, site);
+  if (!offers.ok()) return offers.status();
+  Met met;
+  std::set<uint64_t> digests;
+  for (absl::string_view rest : *offers) {
+    const absl::StatusOr<uint64_t> number = Codec<uint64_t>::Read(&rest);
+    const absl::StatusOr<uint64_t> digest = Codec<uint64_t>::Read(&rest);
+    if (!number.ok() || !digest.ok()) {
+      return absl::InternalError(absl::StrCat(operation, ": a rank sent a malformed offer"));
+    }
+    met.number = std::max(met.number, *number);
+    digests.insert(*digest);
+    met.values.emplace_back(rest);
   }
-  if (agree) return values;
-  return ExplainDisagreement(world, operation, mine->items, options, site);
+  if (digests.size() == 1) return met;
+  return ExplainDisagreement(world, met.number, operation, mine->items, options, site);
 }
 
 }  // namespace muster::internal

@@ -1,6 +1,7 @@
 #ifndef MUSTER_CLIENT_SRC_HELPERS_MEETING_H_
 #define MUSTER_CLIENT_SRC_HELPERS_MEETING_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,14 +21,22 @@ struct Offer {
   std::string value;
 };
 
-// All ranks meet before a helper does its work, as a collective of `world` named `operation`.
-// Returns the values of all, in rank order. What would make the work hang or fail on some of them
-// ends it here, on all of them at once: an error in the place of an offer, with the name of its
-// rank; and items that are not the same everywhere: INVALID_ARGUMENT with the ranks and what they
-// pass. Other errors are those of Group. Only a digest of the items travels as long as they agree.
-absl::StatusOr<std::vector<std::string>> Meet(const Group& world, absl::string_view operation,
-                                              const absl::StatusOr<Offer>& mine,
-                                              const CallOptions& options, CallSite site);
+// What comes of a meeting.
+struct Met {
+  std::vector<std::string> values;  // of all, in rank order
+  // Agreed upon, for the NumberedGroup in which the work goes on.
+  uint64_t number = 0;
+};
+
+// All ranks meet before a helper does its work, as a collective of `world` named `operation`. What
+// would make the work hang or fail on some of them ends it here, on all of them at once: an error
+// in the place of an offer, with the name of its rank; and items that are not the same everywhere:
+// INVALID_ARGUMENT with the ranks and what they pass. Other errors are those of Group; after one by
+// which a rank has left the meeting, it comes again with the same items, and what it has sent the
+// first time counts. Only a digest of the items travels as long as they agree.
+absl::StatusOr<Met> Meet(const Group& world, absl::string_view operation,
+                         const absl::StatusOr<Offer>& mine, const CallOptions& options,
+                         CallSite site);
 
 }  // namespace muster::internal
 

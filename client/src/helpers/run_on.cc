@@ -1,4 +1,4 @@
-#include "muster/run_on.h"
+#include "muster/toolkits/run_on.h"
 
 #include <algorithm>
 #include <string>
@@ -35,7 +35,7 @@ absl::Status AwaitNodeRunner(Job& job, const absl::Status& mine, const CallOptio
   if (job.prevents_block()) return mine;
   const absl::StatusOr<Group> node = NodeGroup(job);
   if (!node.ok()) return node.status();
-  return ShareOutcome(*node, 0, WithoutValue(mine), "RunOncePerNode", options, site).status();
+  return ShareOutcome(*node, 0, WithoutValue(mine), "RunOnLocalRankZero", options, site).status();
 }
 
 absl::Status AwaitRunner(Job& job, int rank, const absl::Status& mine, const CallOptions& options,

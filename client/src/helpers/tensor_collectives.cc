@@ -1,4 +1,4 @@
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits/tensor_collectives.h"
 
 #include <algorithm>
 #include <cstring>
@@ -195,9 +195,9 @@ absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
                              const CallOptions& options, CallSite site) {
   const absl::StatusOr<Offer> mine = OfferNumber(job, value, type, op);
   if (job.prevents_block()) return mine.status();
-  const auto values = Meet(job.world(), kAllReduce, mine, options, site);
-  if (!values.ok()) return values.status();
-  Fold(*values, type, op, value);
+  const auto met = Meet(job.world(), kAllReduce, mine, options, site);
+  if (!met.ok()) return met.status();
+  Fold(met->values, type, op, value);
   return absl::OkStatus();
 }
 
@@ -210,6 +210,8 @@ absl::Status AverageTensors(Job& job, const std::map<std::string, MutableTensorV
 }
 
 }  // namespace internal
+
+namespace toolkits {
 
 absl::Status AllReduce(Job& job, const MutableTensorView& tensor, ReduceOp op,
                        const CallOptions& options, CallSite site) {
@@ -247,4 +249,5 @@ absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
   return OwnedTensor{{tensor.type, WholeShape(tensor.shape, ranks), memory.get(), bytes}, memory};
 }
 
+}  // namespace toolkits
 }  // namespace muster

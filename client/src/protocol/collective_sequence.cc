@@ -40,10 +40,11 @@ absl::Status CollectiveSequence::Begin(CollectiveCall call) {
         absl::StrCat(Describe(), " is in progress in another thread, and ", DescribeCall(call),
                      " was called; a group does one collective at a time"));
   }
-  if (sends_ > 0) {
-    if (absl::Status same = CheckSame(call); !same.ok()) return same;
+  if (sends_ == 0) {
+    call_ = std::move(call);
+  } else if (absl::Status same = CheckSame(call); !same.ok()) {
+    return same;
   }
-  call_ = std::move(call);
   in_progress_ = true;
   return absl::OkStatus();
 }
@@ -54,11 +55,11 @@ absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
         Describe(), " was sent and has not completed, and ", DescribeCall(call),
         " was called; repeat the first one until it completes, others may count on it"));
   }
-  if (call.payload == call_.payload) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      Describe(), " was sent and has not completed, and is repeated with another payload (",
-      call.payload.size(), " bytes now, ", call_.payload.size(),
-      " bytes before); repeat it with the same one, others may have got it"));
+  if (call_.arguments == 0 || call.arguments == call_.arguments) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(Describe(),
+                   " was sent and has not completed, and is repeated with other arguments; repeat "
+                   "it with the same ones (shapes, types, operation), others may have got them"));
 }
 
 void CollectiveSequence::End(const absl::Status& status, int sends) {

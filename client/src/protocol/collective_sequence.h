@@ -18,8 +18,9 @@ class CollectiveSequence {
   // `group` as messages name it: "the world", "group 'readers'".
   explicit CollectiveSequence(std::string group) : group_(std::move(group)) {}
 
-  // The program calls the next collective. OK: it is in progress until End(). FAILED_PRECONDITION:
-  // another call is in progress; the number's content is fixed and differs; or the group is
+  // The program calls the next collective. OK: it is in progress until End(). Where the number was
+  // sent before, its payload is the one that was sent then. FAILED_PRECONDITION: another call is in
+  // progress; the number stands for another operation, or one with other arguments; or the group is
   // finished.
   absl::Status Begin(CollectiveCall call);
 

@@ -40,8 +40,8 @@ Effects MemberCore::Start(SteadyTime now) {
 }
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
-                         const Patience& patience) {
-  PendingCall call = NewCall(now, absl::StrCat("joining job '", options.job, "'"), patience);
+                         const Deadline& deadline) {
+  PendingCall call = NewCall(now, absl::StrCat("joining job '", options.job, "'"), deadline);
   call.request = [options](SteadyTime) { return MakeJoin(options); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
   return Begin(now, id, std::move(call));
@@ -66,14 +66,14 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
 }
 
 Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
-                           const Patience& patience) {
+                           const Deadline& deadline) {
   if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
   if (rejoining_ || !membership_.IsIn(epoch)) {
     return Refuse(id, absl::FailedPreconditionError(absl::StrCat(
                           Describe(), " rejoins already, in another thread; one must do it")));
   }
   rejoining_ = true;
-  PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), patience);
+  PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), deadline);
   call.leads_on = true;
   call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
@@ -88,13 +88,13 @@ void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>*
 }
 
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
-                               const Patience& patience) {
+                               const Deadline& deadline) {
   if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
   const auto sequence = membership_.GroupOf(group.name, group.ranks).sequence;
   if (absl::Status status = sequence->Begin(std::move(call)); !status.ok()) {
     return Refuse(id, status);
   }
-  PendingCall pending = NewCall(now, sequence->Describe(), patience);
+  PendingCall pending = NewCall(now, sequence->Describe(), deadline);
   pending.epoch = group.epoch;
   // What the sequence holds of the call does not change before End().
   pending.request = [this, group, sequence](SteadyTime) {
@@ -133,20 +133,20 @@ void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequ
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
-                                const Patience& patience) {
+                                const Deadline& deadline) {
   if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
   stop_asked_ = true;
-  PendingCall call = NewCall(now, "asking all ranks to stop", patience);
+  PendingCall call = NewCall(now, "asking all ranks to stop", deadline);
   call.epoch = epoch;
   call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
   return Begin(now, id, std::move(call));
 }
 
 Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch,
-                                 const LeaseId& lease, const Patience& patience) {
+                                 const LeaseId& lease, const Deadline& deadline) {
   if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
   const uint64_t request = leases_.NewRequest();
-  PendingCall call = NewCall(now, DescribeLease(lease), patience);
+  PendingCall call = NewCall(now, DescribeLease(lease), deadline);
   call.epoch = epoch;
   call.request = [=](SteadyTime) { return MakeAcquire(epoch, lease.name, lease.scope, request); };
   call.on_end = [this, lease, request](const PendingCall& ended, auto* reply) {
@@ -177,7 +177,7 @@ Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoc
   if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
   if (!leases_.Holds(token)) return Refuse(id, NotHeld(lease, token));
   PendingCall call = NewCall(now, absl::StrCat("completing ", DescribeLease(lease)),
-                             Patience(now, options_.coordinator_timeout));
+                             Deadline(now, options_.coordinator_timeout));
   // A lease is the job's: it outlives the epoch in which it was granted.
   call.epoch = epoch;
   call.outlives_epoch = true;
@@ -207,7 +207,7 @@ Effects MemberCore::ReleaseLease(SteadyTime now, const EpochId& epoch, const Lea
 void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
                          uint64_t request) {
   PendingCall call = NewCall(now, absl::StrCat("giving up ", DescribeLease(lease)),
-                             Patience(now, options_.coordinator_timeout));
+                             Deadline(now, options_.coordinator_timeout));
   call.epoch = epoch;
   call.outlives_epoch = true;
   call.in_background = true;
@@ -216,13 +216,13 @@ void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& le
 }
 
 Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
-                          const Patience& patience) {
+                          const Deadline& deadline) {
   if (left_) {
     effects_.completions.push_back({id, Response(v1::LeaveResponse())});
     return Settle(now);
   }
   leaving_ = true;
-  PendingCall call = NewCall(now, absl::StrCat("leaving job '", options_.job_id, "'"), patience);
+  PendingCall call = NewCall(now, absl::StrCat("leaving job '", options_.job_id, "'"), deadline);
   call.epoch = epoch;
   call.last = true;
   call.request = [epoch](SteadyTime) { return MakeLeave(epoch); };
@@ -234,9 +234,9 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
   // A leaving member needs nothing of a job that broke. Past its deadline, though, it may be the
   // one that the coordinator counts as lost.
   if (absl::IsAborted(reply->status())) {
-    if (call.ended >= call.patience.deadline) {
+    if (call.ended >= call.deadline.when) {
       *reply = absl::DeadlineExceededError(absl::StrCat(call.what, ": timed out after ",
-                                                        absl::FormatDuration(call.patience.timeout),
+                                                        absl::FormatDuration(call.deadline.timeout),
                                                         "; ", reply->status().message()));
     } else {
       *reply = Response(v1::LeaveResponse());
@@ -256,13 +256,14 @@ Effects MemberCore::Cancel(SteadyTime now, CallId id) {
 
 Effects MemberCore::Stop(SteadyTime now) {
   stopping_ = true;
+  Fail(absl::CancelledError(absl::StrCat(Describe(), ": the Job was destroyed")));
   stream_.reopen_at.reset();
   effects_.outputs.push_back(CancelSend{stream_.attempt});
   return Settle(now);
 }
 
-PendingCall MemberCore::NewCall(SteadyTime now, std::string what, const Patience& patience) const {
-  return PendingCall(std::move(what), patience, now, options_.random);
+PendingCall MemberCore::NewCall(SteadyTime now, std::string what, const Deadline& deadline) const {
+  return PendingCall(std::move(what), deadline, now, options_.random);
 }
 
 Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {

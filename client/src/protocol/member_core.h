@@ -75,23 +75,26 @@ class MemberCore {
 
   // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
   // leads from this epoch, the latest, into the next one.
-  Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Patience& patience);
-  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Deadline& deadline);
+  Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
   Effects Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
-                     const Patience& patience);
+                     const Deadline& deadline);
   Effects AcquireLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
-                       const Patience& patience);
+                       const Deadline& deadline);
   Effects CompleteLease(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                         uint64_t token, const absl::StatusOr<std::string>& outcome);
-  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
-  Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Patience& patience);
+  Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
+  Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
 
   // Gives a held lease up. Nobody waits for it.
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
   // The program does not wait for this call any longer. Unknown ids are ignored.
   Effects Cancel(SteadyTime now, CallId id);
-  // The last step but for what the network still says: ends every call, and the stream.
+  // The last step but for what the network still says: ends every call, the stream, and every
+  // epoch.
   Effects Stop(SteadyTime now);
+  // Nobody asks for this epoch any more. No effect on the latest one.
+  void Forget(const EpochId& epoch) { membership_.Forget(epoch); }
 
   // ---- The network answers ----
   // What does not belong to the current session, or to a send that still counts, changes nothing.
@@ -110,6 +113,9 @@ class MemberCore {
   bool StopRequested(const EpochId& epoch) const;
   // Number of processes that wait for a place which the next epoch would have.
   int NewcomersWaiting(const EpochId& epoch) const;
+  // When a member that was gone at `since` is known to be lost, by what the coordinator has said of
+  // its graces. SteadyTime::max() while there is no session: nobody can tell.
+  SteadyTime LossKnownBy(SteadyTime since) const;
   // As announced by the coordinator; valid once joined.
   const v1::Limits& limits() const { return limits_; }
 
@@ -123,7 +129,7 @@ class MemberCore {
   using Calls = std::map<CallId, PendingCall>;
 
   // member_core.cc: calls of the program.
-  PendingCall NewCall(SteadyTime now, std::string what, const Patience& patience) const;
+  PendingCall NewCall(SteadyTime now, std::string what, const Deadline& deadline) const;
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
   absl::Status CheckMember(const EpochId& epoch) const;
@@ -169,7 +175,7 @@ class MemberCore {
   v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
   // All that a coordinator which was started anew must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
-  void TakeFirstResponse(const v1::AttachResponse& response);
+  void TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response);
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
   void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
   void TakeFinish(const v1::GroupFinished& finished);
@@ -197,6 +203,9 @@ class MemberCore {
   Backoff stream_backoff_;
   bool registered_ = false;  // at least once
   v1::Limits limits_;
+  absl::Duration member_grace_;
+  // Until when the coordinator may wait for members that were there before it.
+  SteadyTime roster_complete_by_;
   SteadyTime detached_since_;
   std::string last_error_;  // of the network
   bool trouble_logged_ = false;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
+#include "client/src/protocol/transport_error.h"
 #include "muster/version.h"
 
 namespace muster::internal {
@@ -15,20 +16,10 @@ namespace {
 // docs/protocol.md: the version of the wire protocol.
 constexpr uint32_t kProtocolVersion = 1;
 
-// Whether the end of a stream says something about the way to the coordinator and not about this
-// member.
-bool IsTransportError(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:  // a coordinator that ends
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kDeadlineExceeded:
-      return true;
-    default:
-      return false;
-  }
+// Whether the end of a stream says nothing about this member. OK: the coordinator ends. A stream
+// has no deadline of its own.
+bool MayReopen(const absl::Status& status) {
+  return status.ok() || IsTransportError(status) || absl::IsDeadlineExceeded(status);
 }
 
 // What answers may be no musterd, or one of a later protocol that leaves out what this one needs.
@@ -106,12 +97,12 @@ Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
   } else if (std::exchange(stream_.answered, true)) {
     TakeEvent(now, response);
   } else {
-    TakeFirstResponse(response);
+    TakeFirstResponse(now, response);
   }
   return Settle(now);
 }
 
-void MemberCore::TakeFirstResponse(const v1::AttachResponse& response) {
+void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response) {
   if (const absl::Status fits = CheckAnswer(response); !fits.ok()) {
     return Fail(Refusal(options_.coordinator, membership_.place() != nullptr, fits));
   }
@@ -119,11 +110,15 @@ void MemberCore::TakeFirstResponse(const v1::AttachResponse& response) {
   const v1::SessionId& session = attached.session();
   session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter()});
   limits_ = attached.limits();
+  member_grace_ = DurationOf(attached.member_grace());
+  roster_complete_by_ =
+      attached.recovering() ? After(now, DurationOf(attached.recovery_grace())) : now;
   const auto& standing = attached.standing_tokens();
   leases_.KeepOnly(std::set<uint64_t>(standing.begin(), standing.end()));
   LogReattached(attached.recovering());
   registered_ = true;
   last_error_.clear();
+  effects_.news = true;  // of LossKnownBy()
 }
 
 void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
@@ -174,7 +169,7 @@ void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
     return;
   }
   PendingCall call = NewCall(now, absl::StrCat("repeating op ", need.sequence()),
-                             Patience(now, options_.coordinator_timeout));
+                             Deadline(now, options_.coordinator_timeout));
   call.epoch = epoch;
   call.in_background = true;
   call.only_in = session_.session();
@@ -190,7 +185,7 @@ Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::St
   if (stream_.answered) detached_since_ = now;
   last_error_ = status.ok() ? "the coordinator ended the session" : std::string(status.message());
   if (left_ || stopping_ || !fate_.ok()) return Settle(now);
-  if (IsTransportError(status)) {
+  if (MayReopen(status)) {
     LogStreamEnd();
     if (stream_.answered) stream_backoff_.Reset();
     stream_.reopen_at = After(now, stream_backoff_.Next());
@@ -231,6 +226,14 @@ SteadyTime MemberCore::GivesUpAt() const {
     return SteadyTime::max();
   }
   return After(detached_since_, options_.coordinator_timeout);
+}
+
+SteadyTime MemberCore::LossKnownBy(SteadyTime since) const {
+  // For what lies between a member's death and this process's hearing of its loss, also on a
+  // machine that has much else to do.
+  constexpr absl::Duration kMargin = absl::Seconds(5);
+  if (!session_.session()) return SteadyTime::max();
+  return After(std::max(since, roster_complete_by_), member_grace_ + kMargin);
 }
 
 // Nobody can tell this process any more whether its peers are alive: what waits for them must not

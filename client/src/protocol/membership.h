@@ -48,6 +48,10 @@ class Membership {
   // The epoch has ended. The first reason counts, what is known beside it is added, and an epoch
   // that this member neither is in nor enters next is ignored.
   void Ended(const EpochId& epoch, EpochEnd end);
+  // Nobody asks for this epoch any more, which may have ended. No effect on the latest one.
+  void Forget(const EpochId& epoch) {
+    if (!IsIn(epoch)) ended_.erase(epoch);
+  }
   // OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const;
   // The same of the latest epoch; OK before the first.

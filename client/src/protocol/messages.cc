@@ -212,6 +212,8 @@ std::vector<Member> MembersOf(const v1::JoinResponse& place) {
     if (entry.has_previous_rank()) {
       member.previous_rank = static_cast<int>(entry.previous_rank());
     }
+    member.topology = entry.topology();
+    member.incarnation = entry.member().incarnation();
   }
   return members;
 }

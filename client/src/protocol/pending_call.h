@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/protocol/backoff.h"
+#include "client/src/protocol/deadline.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/requests.h"
@@ -16,23 +17,14 @@
 
 namespace muster::internal {
 
-// How long a call may wait.
-struct Patience {
-  Patience(SteadyTime now, absl::Duration how_long)
-      : timeout(how_long), deadline(After(now, how_long)) {}
-
-  absl::Duration timeout;  // for messages
-  SteadyTime deadline;
-};
-
 // A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
 // is sent again.
 struct PendingCall {
-  PendingCall(std::string name, const Patience& p, SteadyTime now, const Random& random)
-      : what(std::move(name)), patience(p), start(now), backoff(random) {}
+  PendingCall(std::string name, const Deadline& d, SteadyTime now, const Random& random)
+      : what(std::move(name)), deadline(d), start(now), backoff(random) {}
 
   std::string what;  // "Barrier('epoch 1') op 12 of the world"
-  Patience patience;
+  Deadline deadline;
   SteadyTime start;
 
   // The epoch that an ABORTED of the coordinator breaks, and with whose end the call ends. Without

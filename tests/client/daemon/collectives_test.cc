@@ -8,13 +8,16 @@
 
 #include "absl/strings/match.h"
 #include "google/protobuf/duration.pb.h"
-#include "muster/gather.h"
 #include "muster/job.h"
 #include "muster/protobuf.h"
+#include "muster/scopes.h"
+#include "muster/toolkits.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::GatherFromAllRanks;
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -141,16 +144,20 @@ TEST(CollectivesTest, TimeOutNamesTheMissingAndTheCallMayBeRepeated) {
   }
 }
 
-TEST(CollectivesTest, OtherContentAfterATimeOutIsRefused) {
+TEST(CollectivesTest, AfterATimeOutTheSameCallSendsTheSameAndAnotherIsRefused) {
   Jobs jobs(2);
   EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].Broadcast(std::string("a"), 0, kShort).status()));
   const absl::Status other = jobs[0].Barrier("b");
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(other), HasSubstr("Broadcast(root 0, string) op 0 of the world was sent"));
-  EXPECT_THAT(Message(jobs[0].Broadcast(std::string("c"))), HasSubstr("another payload"));
-  for (const auto& value : jobs.OnAll([](Job& job) { return job.Broadcast(std::string("a")); })) {
+  for (const auto& value : jobs.OnAll([](Job& job) { return job.Broadcast(std::string("c")); })) {
     EXPECT_EQ(*value, "a");
   }
+  EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[1].Gather(1, 0, kShort).status()));
+  jobs.Run([](int rank, Job& job) {
+    const auto values = job.Gather(10 * (rank + 1));
+    EXPECT_EQ(*values, rank == 0 ? std::vector<int>({10, 1}) : std::vector<int>());
+  });
 }
 
 TEST(CollectivesTest, CancelledCallMayBeRepeated) {
@@ -260,6 +267,25 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
        jobs.OnAll([](Job& job) { return job.RunOnMain([] { return std::string(2000, 'x'); }); })) {
     EXPECT_EQ(value.status().code(), absl::StatusCode::kResourceExhausted);
   }
+}
+
+TEST(ScopeTest, IsItsThreadsAlone) {
+  Jobs jobs(2);
+  jobs.Run([](int rank, Job& job) {
+    if (rank == 1) {
+      EXPECT_THAT(*job.AllGather(1), ElementsAre(0, 1));
+      return;
+    }
+    const PreventBlock alone(job);
+    EXPECT_TRUE(job.prevents_block());
+    EXPECT_THAT(*job.AllGather(0), ElementsAre(0));
+    auto other = std::async(std::launch::async, [&] {
+      EXPECT_FALSE(job.prevents_block());
+      return job.AllGather(0);
+    });
+    EXPECT_THAT(*other.get(), ElementsAre(0, 1));
+    EXPECT_TRUE(job.prevents_block());
+  });
 }
 
 }  // namespace

@@ -147,5 +147,41 @@ TEST(FailuresTest, JobsComeAndGoInOneProcess) {
   }
 }
 
+TEST(LifetimeTest, WhatWasMadeOfAJobThatIsDestroyedSaysSo) {
+  Jobs jobs(2, kShortGrace);
+  const Group group = *jobs[0].NewGroup("both", {0, 1});
+  absl::StatusOr<Lease> lease = jobs[0].AcquireLease("work", LeaseScope::kJob);
+  ASSERT_TRUE(lease.ok() && lease->held()) << lease.status();
+  std::promise<absl::Status> told;
+  const Subscription subscription =
+      group.OnFailure([&](const absl::Status& status) { told.set_value(status); });
+  auto waiting = std::async(std::launch::async, [&] { return group.Barrier("never"); });
+  ASSERT_TRUE(jobs.AwaitParked(1, "Barrier"));
+  jobs.Destroy(0);
+  EXPECT_EQ(waiting.get().code(), absl::StatusCode::kCancelled);
+  const absl::Status ended = told.get_future().get();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(Message(ended), HasSubstr("rank 0 of job 'default': the Job was destroyed"));
+  EXPECT_EQ(group.health(), ended);
+  EXPECT_EQ(group.Barrier(), ended);
+  EXPECT_EQ(lease->Complete("done").code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(group.member(1).rank, 1);
+  // To the others this process is gone, whatever it still holds.
+  ExpectNames(jobs[1].AwaitFailure(absl::InfiniteDuration()), "rank 0");
+}
+
+TEST(LifetimeTest, AListenerMayHoldTheLastOfAJob) {
+  Jobs jobs(1);
+  auto group = std::make_shared<Group>(jobs[0].world());
+  std::promise<void> gone;
+  Subscription subscription =
+      group->OnFailure([group = std::move(group), gone = &gone](const absl::Status&) mutable {
+        group.reset();
+        gone->set_value();
+      });
+  jobs.Destroy(0);
+  gone.get_future().wait();
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -237,5 +237,26 @@ TEST(JoiningTest, JoinCanBeCancelled) {
   EXPECT_EQ(joining.get().status().code(), absl::StatusCode::kCancelled);
 }
 
+TEST(MembersTest, SayWhereTheyAreAndWhichProcessTheyAreAlsoAfterARestart) {
+  Jobs jobs(2, {"--min-world-size=2", "--settle=100ms"}, [](int index, JobOptions* options) {
+    options->node_id = "pod";
+    options->topology = index == 0 ? "zone/rack-1" : "";
+  });
+  const std::vector<Member> before = jobs[1].members();
+  EXPECT_EQ(before[0].topology, "zone/rack-1");
+  EXPECT_EQ(before[1].topology, "");
+  EXPECT_EQ(before[0].incarnation.size(), 16u);
+  EXPECT_NE(before[0].incarnation, before[1].incarnation);
+  EXPECT_EQ(before[0].pid, before[1].pid);
+  jobs.KillDaemon();
+  jobs.StartDaemonAgain();
+  jobs.Run([&](int rank, Job& job) {
+    EXPECT_TRUE(job.Barrier().ok());
+    EXPECT_TRUE(job.Rejoin().ok());
+    EXPECT_EQ(job.members()[0].topology, "zone/rack-1");
+    EXPECT_EQ(job.members()[0].incarnation, before[0].incarnation);
+  });
+}
+
 }  // namespace
 }  // namespace muster::testing

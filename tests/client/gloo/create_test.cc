@@ -50,12 +50,12 @@ CommunicatorOptions At(const std::string& interface) {
   return options;
 }
 
-TEST(CreateTest, TakesOneCollectiveOfTheGroup) {
+TEST(CreateTest, TakesOneCollectiveOfTheGroupAndOneOfItsOwn) {
   FakeJob job(4);
   for (const absl::Status& status : CreateAll(job, [](int) { return CommunicatorOptions(); })) {
     EXPECT_TRUE(status.ok()) << status;
   }
-  EXPECT_EQ(job.completed_collectives(), 1);
+  EXPECT_EQ(job.completed_collectives(), 2);
 }
 
 TEST(CreateTest, AtAnInterfaceOrAddress) {

@@ -60,11 +60,11 @@ class PairControlPlane final : public testing::StubControlPlane {
   absl::Status failure_;
 };
 
-Group WorldOf(internal::ControlPlane* control) {
+Group WorldOf(std::shared_ptr<internal::ControlPlane> control) {
   auto state = std::make_shared<internal::GroupState>();
-  state->control = control;
   state->ranks = {0, 1};
   state->rank = control->rank();
+  state->control = std::move(control);
   return Group(std::move(state));
 }
 
@@ -76,7 +76,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     child_ = fork();
     if (child_ == 0) ReduceForever(sockets[1]);
-    control_ = std::make_unique<PairControlPlane>(0, sockets[0]);
+    control_ = std::make_shared<PairControlPlane>(0, sockets[0]);
   }
 
   void TearDown() override {
@@ -84,8 +84,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
   }
 
   [[noreturn]] static void ReduceForever(int socket) {
-    PairControlPlane control(1, socket);
-    auto comm = Communicator::Create(WorldOf(&control));
+    auto comm = Communicator::Create(WorldOf(std::make_shared<PairControlPlane>(1, socket)));
     std::vector<float> data(GetParam());
     while (comm.ok() && (*comm)->AllReduce(absl::MakeSpan(data)).ok()) {
     }
@@ -99,7 +98,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
 
   // What an all-reduce ends with when the peer is killed after some of them.
   absl::Status ReduceUntilKilled() {
-    auto comm = Communicator::Create(WorldOf(control_.get()));
+    auto comm = Communicator::Create(WorldOf(control_));
     if (!comm.ok()) return comm.status();
     std::vector<float> data(GetParam());
     absl::Status status;
@@ -111,7 +110,7 @@ class KilledPeerTest : public ::testing::TestWithParam<size_t> {
     return status;
   }
 
-  std::unique_ptr<PairControlPlane> control_;
+  std::shared_ptr<PairControlPlane> control_;
 
  private:
   pid_t child_ = 0;

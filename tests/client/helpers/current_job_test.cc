@@ -1,16 +1,23 @@
 // The current job of a process, whose owner may destroy it.
 
-#include "muster/current_job.h"
-
 #include "gtest/gtest.h"
+#include "muster/toolkits.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
 
+using toolkits::AdoptLatestJob;
+using toolkits::CurrentJob;
+using toolkits::Finalize;
+using toolkits::GetRank;
+using toolkits::Initialize;
+using toolkits::IsDistributed;
+using toolkits::RankPrefixedMessage;
+
 TEST(CurrentJobTest, AnAdoptedJobIsCurrentUntilItsOwnerDestroysIt) {
   Jobs jobs(1);
-  Sync();
+  AdoptLatestJob();
   EXPECT_EQ(&CurrentJob(), &jobs[0]);
   EXPECT_EQ(RankPrefixedMessage("hello"), "[rank: 0] hello");
   EXPECT_TRUE(absl::IsFailedPrecondition(Initialize(JobOptions())));

@@ -1,19 +1,28 @@
 // What a job computes on and communicates with, in a program that links Gloo alone.
 
-#include "muster/device.h"
-
 #include <cstdlib>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "muster/current_job.h"
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AvailableBackends;
+using toolkits::BackendOf;
+using toolkits::CommunicationModel;
+using toolkits::CurrentJob;
+using toolkits::DeviceOf;
+using toolkits::Finalize;
+using toolkits::GetHostname;
+using toolkits::GpuMemUsage;
+using toolkits::InferDevice;
+using toolkits::Initialize;
+using toolkits::ShowConfig;
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -31,7 +40,7 @@ TEST(DeviceTest, SerialModeHasNoBackendAndComputesOnTheCpu) {
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(BackendOf(**job).value_or("?"), "");
   EXPECT_EQ(DeviceOf(**job).value_or("?"), "cpu");
-  EXPECT_EQ(ModelName(**job), "serial");
+  EXPECT_EQ(CommunicationModel(**job), "serial");
   EXPECT_EQ(InferDevice().value_or("?"), "cpu");
   EXPECT_EQ(GpuMemUsage(), 0);
 }
@@ -42,7 +51,7 @@ TEST(DeviceTest, ADistributedJobUsesGlooOnTheCpu) {
   jobs.Run([](int rank, Job& job) {
     EXPECT_EQ(BackendOf(job).value_or("?"), "gloo");
     EXPECT_EQ(DeviceOf(job).value_or("?"), "cpu");
-    EXPECT_EQ(ModelName(job), "muster-gloo");
+    EXPECT_EQ(CommunicationModel(job), "muster-gloo");
   });
 }
 
@@ -53,7 +62,7 @@ TEST(DeviceTest, AnUnknownBackendsErrorListsThoseThatAreThere) {
     EXPECT_TRUE(absl::IsNotFound(value.status())) << value.status();
     EXPECT_THAT(Message(value), AllOf(HasSubstr("'mpi'"), HasSubstr("linked: gloo")));
   }
-  EXPECT_EQ(ModelName(jobs[0]), "muster");
+  EXPECT_EQ(CommunicationModel(jobs[0]), "muster");
 }
 
 TEST(DeviceTest, ShowConfigLogsOneLine) {

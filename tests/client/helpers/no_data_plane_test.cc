@@ -4,12 +4,16 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "muster/device.h"
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AllReduce;
+using toolkits::AvailableBackends;
+using toolkits::BackendOf;
+using toolkits::DeviceOf;
 
 TEST(NoDataPlaneTest, TheDeviceIsTheCpuAndNumbersAreReduced) {
   EXPECT_THAT(AvailableBackends(), ::testing::IsEmpty());

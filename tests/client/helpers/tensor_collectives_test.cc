@@ -1,8 +1,6 @@
 // Tensors and numbers of all ranks, over Gloo. The processes that are killed are in
 // tensor_processes_test.cc.
 
-#include "muster/tensor_collectives.h"
-
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -14,10 +12,15 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/scopes.h"
+#include "muster/toolkits.h"
 #include "tests/client/daemon/jobs.h"
 
 namespace muster::testing {
 namespace {
+
+using toolkits::AllGather;
+using toolkits::AllReduce;
+using toolkits::AverageAcrossProcesses;
 
 using ::testing::AllOf;
 using ::testing::Each;

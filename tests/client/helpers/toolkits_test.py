@@ -8,7 +8,8 @@ import re
 import unittest
 
 PAGE = pathlib.Path("docs/toolkits.md")
-HELPERS = ["current_job.h", "gather.h", "run_on.h", "scopes.h", "launch.h", "parallel_exchange.h", "workspace.h", "device.h", "tensor_collectives.h"]
+HELPERS = ["toolkits/current_job.h", "toolkits/gather.h", "toolkits/run_on.h", "scopes.h", "launch.h", "parallel_exchange.h",
+           "workspace.h", "toolkits/device.h", "toolkits/tensor_collectives.h"]
 LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 

@@ -12,12 +12,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
-#include "muster/current_job.h"
 #include "muster/job.h"
+#include "muster/toolkits.h"
 #include "tests/util/daemon.h"
 
 namespace muster {
 namespace {
+
+using toolkits::CurrentJob;
+using toolkits::Finalize;
+using toolkits::Initialize;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;

@@ -68,37 +68,25 @@ absl::Status Shrinks(Job& job, const Arguments& arguments) {
   return job.Barrier("shrinks");
 }
 
-// The survivors of a loss form a job of their own at a second coordinator, and shrink the
-// communicator of the first one.
+// The survivors of a loss go on in the next epoch, and shrink the communicator of the first one.
 absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments) {
   auto comm = NcclCommunicator::Create(job);
   RETURN_IF_ERROR(comm.status());
-  RETURN_IF_ERROR(ExpectWorks(**comm, job.world_size()));
+  const int all = job.world_size();
+  RETURN_IF_ERROR(ExpectWorks(**comm, all));
   RETURN_IF_ERROR(job.Barrier("before the loss"));
   if (job.rank() == 1) {
     Print("waits to be killed");
     return job.AwaitFailure(absl::Minutes(1));
   }
-  const absl::Status lost = ExpectWorks(**comm, job.world_size());
+  const absl::Status lost = ExpectWorks(**comm, all);
   Print(absl::StrCat("lost: ", lost.ToString()));
-  JobOptions options = *JobOptions::FromEnvironment();
-  options.coordinator = arguments.Text("second", "");
-  options.world_size = job.world_size() - 1;
-  options.rank.reset();
-  auto survivors = Job::Join(options);
-  RETURN_IF_ERROR(survivors.status());
-  auto ranks = (*survivors)->AllGather(job.rank());
-  RETURN_IF_ERROR(ranks.status());
-  std::vector<int> order(ranks->size());  // of the old ranks, which NCCL keeps
-  for (size_t i = 0; i < ranks->size(); ++i) {
-    order[std::count_if(ranks->begin(), ranks->end(),
-                        [&](int other) { return other < (*ranks)[i]; })] = static_cast<int>(i);
-  }
-  auto shrunk = (*comm)->Shrink(*(*survivors)->NewGroup("survivors", order));
+  RETURN_IF_ERROR(job.Rejoin());
+  auto shrunk = (*comm)->Shrink(job.world());
   RETURN_IF_ERROR(shrunk.status());
-  RETURN_IF_ERROR(ExpectWorks(**shrunk, job.world_size() - 1));
+  RETURN_IF_ERROR(ExpectWorks(**shrunk, all - 1));
   RETURN_IF_ERROR(Expect((*comm)->health() == lost, "the old one keeps its error"));
-  return (*survivors)->Leave();
+  return job.Barrier("shrunk");
 }
 
 // A split into one part that the arguments spoil on one rank: wrong=RANK asks for another part,

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "muster/scopes.h"
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/numbers.h"
 #include "tests/client/nccl/scenario.h"
@@ -148,7 +149,7 @@ absl::Status ManyBuffers(NcclCommunicator& comm) {
   const DeviceMemory floats(DataType::kFloat32, {1, 2, 3});
   const DeviceMemory halves(DataType::kFloat16, {4});
   const DeviceMemory integers(DataType::kInt64, std::vector<double>(1000, comm.rank()));
-  const DeviceBuffer buffers[] = {
+  const AllReducePart buffers[] = {
       {floats.get(), floats.get(), 3, DataType::kFloat32},
       {halves.get(), halves.get(), 1, DataType::kFloat16},
       {nullptr, nullptr, 0, DataType::kInt8},
@@ -163,6 +164,29 @@ absl::Status ManyBuffers(NcclCommunicator& comm) {
   RETURN_IF_ERROR(Expect(floats.numbers() == std::vector<double>({n, 2 * n, 3 * n}), "floats"));
   RETURN_IF_ERROR(Expect(halves.numbers() == std::vector<double>({4 * n}), "halves"));
   return Expect(integers.numbers() == std::vector<double>(1000, n * (n - 1) / 2), "integers");
+}
+
+// Rank 0 by itself, in a scope in which nothing waits for the others.
+absl::Status Alone(Job& job, NcclCommunicator& comm) {
+  const MainScope main{job};
+  if (!main) return absl::OkStatus();
+  const Stream stream;
+  const DeviceMemory in(DataType::kFloat32, {5, 6});
+  const DeviceMemory out(DataType::kFloat32, {0, 0});
+  RETURN_IF_ERROR(
+      comm.AllReduce(in.get(), out.get(), 2, DataType::kFloat32, ReduceOp::kSum, stream.get()));
+  std::vector<double> gathered(2 * comm.size(), 9);
+  const DeviceMemory all(DataType::kFloat32, gathered);
+  RETURN_IF_ERROR(comm.AllGather(in.get(), all.get(), 2, DataType::kFloat32, stream.get()));
+  RETURN_IF_ERROR(comm.Wait(stream.get()));
+  gathered[0] = 5;
+  gathered[1] = 6;
+  RETURN_IF_ERROR(Expect(out.numbers() == std::vector<double>({5, 6}), "AllReduce in a scope"));
+  RETURN_IF_ERROR(Expect(all.numbers() == gathered, "AllGather in a scope"));
+  RETURN_IF_ERROR(Expect(absl::IsFailedPrecondition(comm.Split(job.world()).status()),
+                         "Split in a scope is refused"));
+  return Expect(absl::IsFailedPrecondition(NcclCommunicator::Create(job).status()),
+                "Create in a scope is refused");
 }
 
 }  // namespace
@@ -184,6 +208,7 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
     RETURN_IF_ERROR(TypeCheck(**comm, stream.get(), info).Run());
   }
   RETURN_IF_ERROR(ManyBuffers(**comm));
+  RETURN_IF_ERROR(Alone(job, **comm));
   return (*comm)->health();
 }
 

@@ -47,7 +47,7 @@ absl::Status Reduce(NcclCommunicator& comm, const DeviceMemory& data, cudaStream
 absl::Status ReduceAs(const Arguments& arguments, NcclCommunicator& comm, const DeviceMemory& data,
                       cudaStream_t stream) {
   if (!arguments.Has("grouped")) return Reduce(comm, data, stream);
-  const DeviceBuffer buffers[] = {
+  const AllReducePart buffers[] = {
       {data.get(), data.get(), kCount / 2, DataType::kFloat32},
       {data.at(kCount / 2), data.at(kCount / 2), kCount / 2, DataType::kFloat32}};
   return comm.AllReduce(buffers, ReduceOp::kSum, stream);

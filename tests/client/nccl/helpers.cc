@@ -5,19 +5,28 @@
 #include <string>
 #include <vector>
 
-#include "muster/device.h"
-#include "muster/tensor_collectives.h"
+#include "muster/toolkits.h"
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/scenario.h"
 
 namespace muster::testing {
 namespace {
 
+using toolkits::AllGather;
+using toolkits::AllReduce;
+using toolkits::AvailableBackends;
+using toolkits::AverageAcrossProcesses;
+using toolkits::BackendOf;
+using toolkits::CommunicationModel;
+using toolkits::DeviceOf;
+using toolkits::GpuMemUsage;
+using toolkits::InferDevice;
+
 absl::Status DeviceAndBackend(Job& job) {
   const std::string device = absl::StrCat("cuda:", job.local_rank());
   RETURN_IF_ERROR(Expect(DeviceOf(job).value_or("?") == device, "DeviceOf"));
   RETURN_IF_ERROR(Expect(BackendOf(job).value_or("?") == "nccl", "BackendOf"));
-  RETURN_IF_ERROR(Expect(ModelName(job) == "muster-nccl", "ModelName"));
+  RETURN_IF_ERROR(Expect(CommunicationModel(job) == "muster-nccl", "CommunicationModel"));
   return Expect(AvailableBackends() == std::vector<std::string>{"nccl", "gloo"}, "backends");
 }
 

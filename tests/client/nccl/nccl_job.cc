@@ -12,13 +12,15 @@ constexpr absl::Duration kPatience = absl::Seconds(100);
 }  // namespace
 
 std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const Variables& env,
-                                        const std::map<int, Variables>& env_by_rank) {
+                                        const std::map<int, Variables>& env_by_rank,
+                                        const Words& daemon_flags) {
   Variables all = {{"MUSTER_TIMEOUT", "60s"}, {"MUSTER_LOG_LEVEL", "info"}};
   for (const auto& [name, value] : env) all[name] = value;
   const std::string details = absl::StrJoin(scenario.begin() + 1, scenario.end(), ",");
   const Words command = {Runfile("tests/client/nccl/nccl_rank"),
                          absl::StrCat(scenario[0], "=", details)};
-  return std::unique_ptr<NcclJob>(new NcclJob(Ranks(size, size, command, all, env_by_rank)));
+  return std::unique_ptr<NcclJob>(
+      new NcclJob(Ranks(size, size, command, all, env_by_rank, daemon_flags)));
 }
 
 void NcclJob::ExpectAll(const Exit& exit) {

@@ -15,7 +15,8 @@ class NcclJob {
  public:
   // `scenario`: its name and its details (scenario.h). `env` is for all, `env_by_rank` for one.
   static std::unique_ptr<NcclJob> Start(int size, const Words& scenario, const Variables& env = {},
-                                        const std::map<int, Variables>& env_by_rank = {});
+                                        const std::map<int, Variables>& env_by_rank = {},
+                                        const Words& daemon_flags = {"--member-grace=300ms"});
 
   Process& operator[](int rank) { return ranks_[rank]; }
   int size() const { return ranks_.size(); }

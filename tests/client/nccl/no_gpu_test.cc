@@ -5,13 +5,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "muster/device.h"
 #include "muster/log.h"
 #include "muster/nccl.h"
+#include "muster/toolkits.h"
 #include "tests/util/fake_job.h"
 
 namespace muster {
 namespace {
+
+using toolkits::GpuMemUsage;
+using toolkits::InferDevice;
 
 using ::muster::testing::FakeJob;
 using ::testing::AllOf;

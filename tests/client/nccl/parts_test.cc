@@ -10,26 +10,38 @@ namespace muster::internal {
 namespace {
 
 using ::muster::testing::FakeJob;
+using ::muster::testing::FakeJobOptions;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Ranks 1, 3 and 2 of a FakeJob, as the ranks of a communicator.
-const std::vector<NcclHandle::Process> kProcesses = {
-    {"node-1", 1001}, {"node-3", 1003}, {"node-2", 1002}};
+const std::vector<std::string> kIncarnations = {"incarnation-1", "incarnation-3", "incarnation-2"};
 
-TEST(PartOfTest, MembersAreFoundByTheirProcess) {
-  FakeJob job(4);
-  const absl::StatusOr<Part> part = PartOf(kProcesses, job.group(2, "g", {2, 1}));
+// Not by node and pid, which repeat where containers are told one node id: all have the pid 1.
+TEST(PartOfTest, MembersAreFoundByTheirIncarnation) {
+  FakeJobOptions options;
+  options.size = 4;
+  options.one_pid = true;
+  FakeJob job(options);
+  const absl::StatusOr<Part> part = PartOf(kIncarnations, 2, job.group(2, "g", {2, 1}));
   ASSERT_TRUE(part.ok()) << part.status();
   EXPECT_THAT(*part, ElementsAre(2, 0));
 }
 
 TEST(PartOfTest, AStrangerIsNamed) {
   FakeJob job(4);
-  const absl::Status status = PartOf(kProcesses, job.group(2, "g", {0, 2})).status();
+  const absl::Status status = PartOf(kIncarnations, 2, job.group(2, "g", {0, 2})).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 (node node-0, pid 1000)"));
+}
+
+TEST(PartOfTest, APartWithoutTheOwnRankIsRefused) {
+  FakeJob job(4);
+  const absl::Status status = PartOf(kIncarnations, 0, job.group(2, "g", {2, 3})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(ranks 1-2 of the communicator) is without "
+                                                       "rank 0"));
 }
 
 TEST(CheckPartsTest, DisjointPartsAndRanksInNoneAreRight) {

@@ -63,7 +63,7 @@ absl::Status Refusals(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(ExpectCode(self.Broadcast(p, p, 2, DataType::kFloat32, -1, s), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Send(p, 2, DataType::kFloat32, self.size(), s), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Recv(p, 2, DataType::kFloat32, -1, s), kInvalid));
-  const DeviceBuffer wrong[] = {{p, p, 2, DataType::kFloat32}, {p, p, 2, kNoType}};
+  const AllReducePart wrong[] = {{p, p, 2, DataType::kFloat32}, {p, p, 2, kNoType}};
   RETURN_IF_ERROR(ExpectCode(self.AllReduce(wrong, ReduceOp::kSum, s), kInvalid));
   CallOptions endless;
   endless.timeout = absl::InfiniteDuration();

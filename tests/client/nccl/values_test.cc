@@ -10,6 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const Words kElastic = {"--member-grace=300ms", "--min-world-size=2", "--settle=200ms"};
+
 class NcclSizes : public ::testing::TestWithParam<int> {};
 
 TEST_P(NcclSizes, EveryOperationAndTypeOnTheDevice) {
@@ -41,8 +43,7 @@ TEST(NcclValues, ShrinkingWithoutALossWorks) {
 }
 
 TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
-  auto second = TestDaemon::Start();
-  auto job = NcclJob::Start(3, {"shrinks-after-loss", absl::StrCat("second=", second->address())});
+  auto job = NcclJob::Start(3, {"shrinks-after-loss"}, {}, {}, kElastic);
   (*job)[1].WaitForOutput("waits to be killed");
   (*job)[1].Signal(SIGKILL);
   for (int rank : {0, 2}) {
@@ -52,9 +53,7 @@ TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
 
 // Rank 1 of three is lost; FAKE_NCCL_FAULTS of rank 0 spoil how the others shrink.
 std::string OutputOfSpoiledShrink(const std::string& faults) {
-  auto second = TestDaemon::Start({"--member-grace", "300ms"});
-  auto job = NcclJob::Start(3, {"shrinks-after-loss", absl::StrCat("second=", second->address())},
-                            {}, FaultOf(0, faults));
+  auto job = NcclJob::Start(3, {"shrinks-after-loss"}, {}, FaultOf(0, faults), kElastic);
   (*job)[1].WaitForOutput("waits to be killed");
   (*job)[1].Signal(SIGKILL);
   job->OutputOf(2, kRankError);

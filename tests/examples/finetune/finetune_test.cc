@@ -2,16 +2,20 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/ranks.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -123,6 +127,35 @@ TEST(FinetuneTest, SurvivorsNameARankThatIsKilled) {
     EXPECT_THAT(ranks.output(rank),
                 HasSubstr(absl::StrCat("pid ", ranks[3].pid(), ") was lost at ")));
   }
+}
+
+TEST(FinetuneTest, SurvivorsOfAnElasticJobComeToTheSame) {
+  const auto daemon = TestDaemon::Start(
+      {"--world-size=3", "--min-world-size=2", "--settle=200ms", "--member-grace=100ms"});
+  const std::string workspace = MakeTempDir();
+  std::vector<std::unique_ptr<Process>> ranks;
+  for (int i = 0; i < 3; ++i) {
+    ranks.push_back(Process::Start(Finetune(workspace, {"--epochs", "60"}),
+                                   {{"MUSTER_COORDINATOR", daemon->address()}}));
+  }
+  const auto reports = [](const std::unique_ptr<Process>& rank) {
+    return absl::StrContains(rank->Output(), "epoch  3");
+  };
+  ASSERT_TRUE(WaitUntil([&] { return std::any_of(ranks.begin(), ranks.end(), reports); }));
+  auto& lost = *std::find_if_not(ranks.begin(), ranks.end(), reports);
+  lost->Signal(SIGKILL);
+  lost->Wait();
+  ranks.erase(ranks.begin() + (&lost - &ranks.front()));
+  std::string output;
+  for (const auto& rank : ranks) {
+    EXPECT_EQ(rank->Wait(absl::Minutes(3)), kSuccess) << rank->Output();
+    if (reports(rank)) output = rank->Output();
+  }
+  const std::vector<Epoch> alone = EpochsOf(RunAlone(Finetune(MakeTempDir(), {"--epochs", "60"})));
+  const std::vector<Epoch> together = EpochsOf(output);
+  ASSERT_EQ(together.size(), alone.size());
+  EXPECT_NEAR(together.back().loss, alone.back().loss, 1e-6);
+  EXPECT_EQ(together.back().accuracy, alone.back().accuracy);
 }
 
 TEST(FinetuneTest, AMissingFileIsNamedToAllOfTheNodeWithTheRankThatMissedIt) {

@@ -68,6 +68,18 @@ TEST(PlacementTest, GlobalRanksAreHonouredWhenAllAsk) {
               ElementsAre("b:0/0", "c:1/0", "a:1/1"));
 }
 
+TEST(PlacementTest, TheTopologyStaysWithItsMemberFromEpochToEpoch) {
+  const Candidate a = At("a", "x", Topology("zone/rack-1"));
+  const Candidate b = At("b", "y", Topology("zone/rack-2"));
+  const Candidate c = At("c", "z", Topology("zone/rack-3"));
+  const Roster first = AssignPlaces({b, a});
+  EXPECT_EQ(first[0].topology, "zone/rack-1");
+  EXPECT_EQ(first[1].topology, "zone/rack-2");
+  const Roster next = ReassignPlaces({{b.member, 1}}, {c}, first);
+  EXPECT_EQ(next[0].topology, "zone/rack-2");
+  EXPECT_EQ(next[1].topology, "zone/rack-3");
+}
+
 std::vector<std::string> Reassigned(const std::vector<std::pair<std::string, uint32_t>>& survivors,
                                     const std::vector<std::string>& newcomers) {
   std::vector<Survivor> s;

@@ -80,6 +80,7 @@ TEST(RecoveryTest, StatusNamesWhoIsAwaited) {
   server = Successor(std::move(server));
   ASSERT_THAT(job[0].AttachAgain(), IsOk());
   EXPECT_TRUE(job[0].attached().recovering());
+  EXPECT_EQ(job[0].attached().recovery_grace().seconds(), 60);
   const absl::StatusOr<v1::GetStatusResponse> status = GetStatus(job[0].stub());
   ASSERT_THAT(status, IsOk());
   EXPECT_EQ(status->state(), v1::JOB_STATE_RECOVERING);

@@ -1,5 +1,5 @@
-#ifndef MUSTER_DEVICE_H_
-#define MUSTER_DEVICE_H_
+#ifndef MUSTER_TOOLKITS_DEVICE_H_
+#define MUSTER_TOOLKITS_DEVICE_H_
 
 #include <cstdint>
 #include <string>
@@ -13,9 +13,10 @@
 // thread.
 //
 // The backend of a job is the one that its helpers connect its ranks with, and that a Communicator
-// with default options takes: what Initialize() was told (muster/current_job.h), else
+// with default options takes: what Initialize() was told (muster/toolkits/current_job.h), else
 // MUSTER_BACKEND, else the best one that is linked and usable here.
 namespace muster {
+namespace toolkits {
 
 // The backends that this program links, the best one first: "nccl", "gloo".
 std::vector<std::string> AvailableBackends();
@@ -31,17 +32,17 @@ absl::StatusOr<std::string> BackendOf(const Job& job);
 absl::StatusOr<std::string> DeviceOf(const Job& job);
 
 // The same for a process that need not have joined yet: of the current job if there is one
-// (muster/current_job.h), else for the local rank that the environment or SetLocalRank() says, or
-// 0.
+// (muster/toolkits/current_job.h), else for the local rank that the environment or SetLocalRank()
+// says, or 0.
 absl::StatusOr<std::string> InferDevice();
 
 // How the processes work together: "serial", or "muster" and the backend: "muster-nccl",
 // "muster-gloo"; "muster" alone where BackendOf() has an error.
-std::string ModelName(const Job& job);
+std::string CommunicationModel(const Job& job);
 
-// Logs, in one line, the model, the backend and the device, the host's name, world size, rank,
-// local rank, processes per node, number of nodes and node rank. See muster/log.h for which levels
-// show.
+// Logs, in one line, the communication model, the backend and the device, the host's name, world
+// size, rank, local rank, processes per node, number of nodes and node rank. See muster/log.h for
+// which levels show.
 void ShowConfig(const Job& job, LogLevel level = LogLevel::kInfo);
 
 // MiB of GPU memory that this process has in use, on all its GPUs, as the driver says. 0 without a
@@ -50,6 +51,7 @@ void ShowConfig(const Job& job, LogLevel level = LogLevel::kInfo);
 // GPU, by whatever process.
 int64_t GpuMemUsage();
 
+}  // namespace toolkits
 }  // namespace muster
 
-#endif  // MUSTER_DEVICE_H_
+#endif  // MUSTER_TOOLKITS_DEVICE_H_

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TENSOR_COLLECTIVES_H_
-#define MUSTER_TENSOR_COLLECTIVES_H_
+#ifndef MUSTER_TOOLKITS_TENSOR_COLLECTIVES_H_
+#define MUSTER_TOOLKITS_TENSOR_COLLECTIVES_H_
 
 #include <map>
 #include <string>
@@ -18,14 +18,16 @@
 // Reductions and gathers of tensors and numbers over all ranks of a job, without a Communicator of
 // one's own.
 //
-//   muster::AllReduce(job, absl::MakeSpan(gradients), muster::ReduceOp::kAverage);   // in place
-//   absl::StatusOr<int64_t> samples = muster::AllReduce(job, count);                 // the sum
+//   muster::toolkits::AllReduce(job, absl::MakeSpan(gradients));                      // in place
+//   absl::StatusOr<int64_t> samples = muster::toolkits::AllReduce(job, count);        // the sum
 //
 // Every call is a collective of the world: all ranks make it, in the same order. They meet through
 // the coordinator first, where it turns out whether they pass the same; a number travels with that,
 // a tensor then goes from peer to peer, over a communicator that the first of these calls connects
-// and the later ones share: connected again after an error, and in the job's next epoch. A loop
-// that cannot afford the meeting makes a Communicator of its own.
+// and the later ones share: connected again after an error, and in the job's next epoch. The
+// meeting is a round trip through the coordinator at each call: a training loop makes a
+// Communicator of its own instead. Whoever calls again after DEADLINE_EXCEEDED must pass the same
+// shapes; of a number the one that was passed first counts.
 //
 // Any thread, one call at a time; a second one is refused with FAILED_PRECONDITION. A call blocks
 // until this rank's part is done, options.timeout at most. Errors are those of Group and of
@@ -41,13 +43,13 @@
 // caller's own value. Tensors may be in the memory of this process; with NCCL also in its GPU's
 // (but for an AllGather in a scope, when none of these calls has yet connected the ranks).
 namespace muster {
-
 namespace internal {
 absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
                              const CallOptions& options, CallSite site);
 absl::Status AverageTensors(Job& job, const std::map<std::string, MutableTensorView>& tensors,
                             const CallOptions& options, CallSite site);
 }  // namespace internal
+namespace toolkits {
 
 // tensor = op over all ranks' tensors, on every rank. In place. Bitwise operations also work where
 // the backend has none. ReduceOp says what integers do.
@@ -72,7 +74,7 @@ absl::StatusOr<T> AllReduce(Job& job, T value, ReduceOp op = ReduceOp::kSum,
 
 // Returns the tensors of all ranks, each of shape [n, ...], one after another in rank order: a
 // tensor of shape [world size * n, ...], in the memory of this process. A scalar counts as [1].
-// Where ranks have different numbers of things, see the AllGather() of muster/gather.h.
+// Where ranks have different numbers of things, see the AllGather() of muster/toolkits/gather.h.
 absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
                                       const CallOptions& options = {},
                                       CallSite site = CallSite::Here());
@@ -127,6 +129,7 @@ absl::StatusOr<std::vector<std::remove_const_t<T>>> AllGather(Job& job, absl::Sp
   return std::vector<std::remove_const_t<T>>(elements->begin(), elements->end());
 }
 
+}  // namespace toolkits
 }  // namespace muster
 
-#endif  // MUSTER_TENSOR_COLLECTIVES_H_
+#endif  // MUSTER_TOOLKITS_TENSOR_COLLECTIVES_H_

@@ -1,5 +1,5 @@
-#ifndef MUSTER_CURRENT_JOB_H_
-#define MUSTER_CURRENT_JOB_H_
+#ifndef MUSTER_TOOLKITS_CURRENT_JOB_H_
+#define MUSTER_TOOLKITS_CURRENT_JOB_H_
 
 #include <optional>
 #include <string>
@@ -13,17 +13,19 @@
 // One current job of the process, for programs that do not hand a Job around, and who this process
 // is in it.
 //
-//   if (absl::Status joined = muster::Initialize(); !joined.ok()) return Fail(joined);
-//   muster::Barrier(muster::CurrentJob());
-//   muster::Finalize();
+//   if (absl::Status joined = muster::toolkits::Initialize(); !joined.ok()) return Fail(joined);
+//   muster::toolkits::CurrentJob().Barrier();
+//   muster::toolkits::Finalize();
 namespace muster {
+namespace toolkits {
 
 // Joins a job, which becomes the current one; errors as of Job::Join(). It waits for the others for
 // options.timeout, 30 minutes by default. FAILED_PRECONDITION if there is a current job already.
 //
-// `backend` is the one with which the helpers connect the ranks (muster/tensor_collectives.h);
-// empty: MUSTER_BACKEND, else the best one. Before anything is sent: NOT_FOUND if the program does
-// not link it, listing those that it does; FAILED_PRECONDITION if it cannot be used here, and why.
+// `backend` is the one with which the helpers connect the ranks
+// (muster/toolkits/tensor_collectives.h); empty: MUSTER_BACKEND, else the best one. Before anything
+// is sent: NOT_FOUND if the program does not link it, listing those that it does;
+// FAILED_PRECONDITION if it cannot be used here, and why.
 absl::Status Initialize(absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment(),
                         absl::string_view backend = "");
 // The same with options from the environment, and a default time-out for every waiting call.
@@ -32,7 +34,7 @@ absl::Status Initialize(absl::string_view backend,
 
 // Makes the job that this process has joined last, by whatever means, the current one; without one
 // that it has neither left nor destroyed: serial mode. The caller goes on owning the job.
-void Sync();
+void AdoptLatestJob();
 
 // Leaves the current job, which blocks as Job::Leave() does, and returns to serial mode, also where
 // leaving failed. A job that Initialize() has joined is destroyed.
@@ -70,6 +72,7 @@ inline bool IsLocalRankZero(const Job& job) { return job.local_rank() == 0; }
 // "[rank: 3] message"; the message as it is where the rank is unknown.
 std::string RankPrefixedMessage(absl::string_view message);
 
+}  // namespace toolkits
 }  // namespace muster
 
-#endif  // MUSTER_CURRENT_JOB_H_
+#endif  // MUSTER_TOOLKITS_CURRENT_JOB_H_

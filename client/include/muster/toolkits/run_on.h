@@ -1,5 +1,5 @@
-#ifndef MUSTER_RUN_ON_H_
-#define MUSTER_RUN_ON_H_
+#ifndef MUSTER_TOOLKITS_RUN_ON_H_
+#define MUSTER_TOOLKITS_RUN_ON_H_
 
 #include <optional>
 #include <type_traits>
@@ -10,18 +10,28 @@
 #include "absl/strings/string_view.h"
 #include "muster/call_options.h"
 #include "muster/job.h"
+#include "muster/scopes.h"
 
-// Functions that run on some of the ranks.
+// Functions that run on some of the ranks, and blocks.
 //
 // A function returns T or StatusOr<T>, Status or nothing; the helper returns StatusOr<T>, or Status
 // where there is no value. Where an error of the function reaches other ranks, it does so with the
 // name of the rank on which it failed, and what the function throws is INTERNAL. While it runs, a
 // PreventBlock scope is open (muster/scopes.h): the collectives in it do not wait for the others.
 //
-// Where ranks wait for a function that another one runs, they do so without a time-out, unless one
-// is given, and end at once with ABORTED when that one dies. Other errors are those of Group. In
-// serial mode the function runs here.
+// Where ranks wait for a function that another one runs, they wait as long as that rank lives,
+// unless a time-out is given: until the function has returned, or the loss of its process is known,
+// which ends their calls with ABORTED. Other errors are those of Group. In serial mode the function
+// runs here.
+//
+// Whatever waits here goes through the coordinator: a round trip for each call, and for all ranks
+// of a large job at one place. That is for the beginning of a program and its milestones, not for
+// its innermost loop.
 namespace muster {
+namespace toolkits {
+
+// A block for the main process alone: muster/scopes.h.
+using ZeroOnly = MainScope;
 
 // Waits for all ranks.
 inline absl::Status Barrier(const Job& job, absl::string_view label = "",
@@ -59,6 +69,7 @@ template <class F, class P, class = std::enable_if_t<std::is_invocable_v<P>>>
 auto RunOnMain(Job& job, F&& fn, P&& post, bool run_post_on_main = false,
                const CallOptions& options = {}, CallSite site = CallSite::Here());
 
+}  // namespace toolkits
 namespace internal {
 
 // What only some ranks get: StatusOr<std::optional<T>>, or Status where there is no value.
@@ -114,6 +125,7 @@ absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& o
 absl::Status CheckRank(const Job& job, int rank, absl::string_view operation);
 
 }  // namespace internal
+namespace toolkits {
 
 struct OneRankOptions {
   int rank = 0;
@@ -143,11 +155,11 @@ internal::PartialReturn<F> OneRankOnly(Job& job, F&& fn, const OneRankOptions& o
 
 // Runs `fn` once on each node, on local rank 0, while the others of the node wait. The one that ran
 // it gets its value, the others nullopt. No value leaves its process, so T may be of any kind, and
-// move-only. Job::RunOncePerNode() is the other one: on the first process to come, its value for
-// all of the node.
+// move-only. Job::RunOncePerNode() is another thing: the first process to come runs the function,
+// and its value is for all of the node.
 template <class F>
-internal::PartialReturn<F> RunOncePerNode(Job& job, F&& fn, const CallOptions& options = {},
-                                          CallSite site = CallSite::Here()) {
+internal::PartialReturn<F> RunOnLocalRankZero(Job& job, F&& fn, const CallOptions& options = {},
+                                              CallSite site = CallSite::Here()) {
   using Result = internal::PartialReturn<F>;
   Result result = internal::Nothing<Result>();
   if (job.local_rank() == 0 || job.prevents_block()) {
@@ -163,9 +175,9 @@ internal::PartialReturn<F> RunOncePerNode(Job& job, F&& fn, const CallOptions& o
 // what `fn` has prepared, say. Each gets the value of what it ran last; with `run_post_on_all`
 // everyone runs `post` and gets its value. An error of post is that rank's alone.
 template <class F, class P, class = std::enable_if_t<std::is_invocable_v<P>>>
-internal::WorkReturn<P> RunOncePerNode(Job& job, F&& fn, P&& post, bool run_post_on_all = false,
-                                       const CallOptions& options = {},
-                                       CallSite site = CallSite::Here()) {
+internal::WorkReturn<P> RunOnLocalRankZero(Job& job, F&& fn, P&& post, bool run_post_on_all = false,
+                                           const CallOptions& options = {},
+                                           CallSite site = CallSite::Here()) {
   const bool runs = job.local_rank() == 0 || job.prevents_block();
   std::optional<internal::WorkReturn<F>> own;
   if (runs) own.emplace(internal::RunAlone(job, std::forward<F>(fn)));
@@ -176,7 +188,8 @@ internal::WorkReturn<P> RunOncePerNode(Job& job, F&& fn, P&& post, bool run_post
     if (runs && !run_post_on_all) return *std::move(own);
   } else if (runs && !run_post_on_all) {
     return absl::InvalidArgumentError(
-        "RunOncePerNode: where the runner is to return the function's value, the function and post "
+        "RunOnLocalRankZero: where the runner is to return the function's value, the function and "
+        "post "
         "must return the same type");
   }
   return internal::RunAlone(job, std::forward<P>(post));
@@ -217,6 +230,7 @@ auto RunOnMain(Job& job, F&& fn, P&& post, bool run_post_on_main, const CallOpti
   return posted.ok() ? std::move(value) : Return(posted);
 }
 
+}  // namespace toolkits
 }  // namespace muster
 
-#endif  // MUSTER_RUN_ON_H_
+#endif  // MUSTER_TOOLKITS_RUN_ON_H_

@@ -1,5 +1,5 @@
-#ifndef MUSTER_GATHER_H_
-#define MUSTER_GATHER_H_
+#ifndef MUSTER_TOOLKITS_GATHER_H_
+#define MUSTER_TOOLKITS_GATHER_H_
 
 #include <optional>
 #include <string>
@@ -12,12 +12,15 @@
 #include "absl/status/statusor.h"
 #include "muster/call_options.h"
 #include "muster/job.h"
-#include "muster/run_on.h"
+#include "muster/toolkits/run_on.h"
 
 // Small objects from every rank, or to every rank, through the coordinator. T: see muster/codec.h.
-// See muster/run_on.h for what functions return. All of these are collectives of the world, with
-// the errors of Group; in serial mode and inside a scope they give the caller's own value.
+// See muster/toolkits/run_on.h for what functions return. All of these are collectives of the
+// world, with the errors of Group; in serial mode and inside a scope they give the caller's own
+// value. Each call goes through the coordinator, those that run functions more than once: not for
+// loops.
 namespace muster {
+namespace toolkits {
 
 // Returns the value of `src` on every rank.
 template <class T>
@@ -38,6 +41,7 @@ inline absl::StatusOr<std::vector<std::string>> AllGather(const Job& job, const 
   return job.AllGather(value, options, site);
 }
 
+}  // namespace toolkits
 namespace internal {
 
 template <class F>
@@ -52,22 +56,19 @@ WorkReturn<F> RunGuarded(F&& work) {
 // with its rank's name.
 using Gathered = absl::StatusOr<std::vector<std::string>>;
 
-// Gathers into `gathered` at `rank`; elsewhere that is an empty list. The error that this returns
-// is one of the gathering itself.
-absl::Status GatherOutcomes(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
-                            absl::string_view operation, const CallOptions& options, CallSite site,
-                            Gathered* gathered);
-// The same; an error that is found is returned on all ranks.
+// Gathers at `rank`; elsewhere the list is empty. An error that is found there is returned on all
+// ranks.
 Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
                       const CallOptions& options, CallSite site);
 
-// Gives to all what `reduce` returns on rank 0, if it gathered what all have come to there: else
-// that error.
-absl::StatusOr<std::string> ShareReduced(const Job& job, const Gathered& gathered,
-                                         absl::FunctionRef<absl::StatusOr<std::string>()> reduce,
-                                         const CallOptions& options, CallSite site);
+// Gives to all what `reduce` returns on rank 0, of what was gathered there.
+absl::StatusOr<std::string> GatherAndReduce(
+    const Job& job, const absl::StatusOr<std::string>& mine,
+    absl::FunctionRef<absl::StatusOr<std::string>(const std::vector<std::string>& gathered)> reduce,
+    const CallOptions& options, CallSite site);
 
 }  // namespace internal
+namespace toolkits {
 
 // Runs `fn` on every rank, and returns the values in rank order at `rank`, an empty list elsewhere.
 // If it fails on a rank, all get that error with the rank's name.
@@ -97,19 +98,17 @@ auto ReduceAndBroadcast(Job& job, F&& compute, G&& reduce, const CallOptions& op
   using Return =
       typename internal::WorkResult<std::decay_t<std::invoke_result_t<G&, const Values&>>>::Return;
   const auto mine = internal::EncodeOutcome(internal::RunGuarded(std::forward<F>(compute)));
-  internal::Gathered gathered;
-  const absl::Status met =
-      internal::GatherOutcomes(job, 0, mine, "ReduceAndBroadcast", options, site, &gathered);
-  if (!met.ok()) return Return(met);
-  const auto reduce_gathered = [&]() -> absl::StatusOr<std::string> {
+  const auto reduce_gathered =
+      [&](const std::vector<std::string>& gathered) -> absl::StatusOr<std::string> {
     const auto values = internal::DecodeAll<typename Values::value_type>(gathered);
     if (!values.ok()) return values.status();
     return internal::EncodeOutcome(internal::RunAlone(job, [&] { return reduce(*values); }));
   };
   return internal::DecodeOutcome<Return>(
-      internal::ShareReduced(job, gathered, reduce_gathered, options, site));
+      internal::GatherAndReduce(job, mine, reduce_gathered, options, site));
 }
 
+}  // namespace toolkits
 }  // namespace muster
 
-#endif  // MUSTER_GATHER_H_
+#endif  // MUSTER_TOOLKITS_GATHER_H_
