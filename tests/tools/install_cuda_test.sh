@@ -131,6 +131,15 @@ expect_status 1
 expect_output "do not hold what was expected"
 [[ ! -e $home ]] || fail "it was installed"
 
+echo "== wheels whose headers include others that are not there are not installed"
+make_system 12
+sed -i "s|^touch|echo '#include <of/no/wheel>' >> \"\$site/nvidia/nccl/include/nccl.h\"; touch|" "$root/bin/python3"
+run
+expect_status 1
+expect_output "of/no/wheel"
+expect_output "do not hold what was expected"
+[[ ! -e $home ]] || fail "it was installed"
+
 echo "== a full disk is said before anything is downloaded"
 make_system 12
 printf 'echo Avail; echo 1024\n' | make_command df
