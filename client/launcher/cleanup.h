@@ -28,7 +28,9 @@ class Cleanup {
   bool Step(absl::Time now);
 
   // The rest of the grace is not given.
-  void Hurry() { deadline_ = absl::InfinitePast(); }
+  void Hurry() {
+    if (!killing_) deadline_ = absl::InfinitePast();
+  }
 
  private:
   void Signal(const ProcessInfo& process, int signal);

@@ -47,8 +47,10 @@ CoordinatorClient::~CoordinatorClient() = default;
 
 void CoordinatorClient::Connect() { stub_->channel->GetState(/*try_to_connect=*/true); }
 
-absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl::Duration timeout) {
+absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(
+    absl::Duration timeout, bool wait_for_connection) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(wait_for_connection);
   SetTimeout(&context, timeout);
   muster::v1::GetStatusResponse response;
   const grpc::Status status = stub_->rpcs->GetStatus(&context, {}, &response);

@@ -20,7 +20,9 @@ class CoordinatorClient {
   explicit CoordinatorClient(const std::string& address);
   ~CoordinatorClient();
 
-  absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout);
+  // With `wait_for_connection`, a coordinator that is not there yet is waited for too.
+  absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
+                                                          bool wait_for_connection = false);
 
   // Begins to connect, so that the first call need not wait for that. Does not block.
   void Connect();

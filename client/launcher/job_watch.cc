@@ -91,8 +91,11 @@ void JobWatch::Run(const std::shared_ptr<State>& state) {
                             [&] { return state->stopped; });
     if (state->stopped) return;
     lock.unlock();
-    // An error is no answer: the coordinator may be about to be started again.
-    const absl::StatusOr<GetStatusResponse> status = client.GetStatus(kCallTimeout);
+    // Without a call nobody completes a connection, and one that does not wait for that ends at
+    // once where the last attempt has failed: again and again. An error is no answer: the
+    // coordinator may be about to be started again.
+    const absl::StatusOr<GetStatusResponse> status =
+        client.GetStatus(kCallTimeout, /*wait_for_connection=*/true);
     lock.lock();
     if (!status.ok() || !state->HasFailed(*status)) continue;
     state->reason = status->reason();
