@@ -10,6 +10,7 @@ namespace muster::testing {
 namespace {
 
 using toolkits::AdoptLatestJob;
+using toolkits::Barrier;
 using toolkits::CurrentJob;
 using toolkits::Finalize;
 using toolkits::GetHostname;
