@@ -47,6 +47,12 @@ struct NcclOptions {
 
   // Ends Create() with CANCELLED when cancelled. Not owned.
   Cancellation* cancellation = nullptr;
+
+  // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
+  // those made of it by Split() and Shrink(). Texts in it must live as long as Create() runs. What
+  // NCCL wants to be the same on all ranks has to be. `blocking` is Muster's: any value but 0 is
+  // INVALID_ARGUMENT.
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 };
 
 // One of the buffers that an all-reduce of many reduces, in device memory.
@@ -129,13 +135,23 @@ class NcclCommunicator {
   absl::Status Send(const void* data, size_t count, DataType type, int peer, cudaStream_t stream);
   absl::Status Recv(void* data, size_t count, DataType type, int peer, cudaStream_t stream);
 
+  // Both at once, so that all ranks of a ring may do it. `to` and `from` may be this rank.
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, cudaStream_t stream);
+  // Part i of `in` goes to rank i, part i of `out` comes from it; `count` is that of one part.
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        cudaStream_t stream);
+  // Parts of different sizes: `counts` has that of each rank, the same on all ranks.
+  absl::Status AllGather(const void* in, absl::Span<const size_t> counts, void* out, DataType type,
+                         cudaStream_t stream);
+
   // Many buffers (the gradients of a model, say) as one launch.
   absl::Status AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op, cudaStream_t stream);
 
   // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
   // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the
-  // callback's error, else the group's. An error inside the group stops the communicator: NCCL
-  // cannot take back what is in it.
+  // callback's error (INTERNAL, with its text, if it throws), else the group's. An error inside the
+  // group stops the communicator: NCCL cannot take back what is in it.
   absl::Status Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls);
 
   // Blocks until all work enqueued on `stream` is done. Polls the stream, NCCL's asynchronous error

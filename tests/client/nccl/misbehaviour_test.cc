@@ -219,8 +219,16 @@ TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
 TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
   auto job = StartWith("one-split", "child-error");
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1"));
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
+                AllOf(HasSubstr("rank 1"), HasSubstr("no communicator is left")));
   }
+}
+
+// CUDA frees nothing before the device is idle, and nothing may ever end what it does.
+TEST(NcclMisbehaviour, NothingWaitsForAKernelThatNobodyEnds) {
+  auto job = NcclJob::Start(2, {"grow-beside-a-hang"});
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("is freed later: GPU 0"));
+  job->OutputOf(1, kSuccess);
 }
 
 TEST(NcclMisbehaviour, ASplitIntoPartsThatDisagreeNamesTheRanksAndHarmsNothing) {
