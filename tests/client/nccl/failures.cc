@@ -198,7 +198,9 @@ absl::Status GrowBesideAHang(Job& job, const Arguments& arguments) {
   const DeviceMemory data(DataType::kFloat32, std::vector<double>(kCount));
   RETURN_IF_ERROR(Reduce(**hanging, data, stream.get()));
   RETURN_IF_ERROR((*hanging)->Wait(stream.get()));
-  if (job.rank() == 0) RETURN_IF_ERROR(Reduce(**hanging, data, stream.get()));
+  if (job.rank() == 0) {
+    RETURN_IF_ERROR(Reduce(**hanging, data, stream.get()));
+  }
   for (size_t count = 1; count < kCount; count *= 16) {
     std::vector<float> values(count, 1);
     RETURN_IF_ERROR((*comm)->AllReduce(absl::MakeSpan(values)));
@@ -219,6 +221,9 @@ absl::Status HostReduceOnce(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(comm.status());
   Print(absl::StrCat("backend ", (*comm)->backend()));
   std::vector<float> data(arguments.Int("count", 1));
+  if (arguments.Has("warm")) {
+    RETURN_IF_ERROR((*comm)->AllReduce(data));
+  }
   Canceller canceller(arguments);
   CallOptions options;
   if (arguments.Has("timeout")) options.timeout = arguments.Seconds("timeout", 0);

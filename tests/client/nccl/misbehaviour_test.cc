@@ -207,7 +207,8 @@ TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
   const Variables env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
   auto device =
       NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=1", "warm=1", "stuck=1"}, env);
-  auto host = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10"}, env);
+  auto host =
+      NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10", "warm=1"}, env);
   for (NcclJob* job : {device.get(), host.get()}) {
     EXPECT_THAT(job->OutputOf(0, kSuccess),
                 AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
