@@ -98,11 +98,9 @@ void StartedCalls::Work() {
   while (const std::shared_ptr<StartedCall> call = Next()) {
     call->status = RunStarted(call->run);
     call->run = nullptr;  // with what it holds
-    {
-      absl::MutexLock lock(&mutex_);
-      queue_.pop_front();
-    }
-    call->ended.Notify();
+    call->ended.Notify();  // before others' turns come
+    absl::MutexLock lock(&mutex_);
+    queue_.pop_front();
   }
 }
 
