@@ -11,36 +11,15 @@
 #include "client/src/argument_check.h"
 #include "client/src/backend.h"
 #include "client/src/started_calls.h"
+#include "client/src/views.h"
 #include "muster/communicator.h"
 
 namespace muster {
 namespace {
 
-size_t CountOf(const TensorView& view) { return view.num_bytes / SizeOf(view.type); }
-
-absl::Status CheckView(absl::string_view operation, const TensorView& view) {
-  absl::Status status;
-  if (SizeOf(view.type) == 0) {
-    status = absl::InvalidArgumentError(absl::StrCat("the tensor's type is ",
-                                                     static_cast<int>(view.type),
-                                                     ", expected one of DataType's values"));
-  } else {
-    status = CheckShape(view);
-    status.Update(internal::CheckElements(view, view.type, SizeOf(view.type)));
-  }
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(operation, ": ", status.message()));
-}
-
-// The two views of one call.
-absl::Status CheckViews(absl::string_view operation, const TensorView& in, const TensorView& out) {
-  absl::Status status = CheckView(operation, in);
-  status.Update(CheckView(operation, out));
-  if (!status.ok() || in.type == out.type) return status;
-  return absl::InvalidArgumentError(absl::StrCat(operation, ": in is ", DescribeTensor(in),
-                                                 " and out is ", DescribeTensor(out),
-                                                 ", expected the same type"));
-}
+using internal::CheckView;
+using internal::CheckViews;
+using internal::CountOf;
 
 std::shared_ptr<internal::StartedCall> Ended(absl::Status status) {
   auto call = std::make_shared<internal::StartedCall>();

@@ -23,6 +23,7 @@
 #include "muster/pending_operation.h"
 #include "muster/reduce_op.h"
 #include "muster/tensor.h"
+#include "muster/tensor_operations.h"
 
 namespace muster {
 
@@ -93,7 +94,7 @@ struct Buffer {
 // per-thread default streams. When an operation returns, its result is there for the host and for
 // all work that is enqueued from then on, on any stream. Operations on streams without waiting:
 // muster/nccl.h. With Gloo: the host must have waited for the work that writes its data.
-class Communicator {
+class Communicator final : public TensorOperations {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
   // rank is connected to all others. When the Job is destroyed the communicator ends, with
@@ -112,12 +113,12 @@ class Communicator {
 
   // Waits for what Start() has begun. Tells the peers that this rank goes; in a fork of the process
   // that created it nothing is done, and what it holds is left alone.
-  ~Communicator();
+  ~Communicator() override;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  int rank() const;
-  int size() const;
+  int rank() const override;
+  int size() const override;
   // "gloo" or "nccl"; in a group of one "nccl" or, where the choice is not NCCL, "serial".
   const std::string& backend() const { return backend_name_; }
 
@@ -144,7 +145,7 @@ class Communicator {
     return AllReduce(absl::MakeConstSpan(in), absl::MakeSpan(out), op, options);
   }
   absl::Status AllReduce(const TensorView& in, const MutableTensorView& out,
-                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
 
   // Many buffers (the gradients of a model, say), each reduced in place as by AllReduce, together:
   // NCCL in one launch; Gloo in one pass, for which buffers are copied to one of up to 4 MiB. All
@@ -154,7 +155,8 @@ class Communicator {
   absl::Status AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers,
                                   ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
   absl::Status AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
-                                  ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                                  ReduceOp op = ReduceOp::kSum,
+                                  const CallOptions& options = {}) override;
 
   // data = the root's data, on every rank.
   template <class T>
@@ -164,7 +166,7 @@ class Communicator {
     return Broadcast(absl::MakeSpan(data), root, options);
   }
   absl::Status Broadcast(const MutableTensorView& data, int root = 0,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) override;
 
   // At the root, out = op over all ranks' in; elsewhere `out` is not touched and may be empty. `in`
   // and `out` are the same or disjoint.
@@ -177,7 +179,8 @@ class Communicator {
     return Reduce(absl::MakeConstSpan(in), absl::MakeSpan(out), op, root, options);
   }
   absl::Status Reduce(const TensorView& in, const MutableTensorView& out,
-                      ReduceOp op = ReduceOp::kSum, int root = 0, const CallOptions& options = {});
+                      ReduceOp op = ReduceOp::kSum, int root = 0,
+                      const CallOptions& options = {}) override;
 
   // out = all ranks' in, one after another in rank order. out.size() == size() * in.size(). `in`
   // is this rank's place in `out`, or disjoint from it.
@@ -190,7 +193,7 @@ class Communicator {
     return AllGather(absl::MakeConstSpan(in), absl::MakeSpan(out), options);
   }
   absl::Status AllGather(const TensorView& in, const MutableTensorView& out,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) override;
 
   // The same of parts of different sizes: `counts` has each rank's number of elements, and is the
   // same on all ranks. in.size() == counts[rank()], and out.size() is the sum of all.
@@ -204,7 +207,7 @@ class Communicator {
                      options);
   }
   absl::Status AllGather(const TensorView& in, absl::Span<const size_t> counts,
-                         const MutableTensorView& out, const CallOptions& options = {});
+                         const MutableTensorView& out, const CallOptions& options = {}) override;
 
   // out = this rank's part of op over all ranks' in. in.size() == size() * out.size(). `out` is
   // this rank's part of `in`, or disjoint from it.
@@ -217,7 +220,8 @@ class Communicator {
     return ReduceScatter(absl::MakeConstSpan(in), absl::MakeSpan(out), op, options);
   }
   absl::Status ReduceScatter(const TensorView& in, const MutableTensorView& out,
-                             ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                             ReduceOp op = ReduceOp::kSum,
+                             const CallOptions& options = {}) override;
 
   // Part i of `in` goes to rank i; part i of `out` is what rank i has sent here. Both have size()
   // parts of one size, the same on all ranks. They are disjoint.
@@ -229,7 +233,7 @@ class Communicator {
     return AllToAll(absl::MakeConstSpan(in), absl::MakeSpan(out), options);
   }
   absl::Status AllToAll(const TensorView& in, const MutableTensorView& out,
-                        const CallOptions& options = {});
+                        const CallOptions& options = {}) override;
 
   // Send and Recv pair up in order between two ranks. Send may return before the peer has received,
   // and may block until it receives: two ranks that both begin with Send can wait for each other.
@@ -245,8 +249,9 @@ class Communicator {
   absl::Status Recv(std::vector<T>& data, int peer, const CallOptions& options = {}) {
     return Recv(absl::MakeSpan(data), peer, options);
   }
-  absl::Status Send(const TensorView& data, int peer, const CallOptions& options = {});
-  absl::Status Recv(const MutableTensorView& data, int peer, const CallOptions& options = {});
+  absl::Status Send(const TensorView& data, int peer, const CallOptions& options = {}) override;
+  absl::Status Recv(const MutableTensorView& data, int peer,
+                    const CallOptions& options = {}) override;
 
   // Sends `out` to rank `to` and receives `in` from rank `from`, neither waiting for the other, so
   // that all ranks of a ring may do it at once. Pairs up with Send and Recv, too. `to` and `from`
@@ -260,7 +265,7 @@ class Communicator {
     return SendRecv(absl::MakeConstSpan(out), to, absl::MakeSpan(in), from, options);
   }
   absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
-                        const CallOptions& options = {});
+                        const CallOptions& options = {}) override;
 
   // Waits for all ranks, without the coordinator.
   absl::Status Barrier(const CallOptions& options = {});

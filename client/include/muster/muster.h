@@ -33,6 +33,7 @@
 //   tensors of all ranks                 Communicator                         communicator.h
 //     while I compute                    Communicator::Start,                 communicator.h
 //                                        PendingOperation                     pending_operation.h
+//     on this or on NcclCommunicator     TensorOperations                     tensor_operations.h
 //     the operations, and the types      ReduceOp, DataType                   reduce_op.h,
 //                                                                             data_type.h
 //   weights and configurations           Workspace                            workspace.h
@@ -60,6 +61,7 @@
 #include "muster/reduce_op.h"
 #include "muster/scopes.h"
 #include "muster/tensor.h"
+#include "muster/tensor_operations.h"
 #include "muster/version.h"
 #include "muster/workspace.h"
 

@@ -20,6 +20,7 @@
 #include "muster/communicator.h"
 #include "muster/group.h"
 #include "muster/job.h"
+#include "muster/tensor_operations.h"
 
 // NCCL on a caller's own CUDA streams. This is the only header of Muster that shows types of CUDA
 // and NCCL. Programs that are content with blocking calls use muster/communicator.h, which runs on
@@ -85,7 +86,7 @@ class NcclHandle;
 //
 // Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
 // those of Communicator; the text names rank, node and device, and NCCL's own last error.
-class NcclCommunicator {
+class NcclCommunicator final : public TensorOperations {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until NCCL
   // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
@@ -109,12 +110,12 @@ class NcclCommunicator {
   // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
   // enqueued on a healthy one is waited for, up to the time-out. NCCL makes ranks of one node wait
   // for each other here.
-  ~NcclCommunicator();
+  ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  int rank() const;
-  int size() const;
+  int rank() const override;
+  int size() const override;
   int device() const;
 
   // OK, or the error that stopped this communicator.
@@ -161,6 +162,33 @@ class NcclCommunicator {
   // stream, device() must be current.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
 
+  // The same on tensors, blocking: see TensorOperations. Each enqueues on CallOptions::stream, for
+  // the default time-out at most, and does Wait() on it.
+  absl::Status AllReduce(const TensorView& in, const MutableTensorView& out,
+                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
+  absl::Status AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
+                                  ReduceOp op = ReduceOp::kSum,
+                                  const CallOptions& options = {}) override;
+  absl::Status Broadcast(const MutableTensorView& data, int root = 0,
+                         const CallOptions& options = {}) override;
+  absl::Status Reduce(const TensorView& in, const MutableTensorView& out,
+                      ReduceOp op = ReduceOp::kSum, int root = 0,
+                      const CallOptions& options = {}) override;
+  absl::Status AllGather(const TensorView& in, const MutableTensorView& out,
+                         const CallOptions& options = {}) override;
+  absl::Status AllGather(const TensorView& in, absl::Span<const size_t> counts,
+                         const MutableTensorView& out, const CallOptions& options = {}) override;
+  absl::Status ReduceScatter(const TensorView& in, const MutableTensorView& out,
+                             ReduceOp op = ReduceOp::kSum,
+                             const CallOptions& options = {}) override;
+  absl::Status AllToAll(const TensorView& in, const MutableTensorView& out,
+                        const CallOptions& options = {}) override;
+  absl::Status Send(const TensorView& data, int peer, const CallOptions& options = {}) override;
+  absl::Status Recv(const MutableTensorView& data, int peer,
+                    const CallOptions& options = {}) override;
+  absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
+                        const CallOptions& options = {}) override;
+
   // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is
   // to be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part
   // passes the same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create().
@@ -183,6 +211,10 @@ class NcclCommunicator {
   explicit NcclCommunicator(std::shared_ptr<internal::NcclHandle> handle);
 
  private:
+  // Waits for what `enqueue` puts on the caller's stream, unless `arguments` are refused.
+  absl::Status Run(const absl::Status& arguments, const CallOptions& options,
+                   absl::FunctionRef<absl::Status(cudaStream_t)> enqueue);
+
   std::shared_ptr<internal::NcclHandle> handle_;
 };
 

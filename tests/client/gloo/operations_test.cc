@@ -298,7 +298,8 @@ TEST_P(OperationsTest, SendRecvPairsUpWithSendAndRecv) {
 
 // Types that are known at run time, each operation.
 TEST_P(OperationsTest, Views) {
-  WithCommunicators([](Communicator& comm) {
+  WithCommunicators([](Communicator& communicator) {
+    TensorOperations& comm = communicator;  // as code sees it that takes NcclCommunicator too
     const int n = comm.size();
     std::vector<int64_t> own = ValuesOf<int64_t>(comm.rank(), 6);
     std::vector<int64_t> out(6);

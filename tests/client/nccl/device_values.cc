@@ -239,6 +239,7 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
   }
   RETURN_IF_ERROR(ManyBuffers(**comm));
   RETURN_IF_ERROR(Exchanges(**comm));
+  RETURN_IF_ERROR(OnEither(**comm));
   RETURN_IF_ERROR(Alone(job, **comm));
   return (*comm)->health();
 }

@@ -61,6 +61,9 @@ Step Scene(Scenario scenario);
 // (tests/gpu).
 Steps FaultFreeScenes();
 
+// Every operation of the interface, on device memory and a stream of the caller's.
+absl::Status OnEither(TensorOperations& comm);
+
 // The options of a communicator that the arguments device, shared and timeout give.
 NcclOptions OptionsOf(const Arguments& arguments);
 
