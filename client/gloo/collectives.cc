@@ -1,13 +1,16 @@
 #include "client/gloo/collectives.h"
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "client/gloo/reduce_scatter.h"
 #include "client/gloo/slots.h"
 #include "client/src/reduction.h"
 #include "gloo/allgather.h"
+#include "gloo/allgatherv.h"
 #include "gloo/allreduce.h"
+#include "gloo/alltoall.h"
 #include "gloo/barrier.h"
 #include "gloo/broadcast.h"
 #include "gloo/reduce.h"
@@ -122,6 +125,42 @@ void GlooRecv(const GlooContext& context, const Operation& operation, void* data
   const auto buffer = MessageBuffer(context, operation, data);
   buffer->recv(operation.peer, MessageSlot(operation));
   buffer->waitRecv();
+}
+
+void GlooSendRecv(const GlooContext& context, const Operation& sending, const void* out,
+                  const Operation& receiving, void* in) {
+  const auto to = MessageBuffer(context, sending, const_cast<void*>(out));
+  const auto from = MessageBuffer(context, receiving, in);
+  if (receiving.count > 0) from->recv(receiving.peer, MessageSlot(receiving));
+  if (sending.count > 0) to->send(sending.peer, MessageSlot(sending));
+  if (receiving.count > 0) from->waitRecv();
+  if (sending.count > 0) to->waitSend();
+}
+
+void GlooAllToAll(const GlooContext& context, const Operation& operation, const void* in,
+                  void* out) {
+  const size_t all = operation.count * context->size;
+  gloo::AlltoallOptions options(context);
+  SetInput(in, all, operation.type, &options);
+  SetOutput(out, all, operation.type, &options);
+  options.setTag(operation.Tag());
+  gloo::alltoall(options);
+}
+
+void GlooAllGatherUneven(const GlooContext& context, const Operation& operation, const void* in,
+                         absl::Span<const size_t> counts, void* out) {
+  const size_t own = counts[context->rank];
+  const size_t before = std::accumulate(counts.begin(), counts.begin() + context->rank, size_t{0});
+  gloo::AllgathervOptions options(context);
+  if (in != static_cast<char*>(out) + before * SizeOf(operation.type)) {
+    SetInput(in, own, operation.type, &options);
+  }
+  WithElementOf(operation.type, [&](auto element) {
+    using T = decltype(element);
+    options.setOutput(static_cast<T*>(out), std::vector<size_t>(counts.begin(), counts.end()));
+  });
+  options.setTag(operation.Tag());
+  gloo::allgatherv(options);
 }
 
 void GlooBarrier(const GlooContext& context, const Operation& operation) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "absl/types/span.h"
 #include "client/gloo/operation.h"
 #include "gloo/context.h"
 
@@ -23,6 +24,14 @@ void GlooReduceScatter(const GlooContext& context, const Operation& operation, c
                        void* out);
 void GlooSend(const GlooContext& context, const Operation& operation, const void* data);
 void GlooRecv(const GlooContext& context, const Operation& operation, void* data);
+// Both at once; `sending` and `receiving` may have no elements.
+void GlooSendRecv(const GlooContext& context, const Operation& sending, const void* out,
+                  const Operation& receiving, void* in);
+void GlooAllToAll(const GlooContext& context, const Operation& operation, const void* in,
+                  void* out);
+// `counts` has the elements of each rank.
+void GlooAllGatherUneven(const GlooContext& context, const Operation& operation, const void* in,
+                         absl::Span<const size_t> counts, void* out);
 void GlooBarrier(const GlooContext& context, const Operation& operation);
 
 }  // namespace muster::internal

@@ -9,7 +9,6 @@
 #include "client/gloo/transport.h"
 #include "client/src/cancel_watch.h"
 #include "client/src/peer_names.h"
-#include "client/src/reduction.h"
 #include "client/src/rendezvous.h"
 
 namespace muster::internal {
@@ -130,7 +129,7 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   if (mesh_ == nullptr) return interruptor_.status();
   const bool barrier =
       operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
-  if (operation.count == 0 && !barrier) return absl::OkStatus();
+  if (operation.count + operation.received == 0 && !barrier) return absl::OkStatus();
   const SigpipeGuard guard;
   const Patience patience(*options.timeout, options.cancellation);
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
@@ -224,77 +223,6 @@ void GlooBackend::Close(const LastWords* words) {
   interruptor_.SetPatrol(nullptr);
   if (words != nullptr) mesh_->farewell().Say(*words);
   mesh_.reset();
-}
-
-absl::Status GlooBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
-  if (!op || ReduceFunctionFor(type, *op) != nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("Gloo has no arithmetic on ", NameOf(type), "; reduce it as ",
-                   type == DataType::kBool ? "uint8" : "float32, or with the backend 'nccl'"));
-}
-
-absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, DataType type,
-                                    ReduceOp op, const CallOptions& options) {
-  Operation operation = NextCollective(OperationKind::kAllReduce, count, type);
-  operation.op = op;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooAllReduce(context, operation, in, out); });
-}
-
-absl::Status GlooBackend::Broadcast(void* data, size_t count, DataType type, int root,
-                                    const CallOptions& options) {
-  Operation operation = NextCollective(OperationKind::kBroadcast, count, type);
-  operation.peer = root;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooBroadcast(context, operation, data); });
-}
-
-absl::Status GlooBackend::Reduce(const void* in, void* out, size_t count, DataType type,
-                                 ReduceOp op, int root, const CallOptions& options) {
-  Operation operation = NextCollective(OperationKind::kReduce, count, type);
-  operation.op = op;
-  operation.peer = root;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooReduce(context, operation, in, out); });
-}
-
-absl::Status GlooBackend::AllGather(const void* in, void* out, size_t count, DataType type,
-                                    const CallOptions& options) {
-  const Operation operation = NextCollective(OperationKind::kAllGather, count, type);
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooAllGather(context, operation, in, out); });
-}
-
-absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count, DataType type,
-                                        ReduceOp op, const CallOptions& options) {
-  Operation operation = NextCollective(OperationKind::kReduceScatter, count, type);
-  operation.op = op;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooReduceScatter(context, operation, in, out); });
-}
-
-absl::Status GlooBackend::Send(const void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Operation operation{OperationKind::kSend, count, type};
-  operation.peer = peer;
-  operation.number = ++sent_[peer];
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooSend(context, operation, data); });
-}
-
-absl::Status GlooBackend::Recv(void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Operation operation{OperationKind::kRecv, count, type};
-  operation.peer = peer;
-  operation.number = ++received_[peer];
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooRecv(context, operation, data); });
-}
-
-absl::Status GlooBackend::Barrier(const CallOptions& options) {
-  const Operation operation = NextCollective(OperationKind::kBarrier, 0, DataType::kUint8);
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooBarrier(context, operation); });
 }
 
 }  // namespace muster::internal

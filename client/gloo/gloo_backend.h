@@ -40,6 +40,14 @@ class GlooBackend final : public Backend {
                     const CallOptions& options) override;
   absl::Status Recv(void* data, size_t count, DataType type, int peer,
                     const CallOptions& options) override;
+  absl::Status AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
+                                  const CallOptions& options) override;
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, const CallOptions& options) override;
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        const CallOptions& options) override;
+  absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
+                               DataType type, const CallOptions& options) override;
   absl::Status Barrier(const CallOptions& options) override;
   void Abort(const absl::Status& why) override;
 
@@ -51,6 +59,10 @@ class GlooBackend final : public Backend {
                        Cancellation* cancellation);
   absl::Status Meet(const CallOptions& options);
   void Patrol();
+
+  // One of the passes of a coalesced all-reduce.
+  absl::Status AllReducePass(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
+                             const CallOptions& options);
 
   Operation NextCollective(OperationKind kind, size_t count, DataType type);
   // Runs `call`, which uses Gloo. An operation on no elements, which Gloo refuses, is only counted.

@@ -1,5 +1,7 @@
 #include "client/gloo/operation.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 
 namespace muster::internal {
@@ -27,6 +29,13 @@ std::string WithoutNumber(const Operation& operation) {
       return absl::StrCat("Send of ", elements, " to rank ", operation.peer);
     case OperationKind::kRecv:
       return absl::StrCat("Recv of ", elements, " from rank ", operation.peer);
+    case OperationKind::kSendRecv:
+      return absl::StrCat("SendRecv of ", elements, " to rank ", operation.peer, " and of ",
+                          operation.received, " from rank ", operation.from);
+    case OperationKind::kAllToAll:
+      return absl::StrCat("AllToAll of ", elements, " for each rank");
+    case OperationKind::kAllGatherUneven:
+      return absl::StrCat("AllGather of ", elements, " from all ranks together");
     case OperationKind::kBarrier:
       return "Barrier";
     case OperationKind::kMeeting:
@@ -36,7 +45,8 @@ std::string WithoutNumber(const Operation& operation) {
 }
 
 bool IsMessage(OperationKind kind) {
-  return kind == OperationKind::kSend || kind == OperationKind::kRecv;
+  return kind == OperationKind::kSend || kind == OperationKind::kRecv ||
+         kind == OperationKind::kSendRecv;
 }
 
 bool IsReduction(OperationKind kind) {
@@ -45,7 +55,7 @@ bool IsReduction(OperationKind kind) {
 }
 
 // FNV-1a.
-uint32_t Hash(const uint64_t (&values)[6]) {
+uint32_t Hash(absl::Span<const uint64_t> values) {
   uint32_t hash = 2166136261u;
   for (uint64_t value : values) {
     for (int byte = 0; byte < 8; ++byte) {
@@ -68,7 +78,11 @@ uint32_t Operation::Tag() const {
   const OperationKind named = kind == OperationKind::kRecv ? OperationKind::kSend : kind;
   return Hash({static_cast<uint64_t>(named), count, static_cast<uint64_t>(type),
                IsReduction(kind) ? static_cast<uint64_t>(op) : 0,
-               IsMessage(kind) ? 0 : static_cast<uint64_t>(peer), number});
+               IsMessage(kind) ? 0 : static_cast<uint64_t>(peer), number, sizes});
+}
+
+uint64_t HashOf(absl::Span<const size_t> sizes) {
+  return Hash(std::vector<uint64_t>(sizes.begin(), sizes.end()));
 }
 
 }  // namespace muster::internal

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/types/span.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -17,6 +18,9 @@ enum class OperationKind {
   kReduceScatter,
   kSend,
   kRecv,
+  kSendRecv,
+  kAllToAll,
+  kAllGatherUneven,
   kBarrier,
   kMeeting,  // the barrier that Create() ends with
 };
@@ -29,6 +33,11 @@ struct Operation {
   ReduceOp op = ReduceOp::kSum;  // of reductions
   int peer = 0;                  // the root, or the other end
   uint64_t number = 0;           // of this rank's collectives, or messages with the peer, from 1
+  // Of kSendRecv, which sends `count` to `peer`: what it receives.
+  size_t received = 0;
+  int from = 0;
+  // Of what has parts of several sizes: HashOf() them; then `count` is that of all.
+  uint64_t sizes = 0;
 
   // "AllReduce of 10 float32 (sum), collective 3", "Send of 4 int32 to rank 2, message 1".
   std::string Describe() const;
@@ -38,6 +47,8 @@ struct Operation {
   // which Gloo ends the process. The same in every process.
   uint32_t Tag() const;
 };
+
+uint64_t HashOf(absl::Span<const size_t> sizes);
 
 }  // namespace muster::internal
 

@@ -25,9 +25,17 @@ absl::string_view Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+absl::Status CheckConfig(const ncclConfig_t& config) {
+  if (config.blocking == NCCL_CONFIG_UNDEF_INT || config.blocking == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "NcclOptions::config.blocking is ", config.blocking,
+      ", expected it to be left alone: a call that blocks could not be ended when a rank is lost"));
+}
+
 absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options,
                                   absl::FunctionRef<absl::Status()> prepare) {
   if (absl::Status status = CheckNcclEnvironment(); !status.ok()) return status;
+  if (absl::Status status = CheckConfig(options.config); !status.ok()) return status;
   absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
   if (!device.ok()) return device.status();
   if (absl::Status status = prepare(); !status.ok()) return status;
@@ -57,8 +65,8 @@ absl::StatusOr<NumberedGroup> ExchangeNcclCards(const Group& group,
   return std::move(rendezvous->numbered);
 }
 
-ncclResult_t BeginInit(const Group& group, std::vector<ncclUniqueId>& ids, ncclComm_t* comm) {
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
+                       ncclComm_t* comm) {
   config.blocking = 0;
 #if MUSTER_NCCL_HAS_SCALABLE_INIT
   if (ids.size() > 1) {
@@ -121,8 +129,9 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   if (!status.ok()) return status;
   std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, card->device, timeout);
   status = InitializeTogether(here, handle.get(), kWhat, patience, [&](const Patience& shorter) {
-    return handle->Initialize(kWhat, shorter,
-                              [&](ncclComm_t* comm) { return BeginInit(group, *ids, comm); });
+    return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
+      return BeginInit(group, options.config, *ids, comm);
+    });
   });
   if (!status.ok()) return status;
   numbered->Keep();

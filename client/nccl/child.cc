@@ -3,12 +3,16 @@
 namespace muster::internal {
 namespace {
 
-// Gives the child what NCCL has made, ready or not.
-absl::Status Adopt(NcclHandle* child, absl::string_view what, const Patience& patience,
-                   ncclComm_t made) {
-  if (child == nullptr || made == nullptr) return absl::OkStatus();
-  return child->Initialize(what, patience, [&](ncclComm_t* comm) {
+SteadyTime StopDeadline() {
+  return SteadyClock::now() + absl::ToChronoNanoseconds(NcclHandle::kStopWait);
+}
+
+// Makes the child ready with what NCCL has made. *adopted: the child has it, and frees it.
+absl::Status Adopt(NcclHandle& child, absl::string_view what, const Patience& patience,
+                   ncclComm_t made, bool* adopted) {
+  return child.Initialize(what, patience, [&](ncclComm_t* comm) {
     *comm = made;
+    *adopted = true;
     ncclResult_t state = ncclSuccess;
     const ncclResult_t called = ncclCommGetAsyncError(made, &state);
     return called == ncclSuccess ? state : called;
@@ -26,14 +30,21 @@ absl::Status MakeChild(const std::shared_ptr<NcclHandle>& parent, NcclHandle* ch
   const bool ended = !parent->health().ok();
   absl::Status status =
       ended ? parent->RunOnRevoked(what, patience, watch, call) : parent->Run(what, patience, call);
-  if (status.ok()) return Adopt(child, what, patience, *made);
-  parent->Fail(status);
-  if (parent->AwaitStopped(SteadyClock::now() + absl::ToChronoNanoseconds(NcclHandle::kStopWait))) {
-    // Unfinished, for its end only.
-    static_cast<void>(Adopt(child, what, patience, *made));
+  bool adopted = false;
+  if (status.ok()) {
+    if (child == nullptr || *made == nullptr) return absl::OkStatus();
+    status = Adopt(*child, what, patience, *made, &adopted);
+    // An error of the child ends the child; the parent is as it was.
+    if (status.ok() || adopted) return status;
   } else {
-    static_cast<void>(made.release());  // NCCL's thread may write to it yet
+    parent->Fail(status);
+    if (!parent->AwaitStopped(StopDeadline())) {
+      static_cast<void>(made.release());  // NCCL's thread may write to it yet
+      return status;
+    }
   }
+  // NCCL has made it all the same: a loss, or a deadline, came in between.
+  if (*made != nullptr) child->TakeOver(*made, status, StopDeadline());
   return status;
 }
 

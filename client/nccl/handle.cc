@@ -1,5 +1,6 @@
 #include "client/nccl/handle.h"
 
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,18 @@ absl::Status Expired(absl::string_view title, const Patience& patience, absl::St
   return absl::DeadlineExceededError(
       absl::StrCat(title, " did not end within ", absl::FormatDuration(patience.timeout()),
                    last.empty() ? "" : absl::StrCat("; NCCL's last error: ", last)));
+}
+
+// What `calls` returns; INTERNAL if it throws.
+absl::Status CallGuarded(absl::FunctionRef<absl::Status()> calls) {
+  try {
+    return calls();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the function given to Grouped threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(
+        "the function given to Grouped threw something that is no std::exception");
+  }
 }
 
 std::vector<std::string> IncarnationsOf(const Group& group) {
@@ -81,8 +94,13 @@ absl::Status NcclHandle::Enter(absl::string_view what, const Patience& patience)
 }
 
 void NcclHandle::Leave() {
-  absl::MutexLock lock(&mutex_);
-  owner_ = std::thread::id();
+  bool ended;
+  {
+    absl::MutexLock lock(&mutex_);
+    owner_ = std::thread::id();
+    ended = !end_.ok();
+  }
+  if (ended) Stopper::Get().Wake();
 }
 
 bool NcclHandle::InGroup() const {
@@ -183,11 +201,12 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
     ++groups_;
   }
   ncclGroupStart();
-  absl::Status status = calls();
+  absl::Status status = CallGuarded(calls);
   ncclResult_t result;
   {
-    // What `calls` began cannot be taken back: after an error in it the group is launched too, and
-    // stopped at once.
+    // What `calls` began cannot be taken back: after an error or an exception in it the group is
+    // launched too, and stopped at once. An open group would take in all later calls of this
+    // thread, on any communicator, and never launch them.
     absl::MutexLock lock(&mutex_);
     result = ncclGroupEnd();
     --groups_;

@@ -110,6 +110,10 @@ class NcclHandle {
   // stopped. In a fork of the process that opened it nothing is done.
   void Close(const Patience& patience);
 
+  // Takes a communicator that a failed call has left behind, so that it is freed with this object,
+  // which ends. Blocks for the Stopper, up to `deadline`; false: then it is not taken.
+  bool TakeOver(ncclComm_t comm, const absl::Status& why, SteadyTime deadline);
+
   // Ends it and frees it as soon as it is stopped; what is not by `deadline` the Stopper frees
   // later.
   void Discard(const absl::Status& why, SteadyTime deadline);

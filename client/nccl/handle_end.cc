@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
+#include "client/nccl/free.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/stopper.h"
 #include "client/src/peer_names.h"
@@ -80,6 +81,20 @@ void NcclHandle::Close(const Patience& patience) {
   }
 }
 
+// It is stopped first, with nothing in it, since the Stopper may be at that already.
+bool NcclHandle::TakeOver(ncclComm_t comm, const absl::Status& why, SteadyTime deadline) {
+  Fail(why);
+  if (!AwaitStopped(deadline)) return false;
+  {
+    absl::MutexLock lock(&mutex_);
+    comm_ = comm;
+    stage_ = Stage::kOpen;
+    owner_ = std::thread::id();
+  }
+  Stopper::Get().Wake();
+  return true;
+}
+
 void NcclHandle::Discard(const absl::Status& why, SteadyTime deadline) {
   Fail(why);
   failure_.Reset();
@@ -101,8 +116,9 @@ void NcclHandle::Free(SteadyTime deadline) {
 }
 
 // After ncclCommFinalize or ncclCommRevoke has completed, neither of these waits for a peer
-// (src/init.cc: commReclaim skips commDestroySync). ncclCommDestroy refuses a communicator whose
-// connections have failed, an error that ncclCommRevoke leaves in place.
+// (src/init.cc: commReclaim skips commDestroySync), but both free memory of the device.
+// ncclCommDestroy refuses a communicator whose connections have failed, an error that
+// ncclCommRevoke leaves in place.
 void NcclHandle::Destroy() {
   ncclResult_t state = ncclSuccess;
   ncclComm_t comm = nullptr;
@@ -112,11 +128,10 @@ void NcclHandle::Destroy() {
     state = AsyncResult();
     comm = std::exchange(comm_, nullptr);
   }
-  const ScopedDevice current(device_.index);
-  const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
-  if (result != ncclSuccess) {
-    Log(LogLevel::kWarning, NcclStatus(Title("freeing the communicator"), result).ToString());
-  }
+  FreeOnDevice(device_.index, Title("the communicator"), [comm, state, title = Title("freeing")] {
+    const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
+    if (result != ncclSuccess) Log(LogLevel::kWarning, NcclStatus(title, result).ToString());
+  });
 }
 
 void NcclHandle::FreeIfAbandoned() {

@@ -1,11 +1,13 @@
 #include "client/nccl/nccl_backend.h"
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
 #include "client/nccl/errors.h"
+#include "client/nccl/free.h"
 #include "client/nccl/gpu_memory.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
@@ -60,21 +62,39 @@ absl::StatusOr<std::unique_ptr<Backend>> NcclBackend::Create(const Group& group,
 
 NcclBackend::~NcclBackend() {
   comm_.reset();
-  if (handle_ != nullptr && !handle_->IsQuiet()) {
-    staging_.Leak();  // it may yet be written to
-    return;
-  }
+  std::vector<void*> staged = staging_.Release();
   if (stream_ == nullptr) return;
-  const ScopedDevice current(device_);
-  cudaStreamDestroy(stream_);
-  staging_.Free();
+  if (handle_ != nullptr && !handle_->IsQuiet()) return;  // the memory may yet be written to
+  FreeOnDevice(device_, "the memory of a communicator",
+               [stream = stream_, caller = caller_, staged = std::move(staged)] {
+                 cudaStreamDestroy(stream);
+                 if (caller != nullptr) cudaEventDestroy(caller);
+                 for (void* memory : staged) cudaFree(memory);
+               });
 }
 
 absl::Status NcclBackend::OpenStream() {
   absl::Status status = CudaStatus("cudaGetDevice", cudaGetDevice(&device_));
   if (!status.ok()) return status;
-  return CudaStatus("cudaStreamCreateWithFlags",
-                    cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  status = CudaStatus("cudaStreamCreateWithFlags",
+                      cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  if (!status.ok()) return status;
+  absl::MutexLock lock(&follow_mutex_);
+  return CudaStatus("cudaEventCreateWithFlags",
+                    cudaEventCreateWithFlags(&caller_, cudaEventDisableTiming));
+}
+
+// The wait is for what the event has recorded when it is called, so one event is enough.
+absl::Status NcclBackend::Follow(void* stream) {
+  const ScopedDevice current(device_);
+  absl::MutexLock lock(&follow_mutex_);
+  absl::Status status = CudaStatus("recording an event on the caller's stream",
+                                   cudaEventRecord(caller_, static_cast<cudaStream_t>(stream)));
+  if (status.ok()) {
+    status = CudaStatus("cudaStreamWaitEvent", cudaStreamWaitEvent(stream_, caller_, 0));
+  }
+  if (!status.ok()) handle_->Fail(status);
+  return status;
 }
 
 std::string NcclBackend::device() const { return handle_->device().Describe(); }
@@ -96,7 +116,7 @@ absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
         absl::CancelledError(absl::StrCat(handle_->Title(what), " was cancelled before it began")));
   }
   absl::Status status = staging_.Place(areas);
-  if (status.ok()) status = CopyIn(areas);
+  if (status.ok()) status = CopyIn(what, areas, patience);
   if (!status.ok()) return handle_->End(status);
   handle_->LimitOperations(patience);
   status = enqueue();
@@ -104,19 +124,28 @@ absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
   return status.ok() ? CopyOut(areas, patience) : status;
 }
 
-absl::Status NcclBackend::CopyIn(absl::Span<const Area> areas) {
+// A copy of the host's pageable memory blocks until its stream gets to it, where nothing could end
+// it: so the caller's stream is waited for before.
+absl::Status NcclBackend::CopyIn(absl::string_view what, absl::Span<const Area> areas,
+                                 const Patience& patience) {
+  bool awaited = false;
   for (const Area& area : areas) {
     if (!area.staged() || !area.read) continue;
-    absl::Status status = CudaStatus(
-        "copying to the device",
-        cudaMemcpyAsync(area.device, area.data, area.bytes, cudaMemcpyHostToDevice, stream_));
+    absl::Status status;
+    if (!awaited) {
+      status = AwaitStream(*handle_, stream_,
+                           absl::StrCat("waiting for the caller's stream before ", what), patience);
+    }
+    if (!status.ok()) return status;
+    awaited = true;
+    status = CudaStatus("copying to the device", cudaMemcpyAsync(area.device, area.data, area.bytes,
+                                                                 cudaMemcpyHostToDevice, stream_));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-// Only after NCCL is through: a copy to the host's pageable memory blocks until its stream gets to
-// it, where nothing could end it.
+// Only after NCCL is through, for the same reason.
 absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Patience& patience) {
   bool copied = false;
   for (const Area& area : areas) {
@@ -218,9 +247,46 @@ absl::Status NcclBackend::Recv(void* data, size_t count, DataType type, int peer
              [&] { return comm_->Recv(area.device, count, type, peer, stream_); });
 }
 
-absl::Status NcclBackend::Copy(const void* from, void* to, size_t bytes) {
+absl::Status NcclBackend::SendRecv(const void* out, size_t out_count, int to, void* in,
+                                   size_t in_count, int from, DataType type,
+                                   const CallOptions& options) {
+  Area areas[] = {Input(out, out_count * SizeOf(type)), Output(in, in_count * SizeOf(type))};
+  return Run(absl::StrCat(DescribeOperation("SendRecv", out_count, type), " to rank ", to,
+                          " and of ", in_count, " from rank ", from),
+             areas, options, [&] {
+               return comm_->SendRecv(areas[0].device, out_count, to, areas[1].device, in_count,
+                                      from, type, stream_);
+             });
+}
+
+absl::Status NcclBackend::AllToAll(const void* in, void* out, size_t count, DataType type,
+                                   const CallOptions& options) {
+  const size_t bytes = count * SizeOf(type) * handle_->size();
+  Area areas[] = {Input(in, bytes), Output(out, bytes)};
+  return Run(DescribeOperation("AllToAll", count, type), areas, options, [&] {
+    return comm_->AllToAll(areas[0].device, areas[1].device, count, type, stream_);
+  });
+}
+
+absl::Status NcclBackend::AllGatherUneven(const void* in, absl::Span<const size_t> counts,
+                                          void* out, DataType type, const CallOptions& options) {
+  const size_t total = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  Area areas[] = {Input(in, counts[handle_->rank()] * SizeOf(type)),
+                  Output(out, total * SizeOf(type))};
+  return Run(DescribeOperation("AllGather", total, type), areas, options, [&] {
+    return comm_->AllGather(areas[0].device, counts, areas[1].device, type, stream_);
+  });
+}
+
+absl::Status NcclBackend::Copy(const void* from, void* to, size_t bytes,
+                               const CallOptions& options) {
+  const Patience patience(*options.timeout, options.cancellation);
   const ScopedDevice on(device_);
-  return CudaStatus("cudaMemcpy", cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  absl::Status status = AwaitOwnStream(stream_, "waiting for the caller's stream", patience);
+  if (!status.ok()) return status;
+  status =
+      CudaStatus("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
+  return status.ok() ? AwaitOwnStream(stream_, "copying", patience) : status;
 }
 
 // NCCL has no barrier; nobody gets the sum before everybody has added to it.

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/staging.h"
 #include "client/src/backend.h"
@@ -13,8 +15,9 @@
 
 namespace muster::internal {
 
-// Communicator's operations on NCCL, on a stream of its own. Device memory is used as it is; what
-// is in the host's goes through a buffer on the device. Linking //client/nccl registers it as
+// Communicator's operations on NCCL, on a stream of its own, which an event orders behind the
+// caller's (Follow()); the caller is ordered behind it by waiting. Device memory is used as it is;
+// what is in the host's goes through a buffer on the device. Linking //client/nccl registers it as
 // "nccl".
 class NcclBackend final : public Backend {
  public:
@@ -39,8 +42,15 @@ class NcclBackend final : public Backend {
                     const CallOptions& options) override;
   absl::Status Recv(void* data, size_t count, DataType type, int peer,
                     const CallOptions& options) override;
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, const CallOptions& options) override;
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        const CallOptions& options) override;
+  absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
+                               DataType type, const CallOptions& options) override;
   absl::Status Barrier(const CallOptions& options) override;
-  absl::Status Copy(const void* from, void* to, size_t bytes) override;
+  absl::Status Follow(void* stream) override;
+  absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options) override;
   std::string device() const override;
   void Abort(const absl::Status& why) override;
 
@@ -52,7 +62,8 @@ class NcclBackend final : public Backend {
   // areas[i].device.
   absl::Status Run(absl::string_view what, absl::Span<Area> areas, const CallOptions& options,
                    absl::FunctionRef<absl::Status()> enqueue);
-  absl::Status CopyIn(absl::Span<const Area> areas);
+  absl::Status CopyIn(absl::string_view what, absl::Span<const Area> areas,
+                      const Patience& patience);
   absl::Status CopyOut(absl::Span<const Area> areas, const Patience& patience);
 
   std::shared_ptr<NcclHandle> handle_;
@@ -60,6 +71,9 @@ class NcclBackend final : public Backend {
   int device_ = 0;
   cudaStream_t stream_ = nullptr;
   Staging staging_;
+
+  absl::Mutex follow_mutex_;
+  cudaEvent_t caller_ ABSL_GUARDED_BY(follow_mutex_) = nullptr;  // where the caller's stream is
 };
 
 }  // namespace muster::internal

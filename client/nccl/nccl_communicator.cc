@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
-#include "client/nccl/errors.h"
 #include "client/nccl/handle.h"
+#include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
 #include "client/src/argument_check.h"
@@ -14,8 +14,10 @@ namespace muster {
 namespace {
 
 using internal::ArgumentCheck;
+using internal::CopyOwn;
 using internal::DescribeOperation;
 using internal::NcclHandle;
+using internal::OwnValue;
 
 ArgumentCheck Check(const NcclHandle& handle, absl::string_view operation) {
   return ArgumentCheck(operation, handle.rank(), handle.size());
@@ -27,22 +29,8 @@ absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, Redu
   return arguments.ok() ? internal::NcclOp(op).status() : arguments;
 }
 
-// What a collective comes to inside a PreventBlock scope: this rank's own value.
-struct OwnValue {
-  const void* from = nullptr;
-  void* to = nullptr;
-  size_t bytes = 0;
-};
-
 const void* PartOf(const void* data, size_t bytes, int rank) {
   return static_cast<const char*>(data) + bytes * rank;
-}
-
-absl::Status CopyOwn(const NcclHandle& handle, const OwnValue& own, cudaStream_t stream) {
-  if (absl::Status status = handle.health(); !status.ok()) return status;
-  if (own.from == own.to || own.bytes == 0) return absl::OkStatus();
-  return internal::CudaStatus("cudaMemcpyAsync", cudaMemcpyAsync(own.to, own.from, own.bytes,
-                                                                 cudaMemcpyDeviceToDevice, stream));
 }
 
 // Calls `call` with NCCL's word for `type`, unless `arguments` or the type are refused.

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -26,9 +27,10 @@ absl::StatusOr<bool> IsDeviceMemory(const void* pointer) {
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
 }
 
-void Staging::Free() {
-  if (memory_ != nullptr) cudaFree(memory_);
-  Leak();
+std::vector<void*> Staging::Release() {
+  current_ = nullptr;
+  bytes_ = 0;
+  return std::exchange(blocks_, {});
 }
 
 absl::Status Staging::Place(absl::Span<Area> areas) {
@@ -44,7 +46,7 @@ absl::Status Staging::Place(absl::Span<Area> areas) {
     total += Aligned(area.bytes);
   }
   if (absl::Status status = Reserve(total); !status.ok()) return status;
-  char* next = memory_;
+  char* next = current_;
   for (Area* area : staged) {
     area->device = next;
     next += Aligned(area->bytes);
@@ -55,20 +57,15 @@ absl::Status Staging::Place(absl::Span<Area> areas) {
 absl::Status Staging::Reserve(size_t bytes) {
   if (bytes <= bytes_) return absl::OkStatus();
   const size_t wanted = std::max(bytes, 2 * bytes_);
-  Free();
   void* memory = nullptr;
   absl::Status status =
       CudaStatus(absl::StrCat("cudaMalloc of ", wanted, " bytes for host buffers"),
                  cudaMalloc(&memory, wanted));
   if (!status.ok()) return status;
-  memory_ = static_cast<char*>(memory);
+  blocks_.push_back(memory);
+  current_ = static_cast<char*>(memory);
   bytes_ = wanted;
   return absl::OkStatus();
-}
-
-void Staging::Leak() {
-  memory_ = nullptr;
-  bytes_ = 0;
 }
 
 }  // namespace muster::internal

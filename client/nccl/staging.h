@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_NCCL_STAGING_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,28 +25,28 @@ struct Area {
 // too, but every byte of it would cross the bus more than once.
 absl::StatusOr<bool> IsDeviceMemory(const void* pointer);
 
-// Device memory that stands in for host memory. Grows, and does not shrink. The device must be
-// current in all calls.
+// Device memory that stands in for host memory. Grows, and does not shrink: cudaFree waits for all
+// that the device has to do, whoever has given it that, and for as long as that takes. So what has
+// become too small is kept, which is less than what is in use. The device must be current in all
+// calls.
 class Staging {
  public:
   Staging() = default;
-  ~Staging() { Free(); }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
   // Sets the `device` of all areas. What former ones had here is lost. INTERNAL if CUDA fails.
   absl::Status Place(absl::Span<Area> areas);
 
-  void Free();
-
-  // Forgets the memory without freeing it, which would wait for a device that hangs.
-  void Leak();
+  // The memory, for the caller to free, or to leave alone.
+  std::vector<void*> Release();
 
  private:
   absl::Status Reserve(size_t bytes);
 
-  char* memory_ = nullptr;
-  size_t bytes_ = 0;
+  std::vector<void*> blocks_;
+  char* current_ = nullptr;  // the last of them
+  size_t bytes_ = 0;         // of that
 };
 
 }  // namespace muster::internal

@@ -19,7 +19,7 @@ using Handles = std::vector<std::shared_ptr<NcclHandle>>;
 // Callers give a communicator back within some polls of NCCL after its end.
 constexpr absl::Duration kSeizeWait = absl::Seconds(1);
 
-// Those of `handles` that no call is in progress on, after a while.
+// Those of `handles` that no thread is inside of, after a while.
 Handles SeizeAll(Handles handles) {
   Handles seized;
   const SteadyTime deadline = After(SteadyClock::now(), kSeizeWait);
@@ -39,26 +39,42 @@ void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result)
 
 #if MUSTER_NCCL_HAS_REVOKE
 
-bool Revoke(const NcclHandle& handle) {
-  if (!handle.CanRevoke()) return false;
+// A launch takes microseconds. One that takes longer waits for a peer.
+constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
+
+ncclResult_t StateOf(const NcclHandle& handle) {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t called = ncclCommGetAsyncError(handle.comm(), &state);
+  return called == ncclSuccess ? state : called;
+}
+
+// Whether NCCL is through, without an error, with what was last called.
+bool Settles(const NcclHandle& handle, SteadyTime deadline) {
+  ncclResult_t state = StateOf(handle);
+  for (Pace pace; state == ncclInProgress && SteadyClock::now() < deadline; pace.Pause()) {
+    state = StateOf(handle);
+  }
+  return state == ncclSuccess;
+}
+
+bool Revoke(const NcclHandle& handle, SteadyTime settle_deadline) {
+  if (!handle.CanRevoke() || !Settles(handle, settle_deadline)) return false;
   const ncclResult_t result = ncclCommRevoke(handle.comm(), NCCL_REVOKE_DEFAULT);
   if (result == ncclSuccess || result == ncclInProgress) return true;
   Warn(handle, "revoking the communicator", result);
   return false;
 }
 
-bool IsRevoked(const NcclHandle& handle) {
-  ncclResult_t state = ncclSuccess;
-  const ncclResult_t called = ncclCommGetAsyncError(handle.comm(), &state);
-  return called != ncclSuccess || state != ncclInProgress;
-}
+bool IsRevoked(const NcclHandle& handle) { return StateOf(handle) != ncclInProgress; }
 
 // Begins to revoke all that can be, and returns the others.
 Handles RevokeAll(const Handles& handles) {
   Handles revoked = handles;
-  const auto refused =
-      std::stable_partition(revoked.begin(), revoked.end(),
-                            [](const std::shared_ptr<NcclHandle>& one) { return Revoke(*one); });
+  const SteadyTime settle_deadline = After(SteadyClock::now(), kSettleWait);
+  const auto refused = std::stable_partition(
+      revoked.begin(), revoked.end(), [settle_deadline](const std::shared_ptr<NcclHandle>& one) {
+        return Revoke(*one, settle_deadline);
+      });
   const Handles others(refused, revoked.end());
   revoked.erase(refused, revoked.end());
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
@@ -96,13 +112,14 @@ void AbortAll(const Handles& handles) {
 
 }  // namespace
 
-void StopTogether(const Handles& handles) {
+bool StopTogether(const Handles& handles) {
   const Handles seized = SeizeAll(handles);
-  if (seized.empty()) return;
+  if (seized.empty()) return false;
   // NCCL restores the current device after its calls. A new thread's is the first GPU, which that
   // would open, although the process may use another one.
   cudaSetDevice(seized.front()->device().index);
   AbortAll(RevokeAll(seized));
+  return true;
 }
 
 }  // namespace muster::internal

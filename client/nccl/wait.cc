@@ -39,6 +39,15 @@ absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view wha
   return expired.ok() ? expired : Expired(handle, what, patience, expired.code());
 }
 
+absl::Status OwnExpired(absl::string_view what, const Patience& patience, absl::StatusCode code) {
+  if (code == absl::StatusCode::kCancelled) {
+    return absl::CancelledError(absl::StrCat(what, " was cancelled"));
+  }
+  return absl::DeadlineExceededError(absl::StrCat(what, " did not end within ",
+                                                  absl::FormatDuration(patience.timeout()),
+                                                  "; look at what the program has on its streams"));
+}
+
 // The kernels of a stopped communicator are told to end; they have when their stream says so.
 void Drain(cudaStream_t stream) {
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
@@ -63,6 +72,15 @@ absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_v
   status = handle.End(status);
   Drain(stream);
   return status;
+}
+
+absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Patience& patience) {
+  for (Pace pace;; pace.Pause()) {
+    const cudaError_t state = Query(stream);
+    if (state != cudaErrorNotReady) return CudaStatus(what, state);
+    const absl::Status expired = patience.Check();
+    if (!expired.ok()) return OwnExpired(what, patience, expired.code());
+  }
 }
 
 }  // namespace muster::internal

@@ -17,6 +17,9 @@ namespace muster::internal {
 absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
                          const Patience& patience);
 
+// The same for work of this library's own: no communicator is looked at, and none ends.
+absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Patience& patience);
+
 }  // namespace muster::internal
 
 #endif  // MUSTER_CLIENT_NCCL_WAIT_H_

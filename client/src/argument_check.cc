@@ -1,6 +1,7 @@
 #include "client/src/argument_check.h"
 
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,14 @@ std::vector<absl::string_view> AllNames() {
     names.push_back(NameOf(static_cast<ReduceOp>(op)));
   }
   return names;
+}
+
+bool AreDisjoint(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const char* a_begin = static_cast<const char*>(a);
+  const char* b_begin = static_cast<const char*>(b);
+  const std::less_equal<const char*> not_after;
+  return a_bytes == 0 || b_bytes == 0 || not_after(a_begin + a_bytes, b_begin) ||
+         not_after(b_begin + b_bytes, a_begin);
 }
 
 // The floats are the last of the enumerators.
@@ -72,14 +81,38 @@ absl::Status ArgumentCheck::Timeout(const std::optional<absl::Duration>& timeout
                 ", expected one that is not negative and not infinite");
 }
 
+absl::Status ArgumentCheck::Counts(absl::Span<const size_t> counts, size_t in, size_t out) const {
+  if (counts.size() != static_cast<size_t>(size_)) {
+    return Refuse("there are ", counts.size(), " counts, expected one for each of ", size_,
+                  " ranks");
+  }
+  const size_t total = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  if (in == counts[rank_] && out == total) return absl::OkStatus();
+  return Refuse("in has ", in, " elements and out has ", out, ", expected ", counts[rank_], " and ",
+                total, " by counts");
+}
+
+absl::Status ArgumentCheck::Exchange(int to, size_t out, int from, size_t in) const {
+  if (to != rank_ || from != rank_) {
+    absl::Status status = Peer(to);
+    status.Update(Peer(from));
+    return status;
+  }
+  if (in == out) return absl::OkStatus();
+  return Refuse("out has ", out, " elements and in has ", in,
+                ", expected the same number where a rank sends to itself");
+}
+
+absl::Status ArgumentCheck::Disjoint(const void* a, size_t a_bytes, const void* b,
+                                     size_t b_bytes) const {
+  if (AreDisjoint(a, a_bytes, b, b_bytes)) return absl::OkStatus();
+  return Refuse("in and out overlap, expected them to be disjoint");
+}
+
 absl::Status ArgumentCheck::Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
                                     size_t offset) const {
-  const char* a_begin = static_cast<const char*>(a);
-  const char* b_begin = static_cast<const char*>(b);
-  const std::less_equal<const char*> not_after;
-  const bool disjoint = a_bytes == 0 || b_bytes == 0 || not_after(a_begin + a_bytes, b_begin) ||
-                        not_after(b_begin + b_bytes, a_begin);
-  if (disjoint || b_begin == a_begin + offset) return absl::OkStatus();
+  const bool in_place = b == static_cast<const char*>(a) + offset;
+  if (in_place || AreDisjoint(a, a_bytes, b, b_bytes)) return absl::OkStatus();
   return Refuse(
       "in and out overlap in part; expected them to be disjoint, or the one to be this "
       "rank's place in the other");

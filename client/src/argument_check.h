@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -28,6 +29,11 @@ class ArgumentCheck {
   // `op` is for elements of `type`.
   absl::Status Op(ReduceOp op, DataType type) const;
   absl::Status Timeout(const std::optional<absl::Duration>& timeout) const;
+  // Element counts of parts, one for each rank: `in` has as many as this rank's, `out` as all.
+  absl::Status Counts(absl::Span<const size_t> counts, size_t in, size_t out) const;
+  // Both are other ranks, or both this one, which then sends as much as it receives.
+  absl::Status Exchange(int to, size_t out, int from, size_t in) const;
+  absl::Status Disjoint(const void* a, size_t a_bytes, const void* b, size_t b_bytes) const;
   // The two areas are disjoint, or `b` begins `offset` bytes into `a`, where it may.
   absl::Status Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,
                        size_t offset) const;

@@ -20,7 +20,7 @@ absl::Status Backend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataT
   return absl::OkStatus();
 }
 
-absl::Status Backend::Copy(const void* from, void* to, size_t bytes) {
+absl::Status Backend::Copy(const void* from, void* to, size_t bytes, const CallOptions& options) {
   if (bytes > 0) std::memcpy(to, from, bytes);
   return absl::OkStatus();
 }

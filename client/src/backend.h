@@ -47,11 +47,26 @@ class Backend {
                             const CallOptions& options) = 0;
   virtual absl::Status Recv(void* data, size_t count, DataType type, int peer,
                             const CallOptions& options) = 0;
+  // At once. Neither peer is this rank.
+  virtual absl::Status SendRecv(const void* out, size_t out_count, int to, void* in,
+                                size_t in_count, int from, DataType type,
+                                const CallOptions& options) = 0;
+  // `count` is that of one part.
+  virtual absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                                const CallOptions& options) = 0;
+  // `counts` has that of each rank.
+  virtual absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
+                                       DataType type, const CallOptions& options) = 0;
   virtual absl::Status Barrier(const CallOptions& options) = 0;
+
+  // What is called from now on comes after the work that is now on the caller's stream
+  // (CallOptions::stream). Communicator calls this before each operation. From any thread, also
+  // while an operation is in progress; does not block. Here: there are no streams.
+  virtual absl::Status Follow(void* stream) { return absl::OkStatus(); }
 
   // Copies what is in memory that this backend moves, both ends of this process. Here: in the
   // CPU's.
-  virtual absl::Status Copy(const void* from, void* to, size_t bytes);
+  virtual absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options);
 
   // What it runs on, for the log: "GPU 3 (NVIDIA H100)". Empty where there is nothing to say.
   virtual std::string device() const { return ""; }

@@ -1,5 +1,9 @@
 #include "muster/communicator.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +12,8 @@
 #include "client/src/backend_registry.h"
 #include "client/src/rendezvous.h"
 #include "client/src/serial_backend.h"
+#include "client/src/started_calls.h"
+#include "client/src/steady_clock.h"
 #include "muster/log.h"
 
 namespace muster {
@@ -94,9 +100,30 @@ Communicator::Communicator(const Group& group, const CommunicatorOptions& option
       options_(options),
       backend_name_(std::move(backend_name)),
       backend_(std::move(backend)),
+      process_(getpid()),
+      started_(std::make_unique<internal::StartedCalls>()),
       failure_(group_.OnFailure([this](const absl::Status& why) { Fail(why); })) {}
 
-Communicator::~Communicator() = default;
+// In a fork the threads are not there, locks may be held for ever, and the connections are the
+// parent's: what would end them is not even destroyed.
+Communicator::~Communicator() {
+  if (getpid() == process_) {
+    started_->Finish();  // which uses this object
+    return;
+  }
+  static_cast<void>(started_.release());
+  static_cast<void>(backend_.release());
+  static_cast<void>(new Subscription(std::move(failure_)));
+}
+
+absl::Status Communicator::CheckProcess(absl::string_view operation) const {
+  const pid_t process = getpid();
+  if (process == process_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      operation, " on rank ", rank(), " of ", size(), ": process ", process,
+      " is a fork of process ", process_,
+      ", which created this communicator; it works only there, so start programs by exec"));
+}
 
 int Communicator::rank() const { return group_.rank(); }
 int Communicator::size() const { return group_.size(); }
@@ -107,6 +134,21 @@ void Communicator::Fail(const absl::Status& why) {
     if (end_.ok()) end_ = why;
   }
   backend_->Abort(why);
+}
+
+// A call from outside comes after all that was started, within its time-out.
+void Communicator::AwaitStarted(absl::string_view operation, CallOptions* options) {
+  if (started_->IsOwnThread() || started_->IsEmpty()) return;
+  const absl::Duration timeout = *options->timeout;
+  const internal::SteadyTime start = internal::SteadyClock::now();
+  if (!started_->AwaitAll(timeout)) {
+    Fail(absl::DeadlineExceededError(absl::StrCat(
+        operation, " on rank ", rank(), " of ", size(), " waited ", absl::FormatDuration(timeout),
+        " for what Start() had begun before; all ranks must start and call the same in the same "
+        "order")));
+  }
+  const absl::Duration waited = internal::Between(start, internal::SteadyClock::now());
+  options->timeout = std::max(timeout - waited, absl::ZeroDuration());
 }
 
 absl::Status Communicator::Enter(absl::string_view operation) {
@@ -134,8 +176,9 @@ absl::Status Communicator::Collective(absl::string_view operation, const OwnValu
                                       const CallOptions& options,
                                       absl::FunctionRef<absl::Status(const CallOptions&)> call) {
   if (!group_.prevents_block()) return Run(operation, options, call);
-  return Run(operation, options, [&](const CallOptions&) {
-    return own.from == own.to ? absl::OkStatus() : backend_->Copy(own.from, own.to, own.bytes);
+  return Run(operation, options, [&](const CallOptions& resolved) {
+    return own.from == own.to ? absl::OkStatus()
+                              : backend_->Copy(own.from, own.to, own.bytes, resolved);
   });
 }
 
@@ -143,10 +186,15 @@ absl::Status Communicator::Run(absl::string_view operation, const CallOptions& o
                                absl::FunctionRef<absl::Status(const CallOptions&)> call) {
   const ArgumentCheck check(operation, rank(), size());
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
-  if (absl::Status status = Enter(operation); !status.ok()) return status;
+  if (absl::Status status = CheckProcess(operation); !status.ok()) return status;
   CallOptions resolved = options;
   if (!resolved.timeout) resolved.timeout = options_.timeout;
-  return Leave(call(resolved));
+  AwaitStarted(operation, &resolved);
+  if (absl::Status status = Enter(operation); !status.ok()) return status;
+  // What is started has followed when it was.
+  const absl::Status followed =
+      started_->IsOwnThread() ? absl::OkStatus() : backend_->Follow(options.stream);
+  return Leave(followed.ok() ? call(resolved) : followed);
 }
 
 absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* out,
@@ -265,6 +313,59 @@ absl::Status Communicator::RawRecv(void* data, size_t count, DataType type, int 
   }
   return Run("Recv", options, [&](const CallOptions& resolved) {
     return backend_->Recv(data, count, type, peer, resolved);
+  });
+}
+
+absl::Status Communicator::RawSendRecv(const void* out, size_t out_count, int to, void* in,
+                                       size_t in_count, int from, DataType type,
+                                       const CallOptions& options) {
+  const ArgumentCheck check("SendRecv", rank(), size());
+  const size_t out_bytes = out_count * SizeOf(type);
+  absl::Status status = FirstError({check.Exchange(to, out_count, from, in_count),
+                                    check.Disjoint(out, out_bytes, in, in_count * SizeOf(type)),
+                                    backend_->CheckSupport(type, {})});
+  if (!status.ok()) return status;
+  return Run("SendRecv", options, [&](const CallOptions& resolved) {
+    if (to == rank()) return backend_->Copy(out, in, out_bytes, resolved);
+    return backend_->SendRecv(out, out_count, to, in, in_count, from, type, resolved);
+  });
+}
+
+absl::Status Communicator::RawAllToAll(const void* in, size_t in_count, void* out, size_t out_count,
+                                       DataType type, const CallOptions& options) {
+  const ArgumentCheck check("AllToAll", rank(), size());
+  const size_t count = in_count / size();
+  const size_t part = count * SizeOf(type);
+  absl::Status status = FirstError(
+      {check.SameSize(in_count, out_count), check.Parts("in", in_count, "a part", count),
+       check.Disjoint(in, part * size(), out, part * size()), backend_->CheckSupport(type, {})});
+  if (!status.ok()) return status;
+  const size_t offset = part * rank();
+  const OwnValue own = {static_cast<const char*>(in) + offset, static_cast<char*>(out) + offset,
+                        part};
+  return Collective("AllToAll", own, options, [&](const CallOptions& resolved) {
+    return backend_->AllToAll(in, out, count, type, resolved);
+  });
+}
+
+absl::Status Communicator::RawAllGatherUneven(const void* in, size_t in_count,
+                                              absl::Span<const size_t> counts, void* out,
+                                              size_t out_count, DataType type,
+                                              const CallOptions& options) {
+  const ArgumentCheck check("AllGather", rank(), size());
+  if (absl::Status status = check.Counts(counts, in_count, out_count); !status.ok()) return status;
+  const size_t bytes = in_count * SizeOf(type);
+  const size_t offset =
+      std::accumulate(counts.begin(), counts.begin() + rank(), size_t{0}) * SizeOf(type);
+  if (absl::Status status =
+          FirstError({check.Overlap(out, out_count * SizeOf(type), in, bytes, offset),
+                      backend_->CheckSupport(type, {})});
+      !status.ok()) {
+    return status;
+  }
+  const OwnValue own = {in, static_cast<char*>(out) + offset, bytes};
+  return Collective("AllGather", own, options, [&](const CallOptions& resolved) {
+    return backend_->AllGatherUneven(in, counts, out, type, resolved);
   });
 }
 

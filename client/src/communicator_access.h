@@ -32,8 +32,12 @@ struct CommunicatorAccess {
     return communicator.RawAllGather(in, count, out, count * communicator.size(), type, options);
   }
   // Between memory that the communicator can reach, both ends of this process.
-  static absl::Status Copy(Communicator& communicator, const void* from, void* to, size_t bytes) {
-    return communicator.backend_->Copy(from, to, bytes);
+  static absl::Status Copy(Communicator& communicator, const void* from, void* to, size_t bytes,
+                           const CallOptions& options) {
+    CallOptions resolved = options;
+    if (!resolved.timeout) resolved.timeout = communicator.options_.timeout;
+    const absl::Status followed = communicator.backend_->Follow(options.stream);
+    return followed.ok() ? communicator.backend_->Copy(from, to, bytes, resolved) : followed;
   }
   // Ends the call in progress and all later ones with `why`. From any thread.
   static void Fail(Communicator& communicator, const absl::Status& why) { communicator.Fail(why); }

@@ -35,6 +35,18 @@ class SerialBackend final : public Backend {
                     const CallOptions& options) override {
     return NoPeers();
   }
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, const CallOptions& options) override {
+    return NoPeers();
+  }
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
+                               DataType type, const CallOptions& options) override {
+    return Copy(in, out, counts.front(), type, options);
+  }
   absl::Status Barrier(const CallOptions& options) override {
     return Copy(nullptr, nullptr, 0, DataType::kUint8, options);
   }

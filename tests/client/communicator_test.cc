@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -26,10 +27,11 @@ using ::testing::HasSubstr;
 // What a test sees and steers of a RecordingBackend after it was given away.
 struct Record {
   std::atomic<int> calls{0};
-  absl::Duration timeout;      // of the last call
-  absl::Status result;         // of the next call
-  absl::Status aborted;        // OK: not aborted
-  std::function<void()> body;  // runs in each call
+  absl::Duration timeout;       // of the last call
+  absl::Status result;          // of the next call
+  absl::Status aborted;         // OK: not aborted
+  std::function<void()> body;   // runs in each call
+  std::vector<void*> followed;  // streams
 };
 
 class RecordingBackend final : public internal::Backend {
@@ -60,7 +62,22 @@ class RecordingBackend final : public internal::Backend {
   absl::Status Recv(void*, size_t, DataType, int, const CallOptions& options) override {
     return Note(options);
   }
+  absl::Status SendRecv(const void*, size_t, int, void*, size_t, int, DataType,
+                        const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status AllToAll(const void*, void*, size_t, DataType, const CallOptions& options) override {
+    return Note(options);
+  }
+  absl::Status AllGatherUneven(const void*, absl::Span<const size_t>, void*, DataType,
+                               const CallOptions& options) override {
+    return Note(options);
+  }
   absl::Status Barrier(const CallOptions& options) override { return Note(options); }
+  absl::Status Follow(void* stream) override {
+    record_->followed.push_back(stream);
+    return absl::OkStatus();
+  }
   absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const override {
     return type == DataType::kUint64 ? absl::UnimplementedError("no uint64") : absl::OkStatus();
   }
@@ -148,6 +165,163 @@ TEST_F(FrontEndTest, RefusesRootsAndPeersOutOfRange) {
   ExpectRefused(comm_.Send(in, 4), "Send on rank 1 of 4: peer is 4, expected a rank from 0 to 3");
   ExpectRefused(comm_.Recv(absl::MakeSpan(data), 1),
                 "Recv on rank 1 of 4: peer is this rank itself, expected another one");
+}
+
+TEST_F(FrontEndTest, RefusesPartsThatDoNotFit) {
+  std::vector<int32_t> three(3), four(4), eight(8);
+  ExpectRefused(comm_.AllToAll(three, four),
+                "AllToAll on rank 1 of 4: in has 3 elements and out has 4, expected the same "
+                "number");
+  ExpectRefused(comm_.AllToAll(absl::MakeConstSpan(eight).first(6), absl::MakeSpan(eight).first(6)),
+                "AllToAll on rank 1 of 4: in has 6 elements and a part has 1, expected in to have "
+                "4 times as many as a part");
+  ExpectRefused(comm_.AllToAll(eight, eight),
+                "AllToAll on rank 1 of 4: in and out overlap, expected them to be disjoint");
+  ExpectRefused(comm_.AllGather(three, {1, 2, 3}, eight),
+                "AllGather on rank 1 of 4: there are 3 counts, expected one for each of 4 ranks");
+  ExpectRefused(comm_.AllGather(three, {0, 2, 1, 5}, eight),
+                "AllGather on rank 1 of 4: in has 3 elements and out has 8, expected 2 and 8 by "
+                "counts");
+  EXPECT_TRUE(comm_.AllGather(three, {0, 3, 0, 5}, eight).ok());
+}
+
+TEST_F(FrontEndTest, RefusesExchangesWithPeersThatAreNone) {
+  std::vector<int32_t> out(3), in(4);
+  ExpectRefused(comm_.SendRecv(out, 2, in, 4),
+                "SendRecv on rank 1 of 4: peer is 4, expected a rank from 0 to 3");
+  ExpectRefused(comm_.SendRecv(out, 1, in, 2),
+                "SendRecv on rank 1 of 4: peer is this rank itself, expected another one");
+  ExpectRefused(comm_.SendRecv(out, 1, in, 1),
+                "SendRecv on rank 1 of 4: out has 3 elements and in has 4, expected the same "
+                "number where a rank sends to itself");
+  ExpectRefused(comm_.SendRecv(in, 2, in, 0),
+                "SendRecv on rank 1 of 4: in and out overlap, expected them to be disjoint");
+  EXPECT_TRUE(comm_.SendRecv(out, 2, in, 0).ok());
+  EXPECT_EQ(record_.calls, 1);
+  out = {7, 8, 9};
+  std::vector<int32_t> own(3);
+  EXPECT_TRUE(comm_.SendRecv(out, 1, own, 1).ok());
+  EXPECT_EQ(own, out) << "a rank that sends to itself";
+  EXPECT_EQ(record_.calls, 1);
+}
+
+TEST_F(FrontEndTest, ViewsAreCheckedBeforeAnythingIsSent) {
+  std::vector<float> floats(4), others(4);
+  std::vector<int32_t> integers(4);
+  const MutableTensorView data = MutableViewOf(floats);
+  ExpectRefused(comm_.AllReduce(data, MutableViewOf(integers)),
+                "AllReduce: in is float32 [4] and out is int32 [4], expected the same type");
+  MutableTensorView wrong = data;
+  wrong.shape = {5};
+  ExpectRefused(comm_.Broadcast(wrong),
+                "Broadcast: a tensor of type and shape float32 [5] cannot have 16 bytes");
+  wrong = data;
+  wrong.type = static_cast<DataType>(99);
+  ExpectRefused(comm_.Send(wrong, 2),
+                "Send: the tensor's type is 99, expected one of DataType's values");
+  wrong = data;
+  wrong.data = reinterpret_cast<char*>(floats.data()) + 1;
+  ExpectRefused(comm_.Recv(wrong, 2),
+                "Recv: the tensor's data is not aligned to 4 bytes; copy it first");
+  ExpectRefused(comm_.AllGather(data, data),
+                "AllGather on rank 1 of 4: out has 4 elements and in has 4, expected out to have 4 "
+                "times as many as in");
+  const MutableTensorView refused[] = {data, MutableTensorView{DataType::kUint64, {0}, nullptr, 0}};
+  EXPECT_EQ(comm_.AllReduceCoalesced(refused), absl::UnimplementedError("no uint64"));
+  EXPECT_EQ(record_.calls, 0) << "not even the type that is not refused";
+  EXPECT_TRUE(comm_.AllReduce(data, MutableViewOf(others)).ok());
+}
+
+TEST_F(FrontEndTest, TheBackendFollowsTheCallersStream) {
+  std::vector<float> data(4);
+  int stream = 0;
+  CallOptions options;
+  options.stream = &stream;
+  EXPECT_TRUE(comm_.AllReduce(data).ok());
+  EXPECT_TRUE(comm_.AllReduce(data, ReduceOp::kSum, options).ok());
+  EXPECT_THAT(record_.followed, ::testing::ElementsAre(nullptr, &stream));
+  // What is started follows when it is started, not when its turn comes.
+  absl::Notification go_on;
+  const PendingOperation first = comm_.Start(
+      [&](Communicator&) {
+        go_on.WaitForNotification();
+        return absl::OkStatus();
+      },
+      &stream);
+  const PendingOperation second =
+      comm_.Start([&](Communicator& comm) { return comm.AllReduce(data); });
+  EXPECT_THAT(record_.followed, ::testing::ElementsAre(nullptr, &stream, &stream, nullptr));
+  go_on.Notify();
+  EXPECT_TRUE(second.Wait().ok());
+  EXPECT_EQ(record_.followed.size(), 4u);
+}
+
+TEST_F(FrontEndTest, WhatIsStartedRunsInOrderAndBeforeLaterCalls) {
+  std::vector<float> data(1);
+  std::vector<int> order;
+  absl::Notification go_on;
+  const PendingOperation first = comm_.Start([&](Communicator& comm) {
+    go_on.WaitForNotification();
+    order.push_back(1);
+    return comm.AllReduce(data);
+  });
+  const PendingOperation second = comm_.Start([&](Communicator&) {
+    order.push_back(2);
+    return absl::InvalidArgumentError("its own");
+  });
+  EXPECT_FALSE(first.done());
+  EXPECT_EQ(record_.calls, 0);
+  std::thread other([&] { go_on.Notify(); });
+  EXPECT_TRUE(comm_.Barrier().ok()) << "waits for its turn";
+  EXPECT_THAT(order, ::testing::ElementsAre(1, 2));
+  other.join();
+  EXPECT_TRUE(first.done());
+  EXPECT_TRUE(first.Wait().ok());
+  EXPECT_EQ(second.Wait(), absl::InvalidArgumentError("its own"));
+  EXPECT_EQ(second.Wait(), second.Wait());
+  EXPECT_TRUE(PendingOperation().Wait().ok());
+}
+
+TEST_F(FrontEndTest, DestroyingWaitsForWhatWasStarted) {
+  auto comm = std::make_unique<Communicator>(job_.world(2), Options(), "recording", MakeBackend());
+  absl::Notification go_on;
+  const PendingOperation started = comm->Start([&](Communicator& own) {
+    go_on.WaitForNotification();
+    return own.Barrier();
+  });
+  std::thread other([&] { go_on.Notify(); });
+  comm.reset();
+  EXPECT_TRUE(started.done());
+  EXPECT_TRUE(started.Wait().ok());
+  other.join();
+}
+
+TEST_F(FrontEndTest, WhatIsStartedMayThrowAndMayNotStartMore) {
+  const PendingOperation thrown =
+      comm_.Start([](Communicator&) -> absl::Status { throw std::runtime_error("its own"); });
+  EXPECT_EQ(thrown.Wait(), absl::InternalError("the function given to Start threw: its own"));
+  const PendingOperation nested = comm_.Start([](Communicator& comm) {
+    return comm.Start([](Communicator&) { return absl::OkStatus(); }).Wait();
+  });
+  EXPECT_EQ(nested.Wait().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(comm_.Barrier().ok()) << "neither has ended the communicator";
+}
+
+TEST_F(FrontEndTest, ACallThatWaitsTooLongForWhatWasStartedEndsTheCommunicator) {
+  absl::Notification go_on;
+  const PendingOperation started = comm_.Start([&](Communicator&) {
+    go_on.WaitForNotification();
+    return absl::OkStatus();
+  });
+  CallOptions at_once;
+  at_once.timeout = absl::ZeroDuration();
+  const absl::Status status = comm_.Barrier(at_once);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("for what Start() had begun before"));
+  EXPECT_EQ(record_.aborted, status);
+  go_on.Notify();
+  EXPECT_TRUE(started.Wait().ok());
+  EXPECT_EQ(comm_.Barrier(), status);
 }
 
 TEST_F(FrontEndTest, RefusesUnknownReductions) {
@@ -240,13 +414,15 @@ TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
 }
 
 TEST_F(FrontEndTest, AnUnsupportedTypeIsRefusedAndEndsNothing) {
-  std::vector<uint64_t> data(4);
+  std::vector<uint64_t> data(4), others(4);
   const absl::Span<uint64_t> all = absl::MakeSpan(data);
   const absl::Span<const uint64_t> one = absl::Span<const uint64_t>(all.subspan(1, 1));
   const absl::Span<uint64_t> buffers[] = {all};
   for (const absl::Status& status :
        {comm_.AllReduce(all), comm_.AllReduceCoalesced<uint64_t>(buffers), comm_.Broadcast(all),
         comm_.Reduce(one, all.subspan(1, 1), ReduceOp::kSum, 0), comm_.AllGather(one, all),
+        comm_.AllGather(one, std::vector<size_t>{1, 1, 1, 1}, all), comm_.AllToAll(data, others),
+        comm_.SendRecv(data, 2, others, 0),
         comm_.ReduceScatter(absl::Span<const uint64_t>(all), all.subspan(1, 1)), comm_.Send(one, 2),
         comm_.Recv(all, 2)}) {
     EXPECT_EQ(status, absl::UnimplementedError("no uint64"));
@@ -324,6 +500,10 @@ TEST(SerialTest, EveryOperationWorks) {
   EXPECT_TRUE((*comm)->AllGather(data, absl::MakeSpan(out)).ok());
   EXPECT_TRUE((*comm)->Reduce(data, absl::MakeSpan(out)).ok());
   EXPECT_TRUE((*comm)->ReduceScatter(data, absl::MakeSpan(out)).ok());
+  EXPECT_TRUE((*comm)->AllToAll(in, out).ok());
+  EXPECT_TRUE((*comm)->AllGather(in, {2}, out).ok());
+  EXPECT_TRUE((*comm)->SendRecv(in, 0, out, 0).ok());
+  EXPECT_TRUE((*comm)->Start([&](Communicator& c) { return c.AllReduce(out); }).Wait().ok());
   EXPECT_TRUE((*comm)->Barrier().ok());
   EXPECT_EQ(out, in);
   EXPECT_EQ((*comm)->Send(data, 0).code(), absl::StatusCode::kInvalidArgument);

@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "Name every check, and end");
   app.add_flag("--small", flags.small, "Small buffers, few rounds, and no judgement of times");
   app.add_option("--rank-program", flags.rank_program);
+  app.add_option("--scenarios", flags.scenarios);
   app.add_option("--digits", flags.digits);
   app.add_option("--allreduce", flags.allreduce);
   app.add_option("--muster", flags.muster);

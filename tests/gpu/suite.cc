@@ -90,6 +90,17 @@ void RunSpeed(int ranks, const SuiteFlags& flags) {
   ExpectRanks(ranks, RankCommand("speed", flags));
 }
 
+// What the tests on stand-ins do where nothing goes wrong: the stand-ins must be like this.
+void RunScenarios(int ranks, const SuiteFlags& flags) {
+  std::vector<std::string> scenarios = {"device-values", "host-values", "stream-order"};
+  if (ranks == 2) scenarios.push_back("refusals");
+  if (ranks == 3) scenarios.push_back("shrinks");
+  if (ranks == 4) scenarios.push_back("splits");
+  for (const std::string& scenario : scenarios) {
+    ExpectRanks(ranks, {Runfile(flags.scenarios), scenario});
+  }
+}
+
 // Empty if there is none.
 std::string FindSanitizer(const SuiteFlags& flags) {
   if (!flags.sanitizer.empty()) return Runfile(flags.sanitizer);
@@ -191,6 +202,10 @@ const std::vector<Check>& AllChecks() {
        "many buffers as one launch; communicators made by Split and Shrink",
        {1, 2, 4},
        RunGroups},
+      {"Scenarios",
+       "what the tests on stand-ins for NCCL and CUDA do where nothing goes wrong",
+       {1, 2, 3, 4},
+       RunScenarios},
       {"Loss",
        "a rank is killed in the middle of an all-reduce: within 5 s the others get the "
        "error that names it, and go on with a new communicator",

@@ -9,6 +9,7 @@ namespace muster::gpu {
 // What the suite runs, and how much of it.
 struct SuiteFlags {
   std::string rank_program = "tests/gpu/rank";
+  std::string scenarios = "tests/gpu/scenarios";
   std::string digits = "examples/digits/digits";
   std::string allreduce = "examples/allreduce/allreduce";
   std::string muster = "client/cli/muster";

@@ -65,6 +65,11 @@ struct CallOptions {
   // Of Gather and AllGather: all ranks must contribute equally many bytes. Where they do not, all
   // get FAILED_PRECONDITION that names the two sides, as for any other disagreement.
   bool require_equal_sizes = false;
+
+  // Of operations of a Communicator on a GPU: the CUDA stream (a cudaStream_t) with the caller's
+  // work on the data, which the operation comes after: see Communicator. Null: the legacy default
+  // stream. Elsewhere it is not looked at.
+  void* stream = nullptr;
 };
 
 }  // namespace muster

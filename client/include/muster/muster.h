@@ -31,6 +31,9 @@
 //     among some of the ranks            Job::NewGroup, Group                 job.h, group.h
 //
 //   tensors of all ranks                 Communicator                         communicator.h
+//     while I compute                    Communicator::Start,                 communicator.h
+//                                        PendingOperation                     pending_operation.h
+//     on this or on NcclCommunicator     TensorOperations                     tensor_operations.h
 //     the operations, and the types      ReduceOp, DataType                   reduce_op.h,
 //                                                                             data_type.h
 //   weights and configurations           Workspace                            workspace.h
@@ -54,9 +57,11 @@
 #include "muster/lease.h"
 #include "muster/log.h"
 #include "muster/parallel_exchange.h"
+#include "muster/pending_operation.h"
 #include "muster/reduce_op.h"
 #include "muster/scopes.h"
 #include "muster/tensor.h"
+#include "muster/tensor_operations.h"
 #include "muster/version.h"
 #include "muster/workspace.h"
 

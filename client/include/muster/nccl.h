@@ -20,6 +20,7 @@
 #include "muster/communicator.h"
 #include "muster/group.h"
 #include "muster/job.h"
+#include "muster/tensor_operations.h"
 
 // NCCL on a caller's own CUDA streams. This is the only header of Muster that shows types of CUDA
 // and NCCL. Programs that are content with blocking calls use muster/communicator.h, which runs on
@@ -47,6 +48,12 @@ struct NcclOptions {
 
   // Ends Create() with CANCELLED when cancelled. Not owned.
   Cancellation* cancellation = nullptr;
+
+  // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
+  // those made of it by Split() and Shrink(). Texts in it must live as long as Create() runs. What
+  // NCCL wants to be the same on all ranks has to be. `blocking` is Muster's: any value but 0 is
+  // INVALID_ARGUMENT.
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 };
 
 // One of the buffers that an all-reduce of many reduces, in device memory.
@@ -79,7 +86,7 @@ class NcclHandle;
 //
 // Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
 // those of Communicator; the text names rank, node and device, and NCCL's own last error.
-class NcclCommunicator {
+class NcclCommunicator final : public TensorOperations {
  public:
   // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until NCCL
   // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
@@ -103,12 +110,12 @@ class NcclCommunicator {
   // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
   // enqueued on a healthy one is waited for, up to the time-out. NCCL makes ranks of one node wait
   // for each other here.
-  ~NcclCommunicator();
+  ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
-  int rank() const;
-  int size() const;
+  int rank() const override;
+  int size() const override;
   int device() const;
 
   // OK, or the error that stopped this communicator.
@@ -129,13 +136,23 @@ class NcclCommunicator {
   absl::Status Send(const void* data, size_t count, DataType type, int peer, cudaStream_t stream);
   absl::Status Recv(void* data, size_t count, DataType type, int peer, cudaStream_t stream);
 
+  // Both at once, so that all ranks of a ring may do it. `to` and `from` may be this rank.
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, cudaStream_t stream);
+  // Part i of `in` goes to rank i, part i of `out` comes from it; `count` is that of one part.
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        cudaStream_t stream);
+  // Parts of different sizes: `counts` has that of each rank, the same on all ranks.
+  absl::Status AllGather(const void* in, absl::Span<const size_t> counts, void* out, DataType type,
+                         cudaStream_t stream);
+
   // Many buffers (the gradients of a model, say) as one launch.
   absl::Status AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op, cudaStream_t stream);
 
   // Runs `calls`, which calls operations of this communicator and nothing else of it, as one NCCL
   // group: one launch; a Send and a Recv in one group do not wait for each other. Returns the
-  // callback's error, else the group's. An error inside the group stops the communicator: NCCL
-  // cannot take back what is in it.
+  // callback's error (INTERNAL, with its text, if it throws), else the group's. An error inside the
+  // group stops the communicator: NCCL cannot take back what is in it.
   absl::Status Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls);
 
   // Blocks until all work enqueued on `stream` is done. Polls the stream, NCCL's asynchronous error
@@ -144,6 +161,33 @@ class NcclCommunicator {
   // return the buffers may be freed, unless the text says that NCCL has not stopped. On the null
   // stream, device() must be current.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
+
+  // The same on tensors, blocking: see TensorOperations. Each enqueues on CallOptions::stream, for
+  // the default time-out at most, and does Wait() on it.
+  absl::Status AllReduce(const TensorView& in, const MutableTensorView& out,
+                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
+  absl::Status AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
+                                  ReduceOp op = ReduceOp::kSum,
+                                  const CallOptions& options = {}) override;
+  absl::Status Broadcast(const MutableTensorView& data, int root = 0,
+                         const CallOptions& options = {}) override;
+  absl::Status Reduce(const TensorView& in, const MutableTensorView& out,
+                      ReduceOp op = ReduceOp::kSum, int root = 0,
+                      const CallOptions& options = {}) override;
+  absl::Status AllGather(const TensorView& in, const MutableTensorView& out,
+                         const CallOptions& options = {}) override;
+  absl::Status AllGather(const TensorView& in, absl::Span<const size_t> counts,
+                         const MutableTensorView& out, const CallOptions& options = {}) override;
+  absl::Status ReduceScatter(const TensorView& in, const MutableTensorView& out,
+                             ReduceOp op = ReduceOp::kSum,
+                             const CallOptions& options = {}) override;
+  absl::Status AllToAll(const TensorView& in, const MutableTensorView& out,
+                        const CallOptions& options = {}) override;
+  absl::Status Send(const TensorView& data, int peer, const CallOptions& options = {}) override;
+  absl::Status Recv(const MutableTensorView& data, int peer,
+                    const CallOptions& options = {}) override;
+  absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
+                        const CallOptions& options = {}) override;
 
   // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is
   // to be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part
@@ -167,6 +211,10 @@ class NcclCommunicator {
   explicit NcclCommunicator(std::shared_ptr<internal::NcclHandle> handle);
 
  private:
+  // Waits for what `enqueue` puts on the caller's stream, unless `arguments` are refused.
+  absl::Status Run(const absl::Status& arguments, const CallOptions& options,
+                   absl::FunctionRef<absl::Status(cudaStream_t)> enqueue);
+
   std::shared_ptr<internal::NcclHandle> handle_;
 };
 

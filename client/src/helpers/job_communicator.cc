@@ -83,18 +83,23 @@ absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view oper
   if (!ready) Drop();
   const auto communicator = Connect(world, met->number, epoch, patience);
   if (!communicator.ok()) return communicator.status();
-  const absl::Status status = move(**communicator, patience);
+  CallOptions rest = patience.Remaining();
+  rest.stream = options.stream;
+  const absl::Status status = move(**communicator, rest);
   if (HasEnded(status)) Drop();
   return status;
 }
 
-absl::Status JobCommunicator::Copy(const void* from, void* to, size_t bytes) {
+absl::Status JobCommunicator::Copy(const void* from, void* to, size_t bytes,
+                                   const CallOptions& options) {
   std::shared_ptr<Communicator> communicator;
   {
     absl::MutexLock lock(&mutex_);
     communicator = communicator_;
   }
-  if (communicator != nullptr) return CommunicatorAccess::Copy(*communicator, from, to, bytes);
+  if (communicator != nullptr) {
+    return CommunicatorAccess::Copy(*communicator, from, to, bytes, options);
+  }
   if (bytes > 0) std::memmove(to, from, bytes);
   return absl::OkStatus();
 }

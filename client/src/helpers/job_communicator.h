@@ -37,15 +37,15 @@ class JobCommunicator {
   std::string backend() const;
 
   // A collective of the job: meets (see Meet()), connects where a rank has no good communicator,
-  // and calls `move`, whose error it returns. After an error that has ended the communicator the
-  // next Run() connects again. FAILED_PRECONDITION, without a word to the others: another thread is
-  // in here.
-  using Move = absl::FunctionRef<absl::Status(Communicator&, const Patience&)>;
+  // and calls `move` with what is left of `options`, and returns its error. After one that has
+  // ended the communicator the next Run() connects again. FAILED_PRECONDITION, without a word to
+  // the others: another thread is in here.
+  using Move = absl::FunctionRef<absl::Status(Communicator&, const CallOptions&)>;
   absl::Status Run(const Job& job, absl::string_view operation, const absl::StatusOr<Offer>& mine,
                    const CallOptions& options, CallSite site, Move move);
 
   // Copies within this process; between memory that the communicator reaches, where there is one.
-  absl::Status Copy(const void* from, void* to, size_t bytes);
+  absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options);
 
  private:
   absl::Status Enter(const Job& job, absl::string_view operation);

@@ -74,10 +74,18 @@ absl::Status ChangeInPlace(Job& job, absl::string_view operation, const absl::St
   return JobCommunicator::Of(job)->Run(job, operation, mine, options, site, move);
 }
 
+// `options` with the time that is left.
+CallOptions Rest(const Patience& patience, const CallOptions& options) {
+  CallOptions rest = options;
+  rest.timeout = patience.Left();
+  return rest;
+}
+
 // Reduces bit by bit where the backend cannot: gathers the bytes, a piece at a time, and folds them
 // here.
 absl::Status FoldBits(Communicator& communicator, const MutableTensorView& tensor, ReduceOp op,
-                      const Patience& patience) {
+                      const CallOptions& options) {
+  const Patience patience(*options.timeout, options.cancellation);
   constexpr size_t kGathered = size_t{64} << 20;
   const size_t size = communicator.size();
   const size_t piece = std::min(tensor.num_bytes, std::max<size_t>(1, kGathered / size));
@@ -86,32 +94,34 @@ absl::Status FoldBits(Communicator& communicator, const MutableTensorView& tenso
   for (size_t begin = 0; begin < tensor.num_bytes; begin += piece) {
     char* const data = static_cast<char*>(tensor.data) + begin;
     const size_t bytes = std::min(piece, tensor.num_bytes - begin);
+    const CallOptions rest = Rest(patience, options);
     absl::Status status = CommunicatorAccess::AllGather(communicator, data, all.data(), bytes,
-                                                        DataType::kUint8, patience.Remaining());
+                                                        DataType::kUint8, rest);
     for (size_t rank = 1; rank < size && status.ok(); ++rank) {
       fold(all.data(), all.data(), all.data() + rank * bytes, bytes);
     }
-    if (status.ok()) status = CommunicatorAccess::Copy(communicator, all.data(), data, bytes);
+    if (status.ok()) status = CommunicatorAccess::Copy(communicator, all.data(), data, bytes, rest);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status Reduce(Communicator& communicator, const MutableTensorView& tensor, ReduceOp op,
-                    const Patience& patience) {
+                    const CallOptions& options) {
   const absl::Status supported = CommunicatorAccess::CheckSupport(communicator, tensor.type, op);
   if (absl::IsUnimplemented(supported) && internal::IsBitwise(op)) {
-    return FoldBits(communicator, tensor, op, patience);
+    return FoldBits(communicator, tensor, op, options);
   }
   const Buffer buffer = {tensor.data, tensor.num_bytes / SizeOf(tensor.type)};
-  return CommunicatorAccess::AllReduce(communicator, buffer, tensor.type, op, patience.Remaining());
+  return CommunicatorAccess::AllReduce(communicator, buffer, tensor.type, op, options);
 }
 
 // All of one type in one call. Types are looked at first, so that nothing changes if one is
 // refused.
 absl::Status Average(Communicator& communicator,
                      const std::map<std::string, MutableTensorView>& tensors,
-                     const Patience& patience) {
+                     const CallOptions& options) {
+  const Patience patience(*options.timeout, options.cancellation);
   constexpr ReduceOp kOp = ReduceOp::kAverage;
   std::map<DataType, std::vector<Buffer>> by_type;
   for (const auto& [name, tensor] : tensors) {
@@ -124,7 +134,7 @@ absl::Status Average(Communicator& communicator,
   for (const auto& [type, buffers] : by_type) {
     if (!status.ok()) return status;
     status = CommunicatorAccess::AllReduceCoalesced(communicator, buffers, type, kOp,
-                                                    patience.Remaining());
+                                                    Rest(patience, options));
   }
   return status;
 }
@@ -180,10 +190,10 @@ absl::Status GatherInto(Job& job, const TensorView& tensor, const absl::StatusOr
                         void* all, const CallOptions& options, CallSite site) {
   // Bytes: every backend moves them.
   return JobCommunicator::Of(job)->Run(job, kAllGather, mine, options, site,
-                                       [&](Communicator& communicator, const Patience& patience) {
+                                       [&](Communicator& communicator, const CallOptions& rest) {
                                          return CommunicatorAccess::AllGather(
                                              communicator, tensor.data, all, tensor.num_bytes,
-                                             DataType::kUint8, patience.Remaining());
+                                             DataType::kUint8, rest);
                                        });
 }
 
@@ -204,8 +214,8 @@ absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
 absl::Status AverageTensors(Job& job, const std::map<std::string, MutableTensorView>& tensors,
                             const CallOptions& options, CallSite site) {
   return ChangeInPlace(job, kAverage, OfferTensors(tensors), options, site,
-                       [&](Communicator& communicator, const Patience& patience) {
-                         return Average(communicator, tensors, patience);
+                       [&](Communicator& communicator, const CallOptions& rest) {
+                         return Average(communicator, tensors, rest);
                        });
 }
 
@@ -216,8 +226,8 @@ namespace toolkits {
 absl::Status AllReduce(Job& job, const MutableTensorView& tensor, ReduceOp op,
                        const CallOptions& options, CallSite site) {
   return ChangeInPlace(job, kAllReduce, OfferReduction(job, tensor, op), options, site,
-                       [&](Communicator& communicator, const Patience& patience) {
-                         return Reduce(communicator, tensor, op, patience);
+                       [&](Communicator& communicator, const CallOptions& rest) {
+                         return Reduce(communicator, tensor, op, rest);
                        });
 }
 
@@ -227,7 +237,7 @@ absl::Status AllGather(Job& job, const TensorView& tensor, const MutableTensorVi
   if (!job.prevents_block()) return GatherInto(job, tensor, mine, all.data, options, site);
   if (!mine.ok()) return mine.status();
   char* const place = static_cast<char*>(all.data) + job.rank() * tensor.num_bytes;
-  return JobCommunicator::Of(job)->Copy(tensor.data, place, tensor.num_bytes);
+  return JobCommunicator::Of(job)->Copy(tensor.data, place, tensor.num_bytes, options);
 }
 
 absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
@@ -242,9 +252,9 @@ absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
         absl::StrCat("AllGather: there is no memory for the whole, ", bytes, " bytes"));
   }
   if (alone && !mine.ok()) return mine.status();
-  const absl::Status status = alone
-                                  ? JobCommunicator::Of(job)->Copy(tensor.data, memory.get(), bytes)
-                                  : GatherInto(job, tensor, mine, memory.get(), options, site);
+  const absl::Status status =
+      alone ? JobCommunicator::Of(job)->Copy(tensor.data, memory.get(), bytes, options)
+            : GatherInto(job, tensor, mine, memory.get(), options, site);
   if (!status.ok()) return status;
   return OwnedTensor{{tensor.type, WholeShape(tensor.shape, ranks), memory.get(), bytes}, memory};
 }

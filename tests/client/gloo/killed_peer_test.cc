@@ -15,57 +15,19 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
-#include "tests/util/stub_control_plane.h"
+#include "tests/util/pair_control_plane.h"
 
 namespace muster {
 namespace {
 
+using ::muster::testing::PairControlPlane;
+using ::muster::testing::WorldOf;
 using ::testing::HasSubstr;
 
 const absl::Status& Loss() {
   static const absl::Status loss =
       absl::AbortedError("rank 1 (node b, pid 2) was lost: killed by signal 9 (SIGKILL)");
   return loss;
-}
-
-// A job of two processes at the ends of a socket. What AwaitFailure() says is set by the test.
-class PairControlPlane final : public testing::StubControlPlane {
- public:
-  PairControlPlane(int rank, int socket)
-      : StubControlPlane("pair", {Member{0, 0, 0, "a", "host", 1}, Member{1, 0, 1, "b", "host", 2}},
-                         rank),
-        socket_(socket) {}
-
-  void set_failure(absl::Status failure) { failure_ = std::move(failure); }
-
-  absl::Status AwaitFailure(absl::Duration) const override { return failure_; }
-
-  absl::StatusOr<std::vector<std::string>> RunCollective(const std::string&,
-                                                         const std::vector<int>&,
-                                                         internal::CollectiveCall call,
-                                                         const CallOptions&) override {
-    std::string theirs(64 << 10, '\0');
-    if (write(socket_, call.payload.data(), call.payload.size()) < 0) {
-      return absl::InternalError("write");
-    }
-    const ssize_t got = read(socket_, theirs.data(), theirs.size());
-    if (got <= 0) return absl::InternalError("read");
-    theirs.resize(got);
-    if (rank() == 0) return std::vector<std::string>{call.payload, theirs};
-    return std::vector<std::string>{theirs, call.payload};
-  }
-
- private:
-  const int socket_;
-  absl::Status failure_;
-};
-
-Group WorldOf(std::shared_ptr<internal::ControlPlane> control) {
-  auto state = std::make_shared<internal::GroupState>();
-  state->ranks = {0, 1};
-  state->rank = control->rank();
-  state->control = std::move(control);
-  return Group(std::move(state));
 }
 
 class KilledPeerTest : public ::testing::TestWithParam<size_t> {

@@ -1,5 +1,6 @@
 // Every operation, element type, reduction and size against a plain computation of the same.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -211,6 +212,148 @@ TEST_P(OperationsTest, ManyBuffersAtOnce) {
   });
 }
 
+// Small ones together, those of several MiB on their own.
+TEST_P(OperationsTest, ManyBuffersOfManySizesAtOnce) {
+  WithCommunicators([](Communicator& comm) {
+    const std::vector<size_t> counts = {1, 300000, 0, 17, 1200000, 5, 700000, 700000, 3};
+    std::vector<std::vector<float>> buffers;
+    std::vector<absl::Span<float>> spans;
+    for (size_t count : counts) buffers.push_back(ValuesOf<float>(comm.rank(), count));
+    for (std::vector<float>& buffer : buffers) spans.push_back(absl::MakeSpan(buffer));
+    EXPECT_TRUE(comm.AllReduceCoalesced<float>(spans).ok());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      EXPECT_EQ(buffers[i], AllReduced<float>(comm.size(), counts[i], ReduceOp::kSum)) << i;
+    }
+  });
+}
+
+TEST_P(OperationsTest, AllToAll) {
+  WithCommunicators([](Communicator& comm) {
+    for (size_t count : kCounts) {
+      const std::vector<int16_t> in = ValuesOf<int16_t>(comm.rank(), count * comm.size());
+      std::vector<int16_t> out(in.size());
+      EXPECT_TRUE(comm.AllToAll(in, out).ok());
+      for (int peer = 0; peer < comm.size(); ++peer) {
+        const auto theirs = ValuesOf<int16_t>(peer, in.size());
+        EXPECT_TRUE(std::equal(theirs.begin() + comm.rank() * count,
+                               theirs.begin() + (comm.rank() + 1) * count,
+                               out.begin() + peer * count));
+      }
+    }
+  });
+}
+
+TEST_P(OperationsTest, AllGatherOfPartsOfDifferentSizes) {
+  WithCommunicators([](Communicator& comm) {
+    std::vector<size_t> counts;
+    std::vector<double> expected;
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      counts.push_back(rank == 1 ? 0 : 100 * rank + 3);
+      const std::vector<double> theirs = ValuesOf<double>(rank, counts.back());
+      expected.insert(expected.end(), theirs.begin(), theirs.end());
+    }
+    const std::vector<double> own = ValuesOf<double>(comm.rank(), counts[comm.rank()]);
+    std::vector<double> out(expected.size());
+    EXPECT_TRUE(comm.AllGather(own, counts, out).ok());
+    EXPECT_EQ(out, expected);
+    std::fill(out.begin(), out.end(), -1);
+    const size_t begin = std::accumulate(counts.begin(), counts.begin() + comm.rank(), size_t{0});
+    std::copy(own.begin(), own.end(), out.begin() + begin);
+    const absl::Span<double> place = absl::MakeSpan(out).subspan(begin, own.size());
+    EXPECT_TRUE(comm.AllGather(absl::Span<const double>(place), absl::MakeConstSpan(counts),
+                               absl::MakeSpan(out))
+                    .ok());
+    EXPECT_EQ(out, expected) << "in place";
+  });
+}
+
+TEST_P(OperationsTest, AllRanksOfARingSendAndReceiveAtOnce) {
+  WithCommunicators([](Communicator& comm) {
+    const int right = (comm.rank() + 1) % comm.size();
+    const int left = (comm.rank() + comm.size() - 1) % comm.size();
+    for (size_t count : {size_t{0}, size_t{1}, size_t{1001}, size_t{4} << 20}) {
+      // The others' may be larger.
+      const std::vector<uint8_t> out = ValuesOf<uint8_t>(comm.rank(), count + comm.rank());
+      std::vector<uint8_t> in(count + left);
+      EXPECT_TRUE(comm.SendRecv(out, right, in, left).ok());
+      EXPECT_EQ(in, ValuesOf<uint8_t>(left, count + left));
+    }
+  });
+}
+
+TEST_P(OperationsTest, SendRecvPairsUpWithSendAndRecv) {
+  WithCommunicators([](Communicator& comm) {
+    if (comm.size() < 2 || comm.rank() > 1) return;
+    std::vector<int32_t> got(2);
+    if (comm.rank() == 0) {
+      EXPECT_TRUE(comm.Send(std::vector<int32_t>{1, 2}, 1).ok());
+      EXPECT_TRUE(comm.Recv(got, 1).ok());
+    } else {
+      EXPECT_TRUE(comm.SendRecv(std::vector<int32_t>{3, 4}, 0, got, 0).ok());
+    }
+    EXPECT_THAT(got,
+                comm.rank() == 0 ? ::testing::ElementsAre(3, 4) : ::testing::ElementsAre(1, 2));
+  });
+}
+
+// Types that are known at run time, each operation.
+TEST_P(OperationsTest, Views) {
+  WithCommunicators([](Communicator& communicator) {
+    TensorOperations& comm = communicator;  // as code sees it that takes NcclCommunicator too
+    const int n = comm.size();
+    std::vector<int64_t> own = ValuesOf<int64_t>(comm.rank(), 6);
+    std::vector<int64_t> out(6);
+    const std::vector<int64_t> sum = AllReduced<int64_t>(n, 6, ReduceOp::kSum);
+    EXPECT_TRUE(comm.AllReduce(ViewOf(own, {2, 3}), MutableViewOf(out)).ok());
+    EXPECT_EQ(out, sum);
+    EXPECT_TRUE(comm.Reduce(ViewOf(own), MutableViewOf(out), ReduceOp::kMax, n - 1).ok());
+    EXPECT_EQ(out, comm.rank() == n - 1 ? AllReduced<int64_t>(n, 6, ReduceOp::kMax) : sum);
+    EXPECT_TRUE(comm.Broadcast(MutableViewOf(out), n - 1).ok());
+    EXPECT_EQ(out, AllReduced<int64_t>(n, 6, ReduceOp::kMax));
+    std::vector<int64_t> all(6 * n), parts(6 * n);
+    EXPECT_TRUE(comm.AllGather(ViewOf(own), MutableViewOf(all)).ok());
+    EXPECT_EQ(all[6 * (n - 1) + 1], ValueOf<int64_t>(n - 1, 1));
+    const std::vector<size_t> counts(n, 6);
+    EXPECT_TRUE(comm.AllGather(ViewOf(own), counts, MutableViewOf(parts)).ok());
+    EXPECT_EQ(all, parts);
+    EXPECT_TRUE(comm.AllToAll(ViewOf(all), MutableViewOf(parts)).ok());
+    EXPECT_EQ(parts[1], ValueOf<int64_t>(comm.rank(), 1));
+    EXPECT_TRUE(comm.ReduceScatter(ViewOf(all), MutableViewOf(out)).ok());
+    EXPECT_EQ(out[1], n * ValueOf<int64_t>(comm.rank(), 1));
+    std::vector<float> floats(3, 1);
+    const MutableTensorView mixed[] = {MutableViewOf(floats), MutableViewOf(own)};
+    EXPECT_TRUE(comm.AllReduceCoalesced(mixed).ok());
+    EXPECT_EQ(own, sum);
+    EXPECT_EQ(floats, std::vector<float>(3, static_cast<float>(n)));
+    if (n == 2) {
+      const int peer = 1 - comm.rank();
+      EXPECT_TRUE(
+          (comm.rank() == 0 ? comm.Send(ViewOf(sum), peer) : comm.Recv(MutableViewOf(out), peer))
+              .ok());
+      EXPECT_TRUE(comm.SendRecv(ViewOf(sum), peer, MutableViewOf(out), peer).ok());
+      EXPECT_EQ(out, sum);
+    }
+  });
+}
+
+TEST_P(OperationsTest, WhatIsStartedOverlapsAndStaysInOrder) {
+  WithCommunicators([](Communicator& comm) {
+    constexpr int kBuckets = 10;
+    std::vector<std::vector<double>> buckets(kBuckets, ValuesOf<double>(comm.rank(), 1001));
+    std::vector<PendingOperation> pending;
+    for (std::vector<double>& bucket : buckets) {
+      pending.push_back(comm.Start([&bucket](Communicator& c) { return c.AllReduce(bucket); }));
+    }
+    EXPECT_TRUE(comm.Barrier().ok());
+    for (const PendingOperation& one : pending) {
+      EXPECT_TRUE(one.done());
+      EXPECT_TRUE(one.Wait().ok());
+    }
+    const auto expected = AllReduced<double>(comm.size(), 1001, ReduceOp::kSum);
+    for (const std::vector<double>& bucket : buckets) EXPECT_EQ(bucket, expected);
+  });
+}
+
 TEST_P(OperationsTest, ManyElements) {
   WithCommunicators([](Communicator& comm) {
     const size_t count = 3 * (1 << 20) / sizeof(int32_t) + 17;
@@ -284,6 +427,40 @@ TEST(IntegerReductionTest, SumsWrapAndAveragesAreRoundedTowardZero) {
     EXPECT_THAT(wide, ::testing::ElementsAre(-2, -6));
     EXPECT_THAT(average, ::testing::ElementsAre(-1, 1));
     EXPECT_THAT(narrow, ::testing::ElementsAre(144));
+  });
+}
+
+// Buffers of a coalesced all-reduce that are not the same on all ranks do not mix.
+TEST(CoalescedTest, DifferentSizesOfTheSameSumEndAtTheTimeout) {
+  FakeJob job(2);
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    std::vector<float> small(rank == 0 ? 1 : 2), large(rank == 0 ? 5 : 4);
+    const absl::Span<float> buffers[] = {absl::MakeSpan(small), absl::MakeSpan(large)};
+    CallOptions options;
+    options.timeout = absl::Milliseconds(200);
+    const absl::Status status =
+        (*comm)->AllReduceCoalesced<float>(buffers, ReduceOp::kSum, options);
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("AllReduce of 6 float32"));
+  });
+}
+
+TEST(CoalescedTest, IsOnePass) {
+  FakeJob job(2);
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    std::vector<std::vector<float>> buffers(50, std::vector<float>(10, 1));
+    std::vector<absl::Span<float>> spans;
+    for (std::vector<float>& buffer : buffers) spans.push_back(absl::MakeSpan(buffer));
+    EXPECT_TRUE((*comm)->AllReduceCoalesced<float>(spans).ok());
+    CallOptions cancelled;
+    Cancellation cancellation;
+    cancellation.Cancel();
+    cancelled.cancellation = &cancellation;
+    EXPECT_EQ((*comm)->Barrier(cancelled).message(), "Barrier, collective 2 was cancelled");
   });
 }
 

@@ -89,21 +89,4 @@ absl::Status ShrinksAfterLoss(Job& job, const Arguments& arguments) {
   return job.Barrier("shrunk");
 }
 
-// A split into one part that the arguments spoil on one rank: wrong=RANK asks for another part,
-// absent=RANK does not call it.
-absl::Status OneSplit(Job& job, const Arguments& arguments) {
-  auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
-  RETURN_IF_ERROR(comm.status());
-  if (arguments.Int("absent", -1) == job.rank()) {
-    Print("stays away");
-    return job.AwaitFailure(absl::Minutes(1));
-  }
-  Print("creates the split");
-  const bool wrong = arguments.Int("wrong", -1) == job.rank();
-  auto split = (*comm)->Split(wrong ? *job.NewGroup("alone", {job.rank()}) : job.world());
-  Print(absl::StrCat("split: ", split.status().ToString()));
-  Print(absl::StrCat("parent: ", (*comm)->health().ToString()));
-  return split.status();
-}
-
 }  // namespace muster::testing

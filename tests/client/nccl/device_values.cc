@@ -189,6 +189,36 @@ absl::Status Alone(Job& job, NcclCommunicator& comm) {
                 "Create in a scope is refused");
 }
 
+// On the caller's stream, without Grouped().
+absl::Status Exchanges(NcclCommunicator& comm) {
+  const Stream stream;
+  const int n = comm.size();
+  const int rank = comm.rank();
+  const int left = (rank + n - 1) % n;
+  const DeviceMemory out(DataType::kInt32, std::vector<double>(7, rank));
+  const DeviceMemory in(DataType::kInt32, std::vector<double>(7));
+  RETURN_IF_ERROR(comm.SendRecv(out.get(), 7, (rank + 1) % n, in.get(), 7, left, DataType::kInt32,
+                                stream.get()));
+  const DeviceMemory parts(DataType::kInt32, std::vector<double>(2 * n, rank));
+  const DeviceMemory got(DataType::kInt32, std::vector<double>(2 * n));
+  RETURN_IF_ERROR(comm.AllToAll(parts.get(), got.get(), 2, DataType::kInt32, stream.get()));
+  std::vector<size_t> counts;
+  std::vector<double> all, pairs;
+  for (int peer = 0; peer < n; ++peer) {
+    counts.push_back(peer);
+    all.insert(all.end(), peer, peer);
+    pairs.insert(pairs.end(), 2, peer);
+  }
+  const DeviceMemory gathered(DataType::kInt32, std::vector<double>(all.size() + 1, -1));
+  RETURN_IF_ERROR(
+      comm.AllGather(out.get(), counts, gathered.get(), DataType::kInt32, stream.get()));
+  RETURN_IF_ERROR(comm.Wait(stream.get()));
+  all.push_back(-1);  // what is behind them is left alone
+  RETURN_IF_ERROR(Expect(in.numbers() == std::vector<double>(7, left), "SendRecv"));
+  RETURN_IF_ERROR(Expect(got.numbers() == pairs, "AllToAll"));
+  return Expect(gathered.numbers() == all, "AllGather of different sizes");
+}
+
 }  // namespace
 
 absl::Status DeviceValues(Job& job, const Arguments& arguments) {
@@ -208,6 +238,8 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
     RETURN_IF_ERROR(TypeCheck(**comm, stream.get(), info).Run());
   }
   RETURN_IF_ERROR(ManyBuffers(**comm));
+  RETURN_IF_ERROR(Exchanges(**comm));
+  RETURN_IF_ERROR(OnEither(**comm));
   RETURN_IF_ERROR(Alone(job, **comm));
   return (*comm)->health();
 }

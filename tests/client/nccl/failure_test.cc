@@ -64,6 +64,10 @@ TEST(NcclFailure, ARankThatDiesWhileOthersSplitEndsThem) {
   (*job)[1].WaitForOutput("stays away");
   (*job)[1].Signal(SIGKILL);
   ExpectLossOfRank1(*job, kRankError);
+  // What NCCL had made of the split until then is freed, too.
+  for (int rank : {0, 2}) {
+    EXPECT_THAT((*job)[rank].Output(), HasSubstr("no communicator is left"));
+  }
 }
 
 // Stopping takes its time; nobody frees anything before.

@@ -7,11 +7,14 @@
 #include "muster/communicator.h"
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/scenario.h"
+#include "tests/nccl/fake/fake_nccl.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
 
 constexpr size_t kCount = 1 << 16;
+constexpr absl::Duration kSettle = absl::Seconds(30);
 
 // Cancels after a while, where the arguments say so.
 class Canceller {
@@ -162,11 +165,65 @@ absl::Status ReduceOnce(Job& job, const Arguments& arguments) {
   return job.Barrier("the end");
 }
 
+// A split into one part that the arguments spoil on one rank: wrong=RANK asks for another part,
+// absent=RANK does not call it.
+absl::Status OneSplit(Job& job, const Arguments& arguments) {
+  auto comm = NcclCommunicator::Create(job, OptionsOf(arguments));
+  RETURN_IF_ERROR(comm.status());
+  if (arguments.Int("absent", -1) == job.rank()) {
+    Print("stays away");
+    return job.AwaitFailure(absl::Minutes(1));
+  }
+  Print("creates the split");
+  const bool wrong = arguments.Int("wrong", -1) == job.rank();
+  auto split = (*comm)->Split(wrong ? *job.NewGroup("alone", {job.rank()}) : job.world());
+  Print(absl::StrCat("split: ", split.status().ToString()));
+  Print(absl::StrCat("parent: ", (*comm)->health().ToString()));
+  const absl::Status status = split.status();
+  if (split.ok()) split->reset();
+  comm->reset();
+  const bool freed = WaitUntil([] { return fake_nccl::Live().communicators == 0; }, kSettle);
+  if (freed) Print("no communicator is left");
+  return status;
+}
+
+// On rank 0 an operation hangs that nobody waits for, while another communicator needs more memory
+// and is destroyed.
+absl::Status GrowBesideAHang(Job& job, const Arguments& arguments) {
+  auto hanging = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(hanging.status());
+  auto comm = Communicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, std::vector<double>(kCount));
+  RETURN_IF_ERROR(Reduce(**hanging, data, stream.get()));
+  RETURN_IF_ERROR((*hanging)->Wait(stream.get()));
+  if (job.rank() == 0) {
+    RETURN_IF_ERROR(Reduce(**hanging, data, stream.get()));
+  }
+  for (size_t count = 1; count < kCount; count *= 16) {
+    std::vector<float> values(count, 1);
+    RETURN_IF_ERROR((*comm)->AllReduce(absl::MakeSpan(values)));
+    RETURN_IF_ERROR(Expect(values.back() == 2, "a growing AllReduce"));
+  }
+  comm->reset();
+  RETURN_IF_ERROR(job.Barrier("the other is destroyed"));
+  if (job.rank() == 0) {
+    const absl::Status status =
+        (*hanging)->Wait(stream.get(), CallOptions{absl::ZeroDuration(), nullptr});
+    RETURN_IF_ERROR(Expect(absl::IsDeadlineExceeded(status), status.ToString()));
+  }
+  return job.Barrier("the end");
+}
+
 absl::Status HostReduceOnce(Job& job, const Arguments& arguments) {
   auto comm = Communicator::Create(job);
   RETURN_IF_ERROR(comm.status());
   Print(absl::StrCat("backend ", (*comm)->backend()));
   std::vector<float> data(arguments.Int("count", 1));
+  if (arguments.Has("warm")) {
+    RETURN_IF_ERROR((*comm)->AllReduce(data));
+  }
   Canceller canceller(arguments);
   CallOptions options;
   if (arguments.Has("timeout")) options.timeout = arguments.Seconds("timeout", 0);

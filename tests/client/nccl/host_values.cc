@@ -82,6 +82,62 @@ absl::Status Coalesced(Communicator& comm) {
                 "AllReduceCoalesced");
 }
 
+absl::Status Exchanges(Communicator& comm) {
+  const int n = comm.size();
+  const int rank = comm.rank();
+  const int right = (rank + 1) % n;
+  const int left = (rank + n - 1) % n;
+  const std::vector<int32_t> out(10 + rank, rank);
+  std::vector<int32_t> in(10 + left);
+  RETURN_IF_ERROR(comm.SendRecv(out, right, in, left));
+  RETURN_IF_ERROR(Expect(in == std::vector<int32_t>(10 + left, left), "SendRecv"));
+  std::vector<int32_t> parts(3 * n), got(3 * n), expected(3 * n);
+  for (int i = 0; i < 3 * n; ++i) {
+    parts[i] = 100 * rank + i / 3;
+    expected[i] = 100 * (i / 3) + rank;
+  }
+  RETURN_IF_ERROR(comm.AllToAll(parts, got));
+  RETURN_IF_ERROR(Expect(got == expected, "AllToAll"));
+  std::vector<size_t> counts;
+  expected.clear();
+  for (int peer = 0; peer < n; ++peer) {
+    counts.push_back(peer == 1 ? 0 : 5 * peer + 1);
+    expected.insert(expected.end(), counts.back(), peer);
+  }
+  got.assign(expected.size(), -1);
+  RETURN_IF_ERROR(comm.AllGather(std::vector<int32_t>(counts[rank], rank), counts, got));
+  return Expect(got == expected, "AllGather of different sizes");
+}
+
+// Half precision, by a type that is known at run time only.
+absl::Status Views(Communicator& comm) {
+  const DeviceMemory data(DataType::kFloat16, std::vector<double>(100, 1));
+  const MutableTensorView view = {DataType::kFloat16, {10, 10}, data.get(), 200};
+  RETURN_IF_ERROR(comm.AllReduce(view));
+  return Expect(data.numbers() == std::vector<double>(100, comm.size()), "AllReduce of a view");
+}
+
+// The caller's kernels go on while the sums are made.
+absl::Status Started(Communicator& comm) {
+  const Stream stream;
+  const DeviceMemory data(DataType::kUint8, std::vector<double>(1000));
+  const DeviceMemory other(DataType::kUint8, std::vector<double>(1000));
+  const MutableTensorView view = {DataType::kUint8, {1000}, data.get(), 1000};
+  for (int i = 0; i < 10; ++i) {
+    CheckCuda(cudaMemsetAsync(data.get(), 1, 1000, stream.get()));
+    const PendingOperation reducing =
+        comm.Start([&](Communicator& c) { return c.AllReduce(view); }, stream.get());
+    CheckCuda(cudaMemsetAsync(other.get(), i, 1000, stream.get()));
+    RETURN_IF_ERROR(reducing.Wait());
+    CheckCuda(
+        cudaMemcpyAsync(other.get(), data.get(), 1000, cudaMemcpyDeviceToDevice, stream.get()));
+    CheckCuda(cudaStreamSynchronize(stream.get()));
+    RETURN_IF_ERROR(
+        Expect(other.numbers() == std::vector<double>(1000, comm.size()), "a started AllReduce"));
+  }
+  return absl::OkStatus();
+}
+
 // Spans of device memory are used as they are.
 absl::Status OnDevice(Communicator& comm) {
   const DeviceMemory data(DataType::kFloat32, std::vector<double>(100, 1));
@@ -117,6 +173,10 @@ absl::Status HostValues(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(AllOf<uint64_t>(**comm));
   RETURN_IF_ERROR(PassOn(**comm));
   RETURN_IF_ERROR(Coalesced(**comm));
+  RETURN_IF_ERROR(Exchanges(**comm));
+  RETURN_IF_ERROR(Views(**comm));
+  RETURN_IF_ERROR(Started(**comm));
+  RETURN_IF_ERROR(OnEither(**comm));
   RETURN_IF_ERROR(OnDevice(**comm));
   RETURN_IF_ERROR(Growing(**comm));
   return (*comm)->Barrier();

@@ -207,7 +207,8 @@ TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
   const Variables env = {{"FAKE_NCCL_FAULTS", "revoke-hang"}, {"MUSTER_TIMEOUT", "30s"}};
   auto device =
       NcclJob::Start(2, {"reduce-once", "absent=1", "timeout=1", "warm=1", "stuck=1"}, env);
-  auto host = NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10"}, env);
+  auto host =
+      NcclJob::Start(2, {"host-reduce-once", "absent=1", "timeout=1", "count=10", "warm=1"}, env);
   for (NcclJob* job : {device.get(), host.get()}) {
     EXPECT_THAT(job->OutputOf(0, kSuccess),
                 AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"),
@@ -219,8 +220,16 @@ TEST(NcclMisbehaviour, RevokingThatNeverCompletes) {
 TEST(NcclMisbehaviour, ASplitThatFailsOnOneRankFailsOnAll) {
   auto job = StartWith("one-split", "child-error");
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1"));
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
+                AllOf(HasSubstr("rank 1"), HasSubstr("no communicator is left")));
   }
+}
+
+// CUDA frees nothing before the device is idle, and nothing may ever end what it does.
+TEST(NcclMisbehaviour, NothingWaitsForAKernelThatNobodyEnds) {
+  auto job = NcclJob::Start(2, {"grow-beside-a-hang"});
+  EXPECT_THAT(job->OutputOf(0, kSuccess), HasSubstr("is freed later: GPU 0"));
+  job->OutputOf(1, kSuccess);
 }
 
 TEST(NcclMisbehaviour, ASplitIntoPartsThatDisagreeNamesTheRanksAndHarmsNothing) {

@@ -1,64 +1,29 @@
 // A rank of the tests of client/nccl, with their scenarios as its steps.
 
-#include <map>
 #include <string>
+#include <vector>
 
-#include "absl/strings/str_split.h"
 #include "tests/client/nccl/scenario.h"
 
 namespace muster::testing {
-
-Arguments::Arguments(const std::string& text) {
-  for (const absl::string_view word : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> pair = absl::StrSplit(word, absl::MaxSplits('=', 1));
-    values_.insert(pair);
-  }
-}
-
-std::string Arguments::Text(const std::string& name, const std::string& otherwise) const {
-  const auto it = values_.find(name);
-  return it == values_.end() ? otherwise : it->second;
-}
-
-int Arguments::Int(const std::string& name, int otherwise) const {
-  return Has(name) ? std::stoi(Text(name, "")) : otherwise;
-}
-
-absl::Duration Arguments::Seconds(const std::string& name, double otherwise) const {
-  return absl::Seconds(Has(name) ? std::stod(Text(name, "")) : otherwise);
-}
-
-NcclOptions OptionsOf(const Arguments& arguments) {
-  NcclOptions options;
-  if (arguments.Has("device")) options.device = arguments.Int("device", 0);
-  if (arguments.Has("timeout")) options.timeout = arguments.Seconds("timeout", 0);
-  options.allow_shared_gpu = arguments.Has("shared");
-  return options;
-}
-
 namespace {
 
-Step Scene(Scenario scenario) {
-  return [scenario](Job& job, const std::string& text) { return scenario(job, Arguments(text)); };
-}
-
 Steps Scenes() {
-  return {
-      {"device-values", Scene(DeviceValues)},
-      {"host-values", Scene(HostValues)},
-      {"refusals", Scene(Refusals)},
-      {"splits", Scene(Splits)},
-      {"shrinks", Scene(Shrinks)},
+  Steps scenes = FaultFreeScenes();
+  scenes.insert({
+      {"configuration", Scene(Configuration)},
       {"shrinks-after-loss", Scene(ShrinksAfterLoss)},
       {"one-split", Scene(OneSplit)},
       {"create", Scene(CreateOne)},
       {"reduce-forever", Scene(ReduceForever)},
       {"reduce-once", Scene(ReduceOnce)},
       {"host-reduce-once", Scene(HostReduceOnce)},
+      {"grow-beside-a-hang", Scene(GrowBesideAHang)},
       {"helpers", Scene(Helpers)},
       {"device", Scene(ShowDevice)},
       {"rounds", Scene(Rounds)},
-  };
+  });
+  return scenes;
 }
 
 }  // namespace

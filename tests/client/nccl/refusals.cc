@@ -63,6 +63,9 @@ absl::Status Refusals(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(ExpectCode(self.Broadcast(p, p, 2, DataType::kFloat32, -1, s), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Send(p, 2, DataType::kFloat32, self.size(), s), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Recv(p, 2, DataType::kFloat32, -1, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.SendRecv(p, 1, 0, p, 1, 99, DataType::kFloat32, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.AllToAll(p, p, 1, kNoType, s), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.AllGather(p, {1}, p, DataType::kFloat32, s), kInvalid));
   const AllReducePart wrong[] = {{p, p, 2, DataType::kFloat32}, {p, p, 2, kNoType}};
   RETURN_IF_ERROR(ExpectCode(self.AllReduce(wrong, ReduceOp::kSum, s), kInvalid));
   CallOptions endless;

@@ -35,6 +35,8 @@ using Scenario = absl::Status (*)(Job& job, const Arguments& arguments);
 // Values.
 absl::Status DeviceValues(Job& job, const Arguments& arguments);
 absl::Status HostValues(Job& job, const Arguments& arguments);
+absl::Status StreamOrder(Job& job, const Arguments& arguments);
+absl::Status Configuration(Job& job, const Arguments& arguments);
 absl::Status Refusals(Job& job, const Arguments& arguments);
 // One communicator made of another.
 absl::Status Splits(Job& job, const Arguments& arguments);
@@ -46,11 +48,21 @@ absl::Status CreateOne(Job& job, const Arguments& arguments);
 absl::Status ReduceForever(Job& job, const Arguments& arguments);
 absl::Status ReduceOnce(Job& job, const Arguments& arguments);
 absl::Status HostReduceOnce(Job& job, const Arguments& arguments);
+absl::Status GrowBesideAHang(Job& job, const Arguments& arguments);
 // Helpers on top of Job and Communicator.
 absl::Status Helpers(Job& job, const Arguments& arguments);
 absl::Status ShowDevice(Job& job, const Arguments& arguments);
 // Many.
 absl::Status Rounds(Job& job, const Arguments& arguments);
+
+Step Scene(Scenario scenario);
+
+// Those in which nothing goes wrong, and which know of no stand-ins: on a GPU they run, too
+// (tests/gpu).
+Steps FaultFreeScenes();
+
+// Every operation of the interface, on device memory and a stream of the caller's.
+absl::Status OnEither(TensorOperations& comm);
 
 // The options of a communicator that the arguments device, shared and timeout give.
 NcclOptions OptionsOf(const Arguments& arguments);

@@ -22,6 +22,11 @@ TEST_P(NcclSizes, EveryOperationOnTheHostsMemory) {
   NcclJob::Start(GetParam(), {"host-values"})->ExpectAll(kSuccess);
 }
 
+// The fake ends the process where an operation and the caller's work on its data are not ordered.
+TEST_P(NcclSizes, OperationsComeAfterTheCallersWorkAndBeforeWhatFollows) {
+  NcclJob::Start(GetParam(), {"stream-order"})->ExpectAll(kSuccess);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclSizes, ::testing::Values(1, 2, 3, 4));
 
 TEST(NcclValues, WhatIsRefusedLeavesTheCommunicatorAsItWas) {
@@ -34,6 +39,10 @@ TEST(NcclValues, SeveralIdsMakeOneCommunicator) {
     NcclJob::Start(4, {"device-values"}, {{"MUSTER_NCCL_RANKS_PER_ID", ranks_per_id}})
         ->ExpectAll(kSuccess);
   }
+}
+
+TEST(NcclValues, NcclGetsItsOwnConfiguration) {
+  NcclJob::Start(2, {"configuration"})->ExpectAll(kSuccess);
 }
 
 TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }

@@ -26,9 +26,20 @@ Counters Live();
 // in this process. Null where the device cannot reach all of the range, as in pageable memory.
 void* Reach(const void* pointer, size_t size);
 
+// Memory of the device, or pinned memory of the host, that work reads or writes.
+struct Access {
+  const void* pointer = nullptr;
+  size_t bytes = 0;
+  bool writes = false;
+  const char* what = "a kernel";  // of the work, for messages
+  const void* owner = nullptr;    // whose work is in order whatever its streams: a communicator's
+};
+
 // Runs `kernel` on the thread of a stream once all of `streams`, which are of one device, have
-// reached it; later work of all of them waits for it.
-void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel);
+// reached it; later work of all of them waits for it. Ends the process where nothing orders
+// `accesses` behind what other streams do with the same memory.
+void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel,
+            const std::vector<Access>& accesses = {});
 
 // Blocks until the device has no work left, as cudaFree does.
 void AwaitIdle(int device);

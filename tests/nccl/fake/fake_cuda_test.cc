@@ -186,6 +186,104 @@ TEST(FakeCudaTest, TheDefaultStreamWaitsForOrdinaryStreamsOnly) {
   });
 }
 
+// Two streams, and memory that both of them use.
+class Order {
+ public:
+  Order() {
+    EXPECT_EQ(cudaStreamCreateWithFlags(&first_, cudaStreamNonBlocking), cudaSuccess);
+    EXPECT_EQ(cudaStreamCreateWithFlags(&second_, cudaStreamNonBlocking), cudaSuccess);
+    EXPECT_EQ(cudaMalloc(&memory_, kBytes), cudaSuccess);
+  }
+
+  cudaStream_t first() const { return first_; }
+  cudaStream_t second() const { return second_; }
+
+  void Use(cudaStream_t stream, bool writes, size_t begin = 0, size_t bytes = kBytes) {
+    fake_cuda::Launch({stream}, [] {}, {{static_cast<char*>(memory_) + begin, bytes, writes}});
+  }
+  void Write(cudaStream_t stream) { Use(stream, true); }
+  void Read(cudaStream_t stream) { Use(stream, false); }
+
+  void FollowByEvent(cudaStream_t before, cudaStream_t after) {
+    cudaEvent_t event = nullptr;
+    EXPECT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(event, before), cudaSuccess);
+    EXPECT_EQ(cudaStreamWaitEvent(after, event, 0), cudaSuccess);
+    EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  }
+
+  static constexpr size_t kBytes = 100;
+
+ private:
+  cudaStream_t first_ = nullptr;
+  cudaStream_t second_ = nullptr;
+  void* memory_ = nullptr;
+};
+
+void ExpectUnordered(const std::function<void(Order&)>& body, const std::string& what) {
+  const RankEnd end = EndOf([&] {
+    Order order;
+    body(order);
+  });
+  EXPECT_THAT(end.output, HasSubstr("VIOLATION: a kernel " + what)) << end.status;
+}
+
+TEST(FakeCudaTest, WorkOnTheSameMemoryThatNothingOrdersEndsTheProcess) {
+  ExpectUnordered(
+      [](Order& order) {
+        order.Write(order.first());
+        order.Read(order.second());
+      },
+      "reads memory that a kernel on another stream writes");
+  ExpectUnordered(
+      [](Order& order) {
+        order.Read(order.first());
+        order.Write(order.second());
+      },
+      "writes memory that a kernel on another stream reads");
+  // The default stream does not wait for those that are non-blocking.
+  ExpectUnordered(
+      [](Order& order) {
+        order.Write(nullptr);
+        order.Write(order.second());
+      },
+      "writes memory that a kernel on another stream writes");
+  // What is ordered behind an event is not ordered behind what came after that.
+  ExpectUnordered(
+      [](Order& order) {
+        order.Write(order.first());
+        order.FollowByEvent(order.first(), order.second());
+        order.Write(order.first());
+        order.Read(order.second());
+      },
+      "reads memory that a kernel on another stream writes");
+}
+
+TEST(FakeCudaTest, WhatEventsAndTheHostOrderIsInOrder) {
+  InProcess({}, [] {
+    Order order;
+    cudaStream_t ordinary = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&ordinary), cudaSuccess);
+    order.Write(order.first());
+    order.FollowByEvent(order.first(), order.second());
+    order.Write(order.second());
+    EXPECT_EQ(cudaStreamSynchronize(order.second()), cudaSuccess);
+    order.Read(order.first());
+    order.Read(order.second());
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    order.Write(ordinary);
+    order.Write(nullptr);
+    order.Write(ordinary);
+    // Behind the first stream by way of the default one.
+    order.FollowByEvent(nullptr, order.second());
+    while (cudaStreamQuery(ordinary) != cudaSuccess) std::this_thread::yield();
+    order.Write(order.first());
+    EXPECT_EQ(cudaStreamSynchronize(order.first()), cudaSuccess);
+    order.Use(order.first(), /*writes=*/true, 0, 50);
+    order.Use(order.second(), /*writes=*/true, 50, 50);
+  });
+}
+
 TEST(FakeCudaTest, ADestroyedStreamMustNotBeUsed) {
   const RankEnd end = EndOf([] {
     cudaStream_t stream = nullptr;

@@ -1,6 +1,8 @@
 #ifndef MUSTER_TESTS_NCCL_FAKE_FAKE_NCCL_H_
 #define MUSTER_TESTS_NCCL_FAKE_FAKE_NCCL_H_
 
+#include <nccl.h>
+
 #include <cstdint>
 #include <string>
 
@@ -10,6 +12,9 @@ namespace fake_nccl {
 // Makes NCCL misbehave from now on, as the variable FAKE_NCCL_FAULTS does from the start; README.md
 // lists the faults. Counts of calls start anew.
 void SetFaults(const std::string& faults);
+
+// What the communicator was configured with; NCCL_CONFIG_UNDEF_INT: nothing.
+int MaxCtasOf(ncclComm_t comm);
 
 // What the process holds now.
 struct Counters {

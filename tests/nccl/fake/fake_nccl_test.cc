@@ -259,6 +259,27 @@ TEST(FakeNcclViolations, FinalizeAfterRevoke) {
               HasSubstr("VIOLATION: ncclCommFinalize after ncclCommRevoke"));
 }
 
+TEST(FakeNcclViolations, RevokeWhileACallIsInProgress) {
+  const auto ends = RunForked(2, [](int rank, Board& board) {
+    Rank self(rank, 2, board);
+    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
+    if (rank == 1) return;
+    EXPECT_EQ(self.Start(self.NewData(1)), ncclInProgress) << "it connects to rank 1";
+    ncclCommRevoke(self.comm(), NCCL_REVOKE_DEFAULT);
+  });
+  EXPECT_THAT(ends[0].output, HasSubstr("VIOLATION: ncclCommRevoke before"));
+}
+
+TEST(FakeNcclViolations, AnOperationOnMemoryThatAnotherStreamWrites) {
+  EXPECT_THAT(Alone([](Rank& self) {
+                float* const data = self.NewData(1);
+                cudaMemsetAsync(data, 0, sizeof(float), nullptr);
+                self.Start(data);
+                Settled(self.comm());
+              }).output,
+              HasSubstr("VIOLATION: ncclAllReduce reads memory that a memset on another stream"));
+}
+
 TEST(FakeNcclViolations, HostMemory) {
   EXPECT_THAT(Alone([](Rank& self) {
                 std::vector<float> host(kCount);

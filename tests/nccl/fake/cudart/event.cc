@@ -107,11 +107,11 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  return Return(fake_cuda::LastRecord(handle).Reached() ? cudaSuccess : cudaErrorNotReady);
+  return Return(fake_cuda::LastRecord(handle).HostFindsReached() ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-  fake_cuda::LastRecord(handle).Await();
+  fake_cuda::LastRecord(handle).HostAwaits();
   return cudaSuccess;
 }
 

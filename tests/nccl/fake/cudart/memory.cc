@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "tests/nccl/fake/cudart/device.h"
 #include "tests/nccl/fake/cudart/error.h"
@@ -151,10 +152,14 @@ cudaError_t Copy(void* to, const void* from, size_t size, cudaMemcpyKind kind, c
   const Side target = SideOf(to, size);
   const Side source = SideOf(from, size);
   if (!Fits(kind, target, source)) return cudaErrorInvalidValue;
+  std::vector<Access> accesses;
+  if (!source.pageable) accesses.push_back({from, size, /*writes=*/false, "a copy", nullptr});
+  if (!target.pageable) accesses.push_back({to, size, /*writes=*/true, "a copy", nullptr});
   const Mark done = Enqueue(
-      FindStream(stream), [target, source, size] { std::memcpy(target.view, source.view, size); });
+      FindStream(stream), [target, source, size] { std::memcpy(target.view, source.view, size); },
+      {}, accesses);
   // Copies of pageable memory wait for the stream, although they are called asynchronous.
-  if (synchronous || target.pageable || source.pageable) done.Await();
+  if (synchronous || target.pageable || source.pageable) done.HostAwaits();
   return cudaSuccess;
 }
 
@@ -162,7 +167,8 @@ cudaError_t Fill(void* pointer, int value, size_t size, cudaStream_t stream) {
   if (cudaError_t error = RuntimeState(); error != cudaSuccess) return error;
   void* const view = Reach(pointer, size);
   if (view == nullptr) return cudaErrorInvalidValue;
-  Enqueue(FindStream(stream), [view, value, size] { std::memset(view, value, size); });
+  Enqueue(FindStream(stream), [view, value, size] { std::memset(view, value, size); }, {},
+          {{pointer, size, /*writes=*/true, "a memset", nullptr}});
   return cudaSuccess;
 }
 

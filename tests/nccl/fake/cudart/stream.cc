@@ -9,6 +9,7 @@
 #include "tests/nccl/fake/cudart/device.h"
 #include "tests/nccl/fake/cudart/error.h"
 #include "tests/nccl/fake/cudart/event.h"
+#include "tests/nccl/fake/cudart/order.h"
 #include "tests/nccl/fake/fake_cuda.h"
 
 namespace fake_cuda {
@@ -29,7 +30,7 @@ Streams& AllStreams() {
 CUstream_st* DefaultStream(Streams& streams) {
   CUstream_st*& stream = streams.defaults[CurrentDevice()];
   if (stream == nullptr) {
-    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, Timeline::Start()};
+    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, Timeline::Start(), {}};
   }
   return stream;
 }
@@ -39,20 +40,28 @@ bool IsDefault(const Streams& streams, const CUstream_st* stream) {
   return it != streams.defaults.end() && it->second == stream;
 }
 
-Mark EndOf(const CUstream_st& stream) { return {stream.timeline, stream.timeline->submitted()}; }
-
 std::vector<Mark> ImplicitlyBefore(const Streams& streams, const CUstream_st* stream) {
   std::vector<Mark> before;
   if (IsDefault(streams, stream)) {
     for (const CUstream_st* other : streams.created) {
       const bool waits = other->device == stream->device && other->flags != cudaStreamNonBlocking;
-      if (waits) before.push_back(EndOf(*other));
+      if (waits) before.push_back(other->last);
     }
   } else if (stream->flags != cudaStreamNonBlocking) {
     const auto it = streams.defaults.find(stream->device);
-    if (it != streams.defaults.end()) before.push_back(EndOf(*it->second));
+    if (it != streams.defaults.end()) before.push_back(it->second->last);
   }
   return before;
+}
+
+// What is done before the next work of `stream`, which begins after `before`.
+Past PastOf(const CUstream_st& stream, const std::vector<Mark>& before) {
+  Past past = SeenByHost();
+  if (stream.last.past != nullptr) past.Add(*stream.last.past);
+  for (const Mark& mark : before) {
+    if (mark.past != nullptr) past.Add(*mark.past);
+  }
+  return past;
 }
 
 }  // namespace
@@ -68,15 +77,21 @@ CUstream_st* FindStream(cudaStream_t handle) {
   return handle;
 }
 
-Mark Enqueue(CUstream_st* stream, std::function<void()> work) {
+Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<Mark>& others,
+             const std::vector<Access>& accesses) {
   Streams& streams = AllStreams();
   const std::lock_guard<std::mutex> lock(streams.mutex);
   std::vector<Mark> before = ImplicitlyBefore(streams, stream);
+  before.insert(before.end(), others.begin(), others.end());
+  Past past = PastOf(*stream, before);
   const uint64_t number = stream->timeline->Submit([before, work = std::move(work)] {
     for (const Mark& mark : before) mark.Await();
     work();
   });
-  return {stream->timeline, number};
+  CheckOrder(accesses, stream->timeline->id(), number, past);
+  past.Add(stream->timeline->id(), number);
+  stream->last = {stream->timeline, number, std::make_shared<Past>(std::move(past))};
+  return stream->last;
 }
 
 void AwaitIdle(int device) {
@@ -85,27 +100,30 @@ void AwaitIdle(int device) {
     Streams& streams = AllStreams();
     const std::lock_guard<std::mutex> lock(streams.mutex);
     for (const CUstream_st* stream : streams.created) {
-      if (stream->device == device) marks.push_back(EndOf(*stream));
+      if (stream->device == device) marks.push_back(stream->last);
     }
     const auto it = streams.defaults.find(device);
-    if (it != streams.defaults.end()) marks.push_back(EndOf(*it->second));
+    if (it != streams.defaults.end()) marks.push_back(it->second->last);
   }
-  for (const Mark& mark : marks) mark.Await();
+  for (const Mark& mark : marks) mark.HostAwaits();
 }
 
-void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel) {
+void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel,
+            const std::vector<Access>& accesses) {
   CUstream_st* const first = FindStream(streams[0]);
   std::vector<Mark> before;
   for (size_t i = 1; i < streams.size(); ++i) {
     before.push_back(Enqueue(FindStream(streams[i]), [] {}));
   }
-  const Mark done = Enqueue(first, [before, kernel = std::move(kernel)] {
-    for (const Mark& mark : before) mark.Await();
-    kernel();
-  });
-  for (size_t i = 1; i < streams.size(); ++i) {
-    Enqueue(FindStream(streams[i]), [done] { done.Await(); });
-  }
+  const Mark done = Enqueue(first, std::move(kernel), before, accesses);
+  for (size_t i = 1; i < streams.size(); ++i) Enqueue(FindStream(streams[i]), [] {}, {done});
+}
+
+// The end of what a stream has to do so far.
+Mark EndOf(cudaStream_t handle) {
+  CUstream_st* const stream = FindStream(handle);
+  const std::lock_guard<std::mutex> lock(AllStreams().mutex);
+  return stream->last;
 }
 
 int64_t LiveStreams() {
@@ -127,7 +145,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) 
   if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) {
     return Return(cudaErrorInvalidValue);
   }
-  *stream = new CUstream_st{fake_cuda::CurrentDevice(), flags, fake_cuda::Timeline::Start()};
+  *stream = new CUstream_st{fake_cuda::CurrentDevice(), flags, fake_cuda::Timeline::Start(), {}};
   const std::lock_guard<std::mutex> lock(AllStreams().mutex);
   AllStreams().created.insert(*stream);
   return cudaSuccess;
@@ -154,18 +172,18 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
     return Return(error);
   }
-  return Return(fake_cuda::EndOf(*FindStream(handle)).Reached() ? cudaSuccess : cudaErrorNotReady);
+  return Return(fake_cuda::EndOf(handle).HostFindsReached() ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  fake_cuda::EndOf(*FindStream(handle)).Await();
+  fake_cuda::EndOf(handle).HostAwaits();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int) {
   const fake_cuda::Mark mark = fake_cuda::LastRecord(event);
-  fake_cuda::Enqueue(FindStream(handle), [mark] { mark.Await(); });
+  fake_cuda::Enqueue(FindStream(handle), [] {}, {mark});
   return cudaSuccess;
 }
 

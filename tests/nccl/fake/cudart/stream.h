@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "tests/nccl/fake/cudart/timeline.h"
 
@@ -14,6 +15,7 @@ struct CUstream_st {
   int device = 0;
   unsigned flags = 0;
   std::shared_ptr<fake_cuda::Timeline> timeline;
+  fake_cuda::Mark last;  // of its work so far
 };
 
 namespace fake_cuda {
@@ -23,8 +25,9 @@ namespace fake_cuda {
 CUstream_st* FindStream(cudaStream_t handle);
 
 // Work on a stream, in the order that CUDA gives it: the default stream waits for all others but
-// those that are non-blocking, and they for it.
-Mark Enqueue(CUstream_st* stream, std::function<void()> work);
+// those that are non-blocking, and they for it. The work begins after `others`, too.
+Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<Mark>& others = {},
+             const std::vector<Access>& accesses = {});
 
 // Streams that the program has created and not destroyed.
 int64_t LiveStreams();

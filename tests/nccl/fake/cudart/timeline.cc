@@ -1,9 +1,15 @@
 #include "tests/nccl/fake/cudart/timeline.h"
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
 namespace fake_cuda {
+
+uint64_t Timeline::NextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 std::shared_ptr<Timeline> Timeline::Start() {
   auto timeline = std::make_shared<Timeline>();

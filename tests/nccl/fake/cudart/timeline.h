@@ -8,12 +8,17 @@
 #include <memory>
 #include <mutex>
 
+#include "tests/nccl/fake/cudart/order.h"
+
 namespace fake_cuda {
 
 // The work of one stream, in order, on a thread of its own.
 class Timeline {
  public:
   static std::shared_ptr<Timeline> Start();
+
+  // No two of the process have the same.
+  uint64_t id() const { return id_; }
 
   // Returns the work's number.
   uint64_t Submit(std::function<void()> work);
@@ -26,8 +31,10 @@ class Timeline {
   void Close();
 
  private:
+  static uint64_t NextId();
   void Run();
 
+  const uint64_t id_ = NextId();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
@@ -40,10 +47,22 @@ class Timeline {
 struct Mark {
   std::shared_ptr<Timeline> timeline;
   uint64_t number = 0;
+  std::shared_ptr<const Past> past;  // what is done once it is reached; null: nothing
 
   bool Reached() const { return timeline == nullptr || timeline->Reached(number); }
   void Await() const {
     if (timeline != nullptr) timeline->Await(number);
+  }
+
+  // The same for the program, which knows from then on that it is reached.
+  bool HostFindsReached() const {
+    if (!Reached()) return false;
+    if (past != nullptr) HostHasSeen(*past);
+    return true;
+  }
+  void HostAwaits() const {
+    Await();
+    if (past != nullptr) HostHasSeen(*past);
   }
 };
 

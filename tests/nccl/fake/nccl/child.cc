@@ -1,5 +1,6 @@
 // Communicators made of others: Split and Shrink. The members meet through the parent's control
-// connections. As in NCCL, the call's state is the parent's, and *out is set when all is done.
+// connections. As in NCCL, the call's state is the parent's, and *out is set at the end, also where
+// the call fails: then the program has to abort what it gets.
 
 #include <algorithm>
 #include <atomic>
@@ -61,15 +62,22 @@ bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
   return true;
 }
 
-ncclComm_t NewChild(const Birth& birth, const std::vector<Member>& members) {
+ncclComm_t NewChild(const Birth& birth) {
+  const ncclComm_t child = NewComm(/*rank=*/-1, /*size=*/0);
+  child->device = birth.parent->device;
+  child->blocking = birth.blocking;
+  birth.parent->child_abort = &child->abort;
+  if (birth.parent->abort) child->abort = true;
+  return child;
+}
+
+void Place(ncclComm_t child, const Birth& birth, const std::vector<Member>& members) {
   const auto self = std::find_if(members.begin(), members.end(), [&](const Member& member) {
     return member.parent_rank == birth.self.parent_rank;
   });
-  const ncclComm_t child =
-      NewComm(static_cast<int>(self - members.begin()), static_cast<int>(members.size()));
-  child->device = birth.parent->device;
-  child->blocking = birth.blocking;
-  return child;
+  child->rank = static_cast<int>(self - members.begin());
+  child->size = static_cast<int>(members.size());
+  child->connected_peers.resize(members.size());
 }
 
 ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<Member>& members) {
@@ -83,24 +91,25 @@ ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<
   return child->mesh == nullptr ? Aborted() : ncclSuccess;
 }
 
-ncclResult_t GiveBirth(Birth birth) {
-  Socket listening = Socket::Listen(&birth.self.address);
+ncclResult_t Grow(ncclComm_t child, Birth* birth) {
+  Socket listening = Socket::Listen(&birth->self.address);
   std::vector<Member> members;
-  if (!MeetMembers(birth, &members)) return Aborted();
-  if (birth.self.color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
-  const ncclComm_t child = NewChild(birth, members);
-  birth.parent->child_abort = &child->abort;
-  if (birth.parent->abort) child->abort = true;
-  const ncclResult_t result = ConnectChild(child, std::move(listening), members);
+  if (!MeetMembers(*birth, &members)) return Aborted();
+  if (child == nullptr) return ncclSuccess;
+  Place(child, *birth, members);
+  return ConnectChild(child, std::move(listening), members);
+}
+
+ncclResult_t GiveBirth(Birth birth) {
+  const bool wanted = birth.self.color != NCCL_SPLIT_NOCOLOR;
+  const ncclComm_t child = wanted ? NewChild(birth) : nullptr;
+  const ncclResult_t result = Grow(child, &birth);
+  if (child == nullptr) return result;
   birth.parent->child_abort = nullptr;
   child->state = result;
   child->initialized = result == ncclSuccess;
-  if (result != ncclSuccess) {
-    Release(child);
-    return result;
-  }
   __atomic_store_n(birth.out, child, __ATOMIC_RELEASE);
-  return ncclSuccess;
+  return result;
 }
 
 ncclResult_t Begin(Birth birth, const ncclConfig_t* config) {

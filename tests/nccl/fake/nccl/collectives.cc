@@ -36,12 +36,8 @@ void CheckReach(const Operation& op, const void* pointer, size_t parts) {
 }
 
 void CheckMemory(const ncclComm& comm, const Operation& op) {
-  const bool root = comm.rank == op.peer;
-  const bool reads = op.kind == OperationKind::kBroadcast ? root : op.kind != OperationKind::kRecv;
-  const bool writes = op.kind == OperationKind::kReduce ? root : op.kind != OperationKind::kSend;
-  const size_t size = comm.size;
-  if (reads) CheckReach(op, op.in, op.kind == OperationKind::kReduceScatter ? size : 1);
-  if (writes) CheckReach(op, op.out, op.kind == OperationKind::kAllGather ? size : 1);
+  CheckReach(op, op.in, PartsRead(op, comm.rank, comm.size));
+  CheckReach(op, op.out, PartsWritten(op, comm.rank, comm.size));
 }
 
 ncclResult_t Begin(ncclComm_t comm, const Operation& op) {

@@ -113,8 +113,9 @@ ncclResult_t StateOf(ncclComm_t comm) {
     Warn("NET/Socket : remote peer closed the connection");
     comm->proxy_error = ncclRemoteError;
   }
-  const ncclResult_t state = comm->state;
-  return state == ncclSuccess ? comm->proxy_error.load() : state;
+  const ncclResult_t state = comm->state == ncclSuccess ? comm->proxy_error : comm->state;
+  if (state == ncclSuccess) comm->has_group_job = false;
+  return state;
 }
 
 ncclResult_t EnsureReady(ncclComm_t comm) {
@@ -147,6 +148,8 @@ void AwaitQuiet(ncclComm_t comm) {
   std::unique_lock<std::mutex> lock(comm->mutex);
   comm->changed.wait(lock, [&] { return comm->jobs == 0 && comm->completed == comm->launched; });
 }
+
+int MaxCtasOf(ncclComm_t comm) { return comm->max_ctas; }
 
 Counters Live() {
   Counters counters;

@@ -21,10 +21,13 @@ struct ncclComm {
   int size = 0;
   int device = 0;
   bool blocking = true;
+  int max_ctas = NCCL_CONFIG_UNDEF_INT;
   uint64_t hash = 0;  // the same on all ranks
 
   std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
   std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good
+  // The call before has a group job, until the program hears that it is complete.
+  std::atomic<bool> has_group_job{false};
   fake_nccl::AbortFlag abort{false};
   // Of the child that a Split or Shrink of this one is making: who aborts this one means both.
   std::atomic<fake_nccl::AbortFlag*> child_abort{nullptr};

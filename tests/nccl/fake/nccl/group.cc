@@ -56,6 +56,7 @@ ncclResult_t RunLater(Group work) {
   const std::set<ncclComm_t> comms = work.comms();
   for (ncclComm_t comm : comms) {
     comm->state = ncclInProgress;
+    comm->has_group_job = true;
     ChangeJobs(comm, 1);
   }
   StartThread([comms, work = std::move(work)] {

@@ -52,6 +52,7 @@ ncclResult_t Begin(ncclComm_t* out, int size, int rank, const std::vector<ncclUn
   const ncclComm_t comm = *out = NewComm(rank, size);
   comm->device = device;
   comm->blocking = blocking;
+  if (config != nullptr) comm->max_ctas = config->maxCTAs;
   AddJob(comm, [comm, ids] { return Initialize(comm, ids); });
   return ncclSuccess;
 }

@@ -224,6 +224,23 @@ bool Connect(ncclComm_t comm, const std::vector<Operation>& operations) {
   return Exchange(comm, MessageKind::kConnectPeer, peers);
 }
 
+// Kernels of one communicator run one after another, whatever their streams.
+std::vector<fake_cuda::Access> AccessesOf(const ncclComm& comm,
+                                          const std::vector<Operation>& operations) {
+  std::vector<fake_cuda::Access> accesses;
+  for (const Operation& op : operations) {
+    const size_t bytes = op.count * SizeOf(op.type);
+    if (bytes == 0) continue;
+    if (const size_t parts = PartsRead(op, comm.rank, comm.size); parts > 0) {
+      accesses.push_back({op.in, bytes * parts, /*writes=*/false, op.function, &comm});
+    }
+    if (const size_t parts = PartsWritten(op, comm.rank, comm.size); parts > 0) {
+      accesses.push_back({op.out, bytes * parts, /*writes=*/true, op.function, &comm});
+    }
+  }
+  return accesses;
+}
+
 }  // namespace
 
 ncclResult_t Launch(ncclComm_t comm, const std::vector<Operation>& operations) {
@@ -239,7 +256,8 @@ ncclResult_t Launch(ncclComm_t comm, const std::vector<Operation>& operations) {
     const std::lock_guard<std::mutex> lock(comm->mutex);
     kernel = std::make_shared<Kernel>(comm, operations, comm->launched++);
   }
-  fake_cuda::Launch(streams, [kernel] { kernel->Run(); });
+  fake_cuda::Launch(
+      streams, [kernel] { kernel->Run(); }, AccessesOf(*comm, operations));
   return ncclSuccess;
 }
 

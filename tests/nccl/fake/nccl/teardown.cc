@@ -118,6 +118,11 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
   if (comm->finalized || comm->revoked || flags != NCCL_REVOKE_DEFAULT) {
     fake_cuda::Violation("ncclCommRevoke on a communicator that is finalized or revoked");
   }
+  if (!comm->blocking && comm->has_group_job) {
+    fake_cuda::Violation(
+        "ncclCommRevoke before ncclCommGetAsyncError has said that the last call is complete: NCCL "
+        "frees what the next ncclCommGetAsyncError uses");
+  }
   if (Fault("revoke-error")) return ncclInternalError;
   SetAbort(comm, true);
   comm->revoked = true;

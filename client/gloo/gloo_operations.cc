@@ -1,0 +1,210 @@
+// GlooBackend's operations.
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/gloo/gloo_backend.h"
+#include "client/src/reduction.h"
+#include "client/src/steady_clock.h"
+
+namespace muster::internal {
+namespace {
+
+// Small buffers are copied together up to this size: a pass around the ranks costs more than the
+// copies. Buffers of this size go alone, where they are.
+constexpr size_t kPassBytes = size_t{4} << 20;
+
+size_t BytesOf(absl::Span<const Buffer> buffers, size_t element_size) {
+  size_t bytes = 0;
+  for (const Buffer& buffer : buffers) bytes += buffer.count * element_size;
+  return bytes;
+}
+
+// Neighbours that are reduced together, in the order of `buffers`.
+std::vector<absl::Span<const Buffer>> PassesOf(absl::Span<const Buffer> buffers,
+                                               size_t element_size) {
+  std::vector<absl::Span<const Buffer>> passes;
+  size_t begin = 0;
+  size_t bytes = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const size_t more = buffers[i].count * element_size;
+    if (i > begin && bytes + more > kPassBytes) {
+      passes.push_back(buffers.subspan(begin, i - begin));
+      begin = i;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (begin < buffers.size()) passes.push_back(buffers.subspan(begin));
+  return passes;
+}
+
+std::vector<char> Pack(absl::Span<const Buffer> buffers, size_t element_size) {
+  std::vector<char> packed(BytesOf(buffers, element_size));
+  char* next = packed.data();
+  for (const Buffer& buffer : buffers) {
+    const size_t bytes = buffer.count * element_size;
+    if (bytes > 0) std::memcpy(next, buffer.data, bytes);
+    next += bytes;
+  }
+  return packed;
+}
+
+void Unpack(const std::vector<char>& packed, absl::Span<const Buffer> buffers,
+            size_t element_size) {
+  const char* next = packed.data();
+  for (const Buffer& buffer : buffers) {
+    const size_t bytes = buffer.count * element_size;
+    if (bytes > 0) std::memcpy(buffer.data, next, bytes);
+    next += bytes;
+  }
+}
+
+}  // namespace
+
+absl::Status GlooBackend::CheckSupport(DataType type, std::optional<ReduceOp> op) const {
+  if (!op || ReduceFunctionFor(type, *op) != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("Gloo has no arithmetic on ", NameOf(type), "; reduce it as ",
+                   type == DataType::kBool ? "uint8" : "float32, or with the backend 'nccl'"));
+}
+
+absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, DataType type,
+                                    ReduceOp op, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kAllReduce, count, type);
+  operation.op = op;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooAllReduce(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::Broadcast(void* data, size_t count, DataType type, int root,
+                                    const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kBroadcast, count, type);
+  operation.peer = root;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooBroadcast(context, operation, data); });
+}
+
+absl::Status GlooBackend::Reduce(const void* in, void* out, size_t count, DataType type,
+                                 ReduceOp op, int root, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kReduce, count, type);
+  operation.op = op;
+  operation.peer = root;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooReduce(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::AllGather(const void* in, void* out, size_t count, DataType type,
+                                    const CallOptions& options) {
+  const Operation operation = NextCollective(OperationKind::kAllGather, count, type);
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooAllGather(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count, DataType type,
+                                        ReduceOp op, const CallOptions& options) {
+  Operation operation = NextCollective(OperationKind::kReduceScatter, count, type);
+  operation.op = op;
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooReduceScatter(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::Send(const void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Operation operation{OperationKind::kSend, count, type};
+  operation.peer = peer;
+  operation.number = ++sent_[peer];
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooSend(context, operation, data); });
+}
+
+absl::Status GlooBackend::Recv(void* data, size_t count, DataType type, int peer,
+                               const CallOptions& options) {
+  Operation operation{OperationKind::kRecv, count, type};
+  operation.peer = peer;
+  operation.number = ++received_[peer];
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooRecv(context, operation, data); });
+}
+
+absl::Status GlooBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
+                                             ReduceOp op, const CallOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  CallOptions rest = options;
+  absl::Status status;
+  for (const absl::Span<const Buffer>& pass : PassesOf(buffers, SizeOf(type))) {
+    const absl::Duration elapsed = Between(start, SteadyClock::now());
+    rest.timeout = std::max(*options.timeout - elapsed, absl::ZeroDuration());
+    status = AllReducePass(pass, type, op, rest);
+    if (!status.ok()) break;
+  }
+  return status;
+}
+
+absl::Status GlooBackend::AllReducePass(absl::Span<const Buffer> buffers, DataType type,
+                                        ReduceOp op, const CallOptions& options) {
+  std::vector<size_t> counts;
+  for (const Buffer& buffer : buffers) counts.push_back(buffer.count);
+  Operation operation = NextCollective(
+      OperationKind::kAllReduce, std::accumulate(counts.begin(), counts.end(), size_t{0}), type);
+  operation.op = op;
+  operation.sizes = HashOf(counts);
+  if (buffers.size() == 1) {
+    void* const data = buffers.front().data;
+    return Run(operation, options,
+               [&](const GlooContext& context) { GlooAllReduce(context, operation, data, data); });
+  }
+  std::vector<char> packed = Pack(buffers, SizeOf(type));
+  absl::Status status = Run(operation, options, [&](const GlooContext& context) {
+    GlooAllReduce(context, operation, packed.data(), packed.data());
+  });
+  if (status.ok()) Unpack(packed, buffers, SizeOf(type));
+  return status;
+}
+
+absl::Status GlooBackend::SendRecv(const void* out, size_t out_count, int to, void* in,
+                                   size_t in_count, int from, DataType type,
+                                   const CallOptions& options) {
+  Operation sending{OperationKind::kSend, out_count, type};
+  sending.peer = to;
+  sending.number = ++sent_[to];
+  Operation receiving{OperationKind::kRecv, in_count, type};
+  receiving.peer = from;
+  receiving.number = ++received_[from];
+  Operation both = sending;
+  both.kind = OperationKind::kSendRecv;
+  both.received = in_count;
+  both.from = from;
+  return Run(both, options, [&](const GlooContext& context) {
+    GlooSendRecv(context, sending, out, receiving, in);
+  });
+}
+
+absl::Status GlooBackend::AllToAll(const void* in, void* out, size_t count, DataType type,
+                                   const CallOptions& options) {
+  const Operation operation = NextCollective(OperationKind::kAllToAll, count, type);
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooAllToAll(context, operation, in, out); });
+}
+
+absl::Status GlooBackend::AllGatherUneven(const void* in, absl::Span<const size_t> counts,
+                                          void* out, DataType type, const CallOptions& options) {
+  Operation operation =
+      NextCollective(OperationKind::kAllGatherUneven,
+                     std::accumulate(counts.begin(), counts.end(), size_t{0}), type);
+  operation.sizes = HashOf(counts);
+  return Run(operation, options, [&](const GlooContext& context) {
+    GlooAllGatherUneven(context, operation, in, counts, out);
+  });
+}
+
+absl::Status GlooBackend::Barrier(const CallOptions& options) {
+  const Operation operation = NextCollective(OperationKind::kBarrier, 0, DataType::kUint8);
+  return Run(operation, options,
+             [&](const GlooContext& context) { GlooBarrier(context, operation); });
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,31 @@
+#ifndef MUSTER_CLIENT_NCCL_OWN_VALUE_H_
+#define MUSTER_CLIENT_NCCL_OWN_VALUE_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "client/nccl/errors.h"
+#include "client/nccl/handle.h"
+
+namespace muster::internal {
+
+// What a collective comes to inside a PreventBlock scope: this rank's own value.
+struct OwnValue {
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t bytes = 0;
+};
+
+// Enqueues that on the stream.
+inline absl::Status CopyOwn(const NcclHandle& handle, const OwnValue& own, cudaStream_t stream) {
+  if (absl::Status status = handle.health(); !status.ok()) return status;
+  if (own.from == own.to || own.bytes == 0) return absl::OkStatus();
+  return CudaStatus("cudaMemcpyAsync",
+                    cudaMemcpyAsync(own.to, own.from, own.bytes, cudaMemcpyDeviceToDevice, stream));
+}
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_OWN_VALUE_H_

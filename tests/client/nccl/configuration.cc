@@ -1,0 +1,21 @@
+// NCCL's own configuration.
+
+#include "tests/client/nccl/scenario.h"
+#include "tests/nccl/fake/fake_nccl.h"
+
+namespace muster::testing {
+
+// It goes to NCCL, but for the mode.
+absl::Status Configuration(Job& job, const Arguments& arguments) {
+  NcclOptions options;
+  options.config.maxCTAs = 4;
+  auto comm = NcclCommunicator::Create(job, options);
+  RETURN_IF_ERROR(comm.status());
+  RETURN_IF_ERROR(Expect(fake_nccl::MaxCtasOf((*comm)->handle()) == 4, "what NCCL was given"));
+  options.config.blocking = 1;
+  const absl::Status refused = NcclCommunicator::Create(job, options).status();
+  RETURN_IF_ERROR(Expect(absl::IsInvalidArgument(refused), refused.ToString()));
+  return job.Barrier("the end");
+}
+
+}  // namespace muster::testing

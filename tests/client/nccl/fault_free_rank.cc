@@ -1,0 +1,11 @@
+// A rank that knows the scenarios in which nothing goes wrong, for real GPUs.
+
+#include <string>
+#include <vector>
+
+#include "tests/client/nccl/scenario.h"
+
+int main(int argc, char** argv) {
+  return muster::testing::RunRank(std::vector<std::string>(argv + 1, argv + argc),
+                                  muster::testing::FaultFreeScenes());
+}
