@@ -159,26 +159,5 @@ TEST_F(HelperTest, IsReapedWhenItEnds) {
   EXPECT_TRUE(muster->process().Running());
 }
 
-// ---- What may not be signalled ----
-
-TEST(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
-  if (system("setpriv --reuid=65534 --clear-groups true") != 0) {
-    GTEST_SKIP() << "needs root, to start processes of two users";
-  }
-  // The launcher runs as nobody; what its rank leaves behind has made itself root's.
-  const std::string directory = MakeTempDir();
-  const auto muster = MusterCommand::Wrapped(
-      {"sh", "-c",
-       "chmod 755 $0; cp \"$(command -v setpriv)\" $0 && chmod u+s $0/setpriv && mkdir -m 777 "
-       "$0/shared && TMPDIR=$0/shared exec setpriv --reuid=65534 --clear-groups \"$MUSTER\" run "
-       "--grace=10ms -- sh -c '$0/setpriv --reuid=0 --clear-groups sh -c \": >$0/shared/up; exec "
-       "sleep 1001\" & until [ -e $0/shared/up ]; do sleep 0.01; done' $0",
-       directory});
-  EXPECT_EQ(muster->process().Wait(), kSuccess) << muster->process().Output();
-  EXPECT_THAT(muster->process().Output(),
-              HasSubstr("which a rank left in the background, belongs to another user"));
-  EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
-}
-
 }  // namespace
 }  // namespace muster::cli

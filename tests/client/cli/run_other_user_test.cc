@@ -1,0 +1,59 @@
+// `muster run` among processes of two users. Needs root, and the machine itself: a sandbox that
+// maps only root has no second user.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/cli/muster_command.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::testing::Exit;
+using ::testing::HasSubstr;
+
+constexpr Exit kSuccess = {false, 0};
+
+// A folder that nobody may use, with what a run needs and a setpriv that makes its caller root.
+class OtherUserTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    ASSERT_EQ(Shell("chmod 755 $D && cp \"$(command -v setpriv)\" $D && mkdir -m 777 $D/shared"),
+              0);
+    if (Shell("chmod u+s $D/setpriv && setpriv --reuid=65534 --clear-groups $D/setpriv --reuid=0 "
+              "--clear-groups true") != 0) {
+      GTEST_SKIP() << "needs root, and a " << folder_ << " whose programs may change the user";
+    }
+  }
+  void TearDown() override { Shell("rm -rf $D"); }
+
+  int Shell(const std::string& script) const {
+    return system(absl::StrCat("D=", folder_, "; ", script).c_str());
+  }
+
+  std::string folder_ = "/tmp/muster-users-XXXXXX";
+};
+
+TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
+  // The launcher runs as nobody; what its rank leaves behind has made itself root's.
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c",
+       "cp \"$MUSTER\" $0/muster && cp \"$MUSTER_MUSTERD\" $0/musterd && "
+       "MUSTER_MUSTERD=$0/musterd TMPDIR=$0/shared exec setpriv --reuid=65534 --clear-groups "
+       "$0/muster run --grace=10ms -- sh -c '$0/setpriv --reuid=0 --clear-groups sh -c \": "
+       ">$0/shared/up; exec sleep 1001\" & until [ -e $0/shared/up ]; do sleep 0.01; done' $0",
+       folder_});
+  EXPECT_EQ(muster->process().Wait(), kSuccess) << muster->process().Output();
+  EXPECT_THAT(muster->process().Output(),
+              HasSubstr("which a rank left in the background, belongs to another user"));
+  EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
+}
+
+}  // namespace
+}  // namespace muster::cli
