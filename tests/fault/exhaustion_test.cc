@@ -34,8 +34,8 @@ TEST(DiskFullTest, UnderTheLogDirectoryIsSaidOnceAndTheJobGoesOn) {
   auto run = Launch(2, {"barrier", "allgather", "leave"}, {"--log-dir", FullLogDirectory()});
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_EQ(CountOf(run->Output(),
-                    "rank-0.log: No space left on device; what is meant for it is "
-                    "dropped"),
+                    "rank-0.log: No space left on device; the rest of this rank's output is only "
+                    "shown"),
             1)
       << run->Output();
   EXPECT_EQ(CountOf(run->Output(), "is done"), 2);  // what the log lacks is still shown
