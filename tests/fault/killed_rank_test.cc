@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scene{"InAnAllReduce",
               {"connect"},
               "allreduce",
-              "last completed .* of the world TIME before",
+              "last completed .* of group 'world .* TIME before",
               /*parked=*/0}),
     [](const auto& info) { return info.param.name; });
 
