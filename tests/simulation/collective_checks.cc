@@ -58,10 +58,10 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const abs
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
   const v1::CollectiveContext& context = *ContextOf(rpc);
-  const bool completes = status.ok() && !OnlyContributes(rpc, context);
+  const Key key{context.epoch().nonce(), context.group().name(), context.sequence()};
+  const bool completes = status.ok() && !HasClaimed(rpc.process, key);
   if (completes && !std::exchange(collective->complete, true)) {
-    CheckAllPresent({context.epoch().nonce(), context.group().name(), context.sequence()}, rpc,
-                    *collective);
+    CheckAllPresent(key, rpc, *collective);
   }
   collective->parked.erase(waiter);
   if (!absl::IsDeadlineExceeded(status)) return;
@@ -78,10 +78,10 @@ void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
   withdrawn = std::max(withdrawn, rpc.attempt);
 }
 
-bool CollectiveChecks::OnlyContributes(const Rpc& rpc, const v1::CollectiveContext& context) const {
-  const auto claimed =
-      claimed_.find({rpc.process, context.epoch().nonce(), context.group().name()});
-  return claimed != claimed_.end() && context.sequence() < claimed->second;
+bool CollectiveChecks::HasClaimed(ProcessId process, const Key& key) const {
+  const auto& [nonce, group, sequence] = key;
+  const auto claimed = claimed_.find({process, nonce, group});
+  return claimed != claimed_.end() && sequence < claimed->second;
 }
 
 // Called at the first answer: the calls that the same step answers next are still parked.
@@ -89,7 +89,7 @@ void CollectiveChecks::CheckAllPresent(const Key& key, const Rpc& rpc,
                                        const Collective& collective) {
   for (const uint32_t rank : RanksOf(std::get<0>(key), std::get<1>(key))) {
     const ProcessId process = memberships_->ProcessAt(std::get<0>(key), rank);
-    if (IsPresent(collective, process, rpc.daemon)) continue;
+    if (IsPresent(collective, process, rpc.daemon) || HasClaimed(process, key)) continue;
     stage_->Violation("daemon ", rpc.daemon, " completes op ", std::get<2>(key), " of group '",
                       std::get<1>(key), "' without rank ", rank, ", process ", process);
   }

@@ -64,8 +64,9 @@ class CollectiveChecks {
   // By the epoch's nonce and the group's name.
   std::map<std::pair<uint64_t, std::string>, std::vector<uint32_t>> ranks_;
   void MoveOn(const Process& process, const GroupPlan& group, size_t step);
-  // Who has said that it has completed this one needs no answer to it.
-  bool OnlyContributes(const Rpc& rpc, const v1::CollectiveContext& context) const;
+  // Who has said, of itself, that it has completed this one needs no answer to it, and is not
+  // waited for.
+  bool HasClaimed(ProcessId process, const Key& key) const;
 
   std::map<std::tuple<ProcessId, uint64_t, std::string>, size_t> next_step_;
   // The highest next sequence number that a process has claimed in a group.
