@@ -18,7 +18,11 @@
 namespace muster::fuzz {
 namespace {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint32_t kSchedules = 2000;  // each takes ten times as long
+#else
 constexpr uint32_t kSchedules = 20000;
+#endif
 constexpr size_t kLongest = 2000;
 
 // What runs, for whoever reads how it has ended.
