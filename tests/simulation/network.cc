@@ -175,19 +175,19 @@ void Network::Event(WaiterId stream, v1::AttachResponse response) {
   stage_->Say(
       "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ",
       [&] { return Words(response); });
-  DeliverInOrder(flight, [this, flight, response = std::move(response)] {
-    if (flight->ended) return;
-    processes_[flight->rpc.process]->OnStreamResponse(flight->rpc.attempt, response);
+  DeliverInOrder(flight, [this, response = std::move(response)](const FlightPtr& to) {
+    if (to->ended) return;
+    processes_[to->rpc.process]->OnStreamResponse(to->rpc.attempt, response);
   });
 }
 
 void Network::End(WaiterId stream, absl::Status status) {
   const FlightPtr flight = TakeFlight(stream, status, {});
-  DeliverInOrder(flight, [this, flight, status] { EndAtClient(flight, status); });
+  DeliverInOrder(flight, [this, status](const FlightPtr& to) { EndAtClient(to, status); });
 }
 
 // However long a process is stopped, and stopped again: what comes first on a stream it sees first.
-void Network::DeliverInOrder(const FlightPtr& flight, Timeline::Event item) {
+void Network::DeliverInOrder(const FlightPtr& flight, StreamItem item) {
   flight->undelivered.push_back(std::move(item));
   stage_->timeline.At(EventTime(flight.get()), [this, flight] { DeliverNext(flight); });
 }
@@ -198,9 +198,9 @@ void Network::DeliverNext(const FlightPtr& flight) {
   if (process->paused_until() > stage_->now()) {
     return stage_->timeline.At(process->paused_until(), [=] { DeliverNext(flight); });
   }
-  const Timeline::Event next = std::move(flight->undelivered.front());
+  const StreamItem next = std::move(flight->undelivered.front());
   flight->undelivered.pop_front();
-  next();
+  next(flight);
 }
 
 void Network::EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status) {

@@ -105,6 +105,9 @@ class Network : public Process::Wire, public Daemon::Sink {
     bool client_knows = false;
     bool server_knows = false;
   };
+  struct Flight;
+  using FlightPtr = std::shared_ptr<Flight>;
+  using StreamItem = std::function<void(const FlightPtr&)>;  // an event, or the end
   struct Flight {
     Rpc rpc;
     std::shared_ptr<Connection> connection;
@@ -112,9 +115,8 @@ class Network : public Process::Wire, public Daemon::Sink {
     bool cancelled = false;
     bool ended = false;             // at the process
     absl::Duration last_of_stream;  // when its latest event arrives
-    std::deque<Timeline::Event> undelivered;
+    std::deque<StreamItem> undelivered;
   };
-  using FlightPtr = std::shared_ptr<Flight>;
 
   // Towards the daemon.
   void Launch(FlightPtr flight);
@@ -126,7 +128,7 @@ class Network : public Process::Wire, public Daemon::Sink {
   void EndAtClient(const FlightPtr& flight, const absl::Status& status,
                    internal::Response response = {});
   void EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status);
-  void DeliverInOrder(const FlightPtr& flight, Timeline::Event item);
+  void DeliverInOrder(const FlightPtr& flight, StreamItem item);
   void DeliverNext(const FlightPtr& flight);
   FlightPtr TakeFlight(core::WaiterId waiter, const absl::Status& status,
                        const internal::Response& response);
