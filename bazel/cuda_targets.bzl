@@ -47,13 +47,14 @@ def _find(kind, roots, header, library):
     return None
 
 # The compiler searches /usr/include by itself.
-def _headers(name, found, kind, patterns, subfolders):
+def _headers(name, found, kind, patterns, subfolders, deps = []):
     folder = kind + found.include if found and found.root != "/usr" else None
     native.cc_library(
         name = name,
         hdrs = native.glob([folder + "/" + pattern for pattern in patterns]) if folder else [],
         includes = [folder + subfolder for subfolder in subfolders] if folder else [],
         target_compatible_with = _ONLY_WHERE_FOUND,
+        deps = deps,
     )
 
 def _library(name, found, linkopt):
@@ -101,7 +102,7 @@ def cuda_targets(cuda_roots, nccl_roots, wanted):
     nccl = _find("nccl", nccl_roots, NCCL_HEADER, NCCL_LIBRARY)
     _declare_condition(bool(wanted and cuda and nccl))
     _headers("cudart_headers", cuda, "include", ["*.h", "*.hpp", "crt/**", "nv/**", "cccl/nv/**"], ["", "/cccl"])
-    _headers("nccl_headers", nccl, "nccl", [NCCL_HEADER], [""])
+    _headers("nccl_headers", nccl, "nccl", [NCCL_HEADER], [""], deps = [":cudart_headers"])
     _library("cudart", cuda, "-lcudart")
     _library("nccl", nccl, "-lnccl")
     if not wanted:
