@@ -97,7 +97,7 @@ void StartedCalls::Work() {
   }
   while (const std::shared_ptr<StartedCall> call = Next()) {
     call->status = RunStarted(call->run);
-    call->run = nullptr;  // with what it holds
+    call->run = nullptr;   // with what it holds
     call->ended.Notify();  // before others' turns come
     absl::MutexLock lock(&mutex_);
     queue_.pop_front();
