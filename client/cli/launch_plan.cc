@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/utf8.h"
+#include "common/utf8.h"
 
 #define RETURN_IF_ERROR(expression)                       \
   do {                                                    \
@@ -83,7 +83,7 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
 absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated_job,
                              JobPlan* job) {
   if (flags.coordinator) {
-    absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(*flags.coordinator);
+    absl::StatusOr<HostPort> address = ParseHostPort(*flags.coordinator);
     if (!address.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--coordinator: ", address.status().message()));

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "client/cli/status_report.h"
 #include "client/launcher/coordinator_client.h"
-#include "client/launcher/host_port.h"
+#include "common/host_port.h"
 
 namespace muster::cli {
 namespace {
@@ -22,12 +22,12 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(3);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-absl::StatusOr<launcher::HostPort> Coordinator(const StatusFlags& flags) {
+absl::StatusOr<HostPort> Coordinator(const StatusFlags& flags) {
   if (flags.coordinator.empty()) {
     return absl::InvalidArgumentError(
         "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
   }
-  absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(flags.coordinator);
+  absl::StatusOr<HostPort> address = ParseHostPort(flags.coordinator);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.status().message()));
 }
@@ -60,12 +60,12 @@ void Show(const std::string& text, bool redraw) {
   std::cout << text << std::flush;
 }
 
-std::string OutOfReach(const launcher::HostPort& address, const absl::Status& why) {
+std::string OutOfReach(const HostPort& address, const absl::Status& why) {
   return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
                       why.message());
 }
 
-int ShowOnce(launcher::CoordinatorClient* client, const launcher::HostPort& address, bool json) {
+int ShowOnce(launcher::CoordinatorClient* client, const HostPort& address, bool json) {
   const absl::StatusOr<std::string> text = Text(client, json);
   if (!text.ok()) {
     return Fail(kExitFailure, absl::StrCat(OutOfReach(address, text.status()),
@@ -78,7 +78,7 @@ int ShowOnce(launcher::CoordinatorClient* client, const launcher::HostPort& addr
 // Goes on while the coordinator is out of reach: it may be about to be started again.
 class Watch {
  public:
-  Watch(launcher::HostPort address, bool json, absl::Duration interval)
+  Watch(HostPort address, bool json, absl::Duration interval)
       : address_(std::move(address)),
         json_(json),
         interval_(interval),
@@ -120,7 +120,7 @@ class Watch {
                         last_text_);
   }
 
-  const launcher::HostPort address_;
+  const HostPort address_;
   const bool json_;
   const absl::Duration interval_;
   launcher::CoordinatorClient client_;
@@ -131,7 +131,7 @@ class Watch {
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<launcher::HostPort> address = Coordinator(flags);
+  const absl::StatusOr<HostPort> address = Coordinator(flags);
   if (!address.ok()) return Fail(kExitBadArguments, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(kExitBadArguments, interval.status().message());

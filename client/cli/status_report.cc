@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/text_table.h"
-#include "client/cli/utf8.h"
 #include "client/launcher/rank_ranges.h"
+#include "common/utf8.h"
 
 namespace muster::cli {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "client/cli/utf8.h"
+#include "client/cli/display_width.h"
+#include "common/utf8.h"
 
 namespace muster::cli {
 namespace {

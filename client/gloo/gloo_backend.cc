@@ -7,9 +7,10 @@
 #include "client/gloo/exception.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/transport.h"
-#include "client/src/cancel_watch.h"
-#include "client/src/peer_names.h"
-#include "client/src/rendezvous.h"
+#include "client/src/base/cancel_watch.h"
+#include "client/src/data_plane/broken_peers.h"
+#include "client/src/data_plane/rendezvous.h"
+#include "client/src/job/rank_names.h"
 
 namespace muster::internal {
 namespace {
@@ -34,22 +35,17 @@ absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_vi
   return Mesh::Listen(group, *address, interruptor);
 }
 
-absl::StatusOr<std::vector<GlooCard>> Exchange(const Group& group,
-                                               const absl::StatusOr<std::unique_ptr<Mesh>>& mesh,
-                                               const CallOptions& options) {
-  const absl::StatusOr<std::string> own =
-      mesh.ok() ? absl::StatusOr<std::string>(EncodeGlooCard((*mesh)->card())) : mesh.status();
-  absl::StatusOr<Rendezvous> rendezvous = ExchangeCards(group, kName, own, options);
+absl::StatusOr<std::vector<GlooPeerInfo>> Exchange(
+    const Group& group, const absl::StatusOr<std::unique_ptr<Mesh>>& mesh,
+    const CallOptions& options) {
+  const absl::StatusOr<GlooPeerInfo> own =
+      mesh.ok() ? absl::StatusOr<GlooPeerInfo>((*mesh)->peer_info()) : mesh.status();
+  auto rendezvous = ExchangePeerInfos(group, kName, own, options);
   if (!rendezvous.ok()) return rendezvous.status();
   rendezvous->numbered.Keep();  // nothing more is said there
-  std::vector<GlooCard> cards;
-  for (const std::string& bytes : rendezvous->cards) {
-    absl::StatusOr<GlooCard> card = DecodeGlooCard(bytes);
-    if (!card.ok()) return card.status();
-    cards.push_back(*std::move(card));
-  }
-  if (absl::Status status = CheckGlooCards(group, cards); !status.ok()) return status;
-  return cards;
+  absl::Status status = CheckGlooPeerInfos(group, rendezvous->infos);
+  if (!status.ok()) return status;
+  return std::move(rendezvous->infos);
 }
 
 }  // namespace
@@ -66,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Backend>> GlooBackend::Create(const Group& group,
 }
 
 GlooBackend::~GlooBackend() {
-  const LastWords words{group_.rank(), false, "it destroyed its communicator"};
+  const PeerEnd words{group_.rank(), false, "it destroyed its communicator"};
   Close(&words);
 }
 
@@ -79,21 +75,21 @@ absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
     return std::max(*options.timeout - absl::FromChrono(elapsed), absl::ZeroDuration());
   };
   absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interruptor_);
-  const absl::StatusOr<std::vector<GlooCard>> cards =
+  const absl::StatusOr<std::vector<GlooPeerInfo>> infos =
       Exchange(group_, mesh, CallOptions{options.timeout, options.cancellation});
-  if (!cards.ok()) return cards.status();
+  if (!infos.ok()) return infos.status();
   mesh_ = *std::move(mesh);
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
-  absl::Status status = Connect(*cards, left(), options.cancellation);
+  absl::Status status = Connect(*infos, left(), options.cancellation);
   if (status.ok()) status = Meet(CallOptions{left(), options.cancellation});
   return status;
 }
 
-absl::Status GlooBackend::Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
+absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
                                   Cancellation* cancellation) {
   const CancelWatch watch(cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(timeout);
-  absl::Status status = mesh_->Connect(cards, Patience(timeout, cancellation));
+  absl::Status status = mesh_->Connect(infos, Deadline(timeout, cancellation));
   interruptor_.Disarm();
   if (status.ok()) status = interruptor_.status();
   if (!status.ok()) mesh_.reset();
@@ -112,7 +108,7 @@ absl::Status GlooBackend::Meet(const CallOptions& options) {
 
 // Gloo does not tell an operation in the middle of a message that its connection broke.
 void GlooBackend::Patrol() {
-  if (!mesh_->farewell().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
+  if (!mesh_->peer_ends().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
 }
 
 Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType type) {
@@ -131,7 +127,7 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
       operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
   if (operation.count + operation.received == 0 && !barrier) return absl::OkStatus();
   const SigpipeGuard guard;
-  const Patience patience(*options.timeout, options.cancellation);
+  const Deadline deadline(*options.timeout, options.cancellation);
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   Failure failure;
@@ -145,14 +141,14 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   }
   interruptor_.Disarm();
   if (failure.reason.empty() && !interruptor_.raised()) return absl::OkStatus();
-  return End(operation, patience, failure);
+  return End(operation, deadline, failure);
 }
 
-absl::Status GlooBackend::End(const Operation& operation, const Patience& patience,
+absl::Status GlooBackend::End(const Operation& operation, const Deadline& deadline,
                               const Failure& failure) {
-  LastWords words{group_.rank(), true, ""};
-  absl::Status status = ExplainInterruption(operation, patience.timeout(), failure);
-  if (status.ok()) status = ExplainBreak(operation, failure.reason, patience, &words);
+  PeerEnd words{group_.rank(), true, ""};
+  absl::Status status = ExplainInterruption(operation, deadline.timeout(), failure);
+  if (status.ok()) status = ExplainBreak(operation, failure.reason, deadline, &words);
   if (words.reason.empty()) words.reason = status.ToString();
   // Where a member was lost the job tells the peers, and says it better.
   Close(absl::IsAborted(status) ? nullptr : &words);
@@ -184,12 +180,12 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
 }
 
 absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::string& reason,
-                                       const Patience& patience, LastWords* words) {
+                                       const Deadline& deadline, PeerEnd* words) {
   const int culprit = AwaitCulprit();
   if (culprit < 0) {
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
   }
-  if (const std::optional<LastWords> said = mesh_->farewell().WordsOf(culprit)) {
+  if (const std::optional<PeerEnd> said = mesh_->peer_ends().WordsOf(culprit)) {
     *words = *said;
     words->failed = true;
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": ",
@@ -198,7 +194,7 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::st
   }
   return ExplainBrokenConnection(group_, culprit, operation.Describe(),
                                  reason.empty() ? "it ended in the middle of a message" : reason,
-                                 patience.Remaining());
+                                 deadline.Remaining());
 }
 
 // The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one
@@ -207,21 +203,21 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::st
 int GlooBackend::AwaitCulprit() {
   constexpr int kPolls = 100;
   constexpr std::chrono::milliseconds kPoll(1);
-  Farewell& farewell = mesh_->farewell();
+  PeerEnds& peer_ends = mesh_->peer_ends();
   for (int poll = 0; poll < kPolls; ++poll) {
-    const std::vector<int> failed = farewell.FailedPeers();
+    const std::vector<int> failed = peer_ends.FailedPeers();
     if (!failed.empty()) return failed.front();
     std::this_thread::sleep_for(kPoll);
   }
-  const std::vector<int> broken = farewell.BrokenPeers();
+  const std::vector<int> broken = peer_ends.BrokenPeers();
   return broken.empty() ? -1 : broken.front();
 }
 
-void GlooBackend::Close(const LastWords* words) {
+void GlooBackend::Close(const PeerEnd* words) {
   if (mesh_ == nullptr) return;
   const SigpipeGuard guard;
   interruptor_.SetPatrol(nullptr);
-  if (words != nullptr) mesh_->farewell().Say(*words);
+  if (words != nullptr) mesh_->peer_ends().Say(*words);
   mesh_.reset();
 }
 

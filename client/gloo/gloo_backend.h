@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "client/gloo/card.h"
 #include "client/gloo/collectives.h"
-#include "client/gloo/farewell.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/mesh.h"
 #include "client/gloo/operation.h"
-#include "client/src/backend.h"
-#include "client/src/patience.h"
+#include "client/gloo/peer_ends.h"
+#include "client/gloo/peer_info.h"
+#include "client/src/base/deadline.h"
+#include "client/src/data_plane/backend.h"
 
 namespace muster::internal {
 
@@ -55,7 +55,7 @@ class GlooBackend final : public Backend {
   explicit GlooBackend(const Group& group);
 
   absl::Status Assemble(const CommunicatorOptions& options);
-  absl::Status Connect(const std::vector<GlooCard>& cards, absl::Duration timeout,
+  absl::Status Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
                        Cancellation* cancellation);
   absl::Status Meet(const CallOptions& options);
   void Patrol();
@@ -75,13 +75,13 @@ class GlooBackend final : public Backend {
     std::vector<int> awaited;  // ranks that it was waiting for, where known
   };
   // The operation's error. Tells the peers, and closes the connections.
-  absl::Status End(const Operation& operation, const Patience& patience, const Failure& failure);
+  absl::Status End(const Operation& operation, const Deadline& deadline, const Failure& failure);
   absl::Status ExplainInterruption(const Operation& operation, absl::Duration timeout,
                                    const Failure& failure) const;
   absl::Status ExplainBreak(const Operation& operation, const std::string& reason,
-                            const Patience& patience, LastWords* words);
+                            const Deadline& deadline, PeerEnd* words);
   int AwaitCulprit();
-  void Close(const LastWords* words);
+  void Close(const PeerEnd* words);
 
   const Group group_;
   Interruptor interruptor_;

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/gloo/exception.h"
 #include "client/gloo/transport.h"
-#include "client/src/peer_names.h"
+#include "client/src/data_plane/broken_peers.h"
+#include "client/src/job/rank_names.h"
 #include "gloo/common/error.h"
 #include "gloo/transport/tcp/device.h"
 
@@ -76,47 +77,47 @@ absl::StatusOr<std::unique_ptr<Mesh>> Mesh::Listen(const Group& group,
 Mesh::~Mesh() = default;
 
 void Mesh::Open(const NetworkAddress& address) {
-  card_ = MakeGlooCard(address);
-  card_.endpoints.resize(group_.size());
+  own_ = MakeGlooPeerInfo(address);
+  for (int i = 0; i < group_.size(); ++i) own_.add_endpoints();
   transport_ = MakeDevice(address)->createContext(group_.rank(), group_.size());
   transport_->setTimeout(gloo::kNoTimeout);  // the interruptor's deadlines count
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
     const std::vector<char> endpoint = transport_->createPair(peer)->address().bytes();
-    card_.endpoints[peer].assign(endpoint.begin(), endpoint.end());
+    own_.mutable_endpoints(peer)->assign(endpoint.begin(), endpoint.end());
   }
 }
 
-absl::Status Mesh::Connect(const std::vector<GlooCard>& cards, const Patience& patience) {
-  if (absl::Status status = ConnectAll(cards, patience); !status.ok()) return status;
-  farewell_ = std::make_unique<Farewell>(transport_);
+absl::Status Mesh::Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline) {
+  if (absl::Status status = ConnectAll(infos, deadline); !status.ok()) return status;
+  peer_ends_ = std::make_unique<PeerEnds>(transport_);
   context_ = std::make_shared<ContextOver>(
       std::make_shared<InterruptibleContext>(transport_, interruptor_));
   return absl::OkStatus();
 }
 
-absl::Status Mesh::ConnectAll(const std::vector<GlooCard>& cards, const Patience& patience) {
+absl::Status Mesh::ConnectAll(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline) {
   const ConnectingPairs interruptible(transport_.get(), interruptor_);
   for (int peer = 0; peer < group_.size(); ++peer) {
     if (peer == group_.rank()) continue;
     if (interruptor_->raised()) return NotConnected(peer);
-    if (absl::Status status = ConnectTo(peer, cards, patience); !status.ok()) return status;
+    if (absl::Status status = ConnectTo(peer, infos, deadline); !status.ok()) return status;
     if (interruptor_->raised()) return NotConnected(peer);
   }
   return absl::OkStatus();
 }
 
-absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooCard>& cards,
-                             const Patience& patience) {
-  const std::string& endpoint = cards[peer].endpoints[group_.rank()];
+absl::Status Mesh::ConnectTo(int peer, const std::vector<GlooPeerInfo>& infos,
+                             const Deadline& deadline) {
+  const std::string& endpoint = infos[peer].endpoints(group_.rank());
   try {
     transport_->getPair(peer)->connect(std::vector<char>(endpoint.begin(), endpoint.end()));
   } catch (const std::exception& error) {
     if (interruptor_->raised()) return NotConnected(peer);
     return ExplainBrokenConnection(group_, peer, kOperation,
-                                   absl::StrCat("cannot connect from ", card_.address, " to ",
-                                                cards[peer].address, ": ", ReasonOf(error)),
-                                   patience.Remaining());
+                                   absl::StrCat("cannot connect from ", own_.address(), " to ",
+                                                infos[peer].address(), ": ", ReasonOf(error)),
+                                   deadline.Remaining());
   }
   return absl::OkStatus();
 }
@@ -129,9 +130,10 @@ absl::Status Mesh::NotConnected(int first) const {
   for (int peer = first; peer < group_.size(); ++peer) {
     if (peer != group_.rank()) missing.push_back(peer);
   }
-  return absl::Status(why.code(), absl::StrCat(kOperation, " from ", card_.address, " (",
-                                               card_.interface, ")", " ended before this rank was ",
-                                               "connected to ", DescribePeers(group_, missing)));
+  return absl::Status(
+      why.code(), absl::StrCat(kOperation, " from ", own_.address(), " (", own_.interface(), ")",
+                               " ended before this rank was ", "connected to ",
+                               DescribePeers(group_, missing)));
 }
 
 }  // namespace muster::internal

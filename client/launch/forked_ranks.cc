@@ -17,7 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/rank_environment.h"
-#include "client/src/outcome.h"
+#include "client/src/base/outcome.h"
 #include "muster/log.h"
 
 namespace muster::internal {

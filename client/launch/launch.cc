@@ -8,8 +8,8 @@
 #include "client/launch/supervisor_process.h"
 #include "client/launcher/find_program.h"
 #include "client/launcher/gpu_count.h"
-#include "client/launcher/host_port.h"
 #include "client/launcher/job_plan.h"
+#include "common/host_port.h"
 
 namespace muster::internal {
 namespace {
@@ -63,7 +63,7 @@ absl::StatusOr<JobPlan> MakePlan(const LaunchOptions& options) {
   plan.grace = options.grace;
   plan.coordinator = {kLoopback, 0};
   if (options.coordinator.empty()) return plan;
-  const absl::StatusOr<launcher::HostPort> address = launcher::ParseHostPort(options.coordinator);
+  const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
   if (!address.ok())
     return Bad("coordinator", absl::StrCat("is not usable: ", address.status().message()));
   plan.coordinator = *address;

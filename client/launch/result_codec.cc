@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/src/outcome.h"
+#include "client/src/base/outcome.h"
 #include "muster/codec.h"
 
 namespace muster::internal {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/launcher/host_port.h"
+#include "common/host_port.h"
 
 namespace muster::launcher {
 

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_process.h"
-#include "client/launcher/host_port.h"
+#include "common/host_port.h"
 
 namespace muster::launcher {
 

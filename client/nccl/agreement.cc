@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/outcome.h"
-#include "client/src/peer_names.h"
+#include "client/src/base/outcome.h"
+#include "client/src/job/rank_names.h"
 
 namespace muster::internal {
 namespace {
@@ -73,9 +73,9 @@ absl::Status JoinOutcomes(const Group& group, absl::string_view what,
 }
 
 absl::Status Agree(const Group& group, absl::string_view what, const absl::Status& own,
-                   absl::Duration reserve, const Patience& patience) {
-  CallOptions options = patience.Remaining();
-  if (!own.ok()) options = CallOptions{std::min(reserve, patience.Left()), nullptr};
+                   absl::Duration reserve, const Deadline& deadline) {
+  CallOptions options = deadline.Remaining();
+  if (!own.ok()) options = CallOptions{std::min(reserve, deadline.Left()), nullptr};
   const absl::StatusOr<std::vector<absl::Status>> outcomes =
       Unpack(group.AllGatherBytes(Pack(own), kTypeName, options));
   if (outcomes.ok()) return JoinOutcomes(group, what, *outcomes);

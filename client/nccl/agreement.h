@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/src/patience.h"
+#include "client/src/base/deadline.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -24,7 +24,7 @@ absl::Status JoinOutcomes(const Group& group, absl::string_view what,
 // that has failed waits for the others for `reserve` at most. Errors of Group: a lost member, or
 // DEADLINE_EXCEEDED naming the ranks that did not get so far.
 absl::Status Agree(const Group& group, absl::string_view what, const absl::Status& own,
-                   absl::Duration reserve, const Patience& patience);
+                   absl::Duration reserve, const Deadline& deadline);
 
 }  // namespace muster::internal
 

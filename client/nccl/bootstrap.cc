@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/agreement.h"
-#include "client/nccl/card.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
-#include "client/src/argument_check.h"
-#include "client/src/rendezvous.h"
+#include "client/nccl/peer_info.h"
+#include "client/src/data_plane/argument_check.h"
+#include "client/src/data_plane/rendezvous.h"
 
 namespace muster::internal {
 namespace {
@@ -32,36 +32,39 @@ absl::Status CheckConfig(const ncclConfig_t& config) {
       ", expected it to be left alone: a call that blocks could not be ended when a rank is lost"));
 }
 
-absl::StatusOr<NcclCard> MakeCard(const Group& group, const NcclOptions& options,
-                                  absl::FunctionRef<absl::Status()> prepare) {
+absl::StatusOr<Device> Prepare(const Group& group, const NcclOptions& options,
+                               absl::FunctionRef<absl::Status()> prepare) {
   if (absl::Status status = CheckNcclEnvironment(); !status.ok()) return status;
   if (absl::Status status = CheckConfig(options.config); !status.ok()) return status;
   absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
   if (!device.ok()) return device.status();
   if (absl::Status status = prepare(); !status.ok()) return status;
-  NcclCard card;
-  card.device = *std::move(device);
-  card.allow_shared_gpu = options.allow_shared_gpu || Environment("MUSTER_ALLOW_SHARED_GPU") == "1";
-  absl::Status version = NcclStatus("ncclGetVersion", ncclGetVersion(&card.nccl_version));
-  if (!version.ok()) return version;
-  return card;
+  return device;
 }
 
-absl::StatusOr<NumberedGroup> ExchangeNcclCards(const Group& group,
-                                                const absl::StatusOr<NcclCard>& own,
-                                                const Patience& patience) {
-  const absl::StatusOr<std::string> card =
-      own.ok() ? absl::StatusOr<std::string>(EncodeNcclCard(*own)) : own.status();
-  absl::StatusOr<Rendezvous> rendezvous =
-      ExchangeCards(group, kBackend, card, patience.Remaining());
+absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
+                                        const NcclOptions& options) {
+  if (!device.ok()) return device.status();
+  int version = 0;
+  absl::Status status = NcclStatus("ncclGetVersion", ncclGetVersion(&version));
+  if (!status.ok()) return status;
+  NcclPeerInfo info;
+  info.set_gpu_index(device->index);
+  info.set_gpu_name(device->name);
+  info.set_gpu_uuid(device->uuid);
+  info.set_nccl_version(version);
+  info.set_allow_shared_gpu(options.allow_shared_gpu ||
+                            Environment("MUSTER_ALLOW_SHARED_GPU") == "1");
+  return info;
+}
+
+absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
+                                                    const absl::StatusOr<NcclPeerInfo>& own,
+                                                    const Deadline& deadline) {
+  auto rendezvous = ExchangePeerInfos(group, kBackend, own, deadline.Remaining());
   if (!rendezvous.ok()) return rendezvous.status();
-  std::vector<NcclCard> cards;
-  for (const std::string& bytes : rendezvous->cards) {
-    absl::StatusOr<NcclCard> decoded = DecodeNcclCard(bytes);
-    if (!decoded.ok()) return decoded.status();
-    cards.push_back(*std::move(decoded));
-  }
-  if (absl::Status status = CheckNcclCards(group, cards); !status.ok()) return status;
+  absl::Status status = CheckNcclPeerInfos(group, rendezvous->infos);
+  if (!status.ok()) return status;
   return std::move(rendezvous->numbered);
 }
 
@@ -96,15 +99,15 @@ absl::Status CheckNcclEnvironment() {
 }
 
 absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
-                                const Patience& patience,
-                                absl::FunctionRef<absl::Status(const Patience&)> initialize) {
-  const absl::Duration reserve = ReserveOf(patience.timeout());
-  absl::Status status = initialize(patience.Without(reserve));
+                                const Deadline& deadline,
+                                absl::FunctionRef<absl::Status(const Deadline&)> initialize) {
+  const absl::Duration reserve = ReserveOf(deadline.timeout());
+  absl::Status status = initialize(deadline.Without(reserve));
   // It is stopped while the others are told.
   if (!status.ok() && handle != nullptr) handle->Fail(status);
-  status = Agree(group, what, status, reserve, patience);
+  status = Agree(group, what, status, reserve, deadline);
   if (!status.ok() && handle != nullptr) {
-    handle->Discard(status, patience.Without(reserve / 4).deadline());
+    handle->Discard(status, deadline.Without(reserve / 4).when());
   }
   return status;
 }
@@ -116,19 +119,20 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   if (absl::Status status = check.Timeout(options.timeout); !status.ok()) return status;
   if (absl::Status status = check.NotAlone(group); !status.ok()) return status;
   const absl::Duration timeout = options.timeout.value_or(group.default_timeout());
-  const Patience patience(timeout, options.cancellation);
+  const Deadline deadline(timeout, options.cancellation);
 
-  const absl::StatusOr<NcclCard> card = MakeCard(group, options, prepare);
-  absl::StatusOr<NumberedGroup> numbered = ExchangeNcclCards(group, card, patience);
+  const absl::StatusOr<Device> device = Prepare(group, options, prepare);
+  absl::StatusOr<NumberedGroup> numbered =
+      ExchangeNcclPeerInfos(group, PeerInfoOf(device, options), deadline);
   if (!numbered.ok()) return numbered.status();
   const Group& here = numbered->group();
-  absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(here, RanksPerId(), patience);
+  absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(here, RanksPerId(), deadline);
   if (!ids.ok()) return ids.status();
   absl::Status status =
-      here.Barrier("ready to initialize NCCL", patience.Without(ReserveOf(timeout)).Remaining());
+      here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
-  std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, card->device, timeout);
-  status = InitializeTogether(here, handle.get(), kWhat, patience, [&](const Patience& shorter) {
+  std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, *device, timeout);
+  status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
       return BeginInit(group, options.config, *ids, comm);
     });

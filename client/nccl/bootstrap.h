@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
-#include "client/src/patience.h"
+#include "client/src/base/deadline.h"
 #include "muster/group.h"
 #include "muster/nccl.h"
 
@@ -17,7 +17,7 @@ namespace muster::internal {
 // Creates an NCCL communicator over a group: a collective of it. All ranks succeed, or none does.
 // See NcclCommunicator::Create() for the errors.
 //
-//   1. Cards: every rank learns of everybody's GPU and NCCL, and of errors so far.
+//   1. Peer infos: every rank learns of everybody's GPU and NCCL, and of errors so far.
 //   2. The ids, as a collective of the group: bound to its epoch and its sequence, never used
 //   twice.
 //   3. A barrier, because the listener behind an id waits without a time-out for all ranks.
@@ -34,8 +34,8 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
 // outcome with all ranks of `group`, who do the same. Steps 4 and 5 of the above. An error discards
 // `handle`.
 absl::Status InitializeTogether(
-    const Group& group, NcclHandle* handle, absl::string_view what, const Patience& patience,
-    absl::FunctionRef<absl::Status(const Patience& patience)> initialize);
+    const Group& group, NcclHandle* handle, absl::string_view what, const Deadline& deadline,
+    absl::FunctionRef<absl::Status(const Deadline& deadline)> initialize);
 
 // FAILED_PRECONDITION if an environment variable makes NCCL do what this library cannot bear.
 absl::Status CheckNcclEnvironment();

@@ -2,7 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "client/src/checks.h"
+#include "common/utf8.h"
 
 namespace muster::internal {
 namespace {

@@ -13,13 +13,7 @@
 
 #define MUSTER_NCCL_HAS_FLOAT8 (NCCL_VERSION_CODE >= 22400)
 
-// These two have macros for their flags.
-#ifdef NCCL_SHRINK_DEFAULT
-#define MUSTER_NCCL_HAS_SHRINK 1
-#else
-#define MUSTER_NCCL_HAS_SHRINK 0
-#endif
-
+// This one has a macro for its flags.
 #ifdef NCCL_REVOKE_DEFAULT
 #define MUSTER_NCCL_HAS_REVOKE 1
 #else

@@ -5,21 +5,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
-#include "client/nccl/pace.h"
+#include "client/nccl/poll_pacer.h"
 #include "client/nccl/stopper.h"
 #include "client/nccl/types.h"
-#include "client/src/peer_names.h"
+#include "client/src/job/rank_names.h"
 
 namespace muster::internal {
 namespace {
 
-absl::Status Expired(absl::string_view title, const Patience& patience, absl::StatusCode code) {
+absl::Status Expired(absl::string_view title, const Deadline& deadline, absl::StatusCode code) {
   if (code == absl::StatusCode::kCancelled) {
     return absl::CancelledError(absl::StrCat(title, " was cancelled"));
   }
   const std::string last = LastNcclError();
   return absl::DeadlineExceededError(
-      absl::StrCat(title, " did not end within ", absl::FormatDuration(patience.timeout()),
+      absl::StrCat(title, " did not end within ", absl::FormatDuration(deadline.timeout()),
                    last.empty() ? "" : absl::StrCat("; NCCL's last error: ", last)));
 }
 
@@ -77,15 +77,15 @@ absl::Status NcclHandle::CheckProcess() const {
                    ", which created this communicator; NCCL works only in the latter"));
 }
 
-absl::Status NcclHandle::Enter(absl::string_view what, const Patience& patience) {
+absl::Status NcclHandle::Enter(absl::string_view what, const Deadline& deadline) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   const auto mine = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !end_.ok() || owner_ == std::thread::id();
   };
   absl::MutexLock lock(&mutex_);
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&mine), patience.Left())) {
+  if (!mutex_.AwaitWithTimeout(absl::Condition(&mine), deadline.Left())) {
     return absl::DeadlineExceededError(
-        absl::StrCat(Title(what), " waited ", absl::FormatDuration(patience.timeout()),
+        absl::StrCat(Title(what), " waited ", absl::FormatDuration(deadline.timeout()),
                      " for another thread's call on this communicator"));
   }
   if (!end_.ok()) return end_;
@@ -108,14 +108,14 @@ bool NcclHandle::InGroup() const {
   return groups_ > 0 && owner_ == std::this_thread::get_id();
 }
 
-void NcclHandle::LimitOperations(const std::optional<Patience>& patience) {
+void NcclHandle::LimitOperations(const std::optional<Deadline>& deadline) {
   absl::MutexLock lock(&mutex_);
-  limit_ = patience;
+  limit_ = deadline;
 }
 
-Patience NcclHandle::OperationPatience() const {
+Deadline NcclHandle::OperationDeadline() const {
   absl::MutexLock lock(&mutex_);
-  return limit_.value_or(Patience(timeout_, nullptr));
+  return limit_.value_or(Deadline(timeout_, nullptr));
 }
 
 ncclResult_t NcclHandle::AsyncResult() {
@@ -124,18 +124,13 @@ ncclResult_t NcclHandle::AsyncResult() {
   return called == ncclSuccess ? state : called;
 }
 
-absl::Status NcclHandle::Complete(absl::string_view what, const Patience& patience,
+absl::Status NcclHandle::Complete(absl::string_view what, const Deadline& deadline,
                                   ncclResult_t result) {
-  return Complete(what, patience, result, [this] { return health(); });
-}
-
-absl::Status NcclHandle::Complete(absl::string_view what, const Patience& patience,
-                                  ncclResult_t result, absl::FunctionRef<absl::Status()> watch) {
-  Pace pace;
+  PollPacer pace;
   while (result == ncclInProgress) {
-    if (absl::Status end = watch(); !end.ok()) return end;
-    if (absl::Status expired = patience.Check(); !expired.ok()) {
-      return Expired(Title(what), patience, expired.code());
+    if (absl::Status end = health(); !end.ok()) return end;
+    if (absl::Status expired = deadline.Check(); !expired.ok()) {
+      return Expired(Title(what), deadline, expired.code());
     }
     pace.Pause();
     absl::MutexLock lock(&mutex_);
@@ -144,9 +139,9 @@ absl::Status NcclHandle::Complete(absl::string_view what, const Patience& patien
   return result == ncclSuccess ? absl::OkStatus() : NcclStatus(Title(what), result);
 }
 
-absl::Status NcclHandle::Initialize(absl::string_view what, const Patience& patience,
+absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& deadline,
                                     absl::FunctionRef<ncclResult_t(ncclComm_t*)> begin) {
-  if (absl::Status status = Enter(what, patience); !status.ok()) return status;
+  if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
   // Not under the mutex, since it may take long: nobody else can know the communicator yet.
   ncclComm_t comm = nullptr;
   const ncclResult_t result = begin(&comm);
@@ -154,7 +149,7 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Patience& pati
     absl::MutexLock lock(&mutex_);
     comm_ = comm;
   }
-  absl::Status status = Complete(what, patience, result);
+  absl::Status status = Complete(what, deadline, result);
   if (status.ok()) {
     absl::MutexLock lock(&mutex_);
     ready_ = true;
@@ -163,14 +158,14 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Patience& pati
   return status;
 }
 
-absl::Status NcclHandle::Run(absl::string_view what, const Patience& patience, Call call) {
-  if (absl::Status status = Enter(what, patience); !status.ok()) return status;
+absl::Status NcclHandle::Run(absl::string_view what, const Deadline& deadline, Call call) {
+  if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
   ncclResult_t result;
   {
     absl::MutexLock lock(&mutex_);
     result = call(comm_);
   }
-  absl::Status status = Complete(what, patience, result);
+  absl::Status status = Complete(what, deadline, result);
   Leave();
   return status;
 }
@@ -184,17 +179,17 @@ absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
     return result == ncclSuccess || result == ncclInProgress ? absl::OkStatus()
                                                              : NcclStatus(Title(what), result);
   }
-  absl::Status status = Run(what, OperationPatience(), call);
+  absl::Status status = Run(what, OperationDeadline(), call);
   return status.ok() ? status : End(status);
 }
 
 absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   constexpr absl::string_view kWhat = "a group of operations";
-  const Patience patience = OperationPatience();
+  const Deadline deadline = OperationDeadline();
   const bool outermost = !InGroup();
   if (outermost) {
-    if (absl::Status status = Enter(kWhat, patience); !status.ok()) return End(status);
+    if (absl::Status status = Enter(kWhat, deadline); !status.ok()) return End(status);
   }
   {
     absl::MutexLock lock(&mutex_);
@@ -212,43 +207,9 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
     --groups_;
   }
   if (!outermost) return status;
-  if (status.ok()) status = Complete(kWhat, patience, result);
+  if (status.ok()) status = Complete(kWhat, deadline, result);
   Leave();
   return status.ok() ? status : End(status);
-}
-
-absl::Status NcclHandle::RunOnRevoked(absl::string_view what, const Patience& patience,
-                                      absl::FunctionRef<absl::Status()> watch, Call call) {
-  if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (!AwaitStopped(patience.deadline())) {
-    return absl::DeadlineExceededError(absl::StrCat(Title(what), " waited ",
-                                                    absl::FormatDuration(patience.timeout()),
-                                                    " for NCCL to stop the communicator"));
-  }
-  ncclResult_t result;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (comm_ == nullptr) {
-      return absl::UnimplementedError(
-          absl::StrCat(Title(what), ": NCCL ", NcclVersionText(NCCL_VERSION_CODE),
-                       " could only abort the communicator, not revoke it; create a new one"));
-    }
-    result = call(comm_);
-  }
-  absl::Status status = Complete(what, patience, result, watch);
-  if (!status.ok()) Reopen();
-  return status;
-}
-
-// NCCL revokes only once, so what is still at work on it is ended by ncclCommAbort.
-void NcclHandle::Reopen() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stage_ = Stage::kOpen;
-    finalizing_ = true;
-    owner_ = std::thread::id();
-  }
-  Stopper::Get().Wake();
 }
 
 absl::Status NcclHandle::Poll(absl::string_view what) {

@@ -19,7 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/nccl/device.h"
-#include "client/src/patience.h"
+#include "client/src/base/deadline.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -52,36 +52,30 @@ class NcclHandle {
   const std::vector<std::string>& incarnations() const { return incarnations_; }
   ncclComm_t comm() const;
 
-  // "AllReduce on rank 1 (node a, pid 7) with GPU 0 (...)".
+  // "AllReduce on rank 1 (node 'a', pid 7) with GPU 0 (...)".
   std::string Title(absl::string_view what) const;
 
   // ---- Calls ----
 
   // Calls `begin`, which makes NCCL create the communicator in *comm, and polls until it is ready.
   // An error does not end this object: the caller tells the peers first.
-  absl::Status Initialize(absl::string_view what, const Patience& patience,
+  absl::Status Initialize(absl::string_view what, const Deadline& deadline,
                           absl::FunctionRef<ncclResult_t(ncclComm_t* comm)> begin);
 
   // Makes one call and polls until NCCL is through with it, or with what it began.
   // DEADLINE_EXCEEDED and CANCELLED say so with the title of `what`. An error does not end this
   // object.
-  absl::Status Run(absl::string_view what, const Patience& patience, Call call);
+  absl::Status Run(absl::string_view what, const Deadline& deadline, Call call);
 
   // Run() within timeout(), for calls whose failure ends the communicator. Within Grouped() of this
   // thread it only makes the call.
   absl::Status Operate(absl::string_view what, Call call);
 
   // In place of timeout(), for Operate() and Grouped().
-  void LimitOperations(const std::optional<Patience>& patience);
+  void LimitOperations(const std::optional<Deadline>& deadline);
 
   // What Operate() calls in `calls` is one NCCL group.
   absl::Status Grouped(absl::FunctionRef<absl::Status()> calls);
-
-  // Run() on a communicator that has ended and is revoked, for making another one of it.
-  // UNIMPLEMENTED where NCCL could only abort it. `watch` ends the call like a deadline. A failure
-  // frees it.
-  absl::Status RunOnRevoked(absl::string_view what, const Patience& patience,
-                            absl::FunctionRef<absl::Status()> watch, Call call);
 
   // OK, the end, or the asynchronous error that NCCL reports. Does not wait for other threads'
   // calls.
@@ -106,9 +100,9 @@ class NcclHandle {
   // NCCL has not stopped. UNAVAILABLE gives way to the job's error if a member is lost.
   absl::Status End(const absl::Status& why);
 
-  // Frees it: a healthy one after its work is done, within `patience`; otherwise as soon as it is
+  // Frees it: a healthy one after its work is done, within `deadline`; otherwise as soon as it is
   // stopped. In a fork of the process that opened it nothing is done.
-  void Close(const Patience& patience);
+  void Close(const Deadline& deadline);
 
   // Takes a communicator that a failed call has left behind, so that it is freed with this object,
   // which ends. Blocks for the Stopper, up to `deadline`; false: then it is not taken.
@@ -148,16 +142,13 @@ class NcclHandle {
 
   absl::Status CheckProcess() const;
   // Waits until no other thread has the communicator, and has it; health() if that comes first.
-  absl::Status Enter(absl::string_view what, const Patience& patience);
+  absl::Status Enter(absl::string_view what, const Deadline& deadline);
   void Leave();
-  Patience OperationPatience() const;
+  Deadline OperationDeadline() const;
   bool InGroup() const;
-  // Polls while `result` is ncclInProgress; `watch` (health() unless given) may end that.
-  absl::Status Complete(absl::string_view what, const Patience& patience, ncclResult_t result);
-  absl::Status Complete(absl::string_view what, const Patience& patience, ncclResult_t result,
-                        absl::FunctionRef<absl::Status()> watch);
-  void Reopen();
-  absl::Status Finalize(const Patience& patience);
+  // Polls while `result` is ncclInProgress, and until the communicator has ended.
+  absl::Status Complete(absl::string_view what, const Deadline& deadline, ncclResult_t result);
+  absl::Status Finalize(const Deadline& deadline);
   void Free(SteadyTime deadline);
   void Destroy();
   ncclResult_t AsyncResult() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -179,7 +170,7 @@ class NcclHandle {
   bool finalizing_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;  // the owner has gone before it was stopped
   std::thread::id owner_ ABSL_GUARDED_BY(mutex_);   // the thread that has the communicator
-  std::optional<Patience> limit_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Deadline> limit_ ABSL_GUARDED_BY(mutex_);
   int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   Subscription failure_;  // last: its callback uses the others

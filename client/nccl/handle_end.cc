@@ -5,7 +5,7 @@
 #include "client/nccl/free.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/stopper.h"
-#include "client/src/peer_names.h"
+#include "client/src/data_plane/broken_peers.h"
 #include "muster/log.h"
 
 namespace muster::internal {
@@ -45,7 +45,7 @@ bool NcclHandle::IsQuiet() const {
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (health().ok() && absl::IsUnavailable(why)) {
-    Fail(ExplainBrokenPeer(group_, why, OperationPatience().Remaining()));
+    Fail(ExplainBrokenPeer(group_, why, OperationDeadline().Remaining()));
   }
   Fail(why);
   const absl::Status end = health();
@@ -56,18 +56,18 @@ absl::Status NcclHandle::End(const absl::Status& why) {
                    ", so buffers that were given to it may still be in use"));
 }
 
-absl::Status NcclHandle::Finalize(const Patience& patience) {
-  return Run("finalizing the communicator", patience, [this](ncclComm_t comm) {
+absl::Status NcclHandle::Finalize(const Deadline& deadline) {
+  return Run("finalizing the communicator", deadline, [this](ncclComm_t comm) {
     mutex_.AssertHeld();
     finalizing_ = true;
     return ncclCommFinalize(comm);
   });
 }
 
-void NcclHandle::Close(const Patience& patience) {
+void NcclHandle::Close(const Deadline& deadline) {
   if (!CheckProcess().ok()) return;
   const bool healthy = health().ok();
-  const absl::Status status = Finalize(patience);
+  const absl::Status status = Finalize(deadline);
   if (!status.ok()) Fail(status);
   failure_.Reset();
   if (healthy && !status.ok()) {

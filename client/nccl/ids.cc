@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
-#include "client/src/outcome.h"
-#include "client/src/peer_names.h"
+#include "client/src/base/outcome.h"
+#include "client/src/job/rank_names.h"
 
 namespace muster::internal {
 namespace {
@@ -42,10 +42,10 @@ absl::StatusOr<ncclUniqueId> ReadId(const Group& group, int creator, absl::strin
   return id;
 }
 
-absl::StatusOr<std::vector<ncclUniqueId>> ShareOne(const Group& group, const Patience& patience) {
+absl::StatusOr<std::vector<ncclUniqueId>> ShareOne(const Group& group, const Deadline& deadline) {
   const std::string own = group.rank() == 0 ? CreateId() : "";
   const absl::StatusOr<std::string> packed =
-      group.BroadcastBytes(own, 0, kTypeName, patience.Remaining());
+      group.BroadcastBytes(own, 0, kTypeName, deadline.Remaining());
   if (!packed.ok()) return packed.status();
   const absl::StatusOr<ncclUniqueId> id = ReadId(group, 0, *packed);
   if (!id.ok()) return id.status();
@@ -53,10 +53,10 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareOne(const Group& group, const Pat
 }
 
 absl::StatusOr<std::vector<ncclUniqueId>> ShareMany(const Group& group, int ranks_per_id,
-                                                    const Patience& patience) {
+                                                    const Deadline& deadline) {
   const std::string own = group.rank() % ranks_per_id == 0 ? CreateId() : "";
   const absl::StatusOr<std::vector<std::string>> packed =
-      group.AllGatherBytes(own, kTypeName, patience.Remaining());
+      group.AllGatherBytes(own, kTypeName, deadline.Remaining());
   if (!packed.ok()) return packed.status();
   std::vector<ncclUniqueId> ids;
   for (int creator = 0; creator < group.size(); creator += ranks_per_id) {
@@ -81,9 +81,9 @@ int RanksPerId() {
 }
 
 absl::StatusOr<std::vector<ncclUniqueId>> ShareIds(const Group& group, int ranks_per_id,
-                                                   const Patience& patience) {
+                                                   const Deadline& deadline) {
   const bool one = ranks_per_id == 0 || group.size() <= ranks_per_id;
-  return one ? ShareOne(group, patience) : ShareMany(group, ranks_per_id, patience);
+  return one ? ShareOne(group, deadline) : ShareMany(group, ranks_per_id, deadline);
 }
 
 }  // namespace muster::internal

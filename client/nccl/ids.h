@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/src/patience.h"
+#include "client/src/base/deadline.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -23,7 +23,7 @@ int RanksPerId();
 // Errors, on all ranks: FAILED_PRECONDITION naming a rank that could not create one, and why; those
 // of Group.
 absl::StatusOr<std::vector<ncclUniqueId>> ShareIds(const Group& group, int ranks_per_id,
-                                                   const Patience& patience);
+                                                   const Deadline& deadline);
 
 }  // namespace muster::internal
 

@@ -109,32 +109,32 @@ absl::Status NcclBackend::CheckSupport(DataType type, std::optional<ReduceOp> op
 absl::Status NcclBackend::Run(absl::string_view what, absl::Span<Area> areas,
                               const CallOptions& options,
                               absl::FunctionRef<absl::Status()> enqueue) {
-  const Patience patience(*options.timeout, options.cancellation);
+  const Deadline deadline(*options.timeout, options.cancellation);
   const ScopedDevice current(device_);
-  if (absl::Status status = patience.Check(); absl::IsCancelled(status)) {
+  if (absl::Status status = deadline.Check(); absl::IsCancelled(status)) {
     return handle_->End(
         absl::CancelledError(absl::StrCat(handle_->Title(what), " was cancelled before it began")));
   }
   absl::Status status = staging_.Place(areas);
-  if (status.ok()) status = CopyIn(what, areas, patience);
+  if (status.ok()) status = CopyIn(what, areas, deadline);
   if (!status.ok()) return handle_->End(status);
-  handle_->LimitOperations(patience);
+  handle_->LimitOperations(deadline);
   status = enqueue();
-  if (status.ok()) status = AwaitStream(*handle_, stream_, what, patience);
-  return status.ok() ? CopyOut(areas, patience) : status;
+  if (status.ok()) status = AwaitStream(*handle_, stream_, what, deadline);
+  return status.ok() ? CopyOut(areas, deadline) : status;
 }
 
 // A copy of the host's pageable memory blocks until its stream gets to it, where nothing could end
 // it: so the caller's stream is waited for before.
 absl::Status NcclBackend::CopyIn(absl::string_view what, absl::Span<const Area> areas,
-                                 const Patience& patience) {
+                                 const Deadline& deadline) {
   bool awaited = false;
   for (const Area& area : areas) {
     if (!area.staged() || !area.read) continue;
     absl::Status status;
     if (!awaited) {
       status = AwaitStream(*handle_, stream_,
-                           absl::StrCat("waiting for the caller's stream before ", what), patience);
+                           absl::StrCat("waiting for the caller's stream before ", what), deadline);
     }
     if (!status.ok()) return status;
     awaited = true;
@@ -146,7 +146,7 @@ absl::Status NcclBackend::CopyIn(absl::string_view what, absl::Span<const Area> 
 }
 
 // Only after NCCL is through, for the same reason.
-absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Patience& patience) {
+absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Deadline& deadline) {
   bool copied = false;
   for (const Area& area : areas) {
     if (!area.staged() || !area.written) continue;
@@ -157,7 +157,7 @@ absl::Status NcclBackend::CopyOut(absl::Span<const Area> areas, const Patience& 
     if (!status.ok()) return handle_->End(status);
   }
   if (!copied) return absl::OkStatus();
-  return AwaitStream(*handle_, stream_, "copying from the device", patience);
+  return AwaitStream(*handle_, stream_, "copying from the device", deadline);
 }
 
 absl::Status NcclBackend::AllReduce(const void* in, void* out, size_t count, DataType type,
@@ -280,13 +280,13 @@ absl::Status NcclBackend::AllGatherUneven(const void* in, absl::Span<const size_
 
 absl::Status NcclBackend::Copy(const void* from, void* to, size_t bytes,
                                const CallOptions& options) {
-  const Patience patience(*options.timeout, options.cancellation);
+  const Deadline deadline(*options.timeout, options.cancellation);
   const ScopedDevice on(device_);
-  absl::Status status = AwaitOwnStream(stream_, "waiting for the caller's stream", patience);
+  absl::Status status = AwaitOwnStream(stream_, "waiting for the caller's stream", deadline);
   if (!status.ok()) return status;
   status =
       CudaStatus("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
-  return status.ok() ? AwaitOwnStream(stream_, "copying", patience) : status;
+  return status.ok() ? AwaitOwnStream(stream_, "copying", deadline) : status;
 }
 
 // NCCL has no barrier; nobody gets the sum before everybody has added to it.

@@ -10,7 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/staging.h"
-#include "client/src/backend.h"
+#include "client/src/data_plane/backend.h"
 #include "muster/nccl.h"
 
 namespace muster::internal {
@@ -63,8 +63,8 @@ class NcclBackend final : public Backend {
   absl::Status Run(absl::string_view what, absl::Span<Area> areas, const CallOptions& options,
                    absl::FunctionRef<absl::Status()> enqueue);
   absl::Status CopyIn(absl::string_view what, absl::Span<const Area> areas,
-                      const Patience& patience);
-  absl::Status CopyOut(absl::Span<const Area> areas, const Patience& patience);
+                      const Deadline& deadline);
+  absl::Status CopyOut(absl::Span<const Area> areas, const Deadline& deadline);
 
   std::shared_ptr<NcclHandle> handle_;
   std::unique_ptr<NcclCommunicator> comm_;

@@ -7,7 +7,7 @@
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
-#include "client/src/argument_check.h"
+#include "client/src/data_plane/argument_check.h"
 #include "muster/nccl.h"
 
 namespace muster {
@@ -29,7 +29,7 @@ absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, Redu
   return arguments.ok() ? internal::NcclOp(op).status() : arguments;
 }
 
-const void* PartOf(const void* data, size_t bytes, int rank) {
+const void* SplitRanksOf(const void* data, size_t bytes, int rank) {
   return static_cast<const char*>(data) + bytes * rank;
 }
 
@@ -65,7 +65,7 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<NcclHandle> handle)
     : handle_(std::move(handle)) {}
 
 NcclCommunicator::~NcclCommunicator() {
-  handle_->Close(internal::Patience(handle_->timeout(), nullptr));
+  handle_->Close(internal::Deadline(handle_->timeout(), nullptr));
 }
 
 int NcclCommunicator::rank() const { return handle_->rank(); }
@@ -110,7 +110,7 @@ absl::Status NcclCommunicator::Reduce(const void* in, void* out, size_t count, D
 absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count, DataType type,
                                          cudaStream_t stream) {
   const size_t part = count * SizeOf(type);
-  const OwnValue own = {in, const_cast<void*>(PartOf(out, part, rank())), part};
+  const OwnValue own = {in, const_cast<void*>(SplitRanksOf(out, part, rank())), part};
   return Collective(*handle_, DescribeOperation("AllGather", count, type), absl::OkStatus(), type,
                     own, stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
                       return ncclAllGather(in, out, count, nccl_type, comm, stream);
@@ -120,12 +120,13 @@ absl::Status NcclCommunicator::AllGather(const void* in, void* out, size_t count
 absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                              ReduceOp op, cudaStream_t stream) {
   const size_t part = count * SizeOf(type);
-  return Collective(
-      *handle_, DescribeOperation("ReduceScatter", count, type, op),
-      CheckOp(*handle_, "ReduceScatter", op, type), type, {PartOf(in, part, rank()), out, part},
-      stream, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-        return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op), comm, stream);
-      });
+  return Collective(*handle_, DescribeOperation("ReduceScatter", count, type, op),
+                    CheckOp(*handle_, "ReduceScatter", op, type), type,
+                    {SplitRanksOf(in, part, rank()), out, part}, stream,
+                    [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                      return ncclReduceScatter(in, out, count, nccl_type, *internal::NcclOp(op),
+                                               comm, stream);
+                    });
 }
 
 absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType type, int peer,
@@ -174,7 +175,7 @@ absl::Status NcclCommunicator::Wait(cudaStream_t stream, const CallOptions& opti
   }
   return internal::AwaitStream(
       *handle_, stream, "waiting for the stream",
-      internal::Patience(options.timeout.value_or(handle_->timeout()), options.cancellation));
+      internal::Deadline(options.timeout.value_or(handle_->timeout()), options.cancellation));
 }
 
 }  // namespace muster

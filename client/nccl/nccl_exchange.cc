@@ -7,7 +7,7 @@
 #include "client/nccl/handle.h"
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
-#include "client/src/argument_check.h"
+#include "client/src/data_plane/argument_check.h"
 #include "muster/nccl.h"
 
 namespace muster {

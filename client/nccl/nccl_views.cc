@@ -5,8 +5,8 @@
 
 #include "client/nccl/device.h"
 #include "client/nccl/handle.h"
-#include "client/src/argument_check.h"
-#include "client/src/views.h"
+#include "client/src/data_plane/argument_check.h"
+#include "client/src/data_plane/views.h"
 #include "muster/nccl.h"
 
 namespace muster {

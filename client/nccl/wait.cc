@@ -2,18 +2,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
-#include "client/nccl/pace.h"
+#include "client/nccl/poll_pacer.h"
 
 namespace muster::internal {
 namespace {
 
-absl::Status Expired(const NcclHandle& handle, absl::string_view what, const Patience& patience,
+absl::Status Expired(const NcclHandle& handle, absl::string_view what, const Deadline& deadline,
                      absl::StatusCode code) {
   if (code == absl::StatusCode::kCancelled) {
     return absl::CancelledError(absl::StrCat(handle.Title(what), " was cancelled"));
   }
   return absl::DeadlineExceededError(absl::StrCat(
-      handle.Title(what), " did not end within ", absl::FormatDuration(patience.timeout()),
+      handle.Title(what), " did not end within ", absl::FormatDuration(deadline.timeout()),
       "; all ranks must make the same calls in the same order with the same sizes"));
 }
 
@@ -24,9 +24,9 @@ cudaError_t Query(cudaStream_t stream) {
   return state;
 }
 
-// The first error of stream, communicator and patience; OK with *done once the stream is empty.
+// The first error of stream, communicator and deadline; OK with *done once the stream is empty.
 absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
-                  const Patience& patience, bool* done) {
+                  const Deadline& deadline, bool* done) {
   const cudaError_t state = Query(stream);
   if (state != cudaSuccess && state != cudaErrorNotReady) {
     return CudaStatus(handle.Title(what), state);
@@ -35,23 +35,23 @@ absl::Status Look(NcclHandle& handle, cudaStream_t stream, absl::string_view wha
   if (absl::Status status = handle.Poll(what); !status.ok()) return status;
   *done = state == cudaSuccess;
   if (*done) return absl::OkStatus();
-  const absl::Status expired = patience.Check();
-  return expired.ok() ? expired : Expired(handle, what, patience, expired.code());
+  const absl::Status expired = deadline.Check();
+  return expired.ok() ? expired : Expired(handle, what, deadline, expired.code());
 }
 
-absl::Status OwnExpired(absl::string_view what, const Patience& patience, absl::StatusCode code) {
+absl::Status OwnExpired(absl::string_view what, const Deadline& deadline, absl::StatusCode code) {
   if (code == absl::StatusCode::kCancelled) {
     return absl::CancelledError(absl::StrCat(what, " was cancelled"));
   }
   return absl::DeadlineExceededError(absl::StrCat(what, " did not end within ",
-                                                  absl::FormatDuration(patience.timeout()),
+                                                  absl::FormatDuration(deadline.timeout()),
                                                   "; look at what the program has on its streams"));
 }
 
 // The kernels of a stopped communicator are told to end; they have when their stream says so.
 void Drain(cudaStream_t stream) {
   const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
-  for (Pace pace; Query(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
+  for (PollPacer pace; Query(stream) == cudaErrorNotReady && SteadyClock::now() < deadline;) {
     pace.Pause();
   }
 }
@@ -59,12 +59,12 @@ void Drain(cudaStream_t stream) {
 }  // namespace
 
 absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
-                         const Patience& patience) {
-  Pace pace;
+                         const Deadline& deadline) {
+  PollPacer pace;
   bool done = false;
   absl::Status status;
   while (true) {
-    status = Look(handle, stream, what, patience, &done);
+    status = Look(handle, stream, what, deadline, &done);
     if (done || !status.ok()) break;
     pace.Pause();
   }
@@ -74,12 +74,12 @@ absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_v
   return status;
 }
 
-absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Patience& patience) {
-  for (Pace pace;; pace.Pause()) {
+absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Deadline& deadline) {
+  for (PollPacer pace;; pace.Pause()) {
     const cudaError_t state = Query(stream);
     if (state != cudaErrorNotReady) return CudaStatus(what, state);
-    const absl::Status expired = patience.Check();
-    if (!expired.ok()) return OwnExpired(what, patience, expired.code());
+    const absl::Status expired = deadline.Check();
+    if (!expired.ok()) return OwnExpired(what, deadline, expired.code());
   }
 }
 

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
-#include "client/src/patience.h"
+#include "client/src/base/deadline.h"
 
 namespace muster::internal {
 
@@ -15,10 +15,10 @@ namespace muster::internal {
 // writes to the caller's buffers any more; where it does not stop, the text says so. `what` is what
 // the caller waits for: "AllReduce of 10 float32 (sum)".
 absl::Status AwaitStream(NcclHandle& handle, cudaStream_t stream, absl::string_view what,
-                         const Patience& patience);
+                         const Deadline& deadline);
 
 // The same for work of this library's own: no communicator is looked at, and none ends.
-absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Patience& patience);
+absl::Status AwaitOwnStream(cudaStream_t stream, absl::string_view what, const Deadline& deadline);
 
 }  // namespace muster::internal
 

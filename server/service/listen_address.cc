@@ -10,20 +10,10 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 
 namespace muster::service {
 namespace {
-
-constexpr int kMaxPort = 65535;
-
-absl::Status Malformed(absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "listen address \"", text,
-      "\" is malformed; expected HOST:PORT, such as 127.0.0.1:7370, [::1]:7370 or 0.0.0.0:0"));
-}
 
 bool IsIpv4Loopback(const in_addr& address) { return (ntohl(address.s_addr) >> 24) == 127; }
 
@@ -43,8 +33,8 @@ int TryBind(const addrinfo& info) {
   return error;
 }
 
-absl::Status ExplainErrno(const ListenAddress& address, int error) {
-  const std::string where = absl::StrCat("cannot listen on ", ToString(address), ": ");
+absl::Status ExplainErrno(const HostPort& address, int error) {
+  const std::string where = absl::StrCat("cannot listen on ", address.ToString(), ": ");
   switch (error) {
     case EADDRINUSE:
       return absl::UnavailableError(
@@ -69,30 +59,15 @@ absl::Status ExplainErrno(const ListenAddress& address, int error) {
 
 }  // namespace
 
-absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text) {
-  const size_t colon = text.rfind(':');
-  if (colon == absl::string_view::npos) return Malformed(text);
-  ListenAddress address;
-  absl::string_view host = text.substr(0, colon);
-  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
-  const bool has_colon = absl::StrContains(host, ':');
-  if (host.empty() || bracketed != has_colon || absl::StrContains(host, '[')) {
-    return Malformed(text);
-  }
-  address.host = std::string(host);
-  if (!absl::SimpleAtoi(text.substr(colon + 1), &address.port)) return Malformed(text);
-  if (address.port < 0 || address.port > kMaxPort) return Malformed(text);
-  return address;
+absl::StatusOr<HostPort> ParseListenAddress(absl::string_view text) {
+  absl::StatusOr<HostPort> address = ParseHostPort(text, /*least_port=*/0);
+  if (address.ok()) return address;
+  return absl::InvalidArgumentError(
+      absl::StrCat("listen address: ", address.status().message(),
+                   ", such as 127.0.0.1:7370, [::1]:7370 or 0.0.0.0:0"));
 }
 
-std::string ToString(const ListenAddress& address) {
-  if (absl::StrContains(address.host, ':')) {
-    return absl::StrCat("[", address.host, "]:", address.port);
-  }
-  return absl::StrCat(address.host, ":", address.port);
-}
-
-bool IsLoopback(const ListenAddress& address) {
+bool IsLoopback(const HostPort& address) {
   in_addr v4;
   in6_addr v6;
   if (inet_pton(AF_INET, address.host.c_str(), &v4) == 1) return IsIpv4Loopback(v4);
@@ -100,7 +75,7 @@ bool IsLoopback(const ListenAddress& address) {
   return absl::EqualsIgnoreCase(address.host, "localhost");
 }
 
-absl::Status ExplainListenFailure(const ListenAddress& address) {
+absl::Status ExplainListenFailure(const HostPort& address) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -109,7 +84,7 @@ absl::Status ExplainListenFailure(const ListenAddress& address) {
       getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
   if (code != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot listen on ", ToString(address), ": the host name does not resolve (",
+        absl::StrCat("cannot listen on ", address.ToString(), ": the host name does not resolve (",
                      gai_strerror(code), "). Give an address of this machine with --listen"));
   }
   const int error = TryBind(*found);

@@ -57,17 +57,17 @@ absl::Status CheckRecoveryGrace(const ServerOptions& options) {
       absl::FormatDuration(kMaxReconnectBackoff), "), in which every living member comes back"));
 }
 
-absl::Status CheckReachability(const ListenAddress& address, bool insecure) {
+absl::Status CheckReachability(const HostPort& address, bool insecure) {
   if (insecure || IsLoopback(address)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "refusing to listen on ", ToString(address),
+      "refusing to listen on ", address.ToString(),
       ": other machines could reach it, and callers are not authenticated yet; credentials come in "
       "a later release. Today: listen on a loopback address (127.0.0.1, [::1] or localhost), or, "
       "on "
       "a network where every peer is trusted, add --insecure"));
 }
 
-absl::Status Validate(const ServerOptions& options, const ListenAddress& address) {
+absl::Status Validate(const ServerOptions& options, const HostPort& address) {
   if (absl::Status s = options.core.Validate(); !s.ok()) return s;
   if (absl::Status s = CheckKeepalive("keepalive time", options.keepalive_time); !s.ok()) return s;
   if (options.keepalive_timeout != absl::ZeroDuration()) {
@@ -136,7 +136,7 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   options = Completed(std::move(options));
-  absl::StatusOr<ListenAddress> address = ParseListenAddress(options.listen_address);
+  absl::StatusOr<HostPort> address = ParseListenAddress(options.listen_address);
   if (!address.ok()) return address.status();
   if (absl::Status s = Validate(options, *address); !s.ok()) return s;
   std::unique_ptr<Server> server(new Server(options, *std::move(address)));
@@ -144,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   return server;
 }
 
-Server::Server(ServerOptions options, ListenAddress address)
+Server::Server(ServerOptions options, HostPort address)
     : address_(std::move(address)),
       driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome)),
       service_(&driver_) {}
@@ -163,7 +163,7 @@ absl::Status Server::Listen(const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
-  const ListenAddress asked = address_;
+  const HostPort asked = address_;
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return ExplainListenFailure(asked);
   grpc_->GetHealthCheckService()->SetServingStatus(v1::CoordinatorService::service_full_name(),

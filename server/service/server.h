@@ -52,7 +52,7 @@ class Server {
   ~Server();
 
   // What clients on this machine connect to: the listen address with its actual port.
-  std::string address() const { return ToString(address_); }
+  std::string address() const { return address_.ToString(); }
   int port() const { return address_.port; }
 
   // How the job ended, see core::Coordinator.
@@ -66,11 +66,11 @@ class Server {
   void Shutdown(const std::string& reason, absl::Duration limit);
 
  private:
-  Server(ServerOptions options, ListenAddress address);
+  Server(ServerOptions options, HostPort address);
   absl::Status Listen(const ServerOptions& options);
 
   const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
-  ListenAddress address_;
+  HostPort address_;
   Driver driver_;
   CoordinatorService service_;
   std::unique_ptr<grpc::Server> grpc_;  // null once shut down

@@ -9,10 +9,11 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "client/src/address.h"
-#include "client/src/checks.h"
-#include "client/src/identity.h"
-#include "client/src/outcome.h"
+#include "client/src/base/checks.h"
+#include "client/src/base/local_address.h"
+#include "client/src/base/outcome.h"
+#include "client/src/environment/identity.h"
+#include "common/utf8.h"
 #include "muster/call_options.h"
 #include "muster/log.h"
 
@@ -23,23 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-TEST(AddressTest, TakesNamesAndLiterals) {
-  EXPECT_EQ(ParseAddress("head-0.svc:7370")->host, "head-0.svc");
-  EXPECT_EQ(ParseAddress("127.0.0.1:1")->port, 1);
-  EXPECT_TRUE(ParseAddress("127.0.0.1:1")->is_ipv4());
-  EXPECT_EQ(ParseAddress("[fd00::7]:7370")->host, "fd00::7");
-  EXPECT_TRUE(ParseAddress("[fd00::7]:7370")->is_ipv6());
-  EXPECT_EQ(ParseAddress("[fd00::7]:7370")->ToString(), "[fd00::7]:7370");
-}
-
-TEST(AddressTest, RefusesTheRest) {
-  for (const char* text : {"", "host", ":7370", "host:", "host:0", "host:65536", "host:x",
-                           "::1:7370", "[host]:1", "[::1:1", "http://host:1", "a b:1"}) {
-    EXPECT_EQ(ParseAddress(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
-  }
-}
-
-TEST(AddressTest, LoopbackIsReachedFromLoopback) {
+TEST(LocalAddressTest, LoopbackIsReachedFromLoopback) {
   EXPECT_EQ(LocalAddressTowards("127.0.0.1"), "127.0.0.1");
   EXPECT_EQ(LocalAddressTowards("no address"), "");
 }

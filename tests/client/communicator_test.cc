@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "client/src/backend.h"
-#include "client/src/backend_registry.h"
+#include "client/src/data_plane/backend.h"
+#include "client/src/data_plane/backend_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/log.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/src/transport.h"
+#include "client/src/control_plane/transport.h"
 
 namespace muster::internal {
 

@@ -1,5 +1,5 @@
 // Groups that are left behind where what they were for has failed.
-#include "client/src/numbered_group.h"
+#include "client/src/job/numbered_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

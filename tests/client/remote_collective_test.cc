@@ -207,7 +207,7 @@ TEST_F(RemoteCollectiveTest, OverlappingCollectivesOfAGroupAreRefused) {
 
 TEST_F(RemoteCollectiveTest, BrokenEpochEndsEveryCallWithItsReason) {
   Join();
-  const absl::Status lost = absl::AbortedError("rank 0 (node a, pid 7) was killed by signal 9");
+  const absl::Status lost = absl::AbortedError("rank 0 (node 'a', pid 7) was killed by signal 9");
   std::promise<absl::Status> told;
   const Subscription subscription =
       job_->OnFailure([&](const absl::Status& status) { told.set_value(status); });

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "client/src/remote_control_plane.h"
+#include "client/src/control_plane/remote_control_plane.h"
 #include "muster/job.h"
 #include "tests/client/fake_transport.h"
 
@@ -50,9 +50,8 @@ class RemoteTest : public ::testing::Test {
       Cancellation* cancellation = nullptr) {
     return std::async(
         std::launch::async, [this, cancellation]() -> absl::StatusOr<std::unique_ptr<Job>> {
-          auto control =
-              RemoteControlPlane::Join(coordinator_.NewTransport(), options_,
-                                       After(SteadyClock::now(), options_.timeout), cancellation);
+          auto control = RemoteControlPlane::Join(coordinator_.NewTransport(), options_,
+                                                  Deadline(options_.timeout, cancellation));
           if (!control.ok()) return control.status();
           return std::make_unique<Job>(*std::move(control));
         });

@@ -28,7 +28,7 @@ absl::Status CheckValues(Job& job, const RankFlags& flags);
 // Communicator with NCCL: buffers in host memory and in the device's.
 absl::Status CheckHostBuffers(Job& job, const RankFlags& flags);
 
-// Many buffers as one launch; groups by Split, and by Shrink where NCCL has it.
+// Many buffers as one launch; groups by Split.
 absl::Status CheckGroups(Job& job, const RankFlags& flags);
 
 // The last rank is killed in the middle of an all-reduce. The others get the error that names it,

@@ -50,25 +50,6 @@ absl::Status CheckSplit(Job& job, NcclCommunicator& comm, cudaStream_t stream) {
   return CheckAllReduce(**part, kCount, stream, "all-reduce of a half");
 }
 
-// Without the last rank, which does not call it.
-absl::Status CheckShrink(Job& job, NcclCommunicator& comm, cudaStream_t stream) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank + 1 < job.world_size(); ++rank) ranks.push_back(rank);
-  if (job.rank() + 1 < job.world_size()) {
-    const absl::StatusOr<Group> rest = job.NewGroup("all but the last", ranks);
-    if (!rest.ok()) return rest.status();
-    const auto shrunk = comm.Shrink(*rest);
-    if (absl::IsUnimplemented(shrunk.status())) {
-      if (job.is_main()) std::cout << shrunk.status().message() << std::endl;
-    } else if (!shrunk.ok()) {
-      return shrunk.status();
-    } else {
-      RETURN_IF_ERROR(CheckAllReduce(**shrunk, kCount, stream, "all-reduce without the last"));
-    }
-  }
-  return job.Barrier("shrunk");
-}
-
 }  // namespace
 
 absl::Status CheckGroups(Job& job, const RankFlags&) {
@@ -79,8 +60,7 @@ absl::Status CheckGroups(Job& job, const RankFlags&) {
   RETURN_IF_ERROR(CheckManyBuffers(**comm, stream->get()));
   if (job.world_size() == 1) return absl::OkStatus();
   RETURN_IF_ERROR(CheckSplit(job, **comm, stream->get()));
-  RETURN_IF_ERROR(CheckShrink(job, **comm, stream->get()));
-  return CheckAllReduce(**comm, kCount, stream->get(), "all-reduce of all after Split and Shrink");
+  return CheckAllReduce(**comm, kCount, stream->get(), "all-reduce of all after Split");
 }
 
 }  // namespace muster::gpu

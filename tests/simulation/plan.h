@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "client/src/control_plane.h"
+#include "client/src/protocol/collective_call.h"
+#include "muster/lease.h"
 #include "tests/simulation/random.h"
 #include "tests/simulation/setting.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/control_plane.h"
+#include "client/src/control_plane/control_plane.h"
 
 namespace muster::testing {
 

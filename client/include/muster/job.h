@@ -242,7 +242,7 @@ class Job {
   // Whoever has asked for its members may still look at them. Earlier ones live as long as what was
   // made in them.
   std::shared_ptr<Epoch> previous_ ABSL_GUARDED_BY(mutex_);
-  // What the helpers keep; see client/src/job_access.h. Last: until it is destroyed it uses the
+  // What the helpers keep; see client/src/job/job_access.h. Last: until it is destroyed it uses the
   // epochs.
   mutable std::shared_ptr<void> helpers_ ABSL_GUARDED_BY(mutex_);
 };

@@ -43,14 +43,14 @@ struct NcclOptions {
   // MUSTER_ALLOW_SHARED_GPU=1 does so too.
   bool allow_shared_gpu = false;
 
-  // Default time-out of Create(), Split(), Shrink() and Wait(). Unset: the job's.
+  // Default time-out of Create(), Split() and Wait(). Unset: the job's.
   std::optional<absl::Duration> timeout;
 
   // Ends Create() with CANCELLED when cancelled. Not owned.
   Cancellation* cancellation = nullptr;
 
   // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
-  // those made of it by Split() and Shrink(). Texts in it must live as long as Create() runs. What
+  // those made of it by Split(). Texts in it must live as long as Create() runs. What
   // NCCL wants to be the same on all ranks has to be. `blocking` is Muster's: any value but 0 is
   // INVALID_ARGUMENT.
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -82,7 +82,7 @@ class NcclHandle;
 // cancellation. A stopped communicator stays so: create a new one.
 //
 // Inside a scope of muster/scopes.h a collective enqueues what it comes to there, which is this
-// rank's own value, and Create(), Split() and Shrink() are refused.
+// rank's own value, and Create() and Split() are refused.
 //
 // Thread-safe; calls are serialized, none blocks the others while it waits. The error codes are
 // those of Communicator; the text names rank, node and device, and NCCL's own last error.
@@ -195,13 +195,6 @@ class NcclCommunicator final : public TensorOperations {
   // Blocks. A failure on one rank is one on all, and may end this communicator.
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Split(const std::optional<Group>& part,
                                                           const CallOptions& options = {});
-
-  // A communicator of the ranks of `remaining`, members of this one, which all call it; the others
-  // do not. After a loss `remaining` is a group of the epoch that the survivors formed. Blocks.
-  // Needs NCCL 2.27, and after a loss one that can revoke (2.28.9 does); else UNIMPLEMENTED. Where
-  // NCCL itself saw a connection break it refuses, too (UNAVAILABLE). Use Create() then.
-  absl::StatusOr<std::unique_ptr<NcclCommunicator>> Shrink(const Group& remaining,
-                                                           const CallOptions& options = {});
 
   // For NCCL calls that have no wrapper here. Owned by this object; not valid once health() is not
   // OK. Make no NCCL call on it while another thread is inside this object.

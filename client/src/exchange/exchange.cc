@@ -3,28 +3,29 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/share_or_fail.h"
+#include "client/src/job/share_or_fail.h"
+#include "muster/protobuf.h"
 
 namespace muster::internal {
 
-absl::Status Exchange::Meet(const absl::StatusOr<ExchangeCard>& mine) {
+absl::Status Exchange::Meet(const absl::StatusOr<ExchangePeerInfo>& mine) {
   const absl::StatusOr<std::string> packed =
-      mine.ok() ? absl::StatusOr<std::string>(PackCard(*mine)) : mine.status();
+      mine.ok() ? absl::StatusOr<std::string>(Encode(*mine)) : mine.status();
   const auto shared = ShareOrFail(group_, packed, absl::StrCat("exchange of ", kind_), options_);
   if (!shared.ok()) return shared.status();
   for (const std::string& bytes : *shared) {
-    absl::StatusOr<ExchangeCard> card = UnpackCard(bytes);
-    if (!card.ok()) return card.status();
-    cards_.push_back(*std::move(card));
+    absl::StatusOr<ExchangePeerInfo> info = Decode<ExchangePeerInfo>(bytes);
+    if (!info.ok()) return info.status();
+    infos_.push_back(*std::move(info));
   }
-  if (absl::Status status = CheckCards(cards_, group_); !status.ok()) return status;
-  first_ = FirstIndex(cards_, group_);
+  if (absl::Status status = CheckPeerInfos(infos_, group_); !status.ok()) return status;
+  first_ = FirstIndex(infos_, group_);
   return absl::OkStatus();
 }
 
 absl::Status Exchange::Put(const std::function<absl::StatusOr<std::string>()>& put) {
   absl::StatusOr<std::string> ticket = std::string();
-  if (cards_[group_.rank()].offers && !is_first()) ticket = put();
+  if (infos_[group_.rank()].offers() && !is_first()) ticket = put();
   auto tickets = ShareOrFail(group_, ticket, absl::StrCat("offered ", kind_), options_);
   if (!tickets.ok()) return tickets.status();
   tickets_ = *std::move(tickets);
@@ -41,7 +42,7 @@ absl::Status Exchange::Take(const std::function<absl::Status()>& take) {
 std::vector<int> Exchange::Indexes() const {
   const std::vector<int>& group = group_.ranks();
   std::vector<int> indexes;
-  for (const int rank : cards_[0].ranks) {
+  for (const int rank : infos_[0].ranks()) {
     indexes.push_back(
         static_cast<int>(std::find(group.begin(), group.end(), rank) - group.begin()));
   }

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/src/exchange/exchange_card.h"
+#include "client/src/exchange/peer_info.h"
 #include "client/src/exchange/shared_segment.h"
 #include "muster/call_options.h"
 #include "muster/group.h"
@@ -24,7 +24,7 @@ class Exchange {
       : group_(group), kind_(std::move(kind)), options_(options) {}
 
   // Shares what every rank says, and checks that it fits together.
-  absl::Status Meet(const absl::StatusOr<ExchangeCard>& mine);
+  absl::Status Meet(const absl::StatusOr<ExchangePeerInfo>& mine);
 
   // Runs `put` where this rank offers something and is not the first, which sees its own without;
   // and shares the ticket that it returns, from which the first finds what was put.
@@ -34,10 +34,10 @@ class Exchange {
   absl::Status Take(const std::function<absl::Status()>& take);
 
   // After Meet().
-  const std::vector<ExchangeCard>& cards() const { return cards_; }
+  const std::vector<ExchangePeerInfo>& infos() const { return infos_; }
   bool is_first() const { return first_ == group_.rank(); }
   int first() const { return first_; }
-  uint64_t total_bytes() const { return TotalBytes(cards_, group_); }
+  uint64_t total_bytes() const { return TotalBytes(infos_, group_); }
   // The exchange's ranks as indexes of the group, in the order given.
   std::vector<int> Indexes() const;
 
@@ -48,7 +48,7 @@ class Exchange {
   const Group group_;
   const std::string kind_;
   const CallOptions options_;
-  std::vector<ExchangeCard> cards_;
+  std::vector<ExchangePeerInfo> infos_;
   int first_ = 0;
   std::vector<std::string> tickets_;
 };

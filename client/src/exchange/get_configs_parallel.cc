@@ -6,7 +6,8 @@
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "client/src/exchange/shared_segment.h"
-#include "client/src/share_or_fail.h"
+#include "client/src/job/rank_names.h"
+#include "client/src/job/share_or_fail.h"
 #include "client/src/workspace/safetensors_reader.h"
 #include "client/src/workspace/safetensors_writer.h"
 #include "muster/codec.h"
@@ -16,7 +17,7 @@ namespace muster {
 namespace {
 
 using internal::Exchange;
-using internal::ExchangeCard;
+using internal::ExchangePeerInfo;
 using internal::SafetensorsImage;
 
 std::string RandomToken() {
@@ -25,9 +26,9 @@ std::string RandomToken() {
 }
 
 // How configurations get from where they are offered to the first rank.
-class Way {
+class ExchangeMedium {
  public:
-  virtual ~Way() = default;
+  virtual ~ExchangeMedium() = default;
   // Returns what the first rank needs to find it.
   virtual absl::StatusOr<std::string> Put() = 0;
   // What the rank at an index of the group has put.
@@ -36,9 +37,10 @@ class Way {
   virtual std::shared_ptr<const void> storage() = 0;
 };
 
-class SharedMemoryWay final : public Way {
+class SharedMemoryMedium final : public ExchangeMedium {
  public:
-  SharedMemoryWay(const SafetensorsImage* image, uint64_t total) : image_(image), total_(total) {}
+  SharedMemoryMedium(const SafetensorsImage* image, uint64_t total)
+      : image_(image), total_(total) {}
 
   absl::StatusOr<std::string> Put() override {
     std::vector<absl::string_view> parts = {image_->header};
@@ -69,9 +71,10 @@ class SharedMemoryWay final : public Way {
   std::unique_ptr<internal::SharedSegment> segment_;
 };
 
-class FolderWay final : public Way {
+class FolderMedium final : public ExchangeMedium {
  public:
-  FolderWay(const Group& group, const Configuration* mine, const std::string& folder, bool is_first)
+  FolderMedium(const Group& group, const Configuration* mine, const std::string& folder,
+               bool is_first)
       : group_(group),
         mine_(mine),
         folder_(folder),
@@ -104,19 +107,19 @@ class FolderWay final : public Way {
   const std::shared_ptr<internal::FolderRemover> remover_;
 };
 
-absl::StatusOr<ExchangeCard> MakeCard(const absl::StatusOr<SafetensorsImage>& image,
-                                      const std::vector<int>& ranks, const Group& group,
-                                      const ExchangeOptions& options) {
+absl::StatusOr<ExchangePeerInfo> PeerInfoOf(const absl::StatusOr<SafetensorsImage>& image,
+                                            const std::vector<int>& ranks, const Group& group,
+                                            const ExchangeOptions& options) {
   absl::Status status = internal::CheckExchangeRanks(ranks, group);
   status.Update(image.status());
   if (!status.ok()) return status;
-  ExchangeCard card;
-  card.ranks.assign(ranks.begin(), ranks.end());
-  card.offers = image->size() > 0;
-  card.through_folder = !options.folder.empty();
-  card.num_bytes = image->size();
-  card.token = RandomToken();
-  return card;
+  ExchangePeerInfo info;
+  info.mutable_ranks()->Assign(ranks.begin(), ranks.end());
+  info.set_offers(image->size() > 0);
+  info.set_through_folder(!options.folder.empty());
+  info.set_num_bytes(image->size());
+  info.set_token(RandomToken());
+  return info;
 }
 
 // What this rank offers, checked; empty where it offers nothing.
@@ -130,7 +133,7 @@ absl::StatusOr<SafetensorsImage> MakeImage(const std::optional<Configuration>& c
 
 // The values of the exchange's ranks; `mine` is this rank's own.
 absl::Status TakeAll(const Exchange& exchange, const Group& group,
-                     const std::optional<Configuration>& mine, Way* way,
+                     const std::optional<Configuration>& mine, ExchangeMedium* medium,
                      std::vector<std::optional<Configuration>>* values) {
   for (const int index : exchange.Indexes()) {
     std::optional<Configuration>& value = values->emplace_back();
@@ -138,8 +141,8 @@ absl::Status TakeAll(const Exchange& exchange, const Group& group,
       value = mine;
       continue;
     }
-    if (!exchange.cards()[index].offers) continue;
-    absl::StatusOr<Configuration> taken = way->Take(index, exchange.tickets()[index]);
+    if (!exchange.infos()[index].offers()) continue;
+    absl::StatusOr<Configuration> taken = medium->Take(index, exchange.tickets()[index]);
     if (!taken.ok()) {
       return absl::Status(taken.status().code(),
                           absl::StrCat("what ", internal::NameOfMember(group, index),
@@ -157,26 +160,26 @@ absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
     const Group& group, const ExchangeOptions& options) {
   const absl::StatusOr<SafetensorsImage> image = MakeImage(configuration, ranks, group);
   Exchange exchange(group, "configurations", options.call);
-  absl::Status status = exchange.Meet(MakeCard(image, ranks, group, options));
+  absl::Status status = exchange.Meet(PeerInfoOf(image, ranks, group, options));
   if (!status.ok()) return status;
-  std::unique_ptr<Way> way;
+  std::unique_ptr<ExchangeMedium> medium;
   if (options.folder.empty()) {
-    way = std::make_unique<SharedMemoryWay>(&*image, exchange.total_bytes());
+    medium = std::make_unique<SharedMemoryMedium>(&*image, exchange.total_bytes());
   } else {
-    const std::string& token = exchange.cards()[exchange.first()].token;
-    way = std::make_unique<FolderWay>(group, configuration ? &*configuration : nullptr,
-                                      absl::StrCat(options.folder, "/exchange-", token),
-                                      exchange.is_first());
+    const std::string& token = exchange.infos()[exchange.first()].token();
+    medium = std::make_unique<FolderMedium>(group, configuration ? &*configuration : nullptr,
+                                            absl::StrCat(options.folder, "/exchange-", token),
+                                            exchange.is_first());
   }
   std::vector<std::optional<Configuration>> values;
-  status = exchange.Put([&] { return way->Put(); });
+  status = exchange.Put([&] { return medium->Put(); });
   if (status.ok()) {
-    status =
-        exchange.Take([&] { return TakeAll(exchange, group, configuration, way.get(), &values); });
+    status = exchange.Take(
+        [&] { return TakeAll(exchange, group, configuration, medium.get(), &values); });
   }
   if (!status.ok()) return status;
   auto scope = std::make_unique<internal::ExchangeScope>(group, options.call);
-  scope->Hold(way->storage());
+  scope->Hold(medium->storage());
   return ConfigurationExchange(std::move(values), std::move(scope));
 }
 

@@ -5,7 +5,8 @@
 #include "client/src/exchange/exchange.h"
 #include "client/src/exchange/exchange_scope.h"
 #include "client/src/exchange/shared_segment.h"
-#include "client/src/share_or_fail.h"
+#include "client/src/job/rank_names.h"
+#include "client/src/job/share_or_fail.h"
 #include "muster/codec.h"
 #include "muster/parallel_exchange.h"
 
@@ -13,21 +14,21 @@ namespace muster {
 namespace {
 
 using internal::Exchange;
-using internal::ExchangeCard;
+using internal::ExchangePeerInfo;
 
-absl::StatusOr<ExchangeCard> MakeCard(const TensorView& tensor, const std::vector<int>& ranks,
-                                      const Group& group) {
+absl::StatusOr<ExchangePeerInfo> PeerInfoOf(const TensorView& tensor, const std::vector<int>& ranks,
+                                            const Group& group) {
   const int own = group.ranks()[group.rank()];
-  ExchangeCard card;
-  card.offers = std::count(ranks.begin(), ranks.end(), own) > 0;
+  ExchangePeerInfo info;
+  info.set_offers(std::count(ranks.begin(), ranks.end(), own) > 0);
   absl::Status status = internal::CheckExchangeRanks(ranks, group);
-  if (card.offers) status.Update(CheckShape(tensor));
+  if (info.offers()) status.Update(CheckShape(tensor));
   if (!status.ok()) return status;
-  card.ranks.assign(ranks.begin(), ranks.end());
-  card.num_bytes = tensor.num_bytes;
-  card.type = tensor.type;
-  card.shape = tensor.shape;
-  return card;
+  info.mutable_ranks()->Assign(ranks.begin(), ranks.end());
+  info.set_num_bytes(tensor.num_bytes);
+  info.set_data_type(static_cast<int32_t>(tensor.type));
+  info.mutable_shape()->Assign(tensor.shape.begin(), tensor.shape.end());
+  return info;
 }
 
 absl::StatusOr<std::unique_ptr<internal::SharedSegment>> Copy(const TensorView& tensor,
@@ -44,8 +45,11 @@ absl::StatusOr<TensorView> TakeOne(const Exchange& exchange, int index,
   const auto bytes = internal::OpenSegment(*ticket);
   if (!bytes.ok()) return bytes.status();
   scope->Hold(*bytes);
-  const ExchangeCard& card = exchange.cards()[index];
-  return TensorView{card.type, card.shape, (*bytes)->bytes().data(), (*bytes)->bytes().size()};
+  const ExchangePeerInfo& info = exchange.infos()[index];
+  return TensorView{static_cast<DataType>(info.data_type()),
+                    {info.shape().begin(), info.shape().end()},
+                    (*bytes)->bytes().data(),
+                    (*bytes)->bytes().size()};
 }
 
 absl::Status TakeAll(const Exchange& exchange, const Group& group, const TensorView& mine,
@@ -69,8 +73,8 @@ absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
                                                   const std::vector<int>& ranks, const Group& group,
                                                   const CallOptions& options) {
   Exchange exchange(group, "tensors", options);
-  absl::Status status = exchange.Meet(MakeCard(tensor, ranks, group));
-  if (status.ok()) status = internal::CheckEqualTensors(exchange.cards(), group);
+  absl::Status status = exchange.Meet(PeerInfoOf(tensor, ranks, group));
+  if (status.ok()) status = internal::CheckEqualTensors(exchange.infos(), group);
   if (!status.ok()) return status;
   std::unique_ptr<internal::SharedSegment> segment;  // open until the first rank has opened it
   status = exchange.Put([&]() -> absl::StatusOr<std::string> {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/src/control_plane.h"
+#include "client/src/protocol/collective_call.h"
 
 namespace muster::internal {
 

@@ -234,10 +234,10 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
   // A leaving member needs nothing of a job that broke. Past its deadline, though, it may be the
   // one that the coordinator counts as lost.
   if (absl::IsAborted(reply->status())) {
-    if (call.ended >= call.deadline.when) {
-      *reply = absl::DeadlineExceededError(absl::StrCat(call.what, ": timed out after ",
-                                                        absl::FormatDuration(call.deadline.timeout),
-                                                        "; ", reply->status().message()));
+    if (call.ended >= call.deadline.when()) {
+      *reply = absl::DeadlineExceededError(absl::StrCat(
+          call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()), "; ",
+          reply->status().message()));
     } else {
       *reply = Response(v1::LeaveResponse());
     }

@@ -12,16 +12,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/src/control_plane.h"
-#include "client/src/identity.h"
-#include "client/src/protocol/backoff.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/steady_clock.h"
+#include "client/src/environment/identity.h"
+#include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/lease_ledger.h"
 #include "client/src/protocol/membership.h"
 #include "client/src/protocol/pending_call.h"
 #include "client/src/protocol/session_state.h"
-#include "client/src/steady_clock.h"
 #include "muster/job_options.h"
+#include "muster/lease.h"
 
 namespace muster::internal {
 

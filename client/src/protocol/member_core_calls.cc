@@ -57,14 +57,14 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
 
 // Leases that were given up must not be held until this process is taken for lost.
 bool MemberCore::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
-  if (!call.last || call.in_flight || now >= call.deadline.when) return false;
+  if (!call.last || call.in_flight || now >= call.deadline.when()) return false;
   return std::any_of(calls_.begin(), calls_.end(), [](const auto& entry) {
     return entry.second.in_background && !entry.second.only_in;
   });
 }
 
 void MemberCore::Send(SteadyTime now, PendingCall* call) {
-  const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->deadline.when));
+  const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->deadline.when()));
   call->in_flight = session_.NewStamp();
   call->sent_at = now;
   ++call->sends;
@@ -104,7 +104,7 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
   call->in_flight.reset();
   if (!counts) return;
   // So late it is the transport's own limit, which names nobody; this process was stopped.
-  if (absl::IsDeadlineExceeded(status) && now >= After(call->deadline.when, options_.slack)) {
+  if (absl::IsDeadlineExceeded(status) && now >= After(call->deadline.when(), options_.slack)) {
     last_error_ = std::string(status.message());
     return End(now, id, Unreachable(now, *call));
   }
@@ -157,26 +157,26 @@ SteadyTime MemberCore::NextDeadline() const {
 }
 
 SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
-  if (call.in_flight) return After(call.deadline.when, options_.slack);
+  if (call.in_flight) return After(call.deadline.when(), options_.slack);
   if (call.paused_until) return *call.paused_until;
   return SessionDeadline(call);
 }
 
 SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
-  if (!registered_ || session_.session()) return call.deadline.when;
+  if (!registered_ || session_.session()) return call.deadline.when();
   // What leads out of an epoch that has ended here tries anew.
   const SteadyTime since = call.leads_on ? std::max(call.start, detached_since_) : detached_since_;
-  return std::min(call.deadline.when, After(since, options_.coordinator_timeout));
+  return std::min(call.deadline.when(), After(since, options_.coordinator_timeout));
 }
 
 absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) const {
-  const bool timed_out = now >= call.deadline.when;
+  const bool timed_out = now >= call.deadline.when();
   const SteadyTime since =
       session_.session() ? call.unavailable_since.value_or(call.start) : detached_since_;
   const std::string text = absl::StrCat(
       call.what, ": ", Describe(),
       timed_out
-          ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout), "; it")
+          ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout()), "; it")
           : "",
       " ", NotReachedSince(since, now), "; is musterd running there?");
   return timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
@@ -191,7 +191,7 @@ std::string MemberCore::NotReachedSince(SteadyTime since, SteadyTime now) const 
 absl::Status MemberCore::NotRegistered(const PendingCall& call) const {
   const char* phase = options_.connected() ? "registering with" : "connecting to";
   return absl::DeadlineExceededError(
-      absl::StrCat(call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout),
+      absl::StrCat(call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()),
                    " while ", phase, " the coordinator at ", options_.coordinator,
                    last_error_.empty() ? "" : absl::StrCat(" (", last_error_, ")"),
                    "; is musterd running there?"));

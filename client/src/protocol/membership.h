@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client/src/base/steady_clock.h"
 #include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/session_state.h"
-#include "client/src/steady_clock.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::internal {
@@ -88,6 +88,9 @@ class Membership {
   std::optional<uint64_t> stop_sequence_;
   int newcomers_ = 0;
 };
+
+// What every call says after Leave().
+absl::Status LeftError(const std::string& job_id, int rank);
 
 }  // namespace muster::internal
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/src/checks.h"
+#include "common/utf8.h"
 
 namespace muster::internal {
 namespace {

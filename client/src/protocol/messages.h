@@ -7,12 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/control_plane.h"
-#include "client/src/identity.h"
+#include "client/src/environment/identity.h"
+#include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/requests.h"
 #include "client/src/protocol/session_state.h"
+#include "muster/group.h"
 #include "muster/job_options.h"
+#include "muster/lease.h"
 
 // The SDK's words as messages of the protocol, and back. Context is left to FillContext().
 namespace muster::internal {

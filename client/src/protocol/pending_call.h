@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/src/protocol/backoff.h"
-#include "client/src/protocol/deadline.h"
+#include "client/src/base/backoff.h"
+#include "client/src/base/deadline.h"
+#include "client/src/base/steady_clock.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/requests.h"
 #include "client/src/protocol/session_state.h"
-#include "client/src/steady_clock.h"
 
 namespace muster::internal {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/checks.h"
 #include "client/src/workspace/checksum.h"
 #include "client/src/workspace/safetensors_format.h"
+#include "common/utf8.h"
 #include "nlohmann/json.hpp"
 
 namespace muster::internal {

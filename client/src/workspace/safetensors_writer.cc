@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/checks.h"
+#include "client/src/base/checks.h"
 #include "client/src/workspace/checksum.h"
 #include "client/src/workspace/safetensors_format.h"
 #include "nlohmann/json.hpp"

@@ -1,6 +1,6 @@
 #include "client/cli/text_table.h"
 
-#include "client/cli/utf8.h"
+#include "client/cli/display_width.h"
 #include "gtest/gtest.h"
 
 namespace muster::cli {
@@ -34,21 +34,12 @@ TEST(TextTableTest, DefusesControlCharacters) {
   EXPECT_EQ(table.ToString(), "A\nx?[2J?y\n");
 }
 
-TEST(Utf8Test, Widths) {
+TEST(DisplayWidthTest, OfWideAndCombiningCharacters) {
   EXPECT_EQ(DisplayWidth(""), 0);
   EXPECT_EQ(DisplayWidth("node"), 4);
   EXPECT_EQ(DisplayWidth("e\u0301"), 1) << "a combining accent";
   EXPECT_EQ(DisplayWidth("한"), 2);
   EXPECT_EQ(DisplayWidth("🚀"), 2);
-}
-
-TEST(Utf8Test, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(Printable("a\xff"), "a?");
-  EXPECT_EQ(Printable("\xc0\x80"), "??") << "an overlong zero";
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "???") << "a surrogate";
-  EXPECT_EQ(Printable("\xe6\x97"), "??") << "cut short";
-  EXPECT_EQ(Printable("\xc2\x85"), "?") << "a control character of Latin-1";
-  EXPECT_EQ(Printable("日本 ok"), "日本 ok");
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/gloo/card.h"
 #include "client/gloo/mesh.h"
-#include "client/src/backend.h"
-#include "client/src/rendezvous.h"
+#include "client/gloo/peer_info.h"
+#include "client/src/data_plane/backend.h"
+#include "client/src/data_plane/rendezvous.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
@@ -96,9 +96,9 @@ TEST(CreateTest, AnUnknownInterfaceIsAnErrorOnEveryRank) {
                                          HasSubstr("lo 127.0.0.1")));
   for (int rank : {0, 2}) {
     EXPECT_EQ(results[rank].code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(
-        Message(results[rank]),
-        AllOf(HasSubstr("rank 1 (node node-1, pid 1001) cannot take part"), HasSubstr("nothing0")));
+    EXPECT_THAT(Message(results[rank]),
+                AllOf(HasSubstr("rank 1 (node 'node-1', pid 1001) cannot take part"),
+                      HasSubstr("nothing0")));
   }
 }
 
@@ -108,7 +108,7 @@ TEST(CreateTest, AddressesOfTwoKindsAreNamed) {
        CreateAll(job, [](int rank) { return At(rank == 0 ? "127.0.0.1" : "::1"); })) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(status),
-                AllOf(HasSubstr("rank 0 (node node-0, pid 1000)"), HasSubstr("offers 127.0.0.1"),
+                AllOf(HasSubstr("rank 0 (node 'node-0', pid 1000)"), HasSubstr("offers 127.0.0.1"),
                       HasSubstr("offers ::1"), HasSubstr("MUSTER_INTERFACE")));
   }
 }
@@ -126,11 +126,22 @@ TEST(CreateTest, ABackendThatOneRankDoesNotLink) {
   EXPECT_THAT(Message(results[1]), AllOf(HasSubstr("rank 0"), HasSubstr("'warp'")));
 }
 
+internal::GlooPeerInfo LoopbackInfo(const std::string& host) {
+  internal::GlooPeerInfo info;
+  info.set_host(host);
+  info.set_address("127.0.0.1");
+  info.set_interface("lo");
+  info.set_loopback(true);
+  info.add_endpoints();
+  info.add_endpoints();
+  return info;
+}
+
 absl::StatusOr<std::unique_ptr<internal::Backend>> CreateOther(const Group& group,
                                                                const CommunicatorOptions& options) {
-  const auto cards =
-      internal::ExchangeCards(group, "other", std::string("card"), CallOptions{options.timeout});
-  if (!cards.ok()) return cards.status();
+  const absl::StatusOr<internal::GlooPeerInfo> own = LoopbackInfo("alpha/1");
+  const auto infos = internal::ExchangePeerInfos(group, "other", own, CallOptions{options.timeout});
+  if (!infos.ok()) return infos.status();
   return absl::InternalError("not reached");
 }
 
@@ -164,14 +175,14 @@ void ExchangeOnly(const Group& world) {
   internal::Interruptor interruptor;
   const auto mesh = internal::Mesh::Listen(world, *address, &interruptor);
   ASSERT_TRUE(mesh.ok()) << mesh.status();
-  internal::GlooCard card = (*mesh)->card();
-  for (std::string& endpoint : card.endpoints) {
+  internal::GlooPeerInfo own = (*mesh)->peer_info();
+  for (std::string& endpoint : *own.mutable_endpoints()) {
     if (endpoint.empty()) continue;
     reinterpret_cast<sockaddr_in*>(endpoint.data())->sin_port = htons(65535);
   }
-  const auto cards = internal::ExchangeCards(world, "gloo", internal::EncodeGlooCard(card),
-                                             CallOptions{absl::Seconds(60)});
-  EXPECT_TRUE(cards.ok()) << cards.status();
+  const auto infos = internal::ExchangePeerInfos(
+      world, "gloo", absl::StatusOr<internal::GlooPeerInfo>(own), CallOptions{absl::Seconds(60)});
+  EXPECT_TRUE(infos.ok()) << infos.status();
 }
 
 TEST(CreateTest, ARankThatDoesNotConnectIsNamedAtTheTimeout) {
@@ -183,7 +194,7 @@ TEST(CreateTest, ARankThatDoesNotConnectIsNamedAtTheTimeout) {
     const absl::Status status = Communicator::Create(world, options).status();
     if (rank != 0) return;
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-    EXPECT_THAT(Message(status), HasSubstr("rank 1 (node node-1, pid 1001)"));
+    EXPECT_THAT(Message(status), HasSubstr("rank 1 (node 'node-1', pid 1001)"));
   });
 }
 
@@ -214,37 +225,18 @@ TEST(CreateTest, ACancellationEndsConnecting) {
   });
 }
 
-// ---- Cards ----
+// ---- What ranks tell each other ----
 
-std::vector<internal::GlooCard> TwoCards() {
-  internal::GlooCard card{"alpha/1", "127.0.0.1", "lo", true, false, {"", ""}};
-  return {card, card};
-}
-
-TEST(CardTest, SurvivesItsEncoding) {
-  const internal::GlooCard card{"host", "fd00::7", "eth0",
-                                false,  true,      {"", std::string("\0a", 2)}};
-  const auto decoded = internal::DecodeGlooCard(internal::EncodeGlooCard(card));
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(decoded->host, "host");
-  EXPECT_EQ(decoded->address, "fd00::7");
-  EXPECT_EQ(decoded->interface, "eth0");
-  EXPECT_FALSE(decoded->loopback);
-  EXPECT_TRUE(decoded->ipv6);
-  EXPECT_EQ(decoded->endpoints, card.endpoints);
-  EXPECT_FALSE(internal::DecodeGlooCard("short").ok());
-}
-
-TEST(CardTest, LoopbackIsRightOnOneHostOnly) {
+TEST(PeerInfoTest, LoopbackIsRightOnOneHostOnly) {
   FakeJob job(2);
-  std::vector<internal::GlooCard> cards = TwoCards();
-  EXPECT_TRUE(internal::CheckGlooCards(job.world(0), cards).ok());
-  cards[1].host = "beta/2";
-  const absl::Status status = internal::CheckGlooCards(job.world(0), cards);
+  std::vector<internal::GlooPeerInfo> infos(2, LoopbackInfo("alpha/1"));
+  EXPECT_TRUE(internal::CheckGlooPeerInfos(job.world(0), infos).ok());
+  infos[1] = LoopbackInfo("beta/2");
+  const absl::Status status = internal::CheckGlooPeerInfos(job.world(0), infos);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status),
-              AllOf(HasSubstr("rank 0 (node node-0, pid 1000) on host alpha/1 offers 127.0.0.1"),
-                    HasSubstr("rank 1 (node node-1, pid 1001) is on host beta/2"),
+              AllOf(HasSubstr("rank 0 (node 'node-0', pid 1000) on host alpha/1 offers 127.0.0.1"),
+                    HasSubstr("rank 1 (node 'node-1', pid 1001) is on host beta/2"),
                     HasSubstr("MUSTER_INTERFACE")));
 }
 

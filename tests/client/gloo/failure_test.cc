@@ -121,7 +121,7 @@ TEST_P(BlockedCallTest, EndsAtItsTimeout) {
   EXPECT_EQ(first_.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(Message(first_),
               AllOf(HasSubstr(GetParam().name), HasSubstr("did not end within 50ms"),
-                    HasSubstr("waiting for rank 1 (node node-1, pid 1001)")));
+                    HasSubstr("waiting for rank 1 (node 'node-1', pid 1001)")));
   EXPECT_EQ(second_, first_);
 }
 
@@ -156,7 +156,7 @@ TEST(DisagreementTest, SizesThatDifferAreNamedOnBothSides) {
     } else {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
       EXPECT_THAT(Message(status), AllOf(HasSubstr("AllReduce of 12 float32 (sum), collective 1"),
-                                         HasSubstr("rank 0 (node node-0, pid 1000)"),
+                                         HasSubstr("rank 0 (node 'node-0', pid 1000)"),
                                          HasSubstr("AllReduce of 10 float32 (sum)")));
     }
   });
@@ -185,7 +185,7 @@ TEST(EndTest, APeerThatDestroyedItsCommunicatorIsNamed) {
     if (rank == 1) return;
     const absl::Status status = comm->Barrier();
     EXPECT_EQ(status, absl::UnavailableError(
-                          "Barrier, collective 2: rank 1 (node node-1, pid 1001) is no longer "
+                          "Barrier, collective 2: rank 1 (node 'node-1', pid 1001) is no longer "
                           "there: it destroyed its communicator"));
   });
 }
@@ -209,7 +209,7 @@ TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
     } else {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
       EXPECT_THAT(Message(status),
-                  AllOf(HasSubstr("rank 2 (node node-2, pid 1002)"), HasSubstr("was cancelled")));
+                  AllOf(HasSubstr("rank 2 (node 'node-2', pid 1002)"), HasSubstr("was cancelled")));
     }
   });
 }

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include "client/launcher/host_port.h"
 #include "client/launcher/process_end.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/launcher/run_outcome.h"
@@ -110,28 +109,6 @@ TEST(RunOutcomeTest, ALostCoordinatorThatNoRankNeededIsNone) {
   outcome.CoordinatorLost({false, 1});
   outcome.Add({0, 10, {false, 0}, kByItself});
   EXPECT_EQ(outcome.ExitStatus(), 0);
-}
-
-TEST(HostPortTest, Parses) {
-  const auto name = ParseHostPort("head.cluster:7370");
-  ASSERT_TRUE(name.ok()) << name.status();
-  EXPECT_EQ(name->host, "head.cluster");
-  EXPECT_EQ(name->port, 7370);
-  const auto ipv6 = ParseHostPort("[::1]:1");
-  ASSERT_TRUE(ipv6.ok()) << ipv6.status();
-  EXPECT_EQ(ipv6->host, "::1");
-  EXPECT_EQ(ipv6->ToString(), "[::1]:1");
-}
-
-TEST(HostPortTest, RefusesWhatIsNoAddress) {
-  for (const char* text :
-       {"", ":", "head", "head:", ":7370", "head:0", "head:65536", "head:-1", "head:7x", "head: 7",
-        "::1:7370", "[]:7370", "[::1]", "he ad:7370", "http://head:7370", "head:+7"}) {
-    const auto parsed = ParseHostPort(text);
-    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
-    EXPECT_THAT(std::string(parsed.status().message()),
-                HasSubstr("expected host:port or [ipv6]:port"));
-  }
 }
 
 }  // namespace

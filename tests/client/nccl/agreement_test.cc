@@ -30,7 +30,7 @@ TEST_F(JoinOutcomesTest, AllOkIsOk) { EXPECT_TRUE(Join(1, {kOk, kOk, kOk, kOk}).
 TEST_F(JoinOutcomesTest, ARankThatIsOkHearsWhoFailedAndWhy) {
   const absl::Status status = Join(0, {kOk, kOk, kNoMemory, kOk});
   EXPECT_EQ(status, absl::FailedPreconditionError(
-                        "initializing NCCL failed on rank 2 (node node-2, pid 1002): cudaMalloc "
+                        "initializing NCCL failed on rank 2 (node 'node-2', pid 1002): cudaMalloc "
                         "failed: out of memory"));
 }
 
@@ -51,7 +51,8 @@ TEST_F(JoinOutcomesTest, AnErrorOfARanksOwnMakingExplainsBrokenConnectionsAndTim
 TEST_F(JoinOutcomesTest, ABrokenConnectionExplainsATimeout) {
   const absl::Status status = Join(0, {kTimeout, kOk, kOk, kBroken});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 3 (node node-3, pid 1003): the conn"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 3 (node 'node-3', pid 1003): the conn"));
 }
 
 TEST_F(JoinOutcomesTest, TimeoutsWithoutACulpritSayOnWhichRanks) {
@@ -61,7 +62,7 @@ TEST_F(JoinOutcomesTest, TimeoutsWithoutACulpritSayOnWhichRanks) {
   const absl::Status ready = Join(3, {kTimeout, kTimeout, kTimeout, kOk});
   EXPECT_EQ(ready.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(ready.message()),
-              HasSubstr("did not end in time on rank 0 (node node-0"));
+              HasSubstr("did not end in time on rank 0 (node 'node-0'"));
 }
 
 TEST(ReserveTest, IsAQuarterOfShortTimeoutsAndFiveSecondsOfLongOnes) {
@@ -74,11 +75,11 @@ TEST(AgreeTest, EveryRankHearsOfAFailure) {
   job.Run([](int rank, const Group& world) {
     const absl::Status own = rank == 1 ? kNoMemory : kOk;
     const absl::Status status = Agree(world, "initializing NCCL", own, absl::Seconds(5),
-                                      Patience(absl::Seconds(60), nullptr));
+                                      Deadline(absl::Seconds(60), nullptr));
     if (rank == 1) {
       EXPECT_EQ(status, kNoMemory);
     } else {
-      EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node node-1"));
+      EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 (node 'node-1'"));
     }
   });
 }
@@ -86,7 +87,7 @@ TEST(AgreeTest, EveryRankHearsOfAFailure) {
 TEST(AgreeTest, AFailedRankDoesNotWaitForTheOthersBeyondTheReserve) {
   FakeJob job(2);
   const absl::Status status = Agree(job.world(0), "initializing NCCL", kNoMemory,
-                                    absl::Milliseconds(20), Patience(absl::Hours(1), nullptr));
+                                    absl::Milliseconds(20), Deadline(absl::Hours(1), nullptr));
   EXPECT_EQ(status.code(), kNoMemory.code());
   EXPECT_THAT(std::string(status.message()), HasSubstr("out of memory"));
 }
@@ -95,7 +96,7 @@ TEST(AgreeTest, ALostMemberIsTheErrorOfAll) {
   FakeJob job(2);
   job.Lose(1);
   EXPECT_EQ(Agree(job.world(0), "initializing NCCL", kBroken, absl::Seconds(5),
-                  Patience(absl::Seconds(60), nullptr)),
+                  Deadline(absl::Seconds(60), nullptr)),
             FakeJob::LossOf(1));
 }
 

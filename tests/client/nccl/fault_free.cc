@@ -47,7 +47,6 @@ Steps FaultFreeScenes() {
       {"stream-order", Scene(StreamOrder)},
       {"refusals", Scene(Refusals)},
       {"splits", Scene(Splits)},
-      {"shrinks", Scene(Shrinks)},
   };
 }
 

@@ -34,7 +34,7 @@ std::string NcclJob::OutputOf(int rank, const Exit& exit) {
 }
 
 std::string NcclJob::NameOf(int rank) const {
-  return absl::StrCat("rank ", rank, " (node node-0, pid ", ranks_[rank].pid(), ")");
+  return absl::StrCat("rank ", rank, " (node 'node-0', pid ", ranks_[rank].pid(), ")");
 }
 
 std::string NcclJob::LossOf(int rank) const {

@@ -12,7 +12,6 @@ Steps Scenes() {
   Steps scenes = FaultFreeScenes();
   scenes.insert({
       {"configuration", Scene(Configuration)},
-      {"shrinks-after-loss", Scene(ShrinksAfterLoss)},
       {"one-split", Scene(OneSplit)},
       {"create", Scene(CreateOne)},
       {"reduce-forever", Scene(ReduceForever)},

@@ -36,13 +36,6 @@ absl::Status InFork(NcclCommunicator& comm, void* data, cudaStream_t stream) {
   return Expect(status == 0, absl::StrCat("the fork ended with ", status));
 }
 
-absl::Status Shrinking(Job& job, NcclCommunicator& comm) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  RETURN_IF_ERROR(ExpectCode(comm.Shrink(job.world()).status(), kInvalid));
-  std::vector<int> reversed(job.world().ranks().rbegin(), job.world().ranks().rend());
-  return ExpectCode(comm.Shrink(*job.NewGroup("reversed", reversed)).status(), kInvalid);
-}
-
 }  // namespace
 
 absl::Status Refusals(Job& job, const Arguments& arguments) {
@@ -72,7 +65,6 @@ absl::Status Refusals(Job& job, const Arguments& arguments) {
   endless.timeout = absl::InfiniteDuration();
   RETURN_IF_ERROR(ExpectCode(self.Wait(s, endless), kInvalid));
   RETURN_IF_ERROR(ExpectCode(self.Split(job.world(), endless).status(), kInvalid));
-  RETURN_IF_ERROR(Shrinking(job, self));
   RETURN_IF_ERROR(InFork(self, p, s));
   RETURN_IF_ERROR(self.health());
   RETURN_IF_ERROR(self.AllReduce(p, p, 2, DataType::kFloat32, ReduceOp::kSum, s));

@@ -47,37 +47,6 @@ TEST(NcclValues, NcclGetsItsOwnConfiguration) {
 
 TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
-TEST(NcclValues, ShrinkingWithoutALossWorks) {
-  NcclJob::Start(3, {"shrinks"})->ExpectAll(kSuccess);
-}
-
-TEST(NcclValues, SurvivorsShrinkTheCommunicatorOfALostRank) {
-  auto job = NcclJob::Start(3, {"shrinks-after-loss"}, {}, {}, kElastic);
-  (*job)[1].WaitForOutput("waits to be killed");
-  (*job)[1].Signal(SIGKILL);
-  for (int rank : {0, 2}) {
-    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("lost: ABORTED: "));
-  }
-}
-
-// Rank 1 of three is lost; FAKE_NCCL_FAULTS of rank 0 spoil how the others shrink.
-std::string OutputOfSpoiledShrink(const std::string& faults) {
-  auto job = NcclJob::Start(3, {"shrinks-after-loss"}, {}, FaultOf(0, faults), kElastic);
-  (*job)[1].WaitForOutput("waits to be killed");
-  (*job)[1].Signal(SIGKILL);
-  job->OutputOf(2, kRankError);
-  return job->OutputOf(0, kRankError);
-}
-
-TEST(NcclValues, AShrinkThatFailsAfterALossEndsEverywhere) {
-  EXPECT_THAT(OutputOfSpoiledShrink("child-error"), HasSubstr("error: UNAVAILABLE: shrinking"));
-}
-
-TEST(NcclValues, WhatCouldOnlyBeAbortedCannotBeShrunk) {
-  EXPECT_THAT(OutputOfSpoiledShrink("revoke-error"),
-              HasSubstr("could only abort the communicator, not revoke it"));
-}
-
 TEST(NcclValues, ManyRoundsLeaveNothingBehind) {
   NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kSuccess);
   NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kSuccess);

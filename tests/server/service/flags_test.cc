@@ -64,8 +64,8 @@ TEST(FlagsTest, BadValuesAreNamedWithWhatWasExpected) {
       {"--max-waiters=0", {"--max-waiters must be at least 1"}},
       {"--job=", {"--job", "missing"}},
       {"--job=a\nb", {"--job", "control character"}},
-      {"--listen=7370", {"\"7370\"", "HOST:PORT", "[::1]:7370"}},
-      {"--listen=127.0.0.1:99999", {"\"127.0.0.1:99999\"", "HOST:PORT"}},
+      {"--listen=7370", {"'7370'", "host:port", "[::1]:7370"}},
+      {"--listen=127.0.0.1:99999", {"'127.0.0.1:99999'", "from 0 to 65535"}},
       {"--log-level=loud", {"--log-level", "\"loud\"", "debug, info"}},
       {"--log-format=xml", {"--log-format", "\"xml\"", "text or json"}},
   };

@@ -6,10 +6,10 @@
 namespace muster::service {
 namespace {
 
-ListenAddress Parsed(const char* text) {
+HostPort Parsed(const char* text) {
   const auto address = ParseListenAddress(text);
   EXPECT_TRUE(address.ok()) << address.status();
-  return address.ok() ? *address : ListenAddress();
+  return address.ok() ? *address : HostPort();
 }
 
 TEST(ListenAddressTest, ReadsHostAndPort) {
@@ -21,7 +21,7 @@ TEST(ListenAddressTest, ReadsHostAndPort) {
 
 TEST(ListenAddressTest, WritesWhatItReads) {
   for (const char* text : {"127.0.0.1:7370", "[::1]:0", "localhost:1", "[fe80::1%eth0]:9"}) {
-    EXPECT_EQ(ToString(Parsed(text)), text);
+    EXPECT_EQ(Parsed(text).ToString(), text);
   }
 }
 
@@ -31,7 +31,8 @@ TEST(ListenAddressTest, RefusesWhatIsNotOne) {
         "[::1]", "[::1]7370", "[::1:7370", "[host]:1"}) {
     const auto address = ParseListenAddress(text);
     EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument) << text;
-    EXPECT_THAT(std::string(address.status().message()), ::testing::HasSubstr("HOST:PORT"));
+    EXPECT_THAT(std::string(address.status().message()),
+                ::testing::HasSubstr("expected host:port or [ipv6]:port, such as 127.0.0.1:7370"));
   }
 }
 

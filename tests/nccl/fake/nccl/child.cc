@@ -1,10 +1,11 @@
-// Communicators made of others: Split and Shrink. The members meet through the parent's control
+// Communicators made of others: Split. The members meet through the parent's control
 // connections. As in NCCL, the call's state is the parent's, and *out is set at the end, also where
 // the call fails: then the program has to abort what it gets.
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,7 @@ bool MeetMembers(const Birth& birth, std::vector<Member>* members) {
     Message message;
     if (!parent->mesh->Receive(peer, MessageKind::kChild, &message, parent->abort)) return false;
     if (message.tag != birth.number) {
-      fake_cuda::Violation("ranks split or shrink a communicator in different order");
+      fake_cuda::Violation("ranks split a communicator in different order");
     }
     Member member;
     std::memcpy(&member, message.bytes.data(), sizeof member);
@@ -123,11 +124,9 @@ ncclResult_t Begin(Birth birth, const ncclConfig_t* config) {
   return ncclSuccess;
 }
 
-std::vector<int> RanksWithout(ncclComm_t comm, const int* excluded, int count) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < comm->size; ++rank) {
-    if (std::find(excluded, excluded + count, rank) == excluded + count) ranks.push_back(rank);
-  }
+std::vector<int> RanksOf(ncclComm_t comm) {
+  std::vector<int> ranks(comm->size);
+  std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
@@ -142,37 +141,11 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* out,
   const Call call(comm, __func__);
   Birth birth;
   birth.parent = comm;
-  birth.expected = RanksWithout(comm, nullptr, 0);
+  birth.expected = RanksOf(comm);
   birth.self.color = color;
   birth.self.key = key;
   birth.out = out;
   return InGroup(&comm, [&] { return Begin(birth, config); });
 }
-
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
-ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int count, ncclComm_t* out,
-                            ncclConfig_t* config, int flags) {
-  using namespace fake_nccl;
-  const Call call(comm, __func__);
-  Birth birth;
-  birth.parent = comm;
-  birth.expected = RanksWithout(comm, excluded, count);
-  birth.self.key = comm->rank;
-  birth.out = out;
-  const bool member =
-      std::find(birth.expected.begin(), birth.expected.end(), comm->rank) != birth.expected.end();
-  return InGroup(&comm, [&] {
-    if (excluded == nullptr || count <= 0 || !member) {
-      return Refuse(ncclInvalidArgument, "CommShrink : improper list of excluded ranks");
-    }
-    if ((flags & NCCL_SHRINK_ABORT) != 0) {
-      SetAbort(comm, true);
-      AwaitQuiet(comm);
-      SetAbort(comm, false);
-    }
-    return Begin(birth, config);
-  });
-}
-#endif
 
 }  // extern "C"

@@ -29,7 +29,7 @@ struct ncclComm {
   // The call before has a group job, until the program hears that it is complete.
   std::atomic<bool> has_group_job{false};
   fake_nccl::AbortFlag abort{false};
-  // Of the child that a Split or Shrink of this one is making: who aborts this one means both.
+  // Of the child that a Split of this one is making: who aborts this one means both.
   std::atomic<fake_nccl::AbortFlag*> child_abort{nullptr};
 
   bool initialized = false;
@@ -45,7 +45,7 @@ struct ncclComm {
   int jobs = 0;            // on threads of the host
   uint64_t launched = 0;   // kernels, which run one after another
   uint64_t completed = 0;  // likewise
-  uint64_t children = 0;   // Splits and Shrinks so far
+  uint64_t children = 0;   // Splits so far
   bool connected = false;  // for collectives
   std::vector<bool> connected_peers;
 

@@ -1,0 +1,46 @@
+#ifndef MUSTER_CLIENT_SRC_BASE_BACKOFF_H_
+#define MUSTER_CLIENT_SRC_BASE_BACKOFF_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace muster::internal {
+
+// Uniformly distributed 64-bit numbers. A source for jitter; a seeded one makes waits repeatable.
+using Random = std::function<uint64_t()>;
+
+inline Random RandomFromDevice() {
+  return [engine = std::mt19937_64(std::random_device()())]() mutable { return engine(); };
+}
+
+// How long to wait before each attempt: anything from nothing to a bound that doubles from 50 ms up
+// to 1 s. That much jitter, because thousands of processes lose their coordinator at one moment and
+// must not come back at one moment.
+class Backoff {
+ public:
+  explicit Backoff(Random random) : random_(std::move(random)) {}
+
+  void Reset() { bound_ = kFirst; }
+  absl::Duration Next() {
+    const double fraction = static_cast<double>(random_() >> 11) / static_cast<double>(1ull << 53);
+    const absl::Duration wait = bound_ * fraction;
+    bound_ = std::min(2 * bound_, kLargest);
+    return wait;
+  }
+
+ private:
+  static constexpr absl::Duration kFirst = absl::Milliseconds(50);
+  static constexpr absl::Duration kLargest = absl::Seconds(1);
+
+  Random random_;
+  absl::Duration bound_ = kFirst;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_BASE_BACKOFF_H_

@@ -1,0 +1,32 @@
+#ifndef MUSTER_CLIENT_SRC_BASE_CHECKS_H_
+#define MUSTER_CLIENT_SRC_BASE_CHECKS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+// Checks of arguments, made before anything is sent. INVALID_ARGUMENT says what is wrong with the
+// argument that `what` names ("label", "lease name").
+namespace muster::internal {
+
+// The daemon's default for --max-name-bytes, where no daemon has announced its own.
+inline constexpr size_t kDefaultMaxNameBytes = 256;
+
+// The daemon's limit for CollectiveContext.call_site: a path and a line.
+inline constexpr size_t kMaxCallSiteBytes = 1024;
+
+// OK if `name` is at most `max_bytes` of UTF-8 text without control characters.
+absl::Status CheckText(absl::string_view what, absl::string_view name, size_t max_bytes);
+
+// The same, and not empty.
+absl::Status CheckName(absl::string_view what, absl::string_view name, size_t max_bytes);
+
+// OK if `timeout` is finite and not negative.
+absl::Status CheckTimeout(absl::string_view what, absl::Duration timeout);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_BASE_CHECKS_H_

@@ -1,0 +1,52 @@
+#include "client/src/control_plane/connect.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/src/control_plane/grpc_transport.h"
+#include "client/src/control_plane/remote_control_plane.h"
+#include "client/src/control_plane/resolve.h"
+#include "client/src/control_plane/serial_control_plane.h"
+
+namespace muster::internal {
+namespace {
+
+absl::Status RefuseSerial(const JobOptions& options) {
+  if (options.world_size.value_or(1) == 1 && options.rank.value_or(0) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job '", options.job, "': rank ", options.rank.value_or(0), " of ",
+      options.world_size ? absl::StrCat(*options.world_size) : "?",
+      " was asked for, but no coordinator is named, and without one each process would run alone; "
+      "set JobOptions::coordinator (MUSTER_COORDINATOR)"));
+}
+
+absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
+                            const absl::Status& resolved) {
+  return absl::Status(
+      resolved.code(),
+      absl::StrCat(
+          "joining job '", options.job, "': resolving the coordinator's name '", address.host,
+          "' of ", options.coordinator, ": ", resolved.message(),
+          absl::IsDeadlineExceeded(resolved)
+              ? absl::StrCat(" (gave up after ", absl::FormatDuration(options.timeout), ")")
+              : ""));
+}
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& options,
+                                                         Cancellation* cancellation) {
+  const Deadline deadline(options.timeout, cancellation);
+  const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
+  if (!address.ok()) return address.status();
+  const absl::Status resolved = AwaitResolvable(*address, deadline);
+  if (!resolved.ok()) return ResolvingError(options, *address, resolved);
+  return RemoteControlPlane::Join(MakeGrpcTransport(*address), options, deadline);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ControlPlane>> Connect(const JobOptions& options,
+                                                      Cancellation* cancellation) {
+  if (!options.coordinator.empty()) return JoinRemote(options, cancellation);
+  if (absl::Status status = RefuseSerial(options); !status.ok()) return status;
+  return std::make_shared<SerialControlPlane>(options);
+}
+
+}  // namespace muster::internal

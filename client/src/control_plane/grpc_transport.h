@@ -1,0 +1,16 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_TRANSPORT_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_TRANSPORT_H_
+
+#include <memory>
+
+#include "client/src/control_plane/transport.h"
+#include "common/host_port.h"
+
+namespace muster::internal {
+
+// A transport over a gRPC channel of its own. Connects when it is first used.
+std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_TRANSPORT_H_

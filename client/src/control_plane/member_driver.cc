@@ -1,0 +1,276 @@
+#include "client/src/control_plane/member_driver.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "client/src/base/cancel_watch.h"
+#include "client/src/base/local_address.h"
+#include "muster/log.h"
+
+namespace muster::internal {
+
+MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), member_([&] {
+        options.connected = [this] { return transport_->connected(); };
+        return std::move(options);
+      }()) {
+  Lock lock(mutex_);
+  Apply(member_.Start(SteadyClock::now()));
+  thread_ = std::thread([this] { RunThread(); });
+}
+
+MemberDriver::~MemberDriver() {
+  Close();
+  {
+    Lock lock(mutex_);
+    stopping_ = true;
+    news_.notify_all();
+    WakeThread();
+  }
+  thread_.join();
+  transport_.reset();  // ends its callbacks, which use all of the rest
+}
+
+void MemberDriver::Delete(MemberDriver* driver) {
+  if (driver->thread_.get_id() != std::this_thread::get_id()) {
+    delete driver;
+  } else {
+    std::thread([driver] { delete driver; }).detach();
+  }
+}
+
+void MemberDriver::Close() {
+  Run([](MemberCore& member, SteadyTime now) { return member.Stop(now); });
+}
+
+void MemberDriver::Forget(const EpochId& epoch) {
+  Listeners forgotten;  // destroyed without the lock: they may hold more of the job
+  Lock lock(mutex_);
+  const auto entry = listeners_.find(epoch);
+  if (entry != listeners_.end()) {
+    std::swap(forgotten, entry->second);
+    listeners_.erase(entry);
+  }
+  member_.Forget(epoch);
+}
+
+absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCall begin) {
+  Waiter waiter;
+  Lock lock(mutex_);
+  const CallId id = next_call_++;
+  waiters_.emplace(id, &waiter);
+  Apply(begin(member_, SteadyClock::now(), id));
+  Drain(&lock);
+  lock.unlock();
+  CancelWatch watch(cancellation, [this, id] {
+    RunInCallback([id](MemberCore& member, SteadyTime now) { return member.Cancel(now, id); });
+  });
+  lock.lock();
+  waiter.wakes.wait(lock, [&] { return waiter.reply.has_value(); });
+  // What the end of the call has asked for, such as its withdrawal.
+  Drain(&lock);
+  lock.unlock();
+  return *std::move(waiter.reply);
+}
+
+void MemberDriver::Run(Step step) {
+  Lock lock(mutex_);
+  Apply(step(member_, SteadyClock::now()));
+  Drain(&lock);
+}
+
+void MemberDriver::RunInCallback(Step step) {
+  Lock lock(mutex_);
+  Apply(step(member_, SteadyClock::now()));
+  if (!outbox_.empty() && !draining_) WakeThread();
+}
+
+void MemberDriver::OnEnd(uint64_t attempt, Step step) {
+  Lock lock(mutex_);
+  flights_.erase(attempt);
+  lock.unlock();
+  RunInCallback(step);
+}
+
+void MemberDriver::Apply(Effects effects) {
+  for (Output& output : effects.outputs) {
+    if (const auto* send = std::get_if<SendCall>(&output)) flights_[send->attempt];
+    if (const auto* open = std::get_if<OpenStream>(&output)) flights_[open->attempt];
+    outbox_.push_back(std::move(output));
+  }
+  for (Completion& completion : effects.completions) {
+    Waiter* const waiter = waiters_.extract(completion.call).mapped();
+    waiter->reply = std::move(completion.reply);
+    waiter->wakes.notify_one();
+  }
+  if (effects.news) news_.notify_all();
+  if (effects.news || member_.NextDeadline() < armed_) WakeThread();
+}
+
+void MemberDriver::Drain(Lock* lock) {
+  if (draining_) return;
+  draining_ = true;
+  while (!outbox_.empty()) {
+    Output output = std::move(outbox_.front());
+    outbox_.pop_front();
+    lock->unlock();
+    std::visit([this](auto& what) { Do(std::move(what)); }, output);
+    lock->lock();
+  }
+  draining_ = false;
+}
+
+void MemberDriver::Do(SendCall send) {
+  auto done = [this, attempt = send.attempt](const absl::Status& status, Response response) {
+    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+      return member.OnReply(now, attempt, status, std::move(response));
+    });
+  };
+  KeepFlight(send.attempt,
+             transport_->Call(std::move(send.request), send.timeout, std::move(done)));
+}
+
+void MemberDriver::Do(OpenStream open) {
+  Transport::StreamHandler handler;
+  handler.on_response = [this, attempt = open.attempt](const v1::AttachResponse& response) {
+    RunInCallback([&](MemberCore& member, SteadyTime now) {
+      return member.OnStreamResponse(now, attempt, response);
+    });
+  };
+  handler.on_end = [this, attempt = open.attempt](const absl::Status& status) {
+    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+      return member.OnStreamEnd(now, attempt, status);
+    });
+  };
+  KeepFlight(open.attempt, transport_->Attach(std::move(open.request), std::move(handler)));
+}
+
+void MemberDriver::KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight) {
+  Lock lock(mutex_);
+  const auto entry = flights_.find(attempt);
+  if (entry != flights_.end()) entry->second = std::move(flight);
+}
+
+void MemberDriver::Do(const CancelSend& cancel) {
+  Lock lock(mutex_);
+  const auto entry = flights_.find(cancel.attempt);
+  const std::shared_ptr<InFlight> flight = entry == flights_.end() ? nullptr : entry->second;
+  lock.unlock();
+  if (flight != nullptr) flight->Cancel();
+}
+
+void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
+
+void MemberDriver::RunThread() {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    armed_ = SteadyTime::min();  // awake: it will look by itself
+    const SteadyTime now = SteadyClock::now();
+    if (member_.NextDeadline() <= now) Apply(member_.Tick(now));
+    thread_must_look_ = false;
+    Drain(&lock);
+    TellListeners(&lock);
+    if (thread_must_look_ || stopping_) continue;
+    armed_ = member_.NextDeadline();
+    thread_wakes_.wait_until(lock, armed_, [this] { return thread_must_look_; });
+  }
+  Drain(&lock);
+  TellListeners(&lock);
+}
+
+void MemberDriver::WakeThread() {
+  thread_must_look_ = true;
+  thread_wakes_.notify_one();
+}
+
+void MemberDriver::TellListeners(Lock* lock) {
+  std::vector<EpochId> epochs;
+  for (const auto& entry : listeners_) epochs.push_back(entry.first);
+  for (const EpochId& epoch : epochs) TellListeners(lock, epoch);
+}
+
+void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch) {
+  const auto entry = listeners_.find(epoch);
+  if (entry == listeners_.end()) return;
+  Listeners& listeners = entry->second;
+  const absl::Status failure = member_.HealthOf(epoch);
+  const bool tell_failure = !failure.ok() && !std::exchange(listeners.failure_told, !failure.ok());
+  const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
+  const bool tell_newcomers = newcomers && !std::exchange(listeners.newcomers_told, newcomers);
+  Listeners told = listeners;  // what they do may end with this epoch forgotten
+  lock->unlock();
+  if (tell_failure) told.failure->Notify(failure);
+  if (tell_newcomers) told.newcomers->Notify();
+  told.failure.reset();
+  told.newcomers.reset();
+  lock->lock();
+}
+
+absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.HealthOf(epoch);
+}
+
+absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
+  const SteadyTime until = After(SteadyClock::now(), timeout);
+  Lock lock(mutex_);
+  news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
+  return member_.HealthOf(epoch);
+}
+
+absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                                     Cancellation* cancellation) const {
+  const SteadyTime since = SteadyClock::now();
+  const SteadyTime until = After(since, timeout);
+  bool cancelled = false;  // under the lock
+  const CancelWatch watch(cancellation, [&] {
+    Lock lock(mutex_);
+    cancelled = true;
+    news_.notify_all();
+  });
+  const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
+  Lock lock(mutex_);
+  SteadyTime wake;
+  // What has been heard of the coordinator meanwhile may give the answer more time.
+  while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {
+    news_.wait_until(lock, wake);
+  }
+  return member_.HealthOf(epoch);
+}
+
+bool MemberDriver::StopRequested(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.StopRequested(epoch);
+}
+
+int MemberDriver::NewcomersWaiting(const EpochId& epoch) const {
+  Lock lock(mutex_);
+  return member_.NewcomersWaiting(epoch);
+}
+
+Subscription MemberDriver::OnFailure(const EpochId& epoch,
+                                     OneTimeEvent<absl::Status>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneTimeEvent<absl::Status>> listeners = listeners_[epoch].failure;
+  WakeThread();
+  lock.unlock();
+  return listeners->Add(std::move(callback));
+}
+
+Subscription MemberDriver::OnNewcomers(const EpochId& epoch, OneTimeEvent<>::Callback callback) {
+  Lock lock(mutex_);
+  const std::shared_ptr<OneTimeEvent<>> listeners = listeners_[epoch].newcomers;
+  WakeThread();
+  lock.unlock();
+  return listeners->Add(std::move(callback));
+}
+
+v1::Limits MemberDriver::limits() const {
+  Lock lock(mutex_);
+  return member_.limits();
+}
+
+std::string MemberDriver::local_address() const { return LocalAddressTowards(transport_->peer()); }
+
+}  // namespace muster::internal

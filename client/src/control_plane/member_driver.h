@@ -1,0 +1,130 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_MEMBER_DRIVER_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_MEMBER_DRIVER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/src/control_plane/one_time_event.h"
+#include "client/src/control_plane/transport.h"
+#include "client/src/protocol/member_core.h"
+#include "muster/call_options.h"
+
+namespace muster::internal {
+
+// Runs one MemberCore over a transport: serializes its steps, gives it the time, carries its
+// effects to the network, and lets threads of the program wait for their calls. Decides nothing.
+// Thread-safe.
+//
+// The transport is called by the program's threads and by the one thread of this object, one at a
+// time and without a lock, never from the transport's own callbacks.
+class MemberDriver {
+ public:
+  // Begins to attach.
+  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport);
+  // Close(). Waits for nobody; not on the thread of this object.
+  ~MemberDriver();
+  // Deletes it, from any thread: a listener may have been the last who held it.
+  static void Delete(MemberDriver* driver);
+  MemberDriver(const MemberDriver&) = delete;
+  MemberDriver& operator=(const MemberDriver&) = delete;
+
+  // Ends every call, the stream and every epoch, for good. Listeners hear of it.
+  void Close();
+  // Nobody asks for this epoch any more, which is not the latest.
+  void Forget(const EpochId& epoch);
+
+  // Begins a call of the member under this id, and blocks until it has ended.
+  using BeginCall = absl::FunctionRef<Effects(MemberCore&, SteadyTime now, CallId)>;
+  absl::StatusOr<Response> Call(Cancellation* cancellation, BeginCall begin);
+
+  // Runs a step that nobody waits for.
+  using Step = absl::FunctionRef<Effects(MemberCore&, SteadyTime now)>;
+  void Run(Step step);
+
+  absl::Status HealthOf(const EpochId& epoch) const;
+  absl::Status AwaitFailure(const EpochId& epoch, absl::Duration timeout) const;
+  // The same until the loss of a member that is gone by now would be known: see
+  // MemberCore::LossKnownBy().
+  absl::Status AwaitLoss(const EpochId& epoch, absl::Duration timeout,
+                         Cancellation* cancellation) const;
+  bool StopRequested(const EpochId& epoch) const;
+  int NewcomersWaiting(const EpochId& epoch) const;
+  v1::Limits limits() const;
+  // The IP address of this side; empty before the member is registered.
+  std::string local_address() const;
+
+  // The callback runs once: on the thread of this object, or at once in this one.
+  Subscription OnFailure(const EpochId& epoch, OneTimeEvent<absl::Status>::Callback callback);
+  Subscription OnNewcomers(const EpochId& epoch, OneTimeEvent<>::Callback callback);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  // A thread of the program that waits for the end of its call.
+  struct Waiter {
+    std::condition_variable wakes;
+    std::optional<absl::StatusOr<Response>> reply;
+  };
+  // Those who wait for news of one epoch.
+  struct Listeners {
+    std::shared_ptr<OneTimeEvent<absl::Status>> failure =
+        std::make_shared<OneTimeEvent<absl::Status>>();
+    bool failure_told = false;
+    std::shared_ptr<OneTimeEvent<>> newcomers = std::make_shared<OneTimeEvent<>>();
+    bool newcomers_told = false;
+  };
+
+  // Takes what a step has asked for. Under the lock.
+  void Apply(Effects effects);
+  // Runs a step in a callback, whose outputs are left to the own thread.
+  void RunInCallback(Step step);
+  // The same for the callback that ends a send.
+  void OnEnd(uint64_t attempt, Step step);
+
+  // Does what the steps have asked for, unless another thread is at it.
+  void Drain(Lock* lock);
+  void Do(SendCall send);
+  void Do(OpenStream open);
+  void Do(const CancelSend& cancel);
+  void Do(const WriteLog& log);
+  void KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight);
+
+  void RunThread();
+  void WakeThread();
+  void TellListeners(Lock* lock);
+  void TellListeners(Lock* lock, const EpochId& epoch);
+
+  std::unique_ptr<Transport> transport_;
+
+  mutable std::mutex mutex_;  // guards all below
+  MemberCore member_;
+  CallId next_call_ = 1;
+  std::map<CallId, Waiter*> waiters_;
+  std::deque<Output> outbox_;
+  bool draining_ = false;
+  std::map<uint64_t, std::shared_ptr<InFlight>> flights_;  // by attempt; null while it begins
+  std::map<EpochId, Listeners> listeners_;
+  mutable std::condition_variable news_;
+  bool stopping_ = false;
+  bool thread_must_look_ = false;
+  SteadyTime armed_ = SteadyTime::max();  // when the thread wakes
+  std::condition_variable thread_wakes_;
+
+  std::thread thread_;  // last: it uses all the others
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_MEMBER_DRIVER_H_

@@ -1,0 +1,125 @@
+#include "client/src/control_plane/remote_control_plane.h"
+
+#include <utility>
+
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+namespace {
+
+MemberOptions MemberOptionsOf(const JobOptions& options) {
+  MemberOptions member;
+  member.coordinator = options.coordinator;
+  member.job_id = options.job;
+  member.identity = NextIdentity(options);
+  member.coordinator_timeout = options.coordinator_timeout;
+  member.random = RandomFromDevice();
+  return member;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
+    std::unique_ptr<Transport> transport, const JobOptions& options, const Deadline& deadline) {
+  const std::shared_ptr<MemberDriver> driver(
+      new MemberDriver(MemberOptionsOf(options), std::move(transport)), MemberDriver::Delete);
+  const absl::StatusOr<Response> place =
+      driver->Call(deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {
+        return member.Join(now, id, options, deadline);
+      });
+  if (!place.ok()) return place.status();
+  return std::make_unique<RemoteControlPlane>(options, driver, std::get<v1::JoinResponse>(*place));
+}
+
+RemoteControlPlane::RemoteControlPlane(const JobOptions& options,
+                                       std::shared_ptr<MemberDriver> driver,
+                                       const v1::JoinResponse& place)
+    : options_(options),
+      epoch_(EpochOf(place.epoch())),
+      rank_(static_cast<int>(place.rank())),
+      members_(MembersOf(place)),
+      driver_(std::move(driver)),
+      limits_(driver_->limits()),
+      local_address_(driver_->local_address()) {}
+
+RemoteControlPlane::~RemoteControlPlane() {
+  if (CheckProcess().ok()) {
+    driver_->Forget(epoch_);
+  } else {
+    // In a fork there is no thread to join, and the connection is the parent's.
+    new std::shared_ptr<MemberDriver>(driver_);  // never destroyed
+  }
+}
+
+absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
+    const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
+    const CallOptions& options) {
+  absl::StatusOr<Response> reply =
+      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+        return member.Collective(now, id, {epoch_, group, ranks}, std::move(call),
+                                 Deadline(now, *options.timeout));
+      });
+  if (!reply.ok()) return reply.status();
+  return PayloadsOf(*std::move(reply));
+}
+
+absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string& name,
+                                                              LeaseScope scope,
+                                                              const CallOptions& options) {
+  const absl::StatusOr<Response> reply =
+      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+        return member.AcquireLease(now, id, epoch_, {name, scope}, Deadline(now, *options.timeout));
+      });
+  if (!reply.ok()) return reply.status();
+  const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
+  if (answer.has_granted()) return LeaseOutcome{true, answer.granted().token(), HeldResult(name)};
+  return LeaseOutcome{false, answer.completed().token(), OutcomeOf(answer.completed())};
+}
+
+absl::Status RemoteControlPlane::CompleteLease(const std::string& name, LeaseScope scope,
+                                               uint64_t token,
+                                               const absl::StatusOr<std::string>& outcome) {
+  return driver_
+      ->Call(nullptr,
+             [&](MemberCore& member, SteadyTime now, CallId id) {
+               return member.CompleteLease(now, id, epoch_, {name, scope}, token, outcome);
+             })
+      .status();
+}
+
+void RemoteControlPlane::ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) {
+  driver_->Run([&](MemberCore& member, SteadyTime now) {
+    return member.ReleaseLease(now, epoch_, {name, scope}, token);
+  });
+}
+
+absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
+  return driver_
+      ->Call(options.cancellation,
+             [&](MemberCore& member, SteadyTime now, CallId id) {
+               return member.Leave(now, id, epoch_, Deadline(now, *options.timeout));
+             })
+      .status();
+}
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
+    const CallOptions& options) {
+  const absl::StatusOr<Response> place =
+      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+        return member.Rejoin(now, id, epoch_, Deadline(now, *options.timeout));
+      });
+  if (!place.ok()) return place.status();
+  return std::make_unique<RemoteControlPlane>(options_, driver_,
+                                              std::get<v1::JoinResponse>(*place));
+}
+
+absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
+  return driver_
+      ->Call(options.cancellation,
+             [&](MemberCore& member, SteadyTime now, CallId id) {
+               return member.RequestStop(now, id, epoch_, Deadline(now, *options.timeout));
+             })
+      .status();
+}
+
+}  // namespace muster::internal

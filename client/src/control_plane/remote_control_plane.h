@@ -1,0 +1,79 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_REMOTE_CONTROL_PLANE_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_REMOTE_CONTROL_PLANE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/src/base/deadline.h"
+#include "client/src/control_plane/control_plane.h"
+#include "client/src/control_plane/member_driver.h"
+#include "muster/job_options.h"
+
+namespace muster::internal {
+
+// A job that a coordinator holds together.
+class RemoteControlPlane final : public ControlPlane {
+ public:
+  // Registers with the coordinator that `transport` reaches and blocks until all members have
+  // joined, or the deadline. Errors: as Job::Join().
+  static absl::StatusOr<std::unique_ptr<ControlPlane>> Join(std::unique_ptr<Transport> transport,
+                                                            const JobOptions& options,
+                                                            const Deadline& deadline);
+  // Not for callers; see Join(). `place` is the answer that Join got.
+  RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
+                     const v1::JoinResponse& place);
+  ~RemoteControlPlane() override;
+
+  const std::string& job_id() const override { return options_.job; }
+  bool is_distributed() const override { return true; }
+  const std::vector<Member>& members() const override { return members_; }
+  int rank() const override { return rank_; }
+  uint64_t epoch() const override { return epoch_.number; }
+  absl::Duration default_timeout() const override { return options_.timeout; }
+  std::string local_address() const override { return local_address_; }
+  size_t max_payload_bytes() const override { return limits_.max_payload_bytes(); }
+  size_t max_name_bytes() const override { return limits_.max_name_bytes(); }
+
+  absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
+                                                         const std::vector<int>& ranks,
+                                                         CollectiveCall call,
+                                                         const CallOptions& options) override;
+  absl::StatusOr<LeaseOutcome> AcquireLease(const std::string& name, LeaseScope scope,
+                                            const CallOptions& options) override;
+  absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,
+                             const absl::StatusOr<std::string>& outcome) override;
+  void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
+  absl::Status Leave(const CallOptions& options) override;
+  absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) override;
+  int newcomers_waiting() const override { return driver_->NewcomersWaiting(epoch_); }
+  Subscription OnNewcomers(std::function<void()> callback) override {
+    return driver_->OnNewcomers(epoch_, std::move(callback));
+  }
+  absl::Status RequestStop(const CallOptions& options) override;
+  bool stop_requested() const override { return driver_->StopRequested(epoch_); }
+  absl::Status health() const override { return driver_->HealthOf(epoch_); }
+  absl::Status AwaitFailure(absl::Duration timeout) const override {
+    return driver_->AwaitFailure(epoch_, timeout);
+  }
+  absl::Status AwaitLoss(const CallOptions& options) const override {
+    return driver_->AwaitLoss(epoch_, *options.timeout, options.cancellation);
+  }
+  Subscription OnFailure(std::function<void(const absl::Status&)> callback) override {
+    return driver_->OnFailure(epoch_, std::move(callback));
+  }
+  void Close() override { driver_->Close(); }
+
+ private:
+  const JobOptions options_;
+  const EpochId epoch_;
+  const int rank_;
+  const std::vector<Member> members_;
+  const std::shared_ptr<MemberDriver> driver_;
+  const v1::Limits limits_;
+  const std::string local_address_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_REMOTE_CONTROL_PLANE_H_

@@ -1,0 +1,127 @@
+#include "client/src/control_plane/serial_control_plane.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/src/base/cancel_watch.h"
+#include "client/src/base/checks.h"
+#include "client/src/environment/identity.h"
+#include "client/src/protocol/membership.h"
+
+namespace muster::internal {
+namespace {
+
+Member TheMember(const JobOptions& options) {
+  Member member;
+  member.node_id = options.node_id.empty() ? DefaultNodeId() : options.node_id;
+  member.hostname = Hostname();
+  member.pid = getpid();
+  return member;
+}
+
+}  // namespace
+
+SerialControlPlane::SerialControlPlane(const JobOptions& options)
+    : job_id_(options.job), default_timeout_(options.timeout), members_{TheMember(options)} {}
+
+size_t SerialControlPlane::max_name_bytes() const { return kDefaultMaxNameBytes; }
+
+absl::StatusOr<std::vector<std::string>> SerialControlPlane::RunCollective(
+    const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
+    const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (group.empty()) stop_requested_ = stop_asked_;
+  std::vector<std::string> payloads;
+  if (call.kind != CollectiveKind::kBarrier) payloads.push_back(std::move(call.payload));
+  return payloads;
+}
+
+absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string& name,
+                                                              LeaseScope scope,
+                                                              const CallOptions& options) {
+  bool cancelled = false;  // under mutex_
+  CancelWatch watch(options.cancellation, [&] {
+    absl::MutexLock lock(&mutex_);
+    cancelled = true;
+  });
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  WorkState& work = work_[{name, scope}];
+  const auto decided = [&] { return !work.held || cancelled; };
+  const bool in_time = mutex_.AwaitWithTimeout(absl::Condition(&decided), *options.timeout);
+  if (cancelled) return absl::CancelledError(absl::StrCat("waiting for lease '", name, "'"));
+  if (!in_time) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("lease '", name, "': timed out after ", absl::FormatDuration(*options.timeout),
+                     "; another thread of this process (rank 0, pid ", getpid(), ") holds it"));
+  }
+  if (work.completed) return LeaseOutcome{false, work.token, work.result};
+  work.held = true;
+  work.token = NextToken();
+  return LeaseOutcome{true, work.token, HeldResult(name)};
+}
+
+absl::Status SerialControlPlane::CompleteLease(const std::string& name, LeaseScope scope,
+                                               uint64_t token,
+                                               const absl::StatusOr<std::string>& outcome) {
+  absl::MutexLock lock(&mutex_);
+  WorkState& work = work_[{name, scope}];
+  work.held = false;
+  work.completed = true;
+  work.result = outcome;
+  return absl::OkStatus();
+}
+
+void SerialControlPlane::ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) {
+  absl::MutexLock lock(&mutex_);
+  work_[{name, scope}].held = false;
+}
+
+absl::Status SerialControlPlane::Leave(const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  left_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> SerialControlPlane::Rejoin(
+    const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  return nullptr;
+}
+
+absl::Status SerialControlPlane::RequestStop(const CallOptions& options) {
+  absl::MutexLock lock(&mutex_);
+  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  stop_asked_ = true;
+  return absl::OkStatus();
+}
+
+bool SerialControlPlane::stop_requested() const {
+  absl::MutexLock lock(&mutex_);
+  return stop_requested_;
+}
+
+absl::Status SerialControlPlane::AwaitFailure(absl::Duration timeout) const {
+  absl::SleepFor(timeout);  // nobody else is there to be lost
+  return absl::OkStatus();
+}
+
+Subscription SerialControlPlane::OnFailure(std::function<void(const absl::Status&)> callback) {
+  return Subscription();
+}
+
+absl::Status SerialControlPlane::CheckNotLeft() const {
+  return left_ ? LeftError(job_id_, 0) : absl::OkStatus();
+}
+
+uint64_t SerialControlPlane::NextToken() {
+  const uint64_t now = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(absl::Now())));
+  highest_token_ = std::max(highest_token_, now) + 1;
+  return highest_token_;
+}
+
+}  // namespace muster::internal

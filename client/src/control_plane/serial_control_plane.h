@@ -1,0 +1,76 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/src/control_plane/control_plane.h"
+#include "muster/job_options.h"
+
+namespace muster::internal {
+
+// A job of one process without a coordinator. Collectives return the caller's own value; leases are
+// kept here and exclude the threads of the process from each other.
+class SerialControlPlane final : public ControlPlane {
+ public:
+  explicit SerialControlPlane(const JobOptions& options);
+
+  const std::string& job_id() const override { return job_id_; }
+  bool is_distributed() const override { return false; }
+  const std::vector<Member>& members() const override { return members_; }
+  int rank() const override { return 0; }
+  uint64_t epoch() const override { return 1; }
+  absl::Duration default_timeout() const override { return default_timeout_; }
+  std::string local_address() const override { return ""; }
+  size_t max_payload_bytes() const override { return 0; }
+  size_t max_name_bytes() const override;
+
+  absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
+                                                         const std::vector<int>& ranks,
+                                                         CollectiveCall call,
+                                                         const CallOptions& options) override;
+  absl::StatusOr<LeaseOutcome> AcquireLease(const std::string& name, LeaseScope scope,
+                                            const CallOptions& options) override;
+  absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,
+                             const absl::StatusOr<std::string>& outcome) override;
+  void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) override;
+  absl::Status Leave(const CallOptions& options) override;
+  absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) override;
+  int newcomers_waiting() const override { return 0; }
+  Subscription OnNewcomers(std::function<void()> callback) override { return Subscription(); }
+  absl::Status RequestStop(const CallOptions& options) override;
+  bool stop_requested() const override;
+  absl::Status health() const override { return absl::OkStatus(); }
+  absl::Status AwaitFailure(absl::Duration timeout) const override;
+  absl::Status AwaitLoss(const CallOptions&) const override { return absl::OkStatus(); }
+  Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
+
+ private:
+  struct WorkState {
+    bool held = false;
+    bool completed = false;
+    uint64_t token = 0;
+    absl::StatusOr<std::string> result;
+  };
+
+  absl::Status CheckNotLeft() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t NextToken() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string job_id_;
+  const absl::Duration default_timeout_;
+  const std::vector<Member> members_;
+  mutable absl::Mutex mutex_;
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t highest_token_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::pair<std::string, LeaseScope>, WorkState> work_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_

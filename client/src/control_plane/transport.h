@@ -1,0 +1,50 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_TRANSPORT_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_TRANSPORT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/src/protocol/requests.h"
+
+namespace muster::internal {
+
+// A call or stream that has begun.
+class InFlight {
+ public:
+  virtual ~InFlight() = default;
+  // Ends it soon, with CANCELLED; no effect on what has ended. Does not block.
+  virtual void Cancel() = 0;
+};
+
+// The way to a coordinator. Thread-safe. Callbacks run on the transport's threads, or on the thread
+// that makes a call of the transport: make none under a lock that callbacks take.
+class Transport {
+ public:
+  // Ends what is in flight, and returns when every callback has.
+  virtual ~Transport() = default;
+
+  // Ends with exactly one `done`; the response counts where the status is OK. UNAVAILABLE, at once,
+  // where there is no connection.
+  using Done = std::function<void(const absl::Status& status, Response response)>;
+  virtual std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) = 0;
+
+  // Any number of `on_response`, then exactly one `on_end`.
+  struct StreamHandler {
+    std::function<void(const v1::AttachResponse&)> on_response;
+    std::function<void(const absl::Status&)> on_end;
+  };
+  virtual std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) = 0;
+
+  // Whether there is a connection now.
+  virtual bool connected() const = 0;
+
+  // The IP address of the coordinator that answered the latest Attach; empty before.
+  virtual std::string peer() const = 0;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_TRANSPORT_H_

@@ -1,0 +1,40 @@
+#include "client/src/data_plane/broken_peers.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/src/job/rank_names.h"
+
+namespace muster::internal {
+namespace {
+
+// A call whose time-out is near waits so long all the same: an error that names who died is worth
+// it.
+constexpr absl::Duration kLeastWait = absl::Seconds(5);
+
+absl::Status AwaitLoss(const Group& group, CallOptions options) {
+  options.timeout = std::max(options.timeout.value_or(group.default_timeout()), kLeastWait);
+  return group.AwaitLoss(options);
+}
+
+}  // namespace
+
+absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
+                                     absl::string_view why, const CallOptions& options) {
+  const absl::Status lost = AwaitLoss(group, options);
+  if (!lost.ok()) return lost;
+  return absl::UnavailableError(absl::StrCat(operation, ": the connection to ",
+                                             DescribePeer(group, peer), " broke: ", why,
+                                             "; the process is not known to be lost"));
+}
+
+absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
+                               const CallOptions& options) {
+  const absl::Status lost = AwaitLoss(group, options);
+  if (!lost.ok()) return lost;
+  return absl::Status(why.code(),
+                      absl::StrCat(why.message(), "; no process of the job is known to be lost"));
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,48 @@
+#ifndef MUSTER_CLIENT_SRC_DATA_PLANE_COMMUNICATOR_ACCESS_H_
+#define MUSTER_CLIENT_SRC_DATA_PLANE_COMMUNICATOR_ACCESS_H_
+
+#include <optional>
+
+#include "client/src/data_plane/backend.h"
+#include "muster/communicator.h"
+
+namespace muster::internal {
+
+// What the helpers may do with a Communicator beyond its public side: move elements whose type is
+// known at run time, and end it.
+struct CommunicatorAccess {
+  // OK, or UNIMPLEMENTED where the backend cannot move this type, or reduce it where `op` is set.
+  static absl::Status CheckSupport(const Communicator& communicator, DataType type,
+                                   std::optional<ReduceOp> op) {
+    return communicator.backend_->CheckSupport(type, op);
+  }
+  static absl::Status AllReduce(Communicator& communicator, const Buffer& buffer, DataType type,
+                                ReduceOp op, const CallOptions& options) {
+    return communicator.RawAllReduce(buffer.data, buffer.count, buffer.data, buffer.count, type, op,
+                                     options);
+  }
+  static absl::Status AllReduceCoalesced(Communicator& communicator,
+                                         absl::Span<const Buffer> buffers, DataType type,
+                                         ReduceOp op, const CallOptions& options) {
+    return communicator.RawAllReduceCoalesced(buffers, type, op, options);
+  }
+  // `count` is that of one rank.
+  static absl::Status AllGather(Communicator& communicator, const void* in, void* out, size_t count,
+                                DataType type, const CallOptions& options) {
+    return communicator.RawAllGather(in, count, out, count * communicator.size(), type, options);
+  }
+  // Between memory that the communicator can reach, both ends of this process.
+  static absl::Status Copy(Communicator& communicator, const void* from, void* to, size_t bytes,
+                           const CallOptions& options) {
+    CallOptions resolved = options;
+    if (!resolved.timeout) resolved.timeout = communicator.options_.timeout;
+    const absl::Status followed = communicator.backend_->Follow(options.stream);
+    return followed.ok() ? communicator.backend_->Copy(from, to, bytes, resolved) : followed;
+  }
+  // Ends the call in progress and all later ones with `why`. From any thread.
+  static void Fail(Communicator& communicator, const absl::Status& why) { communicator.Fail(why); }
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_DATA_PLANE_COMMUNICATOR_ACCESS_H_

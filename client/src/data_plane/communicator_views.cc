@@ -1,0 +1,138 @@
+// Communicator's operations on views of tensors, whose types are known at run time, and what
+// Start() begins.
+
+#include <unistd.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/data_plane/argument_check.h"
+#include "client/src/data_plane/backend.h"
+#include "client/src/data_plane/started_calls.h"
+#include "client/src/data_plane/views.h"
+#include "muster/communicator.h"
+
+namespace muster {
+namespace {
+
+using internal::CheckView;
+using internal::CheckViews;
+using internal::CountOf;
+
+std::shared_ptr<internal::StartedCall> Ended(absl::Status status) {
+  auto call = std::make_shared<internal::StartedCall>();
+  call->status = std::move(status);
+  call->ended.Notify();
+  return call;
+}
+
+}  // namespace
+
+absl::Status Communicator::AllReduce(const MutableTensorView& data, ReduceOp op,
+                                     const CallOptions& options) {
+  return AllReduce(data, data, op, options);
+}
+
+absl::Status Communicator::AllReduce(const TensorView& in, const MutableTensorView& out,
+                                     ReduceOp op, const CallOptions& options) {
+  if (absl::Status status = CheckViews("AllReduce", in, out); !status.ok()) return status;
+  return RawAllReduce(in.data, CountOf(in), out.data, CountOf(out), in.type, op, options);
+}
+
+absl::Status Communicator::AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
+                                              ReduceOp op, const CallOptions& options) {
+  constexpr absl::string_view kOperation = "AllReduceCoalesced";
+  const internal::ArgumentCheck check(kOperation, rank(), size());
+  std::map<DataType, std::vector<internal::Buffer>> by_type;
+  absl::Status status;
+  for (const MutableTensorView& buffer : buffers) {
+    status.Update(CheckView(kOperation, buffer));
+    if (!status.ok()) return status;
+    by_type[buffer.type].push_back({buffer.data, CountOf(buffer)});
+  }
+  // All types are looked at first, so that nothing changes if one is refused.
+  for (const auto& [type, list] : by_type) {
+    status.Update(check.Op(op, type));
+    if (status.ok()) status = backend_->CheckSupport(type, op);
+  }
+  for (const auto& [type, list] : by_type) {
+    if (status.ok()) status = RawAllReduceCoalesced(list, type, op, options);
+  }
+  return status;
+}
+
+absl::Status Communicator::Broadcast(const MutableTensorView& data, int root,
+                                     const CallOptions& options) {
+  if (absl::Status status = CheckView("Broadcast", data); !status.ok()) return status;
+  return RawBroadcast(data.data, CountOf(data), data.type, root, options);
+}
+
+absl::Status Communicator::Reduce(const TensorView& in, const MutableTensorView& out, ReduceOp op,
+                                  int root, const CallOptions& options) {
+  const bool is_root = rank() == root;
+  absl::Status status = is_root ? CheckViews("Reduce", in, out) : CheckView("Reduce", in);
+  if (!status.ok()) return status;
+  return RawReduce(in.data, CountOf(in), out.data, is_root ? CountOf(out) : 0, in.type, op, root,
+                   options);
+}
+
+absl::Status Communicator::AllGather(const TensorView& in, const MutableTensorView& out,
+                                     const CallOptions& options) {
+  if (absl::Status status = CheckViews("AllGather", in, out); !status.ok()) return status;
+  return RawAllGather(in.data, CountOf(in), out.data, CountOf(out), in.type, options);
+}
+
+absl::Status Communicator::AllGather(const TensorView& in, absl::Span<const size_t> counts,
+                                     const MutableTensorView& out, const CallOptions& options) {
+  if (absl::Status status = CheckViews("AllGather", in, out); !status.ok()) return status;
+  return RawAllGatherUneven(in.data, CountOf(in), counts, out.data, CountOf(out), in.type, options);
+}
+
+absl::Status Communicator::ReduceScatter(const TensorView& in, const MutableTensorView& out,
+                                         ReduceOp op, const CallOptions& options) {
+  if (absl::Status status = CheckViews("ReduceScatter", in, out); !status.ok()) return status;
+  return RawReduceScatter(in.data, CountOf(in), out.data, CountOf(out), in.type, op, options);
+}
+
+absl::Status Communicator::AllToAll(const TensorView& in, const MutableTensorView& out,
+                                    const CallOptions& options) {
+  if (absl::Status status = CheckViews("AllToAll", in, out); !status.ok()) return status;
+  return RawAllToAll(in.data, CountOf(in), out.data, CountOf(out), in.type, options);
+}
+
+absl::Status Communicator::Send(const TensorView& data, int peer, const CallOptions& options) {
+  if (absl::Status status = CheckView("Send", data); !status.ok()) return status;
+  return RawSend(data.data, CountOf(data), data.type, peer, options);
+}
+
+absl::Status Communicator::Recv(const MutableTensorView& data, int peer,
+                                const CallOptions& options) {
+  if (absl::Status status = CheckView("Recv", data); !status.ok()) return status;
+  return RawRecv(data.data, CountOf(data), data.type, peer, options);
+}
+
+absl::Status Communicator::SendRecv(const TensorView& out, int to, const MutableTensorView& in,
+                                    int from, const CallOptions& options) {
+  if (absl::Status status = CheckViews("SendRecv", in, out); !status.ok()) return status;
+  return RawSendRecv(out.data, CountOf(out), to, in.data, CountOf(in), from, in.type, options);
+}
+
+PendingOperation Communicator::Start(std::function<absl::Status(Communicator&)> calls,
+                                     void* stream) {
+  const auto run = [this, calls = std::move(calls)] { return calls(*this); };
+  absl::Status status = CheckProcess("Start");
+  if (status.ok() && started_->IsOwnThread()) {
+    status = absl::FailedPreconditionError(
+        absl::StrCat("Start on rank ", rank(), " of ", size(),
+                     ": called by what was started; call the operations themselves"));
+  }
+  if (status.ok() && group_.prevents_block()) {
+    return PendingOperation(Ended(internal::RunStarted(run)));
+  }
+  if (status.ok()) status = backend_->Follow(stream);
+  return PendingOperation(status.ok() ? started_->Start(run) : Ended(std::move(status)));
+}
+
+}  // namespace muster

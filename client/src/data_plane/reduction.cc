@@ -1,0 +1,160 @@
+#include "client/src/data_plane/reduction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace muster::internal {
+namespace {
+
+// Integers are added and multiplied as unsigned ones, which wrap: signed overflow is undefined,
+// that of narrow unsigned ones too, which become signed ints.
+template <class T, bool = std::is_integral_v<T>>
+struct WrappingType {
+  using Type = std::common_type_t<std::make_unsigned_t<T>, unsigned int>;
+};
+template <class T>
+struct WrappingType<T, false> {
+  using Type = T;
+};
+template <class T>
+using Wrapping = typename WrappingType<T>::Type;
+
+template <class T>
+struct Sum {
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  }
+};
+template <class T>
+struct Product {
+  static T Apply(T a, T b) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  }
+};
+template <class T>
+struct Min {
+  static T Apply(T a, T b) { return std::min(a, b); }
+};
+template <class T>
+struct Max {
+  static T Apply(T a, T b) { return std::max(a, b); }
+};
+
+template <class T>
+struct And {
+  static T Apply(T a, T b) { return static_cast<T>(a & b); }
+};
+template <class T>
+struct Or {
+  static T Apply(T a, T b) { return static_cast<T>(a | b); }
+};
+
+template <class T, class Op>
+void Reduce(void* out, const void* a, const void* b, size_t count) {
+  T* const to = static_cast<T*>(out);
+  const T* const left = static_cast<const T*>(a);
+  const T* const right = static_cast<const T*>(b);
+  for (size_t i = 0; i < count; ++i) to[i] = Op::Apply(left[i], right[i]);
+}
+
+template <class T>
+ReduceFunction Bitwise(ReduceOp op) {
+  if (op == ReduceOp::kBitwiseAnd) return &Reduce<T, And<T>>;
+  if (op == ReduceOp::kBitwiseOr) return &Reduce<T, Or<T>>;
+  return nullptr;
+}
+
+template <class T>
+ReduceFunction ForType(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kAverage:
+      return &Reduce<T, Sum<T>>;
+    case ReduceOp::kProduct:
+      return &Reduce<T, Product<T>>;
+    case ReduceOp::kMin:
+      return &Reduce<T, Min<T>>;
+    case ReduceOp::kMax:
+      return &Reduce<T, Max<T>>;
+    case ReduceOp::kBitwiseAnd:
+    case ReduceOp::kBitwiseOr:
+      if constexpr (std::is_integral_v<T>) return Bitwise<T>(op);
+  }
+  return nullptr;
+}
+
+template <class T>
+void Divide(void* data, size_t count, int divisor) {
+  T* const values = static_cast<T*>(data);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
+}
+
+// More ranks than these hold are possible, so they are divided as ints.
+template <class T>
+void DivideNarrow(void* data, size_t count, int divisor) {
+  T* const values = static_cast<T*>(data);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(values[i] / divisor);
+}
+
+}  // namespace
+
+ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op) {
+  switch (type) {
+    case DataType::kFloat32:
+      return ForType<float>(op);
+    case DataType::kFloat64:
+      return ForType<double>(op);
+    case DataType::kInt32:
+      return ForType<int32_t>(op);
+    case DataType::kInt64:
+      return ForType<int64_t>(op);
+    case DataType::kUint8:
+      return ForType<uint8_t>(op);
+    case DataType::kInt8:
+      return ForType<int8_t>(op);
+    case DataType::kUint16:
+      return ForType<uint16_t>(op);
+    case DataType::kInt16:
+      return ForType<int16_t>(op);
+    case DataType::kUint32:
+      return ForType<uint32_t>(op);
+    case DataType::kUint64:
+      return ForType<uint64_t>(op);
+    case DataType::kBool:
+      return Bitwise<bool>(op);
+    default:  // floats of 16 and 8 bits
+      return nullptr;
+  }
+}
+
+void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks) {
+  if (op != ReduceOp::kAverage) return;
+  switch (type) {
+    case DataType::kFloat32:
+      return Divide<float>(data, count, ranks);
+    case DataType::kFloat64:
+      return Divide<double>(data, count, ranks);
+    case DataType::kInt32:
+      return Divide<int32_t>(data, count, ranks);
+    case DataType::kInt64:
+      return Divide<int64_t>(data, count, ranks);
+    case DataType::kUint8:
+      return DivideNarrow<uint8_t>(data, count, ranks);
+    case DataType::kInt8:
+      return DivideNarrow<int8_t>(data, count, ranks);
+    case DataType::kUint16:
+      return DivideNarrow<uint16_t>(data, count, ranks);
+    case DataType::kInt16:
+      return DivideNarrow<int16_t>(data, count, ranks);
+    case DataType::kUint32:
+      return Divide<uint32_t>(data, count, ranks);
+    case DataType::kUint64:
+      return Divide<uint64_t>(data, count, ranks);
+    default:
+      return;
+  }
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,75 @@
+#include "client/src/data_plane/serial_backend.h"
+
+#include <cstring>
+
+namespace muster::internal {
+namespace {
+
+class SerialBackend final : public Backend {
+ public:
+  absl::Status AllReduce(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                         const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status Broadcast(void* data, size_t count, DataType type, int root,
+                         const CallOptions& options) override {
+    return Copy(data, data, count, type, options);
+  }
+  absl::Status Reduce(const void* in, void* out, size_t count, DataType type, ReduceOp op, int root,
+                      const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status AllGather(const void* in, void* out, size_t count, DataType type,
+                         const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
+                             const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status Send(const void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override {
+    return NoPeers();
+  }
+  absl::Status Recv(void* data, size_t count, DataType type, int peer,
+                    const CallOptions& options) override {
+    return NoPeers();
+  }
+  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
+                        int from, DataType type, const CallOptions& options) override {
+    return NoPeers();
+  }
+  absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
+                        const CallOptions& options) override {
+    return Copy(in, out, count, type, options);
+  }
+  absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,
+                               DataType type, const CallOptions& options) override {
+    return Copy(in, out, counts.front(), type, options);
+  }
+  absl::Status Barrier(const CallOptions& options) override {
+    return Copy(nullptr, nullptr, 0, DataType::kUint8, options);
+  }
+
+  // Nothing here blocks, and Communicator refuses the calls that follow.
+  void Abort(const absl::Status& why) override {}
+
+ private:
+  static absl::Status Copy(const void* in, void* out, size_t count, DataType type,
+                           const CallOptions& options) {
+    if (options.cancellation != nullptr && options.cancellation->cancelled()) {
+      return absl::CancelledError("the call was cancelled before it began");
+    }
+    if (in != out && count > 0) std::memcpy(out, in, count * SizeOf(type));
+    return absl::OkStatus();
+  }
+  static absl::Status NoPeers() {
+    return absl::InvalidArgumentError("a group of one process has no peers");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeSerialBackend() { return std::make_unique<SerialBackend>(); }
+
+}  // namespace muster::internal

@@ -1,0 +1,108 @@
+#include "client/src/data_plane/started_calls.h"
+
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster {
+
+PendingOperation::PendingOperation(std::shared_ptr<internal::StartedCall> call)
+    : call_(std::move(call)) {}
+
+PendingOperation::~PendingOperation() { static_cast<void>(Wait()); }
+
+PendingOperation& PendingOperation::operator=(PendingOperation&& other) noexcept {
+  if (this == &other) return *this;
+  static_cast<void>(Wait());
+  call_ = std::exchange(other.call_, nullptr);
+  return *this;
+}
+
+absl::Status PendingOperation::Wait() const {
+  if (call_ == nullptr) return absl::OkStatus();
+  if (!done() && getpid() != call_->process) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("process ", getpid(), " is a fork of process ", call_->process,
+                     ", which started this operation and alone can wait for it"));
+  }
+  call_->ended.WaitForNotification();
+  return call_->status;
+}
+
+bool PendingOperation::done() const { return call_ == nullptr || call_->ended.HasBeenNotified(); }
+
+namespace internal {
+
+absl::Status RunStarted(const std::function<absl::Status()>& run) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the function given to Start threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(
+        "the function given to Start threw something that is no std::exception");
+  }
+}
+
+void StartedCalls::Finish() {
+  std::thread thread;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+std::shared_ptr<StartedCall> StartedCalls::Start(std::function<absl::Status()> run) {
+  auto call = std::make_shared<StartedCall>();
+  call->run = std::move(run);
+  absl::MutexLock lock(&mutex_);
+  queue_.push_back(call);
+  if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+  return call;
+}
+
+bool StartedCalls::IsOwnThread() const {
+  absl::MutexLock lock(&mutex_);
+  return own_thread_ == std::this_thread::get_id();
+}
+
+bool StartedCalls::IsEmpty() const {
+  absl::MutexLock lock(&mutex_);
+  return queue_.empty();
+}
+
+bool StartedCalls::AwaitAll(absl::Duration timeout) const {
+  const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty(); };
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(&none), timeout);
+}
+
+// What is started before the end is done before it.
+std::shared_ptr<StartedCall> StartedCalls::Next() {
+  const auto news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !queue_.empty();
+  };
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&news));
+  return queue_.empty() ? nullptr : queue_.front();
+}
+
+void StartedCalls::Work() {
+  {
+    absl::MutexLock lock(&mutex_);
+    own_thread_ = std::this_thread::get_id();
+  }
+  while (const std::shared_ptr<StartedCall> call = Next()) {
+    call->status = RunStarted(call->run);
+    call->run = nullptr;   // with what it holds
+    call->ended.Notify();  // before others' turns come
+    absl::MutexLock lock(&mutex_);
+    queue_.pop_front();
+  }
+}
+
+}  // namespace internal
+}  // namespace muster

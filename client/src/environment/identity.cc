@@ -1,0 +1,86 @@
+#include "client/src/environment/identity.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/utf8.h"
+
+namespace muster::internal {
+namespace {
+
+std::string ReadFile(const char* path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+absl::Duration SinceBoot() {
+  timespec time = {};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return absl::DurationFromTimespec(time);
+}
+
+// Field 22 of /proc/self/stat, counted from the ')' that ends the program's name. Now, where that
+// cannot be read.
+absl::Time ProcessStart() {
+  const std::string stat = ReadFile("/proc/self/stat");
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return absl::Now();
+  const std::vector<std::string> fields = absl::StrSplit(stat.substr(name_end + 1), ' ');
+  constexpr size_t kStartTime = 20;
+  int64_t ticks = 0;
+  if (fields.size() <= kStartTime || !absl::SimpleAtoi(fields[kStartTime], &ticks)) {
+    return absl::Now();
+  }
+  const absl::Duration started = absl::Seconds(1) * ticks / sysconf(_SC_CLK_TCK);
+  return absl::Now() - (SinceBoot() - started);
+}
+
+std::string RandomIncarnation() {
+  std::random_device random;
+  std::string bytes;
+  while (bytes.size() < 16) bytes.push_back(static_cast<char>(random()));
+  return bytes;
+}
+
+}  // namespace
+
+std::string Hostname() {
+  char name[HOST_NAME_MAX + 1] = "";
+  gethostname(name, sizeof(name) - 1);
+  return Printable(name);
+}
+
+std::string DefaultNodeId() {
+  std::string boot_id = ReadFile("/proc/sys/kernel/random/boot_id");
+  while (!boot_id.empty() && boot_id.back() == '\n') boot_id.pop_back();
+  return absl::StrCat(Hostname(), "/", boot_id);
+}
+
+Identity NextIdentity(const JobOptions& options) {
+  static std::atomic<bool> first{true};
+  const bool is_first = first.exchange(false);
+  Identity identity;
+  identity.incarnation = is_first && !options.incarnation.empty()
+                             ? absl::HexStringToBytes(options.incarnation)
+                             : RandomIncarnation();
+  identity.start_time_micros = absl::ToUnixMicros(is_first ? ProcessStart() : absl::Now());
+  identity.node_id = options.node_id.empty() ? DefaultNodeId() : options.node_id;
+  identity.hostname = Hostname();
+  identity.pid = getpid();
+  return identity;
+}
+
+}  // namespace muster::internal

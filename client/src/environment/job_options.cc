@@ -1,0 +1,91 @@
+#include "muster/job_options.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/src/base/checks.h"
+#include "client/src/environment/options.h"
+#include "client/src/environment/placement.h"
+#include "common/host_port.h"
+
+namespace muster {
+namespace {
+
+// A field as programs and as the environment name it.
+std::string Named(absl::string_view field) {
+  return absl::StrCat("JobOptions::", field, " (MUSTER_", absl::AsciiStrToUpper(field), ")");
+}
+
+absl::Status OutOfRange(absl::string_view field, const std::optional<int>& value, int least,
+                        absl::string_view what) {
+  if (!value || *value >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Named(field), " is ", *value, "; expected ", what, " of at least ", least));
+}
+
+absl::Status CheckNumbers(const JobOptions& options) {
+  absl::Status status = OutOfRange("world_size", options.world_size, 1, "a number of processes");
+  status.Update(OutOfRange("rank", options.rank, 0, "a rank"));
+  status.Update(OutOfRange("local_rank", options.local_rank, 0, "a rank"));
+  status.Update(OutOfRange("node_rank", options.node_rank, 0, "a rank"));
+  if (!status.ok()) return status;
+  if (options.rank && options.world_size && *options.rank >= *options.world_size) {
+    return absl::InvalidArgumentError(absl::StrCat(Named("rank"), " is ", *options.rank, " but ",
+                                                   Named("world_size"), " is ", *options.world_size,
+                                                   "; expected a rank below the world size"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIncarnation(const std::string& incarnation) {
+  const bool hex = std::all_of(incarnation.begin(), incarnation.end(), absl::ascii_isxdigit);
+  if (incarnation.empty() || (incarnation.size() == 32 && hex)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Named("incarnation"), " is '",
+                                                 absl::CEscape(incarnation),
+                                                 "'; expected 32 hexadecimal digits"));
+}
+
+absl::Status CheckPositive(absl::string_view field, absl::Duration value) {
+  if (value > absl::ZeroDuration() && value < absl::InfiniteDuration()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Named(field), " is ", absl::FormatDuration(value),
+                                                 "; expected a positive, finite duration"));
+}
+
+absl::Status CheckAddress(const std::string& coordinator) {
+  if (coordinator.empty()) return absl::OkStatus();
+  const absl::Status status = ParseHostPort(coordinator).status();
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(Named("coordinator"), ": ", status.message()));
+}
+
+absl::Status CheckTexts(const JobOptions& options) {
+  using internal::CheckName;
+  using internal::CheckText;
+  constexpr size_t kMax = internal::kDefaultMaxNameBytes;
+  absl::Status status = CheckName(absl::StrCat("job id in ", Named("job")), options.job, kMax);
+  status.Update(CheckText(absl::StrCat("node id in ", Named("node_id")), options.node_id, kMax));
+  status.Update(CheckText(absl::StrCat("topology in ", Named("topology")), options.topology, kMax));
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<JobOptions> JobOptions::FromEnvironment() {
+  absl::StatusOr<JobOptions> options = internal::ReadJobOptions(internal::ProcessVariables());
+  if (options.ok() && !options->local_rank) options->local_rank = internal::HintedLocalRank();
+  return options;
+}
+
+absl::Status JobOptions::Validate() const {
+  absl::Status status = CheckAddress(coordinator);
+  status.Update(CheckTexts(*this));
+  status.Update(CheckNumbers(*this));
+  status.Update(CheckIncarnation(incarnation));
+  status.Update(CheckPositive("timeout", timeout));
+  status.Update(CheckPositive("coordinator_timeout", coordinator_timeout));
+  return status;
+}
+
+}  // namespace muster

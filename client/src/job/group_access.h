@@ -1,0 +1,25 @@
+#ifndef MUSTER_CLIENT_SRC_JOB_GROUP_ACCESS_H_
+#define MUSTER_CLIENT_SRC_JOB_GROUP_ACCESS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/src/job/group_state.h"
+#include "muster/group.h"
+
+namespace muster::internal {
+
+// What the rest of the SDK may do with a Group beyond its public side.
+struct GroupAccess {
+  static const std::shared_ptr<GroupState>& State(const Group& group) { return group.state_; }
+
+  // Any collective, as the public ones do it.
+  static absl::StatusOr<std::vector<std::string>> Run(const Group& group, CollectiveCall call,
+                                                      const CallOptions& options, CallSite site);
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_JOB_GROUP_ACCESS_H_

@@ -1,0 +1,228 @@
+#include "muster/job.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/src/base/checks.h"
+#include "client/src/control_plane/connect.h"
+#include "client/src/job/group_state.h"
+#include "client/src/job/lease_state.h"
+#include "client/src/job/live_jobs.h"
+
+namespace muster {
+namespace {
+
+using Control = std::shared_ptr<internal::ControlPlane>;
+using Preventions = std::shared_ptr<const internal::BlockPreventions>;
+
+Group MakeGroup(Control control, std::string name, std::vector<int> ranks,
+                Preventions preventions) {
+  auto state = std::make_shared<internal::GroupState>();
+  const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
+  state->control = std::move(control);
+  state->name = std::move(name);
+  state->rank = static_cast<int>(own - ranks.begin());
+  state->ranks = std::move(ranks);
+  state->block_preventions = std::move(preventions);
+  return Group(std::move(state));
+}
+
+Group MakeWorld(const Control& control, Preventions preventions) {
+  std::vector<int> ranks;
+  for (const Member& member : control->members()) ranks.push_back(member.rank);
+  return MakeGroup(control, "", std::move(ranks), std::move(preventions));
+}
+
+absl::Status BadRanks(absl::string_view name, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("group '", name, "' ", why));
+}
+
+absl::Status CheckRanks(absl::string_view name, const std::vector<int>& ranks, int world_size,
+                        int own) {
+  if (ranks.empty()) return BadRanks(name, "has no ranks; expected at least the caller's own");
+  std::set<int> seen;
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= world_size) {
+      return BadRanks(name,
+                      absl::StrCat("names rank ", rank, ", which is out of range: the job has ",
+                                   world_size, " ranks, 0 to ", world_size - 1));
+    }
+    if (!seen.insert(rank).second)
+      return BadRanks(name, absl::StrCat("names rank ", rank, " twice"));
+  }
+  if (seen.count(own) != 0) return absl::OkStatus();
+  return BadRanks(name, absl::StrCat("(ranks ", absl::StrJoin(ranks, ","), ") is without rank ",
+                                     own, ", which asks for it; only its members create a group"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> options,
+                                               Cancellation* cancellation) {
+  if (!options.ok()) return options.status();
+  if (absl::Status status = options->Validate(); !status.ok()) return status;
+  absl::StatusOr<Control> control = internal::Connect(*options, cancellation);
+  if (!control.ok()) return control.status();
+  return std::make_unique<Job>(*std::move(control));
+}
+
+struct Job::Epoch {
+  Epoch(Control c, Preventions preventions)
+      : control(std::move(c)), world(MakeWorld(control, std::move(preventions))) {}
+
+  const Control control;
+  const Group world;
+  absl::Mutex mutex;
+  std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
+};
+
+Job::Job(Control control)
+    : id_(control->job_id()), block_preventions_(std::make_shared<internal::BlockPreventions>()) {
+  Enter(std::move(control));
+  internal::AddLiveJob(this);
+}
+
+Job::~Job() {
+  internal::RemoveLiveJob(this);
+  const Control last = control();
+  absl::ReleasableMutexLock lock(&mutex_);
+  std::shared_ptr<void> helpers = std::move(helpers_);
+  lock.Release();
+  if (last->CheckProcess().ok()) {
+    helpers.reset();
+    last->Close();
+  } else {
+    // In a fork there are no threads to join.
+    new std::shared_ptr<void>(std::move(helpers));  // never destroyed
+  }
+}
+
+void Job::Enter(Control control) {
+  auto epoch = std::make_shared<Epoch>(std::move(control), block_preventions_);
+  absl::MutexLock lock(&mutex_);
+  previous_.swap(current_);
+  current_.swap(epoch);  // what is let go is destroyed after the lock
+}
+
+std::shared_ptr<Job::Epoch> Job::current() const {
+  absl::MutexLock lock(&mutex_);
+  return current_;
+}
+
+Control Job::control() const { return current()->control; }
+
+absl::Status Job::Rejoin(const CallOptions& options) {
+  const Control old = control();
+  absl::StatusOr<CallOptions> admitted = internal::CheckCall(*old, options);
+  if (!admitted.ok()) return admitted.status();
+  auto next = old->Rejoin(*admitted);
+  if (!next.ok()) return next.status();
+  if (*next != nullptr) Enter(*std::move(next));
+  return absl::OkStatus();
+}
+
+uint64_t Job::epoch() const { return control()->epoch(); }
+bool Job::resumed() const { return members().front().previous_rank.has_value(); }
+int Job::NewcomersWaiting() const { return control()->newcomers_waiting(); }
+Subscription Job::OnNewcomers(std::function<void()> callback) const {
+  return control()->OnNewcomers(std::move(callback));
+}
+
+absl::Status Job::RequestStop(const CallOptions& options) {
+  const Control now = control();
+  absl::StatusOr<CallOptions> admitted = internal::CheckCall(*now, options);
+  if (!admitted.ok()) return admitted.status();
+  return now->RequestStop(*admitted);
+}
+
+bool Job::StopRequested() const { return control()->stop_requested(); }
+
+absl::Status Job::Leave(const CallOptions& options) {
+  const Control now = control();
+  absl::StatusOr<CallOptions> admitted = internal::CheckCall(*now, options);
+  if (!admitted.ok()) return admitted.status();
+  absl::Status left = now->Leave(*admitted);
+  if (left.ok()) internal::RemoveLiveJob(this);
+  return left;
+}
+
+int Job::rank() const { return control()->rank(); }
+int Job::world_size() const { return static_cast<int>(control()->members().size()); }
+
+int Job::local_world_size() const {
+  const Control now = control();
+  const std::vector<Member>& all = now->members();
+  const int node = all[now->rank()].node_rank;
+  return static_cast<int>(std::count_if(
+      all.begin(), all.end(), [&](const Member& member) { return member.node_rank == node; }));
+}
+
+int Job::num_nodes() const {
+  const Control now = control();
+  int last = 0;
+  for (const Member& member : now->members()) last = std::max(last, member.node_rank);
+  return last + 1;
+}
+
+bool Job::is_distributed() const { return control()->is_distributed(); }
+Group Job::world() const { return current()->world; }
+const std::vector<Member>& Job::members() const { return control()->members(); }
+const Member& Job::self() const {
+  const Control now = control();
+  return now->members()[now->rank()];
+}
+bool Job::prevents_block() const { return block_preventions_->AnyOpen(); }
+
+absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<int>& ranks) {
+  const std::shared_ptr<Epoch> epoch = current();
+  const internal::ControlPlane& control = *epoch->control;
+  if (absl::Status status = control.CheckProcess(); !status.ok()) return status;
+  absl::Status status = internal::CheckName("group name", name, control.max_name_bytes());
+  status.Update(CheckRanks(name, ranks, epoch->world.size(), control.rank()));
+  if (!status.ok()) return status;
+  absl::MutexLock lock(&epoch->mutex);
+  const auto known = epoch->groups.find(std::string(name));
+  if (known == epoch->groups.end()) {
+    Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_);
+    return epoch->groups.emplace(name, std::move(group)).first->second;
+  }
+  if (known->second.ranks() == ranks) return known->second;
+  return BadRanks(name,
+                  absl::StrCat("exists with ranks ", absl::StrJoin(known->second.ranks(), ","),
+                               "; ranks ", absl::StrJoin(ranks, ","),
+                               " overlap with it: groups of one name must be the same list or "
+                               "share no rank"));
+}
+
+absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope,
+                                        const CallOptions& options) {
+  const Control control = this->control();
+  absl::StatusOr<CallOptions> admitted = internal::CheckCall(*control, options);
+  if (!admitted.ok()) return admitted.status();
+  absl::Status named = internal::CheckName("lease name", name, control->max_name_bytes());
+  if (!named.ok()) return named;
+  auto outcome = control->AcquireLease(std::string(name), scope, *admitted);
+  if (!outcome.ok()) return outcome.status();
+  auto state = std::make_unique<Lease::State>();
+  state->control = control;
+  state->name = std::string(name);
+  state->scope = scope;
+  state->open = outcome->held;
+  state->outcome = *std::move(outcome);
+  return Lease(std::move(state));
+}
+
+absl::Status Job::health() const { return control()->health(); }
+
+absl::Status Job::AwaitFailure(absl::Duration timeout) const {
+  return control()->AwaitFailure(timeout);
+}
+
+Subscription Job::OnFailure(std::function<void(const absl::Status&)> callback) const {
+  return control()->OnFailure(std::move(callback));
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+#ifndef MUSTER_CLIENT_SRC_JOB_JOB_ACCESS_H_
+#define MUSTER_CLIENT_SRC_JOB_JOB_ACCESS_H_
+
+#include <memory>
+
+#include "absl/synchronization/mutex.h"
+#include "client/src/job/block_preventions.h"
+#include "muster/job.h"
+
+namespace muster::internal {
+
+// What the helpers may touch of a Job beyond its public side.
+struct JobAccess {
+  static const std::shared_ptr<internal::BlockPreventions>& BlockPreventions(const Job& job) {
+    return job.block_preventions_;
+  }
+
+  // What the helpers keep of the job, made by the first who asks; T is the same at every call. The
+  // job destroys it before anything else of its own. From any thread.
+  template <class T>
+  static std::shared_ptr<T> Helpers(const Job& job) {
+    absl::MutexLock lock(&job.mutex_);
+    if (job.helpers_ == nullptr) job.helpers_ = std::make_shared<T>();
+    return std::static_pointer_cast<T>(job.helpers_);
+  }
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_JOB_JOB_ACCESS_H_

@@ -1,0 +1,58 @@
+#include "muster/lease.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/src/control_plane/control_plane.h"
+#include "client/src/job/lease_state.h"
+
+namespace muster {
+
+Lease::State::~State() {
+  // In a fork the lease is still the parent's.
+  if (open && control->CheckProcess().ok()) control->ReleaseLease(name, scope, outcome.token);
+}
+
+Lease::Lease(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Lease::Lease(Lease&&) noexcept = default;
+Lease& Lease::operator=(Lease&&) noexcept = default;
+Lease::~Lease() = default;
+
+bool Lease::held() const { return state_->outcome.held; }
+uint64_t Lease::token() const { return state_->outcome.token; }
+const absl::StatusOr<std::string>& Lease::result() const { return state_->outcome.result; }
+
+absl::Status Lease::Complete(absl::string_view result) { return Send(std::string(result)); }
+
+absl::Status Lease::Fail(const absl::Status& error) {
+  if (error.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lease '", state_->name, "': Fail() takes an error; use Complete()"));
+  }
+  return Send(error);
+}
+
+absl::Status Lease::Publish(const absl::StatusOr<std::string>& outcome) {
+  absl::Status sent = Send(outcome);
+  // The others get this error; the caller too, even where telling them failed.
+  if (outcome.ok() && absl::IsResourceExhausted(sent)) Send(sent).IgnoreError();
+  return sent;
+}
+
+absl::Status Lease::Send(const absl::StatusOr<std::string>& outcome) {
+  if (absl::Status status = state_->control->CheckProcess(); !status.ok()) return status;
+  if (!state_->open) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("lease '", state_->name, "' is not held by this process",
+                     state_->outcome.held ? " any more" : ": another one has done the work"));
+  }
+  if (outcome.ok()) {
+    absl::Status status = internal::CheckPayload(
+        *state_->control, absl::StrCat("result of lease '", state_->name, "'"), outcome->size());
+    if (!status.ok()) return status;
+  }
+  absl::Status sent =
+      state_->control->CompleteLease(state_->name, state_->scope, state_->outcome.token, outcome);
+  if (sent.ok() || absl::IsFailedPrecondition(sent)) state_->open = false;
+  return sent;
+}
+
+}  // namespace muster

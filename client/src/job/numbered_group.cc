@@ -1,0 +1,67 @@
+#include "client/src/job/numbered_group.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/base/digest.h"
+#include "client/src/job/group_access.h"
+#include "client/src/job/group_state.h"
+#include "muster/codec.h"
+
+namespace muster::internal {
+namespace {
+
+// "readers (use 2)". Group names may be as long as names may be, so that there is no room.
+std::string NameOf(const GroupState& of, uint64_t number) {
+  const std::string use = absl::StrCat(" (use ", number, ")");
+  const std::string name = of.name.empty() ? "world" : of.name;
+  if (name.size() + use.size() <= of.control->max_name_bytes()) return absl::StrCat(name, use);
+  return absl::StrCat(absl::Hex(Digest(name)), use);
+}
+
+Group MakeGroup(const GroupState& of, uint64_t number) {
+  auto state = std::make_shared<GroupState>();
+  state->control = of.control;
+  state->name = NameOf(of, number);
+  state->ranks = of.ranks;
+  state->rank = of.rank;
+  state->block_preventions = of.block_preventions;
+  return Group(std::move(state));
+}
+
+}  // namespace
+
+uint64_t NumberedGroup::NextNumber(const Group& of) { return GroupAccess::State(of)->next_number; }
+
+NumberedGroup::NumberedGroup(const Group& of, uint64_t number)
+    : of_(GroupAccess::State(of)), number_(number), group_(MakeGroup(*of_, number)) {
+  of_->next_number = number;
+}
+
+NumberedGroup::NumberedGroup(NumberedGroup&&) noexcept = default;
+
+NumberedGroup::~NumberedGroup() {
+  if (of_ != nullptr) of_->next_number = number_ + 1;
+}
+
+void NumberedGroup::Keep() { of_ = nullptr; }
+
+absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view operation,
+                                                  const CallOptions& options, CallSite site) {
+  const absl::StatusOr<std::vector<std::string>> numbers =
+      group.AllGatherBytes(Encode(NumberedGroup::NextNumber(group)), operation, options, site);
+  if (!numbers.ok()) return numbers.status();
+  uint64_t highest = 0;
+  for (const std::string& bytes : *numbers) {
+    const absl::StatusOr<uint64_t> number = Decode<uint64_t>(bytes);
+    if (!number.ok()) return number.status();
+    highest = std::max(highest, *number);
+  }
+  return NumberedGroup(group, highest);
+}
+
+}  // namespace muster::internal

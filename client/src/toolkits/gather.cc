@@ -1,0 +1,74 @@
+#include "muster/toolkits/gather.h"
+
+#include <utility>
+
+#include "client/src/base/outcome.h"
+#include "client/src/job/numbered_group.h"
+#include "client/src/job/share_or_fail.h"
+
+namespace muster::internal {
+namespace {
+
+// Gathers into `gathered` at `rank`; elsewhere that is an empty list. The error that this returns
+// is one of the gathering itself.
+absl::Status GatherOutcomes(const Group& group, int rank, const absl::StatusOr<std::string>& mine,
+                            absl::string_view operation, const CallOptions& options, CallSite site,
+                            Gathered* gathered) {
+  auto packed = group.GatherBytes(PackOutcome(mine), rank, operation, options, site);
+  // The others must not wait for a value that cannot be sent. Twice: this rank's value may be too
+  // large, and then all values together.
+  for (int i = 0; i < 2 && absl::IsResourceExhausted(packed.status()); ++i) {
+    packed = group.GatherBytes(PackOutcome(packed.status()), rank, operation, options, site);
+  }
+  if (!packed.ok()) return packed.status();
+  *gathered = UnpackAll(group, *packed);
+  return absl::OkStatus();
+}
+
+// The two collectives of these helpers go through a numbered group, so that one of which a rank has
+// grown tired can be called again.
+constexpr absl::string_view kGather = "GatherFromAllRanks";
+constexpr absl::string_view kReduce = "ReduceAndBroadcast";
+
+}  // namespace
+
+Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
+                      const CallOptions& options, CallSite site) {
+  auto numbered = MeetInNumberedGroup(job.world(), kGather, options, site);
+  if (!numbered.ok()) return numbered.status();
+  const Group& group = numbered->group();
+  Gathered gathered;
+  const absl::Status met = GatherOutcomes(group, rank, mine, kGather, options, site, &gathered);
+  if (!met.ok()) return met;
+  absl::StatusOr<std::string> found = std::string();
+  if (!gathered.ok()) found = gathered.status();
+  // What is shared may be an error of a function: that is no failure of the sharing.
+  const auto shared = ShareNamed(group, rank, PackOutcome(found), kGather, options, site);
+  if (!shared.ok()) return shared.status();
+  numbered->Keep();
+  const absl::Status outcome = UnpackOutcome(*shared).status();
+  if (!outcome.ok()) return outcome;
+  return gathered;
+}
+
+absl::StatusOr<std::string> GatherAndReduce(
+    const Job& job, const absl::StatusOr<std::string>& mine,
+    absl::FunctionRef<absl::StatusOr<std::string>(const std::vector<std::string>&)> reduce,
+    const CallOptions& options, CallSite site) {
+  auto numbered = MeetInNumberedGroup(job.world(), kReduce, options, site);
+  if (!numbered.ok()) return numbered.status();
+  const Group& group = numbered->group();
+  Gathered gathered;
+  const absl::Status met = GatherOutcomes(group, 0, mine, kReduce, options, site, &gathered);
+  if (!met.ok()) return met;
+  absl::StatusOr<std::string> outcome = std::string();
+  if (job.is_main() || job.prevents_block()) {
+    outcome = gathered.ok() ? Named(group, 0, reduce(*gathered)) : gathered.status();
+  }
+  const auto shared = ShareNamed(group, 0, PackOutcome(outcome), kReduce, options, site);
+  if (!shared.ok()) return shared.status();
+  numbered->Keep();
+  return UnpackOutcome(*shared);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,68 @@
+#include "common/host_port.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace muster {
+namespace {
+
+constexpr int kMaxPort = 65535;
+
+absl::Status Malformed(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a valid address: ", why,
+                                                 "; expected host:port or [ipv6]:port"));
+}
+
+bool IsLiteral(int family, const std::string& host) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(family, host.c_str(), bytes) == 1;
+}
+
+bool IsHostCharacter(char c) { return absl::ascii_isgraph(c) && c != '/' && c != '[' && c != ']'; }
+
+// Digits only: absl::SimpleAtoi() takes signs and spaces, too.
+bool ParsePort(absl::string_view digits, int least, int* port) {
+  return !digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
+         absl::SimpleAtoi(digits, port) && *port >= least && *port <= kMaxPort;
+}
+
+}  // namespace
+
+std::string HostPort::ToString() const {
+  return absl::StrContains(host, ':') ? absl::StrCat("[", host, "]:", port)
+                                      : absl::StrCat(host, ":", port);
+}
+
+bool HostPort::is_ipv4() const { return IsLiteral(AF_INET, host); }
+bool HostPort::is_ipv6() const { return IsLiteral(AF_INET6, host); }
+
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos) return Malformed(text, "it has no port");
+  absl::string_view host = text.substr(0, colon);
+  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
+  HostPort address{std::string(host), 0};
+  if (host.empty()) return Malformed(text, "the host is missing");
+  if (bracketed != absl::StrContains(host, ':')) {
+    return Malformed(text, bracketed ? "there is no IPv6 address in its brackets"
+                                     : "an IPv6 address needs brackets");
+  }
+  if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) {
+    return Malformed(text, "the host contains a character that is not allowed there");
+  }
+  if (!ParsePort(text.substr(colon + 1), least_port, &address.port)) {
+    return Malformed(text, absl::StrCat("the port is not a number from ", least_port, " to 65535"));
+  }
+  return address;
+}
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+#ifndef MUSTER_COMMON_HOST_PORT_H_
+#define MUSTER_COMMON_HOST_PORT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// Where a coordinator listens, as a user wrote it, taken apart.
+struct HostPort {
+  std::string host;  // a name, an IPv4 address, or an IPv6 address without its brackets
+  int port = 0;
+
+  // "host:port", "[ipv6]:port".
+  std::string ToString() const;
+  bool is_ipv4() const;
+  bool is_ipv6() const;
+};
+
+// Takes "host:port" or "[ipv6]:port" apart. INVALID_ARGUMENT says what is wrong and what was
+// expected. `least_port` is 0 where a system may pick a free one.
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port = 1);
+
+}  // namespace muster
+
+#endif  // MUSTER_COMMON_HOST_PORT_H_

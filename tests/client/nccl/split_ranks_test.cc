@@ -1,0 +1,88 @@
+// Who is in which part of a communicator that is split or shrunk.
+
+#include "client/nccl/split_ranks.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/util/fake_job.h"
+
+namespace muster::internal {
+namespace {
+
+using ::muster::testing::FakeJob;
+using ::muster::testing::FakeJobOptions;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Ranks 1, 3 and 2 of a FakeJob, as the ranks of a communicator.
+const std::vector<std::string> kIncarnations = {"incarnation-1", "incarnation-3", "incarnation-2"};
+
+// Not by node and pid, which repeat where containers are told one node id: all have the pid 1.
+TEST(PartOfTest, MembersAreFoundByTheirIncarnation) {
+  FakeJobOptions options;
+  options.size = 4;
+  options.one_pid = true;
+  FakeJob job(options);
+  const absl::StatusOr<SplitRanks> part = SplitRanksOf(kIncarnations, 2, job.group(2, "g", {2, 1}));
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_THAT(*part, ElementsAre(2, 0));
+}
+
+TEST(PartOfTest, AStrangerIsNamed) {
+  FakeJob job(4);
+  const absl::Status status = SplitRanksOf(kIncarnations, 2, job.group(2, "g", {0, 2})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 (node 'node-0', pid 1000)"));
+}
+
+TEST(PartOfTest, APartWithoutTheOwnRankIsRefused) {
+  FakeJob job(4);
+  const absl::Status status = SplitRanksOf(kIncarnations, 0, job.group(2, "g", {2, 3})).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(ranks 1-2 of the communicator) is without "
+                                                       "rank 0"));
+}
+
+TEST(CheckPartsTest, DisjointPartsAndRanksInNoneAreRight) {
+  FakeJob job(4);
+  EXPECT_TRUE(CheckSplitRanks(job.world(0), {{2, 0}, {}, {2, 0}, {3}}).ok());
+}
+
+TEST(CheckPartsTest, RanksThatDoNotAgreeAreNamed) {
+  FakeJob job(4);
+  const std::vector<std::vector<SplitRanks>> wrong = {
+      {{0, 1}, {1}, {}, {}},     // overlap
+      {{0, 1}, {}, {}, {}},      // one of them is in none
+      {{0, 1}, {1, 0}, {}, {}},  // another order
+  };
+  for (const std::vector<SplitRanks>& parts : wrong) {
+    const absl::Status status = CheckSplitRanks(job.world(2), parts);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("rank 0 (node 'node-0', pid 1000) asks for ranks 0-1"),
+                      HasSubstr("rank 1 (node 'node-1', pid 1001)")));
+  }
+}
+
+TEST(ExchangePartsTest, ARankThatCannotTakePartTellsAll) {
+  FakeJob job(3);
+  job.Run([](int rank, const Group& world) {
+    const absl::StatusOr<SplitRanks> own =
+        rank == 2 ? absl::StatusOr<SplitRanks>(absl::InvalidArgumentError("a stranger"))
+                  : SplitRanks{0, 1};
+    const absl::Status status = ExchangeSplitRanks(world, "splitting the communicator", own,
+                                                   Deadline(absl::Seconds(60), nullptr))
+                                    .status();
+    if (rank == 2) {
+      EXPECT_EQ(status, own.status());
+    } else {
+      EXPECT_EQ(status, absl::FailedPreconditionError(
+                            "rank 2 (node 'node-2', pid 1002) cannot take part in splitting the "
+                            "communicator: a stranger"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace muster::internal

@@ -1,0 +1,50 @@
+#include "common/host_port.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(HostPortTest, TakesNamesAndLiterals) {
+  EXPECT_EQ(ParseHostPort("head-0.svc:7370")->host, "head-0.svc");
+  EXPECT_EQ(ParseHostPort("127.0.0.1:1")->port, 1);
+  EXPECT_TRUE(ParseHostPort("127.0.0.1:1")->is_ipv4());
+  EXPECT_EQ(ParseHostPort("[fd00::7]:7370")->host, "fd00::7");
+  EXPECT_TRUE(ParseHostPort("[fd00::7]:7370")->is_ipv6());
+  EXPECT_EQ(ParseHostPort("[fd00::7]:7370")->ToString(), "[fd00::7]:7370");
+}
+
+TEST(HostPortTest, RefusesTheRest) {
+  for (const char* text : {"", "host", ":7370", "host:", "host:0", "host:65536", "host:x",
+                           "::1:7370", "[host]:1", "[::1:1", "http://host:1", "a b:1"}) {
+    EXPECT_EQ(ParseHostPort(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(HostPortTest, Parses) {
+  const auto name = ParseHostPort("head.cluster:7370");
+  ASSERT_TRUE(name.ok()) << name.status();
+  EXPECT_EQ(name->host, "head.cluster");
+  EXPECT_EQ(name->port, 7370);
+  const auto ipv6 = ParseHostPort("[::1]:1");
+  ASSERT_TRUE(ipv6.ok()) << ipv6.status();
+  EXPECT_EQ(ipv6->host, "::1");
+  EXPECT_EQ(ipv6->ToString(), "[::1]:1");
+}
+
+TEST(HostPortTest, RefusesWhatIsNoAddress) {
+  for (const char* text :
+       {"", ":", "head", "head:", ":7370", "head:0", "head:65536", "head:-1", "head:7x", "head: 7",
+        "::1:7370", "[]:7370", "[::1]", "he ad:7370", "http://head:7370", "head:+7"}) {
+    const auto parsed = ParseHostPort(text);
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(std::string(parsed.status().message()),
+                HasSubstr("expected host:port or [ipv6]:port"));
+  }
+}
+
+}  // namespace
+}  // namespace muster
