@@ -51,14 +51,10 @@ void SetOutput(void* out, size_t count, DataType type, Options* options) {
   });
 }
 
-std::unique_ptr<gloo::transport::UnboundBuffer> MessageBuffer(const GlooContext& context,
-                                                              const Operation& operation,
-                                                              void* data) {
-  return context->createUnboundBuffer(data, operation.count * SizeOf(operation.type));
-}
+using BufferOf = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-uint64_t MessageSlot(const Operation& operation) {
-  return gloo::Slot::build(kSendRecvSlotPrefix, operation.Tag());
+uint64_t MessageSlot(const NumberedMessage& numbered) {
+  return gloo::Slot::build(kSendRecvSlotPrefix, numbered.Tag());
 }
 
 }  // namespace
@@ -115,26 +111,21 @@ void GlooReduceScatter(const GlooContext& context, const Operation& operation, c
   FinishAverage(out, operation.count, operation.type, operation.op, context->size);
 }
 
-void GlooSend(const GlooContext& context, const Operation& operation, const void* data) {
-  const auto buffer = MessageBuffer(context, operation, const_cast<void*>(data));
-  buffer->send(operation.peer, MessageSlot(operation));
-  buffer->waitSend();
-}
-
-void GlooRecv(const GlooContext& context, const Operation& operation, void* data) {
-  const auto buffer = MessageBuffer(context, operation, data);
-  buffer->recv(operation.peer, MessageSlot(operation));
-  buffer->waitRecv();
-}
-
-void GlooSendRecv(const GlooContext& context, const Operation& sending, const void* out,
-                  const Operation& receiving, void* in) {
-  const auto to = MessageBuffer(context, sending, const_cast<void*>(out));
-  const auto from = MessageBuffer(context, receiving, in);
-  if (receiving.count > 0) from->recv(receiving.peer, MessageSlot(receiving));
-  if (sending.count > 0) to->send(sending.peer, MessageSlot(sending));
-  if (receiving.count > 0) from->waitRecv();
-  if (sending.count > 0) to->waitSend();
+void GlooExchange(const GlooContext& context, absl::Span<const NumberedMessage> sending,
+                  absl::Span<const NumberedMessage> receiving) {
+  std::vector<BufferOf> incoming, outgoing;
+  for (const NumberedMessage& one : receiving) {
+    if (one.message.count == 0) continue;
+    incoming.push_back(context->createUnboundBuffer(one.message.data, one.message.bytes()));
+    incoming.back()->recv(one.message.peer, MessageSlot(one));
+  }
+  for (const NumberedMessage& one : sending) {
+    if (one.message.count == 0) continue;
+    outgoing.push_back(context->createUnboundBuffer(one.message.data, one.message.bytes()));
+    outgoing.back()->send(one.message.peer, MessageSlot(one));
+  }
+  for (const BufferOf& buffer : incoming) buffer->waitRecv();
+  for (const BufferOf& buffer : outgoing) buffer->waitSend();
 }
 
 void GlooAllToAll(const GlooContext& context, const Operation& operation, const void* in,

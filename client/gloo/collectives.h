@@ -22,11 +22,9 @@ void GlooAllGather(const GlooContext& context, const Operation& operation, const
                    void* out);
 void GlooReduceScatter(const GlooContext& context, const Operation& operation, const void* in,
                        void* out);
-void GlooSend(const GlooContext& context, const Operation& operation, const void* data);
-void GlooRecv(const GlooContext& context, const Operation& operation, void* data);
-// Both at once; `sending` and `receiving` may have no elements.
-void GlooSendRecv(const GlooContext& context, const Operation& sending, const void* out,
-                  const Operation& receiving, void* in);
+// All at once; messages without elements are left out.
+void GlooExchange(const GlooContext& context, absl::Span<const NumberedMessage> sending,
+                  absl::Span<const NumberedMessage> receiving);
 void GlooAllToAll(const GlooContext& context, const Operation& operation, const void* in,
                   void* out);
 // `counts` has the elements of each rank.

@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_vi
   return Mesh::Listen(group, *address, interruptor);
 }
 
-absl::StatusOr<std::vector<GlooPeerInfo>> Exchange(
+absl::StatusOr<std::vector<GlooPeerInfo>> ExchangeGlooPeerInfos(
     const Group& group, const absl::StatusOr<std::unique_ptr<Mesh>>& mesh,
     const CallOptions& options) {
   const absl::StatusOr<GlooPeerInfo> own =
@@ -76,7 +76,7 @@ absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   };
   absl::StatusOr<std::unique_ptr<Mesh>> mesh = Listen(group_, options.interface, &interruptor_);
   const absl::StatusOr<std::vector<GlooPeerInfo>> infos =
-      Exchange(group_, mesh, CallOptions{options.timeout, options.cancellation});
+      ExchangeGlooPeerInfos(group_, mesh, CallOptions{options.timeout, options.cancellation});
   if (!infos.ok()) return infos.status();
   mesh_ = *std::move(mesh);
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
@@ -125,7 +125,7 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   if (mesh_ == nullptr) return interruptor_.status();
   const bool barrier =
       operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
-  if (operation.count + operation.received == 0 && !barrier) return absl::OkStatus();
+  if (operation.count == 0 && !barrier) return absl::OkStatus();
   const SigpipeGuard guard;
   const Deadline deadline(*options.timeout, options.cancellation);
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });

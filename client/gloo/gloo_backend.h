@@ -36,14 +36,10 @@ class GlooBackend final : public Backend {
                          const CallOptions& options) override;
   absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type, ReduceOp op,
                              const CallOptions& options) override;
-  absl::Status Send(const void* data, size_t count, DataType type, int peer,
-                    const CallOptions& options) override;
-  absl::Status Recv(void* data, size_t count, DataType type, int peer,
-                    const CallOptions& options) override;
   absl::Status AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
                                   const CallOptions& options) override;
-  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
-                        int from, DataType type, const CallOptions& options) override;
+  absl::Status Exchange(absl::Span<const Message> sends, absl::Span<const Message> receives,
+                        const CallOptions& options) override;
   absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
                         const CallOptions& options) override;
   absl::Status AllGatherUneven(const void* in, absl::Span<const size_t> counts, void* out,

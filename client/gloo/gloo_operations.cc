@@ -112,24 +112,6 @@ absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count,
              [&](const GlooContext& context) { GlooReduceScatter(context, operation, in, out); });
 }
 
-absl::Status GlooBackend::Send(const void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Operation operation{OperationKind::kSend, count, type};
-  operation.peer = peer;
-  operation.number = ++sent_[peer];
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooSend(context, operation, data); });
-}
-
-absl::Status GlooBackend::Recv(void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Operation operation{OperationKind::kRecv, count, type};
-  operation.peer = peer;
-  operation.number = ++received_[peer];
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooRecv(context, operation, data); });
-}
-
 absl::Status GlooBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
                                              ReduceOp op, const CallOptions& options) {
   const SteadyTime start = SteadyClock::now();
@@ -165,22 +147,22 @@ absl::Status GlooBackend::AllReducePass(absl::Span<const Buffer> buffers, DataTy
   return status;
 }
 
-absl::Status GlooBackend::SendRecv(const void* out, size_t out_count, int to, void* in,
-                                   size_t in_count, int from, DataType type,
-                                   const CallOptions& options) {
-  Operation sending{OperationKind::kSend, out_count, type};
-  sending.peer = to;
-  sending.number = ++sent_[to];
-  Operation receiving{OperationKind::kRecv, in_count, type};
-  receiving.peer = from;
-  receiving.number = ++received_[from];
-  Operation both = sending;
-  both.kind = OperationKind::kSendRecv;
-  both.received = in_count;
-  both.from = from;
-  return Run(both, options, [&](const GlooContext& context) {
-    GlooSendRecv(context, sending, out, receiving, in);
-  });
+absl::Status GlooBackend::Exchange(absl::Span<const Message> sends,
+                                   absl::Span<const Message> receives, const CallOptions& options) {
+  Operation all;
+  all.kind = OperationKind::kExchange;
+  all.exchange = DescribeExchange(sends, receives);
+  std::vector<NumberedMessage> sending, receiving;
+  for (const Message& message : sends) {
+    sending.push_back({message, ++sent_[message.peer]});
+    all.count += message.count;
+  }
+  for (const Message& message : receives) {
+    receiving.push_back({message, ++received_[message.peer]});
+    all.count += message.count;
+  }
+  return Run(all, options,
+             [&](const GlooContext& context) { GlooExchange(context, sending, receiving); });
 }
 
 absl::Status GlooBackend::AllToAll(const void* in, void* out, size_t count, DataType type,

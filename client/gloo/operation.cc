@@ -25,13 +25,8 @@ std::string WithoutNumber(const Operation& operation) {
       return absl::StrCat("AllGather of ", elements, " per rank");
     case OperationKind::kReduceScatter:
       return absl::StrCat("ReduceScatter of ", elements, op, " per rank");
-    case OperationKind::kSend:
-      return absl::StrCat("Send of ", elements, " to rank ", operation.peer);
-    case OperationKind::kRecv:
-      return absl::StrCat("Recv of ", elements, " from rank ", operation.peer);
-    case OperationKind::kSendRecv:
-      return absl::StrCat("SendRecv of ", elements, " to rank ", operation.peer, " and of ",
-                          operation.received, " from rank ", operation.from);
+    case OperationKind::kExchange:
+      return operation.exchange;
     case OperationKind::kAllToAll:
       return absl::StrCat("AllToAll of ", elements, " for each rank");
     case OperationKind::kAllGatherUneven:
@@ -42,11 +37,6 @@ std::string WithoutNumber(const Operation& operation) {
       return "creating the communicator";
   }
   return "";
-}
-
-bool IsMessage(OperationKind kind) {
-  return kind == OperationKind::kSend || kind == OperationKind::kRecv ||
-         kind == OperationKind::kSendRecv;
 }
 
 bool IsReduction(OperationKind kind) {
@@ -68,17 +58,19 @@ uint32_t Hash(absl::Span<const uint64_t> values) {
 }  // namespace
 
 std::string Operation::Describe() const {
-  if (kind == OperationKind::kMeeting) return WithoutNumber(*this);
-  return absl::StrCat(WithoutNumber(*this), IsMessage(kind) ? ", message " : ", collective ",
-                      number);
+  const std::string name = WithoutNumber(*this);
+  const bool numbered = kind != OperationKind::kMeeting && kind != OperationKind::kExchange;
+  return numbered ? absl::StrCat(name, ", collective ", number) : name;
 }
 
 uint32_t Operation::Tag() const {
-  // The two ends of a message call it differently and name different peers.
-  const OperationKind named = kind == OperationKind::kRecv ? OperationKind::kSend : kind;
-  return Hash({static_cast<uint64_t>(named), count, static_cast<uint64_t>(type),
-               IsReduction(kind) ? static_cast<uint64_t>(op) : 0,
-               IsMessage(kind) ? 0 : static_cast<uint64_t>(peer), number, sizes});
+  return Hash({static_cast<uint64_t>(kind), count, static_cast<uint64_t>(type),
+               IsReduction(kind) ? static_cast<uint64_t>(op) : 0, static_cast<uint64_t>(peer),
+               number, sizes});
+}
+
+uint32_t NumberedMessage::Tag() const {
+  return Hash({message.count, static_cast<uint64_t>(message.type), number});
 }
 
 uint64_t HashOf(absl::Span<const size_t> sizes) {

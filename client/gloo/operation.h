@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "client/src/data_plane/backend.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -16,9 +17,7 @@ enum class OperationKind {
   kReduce,
   kAllGather,
   kReduceScatter,
-  kSend,
-  kRecv,
-  kSendRecv,
+  kExchange,
   kAllToAll,
   kAllGatherUneven,
   kBarrier,
@@ -31,20 +30,27 @@ struct Operation {
   size_t count = 0;  // elements; of one rank, where ranks contribute parts
   DataType type = DataType::kUint8;
   ReduceOp op = ReduceOp::kSum;  // of reductions
-  int peer = 0;                  // the root, or the other end
-  uint64_t number = 0;           // of this rank's collectives, or messages with the peer, from 1
-  // Of kSendRecv, which sends `count` to `peer`: what it receives.
-  size_t received = 0;
-  int from = 0;
+  int peer = 0;                  // the root
+  uint64_t number = 0;           // of this rank's collectives, from 1
+  // Of kExchange, of whose messages `count` is the sum: what it is, by DescribeExchange().
+  std::string exchange;
   // Of what has parts of several sizes: HashOf() them; then `count` is that of all.
   uint64_t sizes = 0;
 
-  // "AllReduce of 10 float32 (sum), collective 3", "Send of 4 int32 to rank 2, message 1".
+  // "AllReduce of 10 float32 (sum), collective 3", "Send of 4 int32 to rank 2".
   std::string Describe() const;
 
   // A hash of all that ranks must agree on. Messages of ranks that disagree have different tags, so
   // that they wait for each other instead of being written into buffers of the wrong size, for
   // which Gloo ends the process. The same in every process.
+  uint32_t Tag() const;
+};
+
+// The same for one message: its two ends name different peers, and count alike.
+struct NumberedMessage {
+  Message message;
+  uint64_t number = 0;  // among those to, or from, the peer, from 1
+
   uint32_t Tag() const;
 };
 

@@ -9,6 +9,7 @@
 #include "client/nccl/errors.h"
 #include "client/nccl/free.h"
 #include "client/nccl/gpu_memory.h"
+#include "client/nccl/nccl_exchange.h"
 #include "client/nccl/types.h"
 #include "client/nccl/wait.h"
 
@@ -231,32 +232,19 @@ absl::Status NcclBackend::ReduceScatter(const void* in, void* out, size_t count,
              });
 }
 
-absl::Status NcclBackend::Send(const void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Area area = Input(data, count * SizeOf(type));
-  return Run(absl::StrCat(DescribeOperation("Send", count, type), " to rank ", peer),
-             absl::MakeSpan(&area, 1), options,
-             [&] { return comm_->Send(area.device, count, type, peer, stream_); });
-}
-
-absl::Status NcclBackend::Recv(void* data, size_t count, DataType type, int peer,
-                               const CallOptions& options) {
-  Area area = Output(data, count * SizeOf(type));
-  return Run(absl::StrCat(DescribeOperation("Recv", count, type), " from rank ", peer),
-             absl::MakeSpan(&area, 1), options,
-             [&] { return comm_->Recv(area.device, count, type, peer, stream_); });
-}
-
-absl::Status NcclBackend::SendRecv(const void* out, size_t out_count, int to, void* in,
-                                   size_t in_count, int from, DataType type,
-                                   const CallOptions& options) {
-  Area areas[] = {Input(out, out_count * SizeOf(type)), Output(in, in_count * SizeOf(type))};
-  return Run(absl::StrCat(DescribeOperation("SendRecv", out_count, type), " to rank ", to,
-                          " and of ", in_count, " from rank ", from),
-             areas, options, [&] {
-               return comm_->SendRecv(areas[0].device, out_count, to, areas[1].device, in_count,
-                                      from, type, stream_);
-             });
+absl::Status NcclBackend::Exchange(absl::Span<const Message> sends,
+                                   absl::Span<const Message> receives, const CallOptions& options) {
+  std::vector<Area> areas;
+  for (const Message& message : sends) areas.push_back(Input(message.data, message.bytes()));
+  for (const Message& message : receives) areas.push_back(Output(message.data, message.bytes()));
+  return Run(DescribeExchange(sends, receives), absl::MakeSpan(areas), options, [&] {
+    std::vector<Message> staged_sends(sends.begin(), sends.end());
+    std::vector<Message> staged_receives(receives.begin(), receives.end());
+    size_t next = 0;
+    for (Message& message : staged_sends) message.data = areas[next++].device;
+    for (Message& message : staged_receives) message.data = areas[next++].device;
+    return EnqueueExchange(*handle_, staged_sends, staged_receives, stream_);
+  });
 }
 
 absl::Status NcclBackend::AllToAll(const void* in, void* out, size_t count, DataType type,

@@ -1,13 +1,17 @@
 // NcclCommunicator's operations that NCCL has no call for: several of its calls in one group.
 
+#include "client/nccl/nccl_exchange.h"
+
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
 #include "client/src/data_plane/argument_check.h"
+#include "client/src/data_plane/views.h"
 #include "muster/nccl.h"
 
 namespace muster {
@@ -15,6 +19,7 @@ namespace {
 
 using internal::ArgumentCheck;
 using internal::DescribeOperation;
+using internal::Message;
 using internal::NcclHandle;
 
 // One call of a group.
@@ -22,26 +27,43 @@ absl::Status Call(NcclHandle& handle, const std::string& what, NcclHandle::Call 
   return handle.Operate(what, call);
 }
 
-// A send and a receive, of which either may be of this rank with itself. Neither has an effect on
-// no elements, and NCCL would wait for the peer all the same.
-absl::Status Exchange(NcclHandle& handle, const std::string& what, const void* out,
-                      size_t out_count, int to, void* in, size_t in_count, int from,
-                      ncclDataType_t type, cudaStream_t stream) {
+absl::Status CheckTypes(absl::Span<const Message> messages) {
   absl::Status status;
-  if (out_count > 0) {
-    status = Call(handle, what, [&](ncclComm_t comm) {
-      return ncclSend(out, out_count, type, to, comm, stream);
-    });
-  }
-  if (status.ok() && in_count > 0) {
-    status = Call(handle, what, [&](ncclComm_t comm) {
-      return ncclRecv(in, in_count, type, from, comm, stream);
-    });
-  }
+  for (const Message& message : messages) status.Update(internal::NcclType(message.type).status());
   return status;
 }
 
 }  // namespace
+
+namespace internal {
+
+// One call of a group for each message that has elements: NCCL would wait for the peer of an empty
+// one, too.
+absl::Status EnqueueExchange(NcclHandle& handle, absl::Span<const Message> sends,
+                             absl::Span<const Message> receives, cudaStream_t stream) {
+  absl::Status types = CheckTypes(sends);
+  types.Update(CheckTypes(receives));
+  if (!types.ok()) return types;
+  const std::string what = DescribeExchange(sends, receives);
+  return handle.Grouped([&] {
+    absl::Status status;
+    for (const Message& one : sends) {
+      if (!status.ok() || one.count == 0) continue;
+      status = Call(handle, what, [&](ncclComm_t comm) {
+        return ncclSend(one.data, one.count, *NcclType(one.type), one.peer, comm, stream);
+      });
+    }
+    for (const Message& one : receives) {
+      if (!status.ok() || one.count == 0) continue;
+      status = Call(handle, what, [&](ncclComm_t comm) {
+        return ncclRecv(one.data, one.count, *NcclType(one.type), one.peer, comm, stream);
+      });
+    }
+    return status;
+  });
+}
+
+}  // namespace internal
 
 absl::Status NcclCommunicator::SendRecv(const void* out, size_t out_count, int to, void* in,
                                         size_t in_count, int from, DataType type,
@@ -49,35 +71,37 @@ absl::Status NcclCommunicator::SendRecv(const void* out, size_t out_count, int t
   absl::Status arguments =
       ArgumentCheck("SendRecv", rank(), size()).Exchange(to, out_count, from, in_count);
   if (!arguments.ok()) return arguments;
-  const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
-  if (!nccl_type.ok()) return nccl_type.status();
-  const std::string what = absl::StrCat(DescribeOperation("SendRecv", out_count, type), " to rank ",
-                                        to, " and of ", in_count, " from rank ", from);
-  return handle_->Grouped([&] {
-    return Exchange(*handle_, what, out, out_count, to, in, in_count, from, *nccl_type, stream);
-  });
+  return internal::EnqueueExchange(*handle_, {Message{const_cast<void*>(out), out_count, type, to}},
+                                   {Message{in, in_count, type, from}}, stream);
+}
+
+absl::Status NcclCommunicator::SendRecv(absl::Span<const OutgoingTensor> sends,
+                                        absl::Span<const IncomingTensor> receives,
+                                        cudaStream_t stream) {
+  const auto messages = internal::MessagesOf(sends, receives);
+  if (!messages.ok()) return messages.status();
+  absl::Status arguments =
+      ArgumentCheck("SendRecv", rank(), size()).Messages(messages->sends, messages->receives);
+  if (!arguments.ok()) return arguments;
+  return internal::EnqueueExchange(*handle_, messages->sends, messages->receives, stream);
 }
 
 absl::Status NcclCommunicator::AllToAll(const void* in, void* out, size_t count, DataType type,
                                         cudaStream_t stream) {
-  const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
-  if (!nccl_type.ok()) return nccl_type.status();
-  const std::string what = DescribeOperation("AllToAll", count, type);
+  if (absl::Status status = internal::NcclType(type).status(); !status.ok()) return status;
   const size_t part = count * SizeOf(type);
+  auto* const from = static_cast<char*>(const_cast<void*>(in));
+  auto* const to = static_cast<char*>(out);
   if (handle_->group().prevents_block()) {
     const size_t offset = part * rank();
-    return internal::CopyOwn(
-        *handle_, {static_cast<const char*>(in) + offset, static_cast<char*>(out) + offset, part},
-        stream);
+    return internal::CopyOwn(*handle_, {from + offset, to + offset, part}, stream);
   }
-  return handle_->Grouped([&] {
-    absl::Status status;
-    for (int peer = 0; peer < size() && status.ok(); ++peer) {
-      status = Exchange(*handle_, what, static_cast<const char*>(in) + peer * part, count, peer,
-                        static_cast<char*>(out) + peer * part, count, peer, *nccl_type, stream);
-    }
-    return status;
-  });
+  std::vector<Message> sends, receives;
+  for (int peer = 0; peer < size(); ++peer) {
+    sends.push_back({from + peer * part, count, type, peer});
+    receives.push_back({to + peer * part, count, type, peer});
+  }
+  return internal::EnqueueExchange(*handle_, sends, receives, stream);
 }
 
 absl::Status NcclCommunicator::AllGather(const void* in, absl::Span<const size_t> counts, void* out,

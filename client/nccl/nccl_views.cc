@@ -137,4 +137,11 @@ absl::Status NcclCommunicator::SendRecv(const TensorView& out, int to, const Mut
   });
 }
 
+absl::Status NcclCommunicator::SendRecv(absl::Span<const OutgoingTensor> sends,
+                                        absl::Span<const IncomingTensor> receives,
+                                        const CallOptions& options) {
+  return Run(absl::OkStatus(), options,
+             [&](cudaStream_t stream) { return SendRecv(sends, receives, stream); });
+}
+
 }  // namespace muster

@@ -56,13 +56,7 @@ class RecordingBackend final : public internal::Backend {
                              const CallOptions& options) override {
     return Note(options);
   }
-  absl::Status Send(const void*, size_t, DataType, int, const CallOptions& options) override {
-    return Note(options);
-  }
-  absl::Status Recv(void*, size_t, DataType, int, const CallOptions& options) override {
-    return Note(options);
-  }
-  absl::Status SendRecv(const void*, size_t, int, void*, size_t, int, DataType,
+  absl::Status Exchange(absl::Span<const internal::Message>, absl::Span<const internal::Message>,
                         const CallOptions& options) override {
     return Note(options);
   }
@@ -202,6 +196,29 @@ TEST_F(FrontEndTest, RefusesExchangesWithPeersThatAreNone) {
   std::vector<int32_t> own(3);
   EXPECT_TRUE(comm_.SendRecv(out, 1, own, 1).ok());
   EXPECT_EQ(own, out) << "a rank that sends to itself";
+  EXPECT_EQ(record_.calls, 1);
+}
+
+TEST_F(FrontEndTest, RefusesExchangesOfManyThatCannotWork) {
+  std::vector<int32_t> a(3), b(3);
+  std::vector<double> c(2);
+  const OutgoingTensor to_self[] = {{ViewOf(a), 2}, {ViewOf(a), 1}};
+  ExpectRefused(comm_.SendRecv(to_self, {}),
+                "SendRecv on rank 1 of 4: peer is this rank itself, expected another one");
+  const IncomingTensor nobody[] = {{MutableViewOf(b), -1}};
+  ExpectRefused(comm_.SendRecv({}, nobody),
+                "SendRecv on rank 1 of 4: peer is -1, expected a rank from 0 to 3");
+  constexpr char kOverlap[] =
+      "SendRecv on rank 1 of 4: what is received overlaps with another tensor, expected them to be "
+      "disjoint";
+  const OutgoingTensor sends[] = {{ViewOf(a), 0}, {ViewOf(a), 2}, {ViewOf(c), 0}};
+  const IncomingTensor into_sent[] = {{MutableViewOf(b), 0}, {MutableViewOf(c), 2}};
+  ExpectRefused(comm_.SendRecv(sends, into_sent), kOverlap);
+  const IncomingTensor twice[] = {{MutableViewOf(b), 0}, {MutableViewOf(b), 2}};
+  ExpectRefused(comm_.SendRecv(sends, twice), kOverlap);
+  EXPECT_EQ(record_.calls, 0);
+  const IncomingTensor receives[] = {{MutableViewOf(b), 0}};
+  EXPECT_TRUE(comm_.SendRecv(sends, receives).ok()) << "one tensor may go to several";
   EXPECT_EQ(record_.calls, 1);
 }
 

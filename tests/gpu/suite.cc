@@ -94,7 +94,6 @@ void RunSpeed(int ranks, const SuiteFlags& flags) {
 void RunScenarios(int ranks, const SuiteFlags& flags) {
   std::vector<std::string> scenarios = {"device-values", "host-values", "stream-order"};
   if (ranks == 2) scenarios.push_back("refusals");
-  if (ranks == 3) scenarios.push_back("shrinks");
   if (ranks == 4) scenarios.push_back("splits");
   for (const std::string& scenario : scenarios) {
     ExpectRanks(ranks, {Runfile(flags.scenarios), scenario});

@@ -48,6 +48,7 @@ namespace internal {
 class Backend;
 class StartedCalls;
 struct CommunicatorAccess;
+struct Message;
 // One of the buffers of an operation on many.
 struct Buffer {
   void* data = nullptr;
@@ -267,6 +268,15 @@ class Communicator final : public TensorOperations {
   absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
                         const CallOptions& options = {}) override;
 
+  // Sends all of `sends` and receives all of `receives` at once, as halo exchanges and pipelines
+  // need it: whatever the ranks' lists are, none of it waits for another part. Between two ranks
+  // they pair up in the order of the lists, with each other and with Send, Recv and SendRecv. Types
+  // and sizes may differ from pair to pair. The peers are other ranks; what is received is disjoint
+  // from everything else. Either list may be empty.
+  absl::Status SendRecv(absl::Span<const OutgoingTensor> sends,
+                        absl::Span<const IncomingTensor> receives,
+                        const CallOptions& options = {}) override;
+
   // Waits for all ranks, without the coordinator.
   absl::Status Barrier(const CallOptions& options = {});
 
@@ -324,6 +334,8 @@ class Communicator final : public TensorOperations {
                             DataType type, const CallOptions& options);
   absl::Status RawReduceScatter(const void* in, size_t in_count, void* out, size_t out_count,
                                 DataType type, ReduceOp op, const CallOptions& options);
+  absl::Status Exchange(absl::string_view operation, absl::Span<const internal::Message> sends,
+                        absl::Span<const internal::Message> receives, const CallOptions& options);
   absl::Status RawSend(const void* data, size_t count, DataType type, int peer,
                        const CallOptions& options);
   absl::Status RawRecv(void* data, size_t count, DataType type, int peer,

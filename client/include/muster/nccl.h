@@ -139,6 +139,9 @@ class NcclCommunicator final : public TensorOperations {
   // Both at once, so that all ranks of a ring may do it. `to` and `from` may be this rank.
   absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
                         int from, DataType type, cudaStream_t stream);
+  // Many sends and receives, all at once; the rules are Communicator's.
+  absl::Status SendRecv(absl::Span<const OutgoingTensor> sends,
+                        absl::Span<const IncomingTensor> receives, cudaStream_t stream);
   // Part i of `in` goes to rank i, part i of `out` comes from it; `count` is that of one part.
   absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
                         cudaStream_t stream);
@@ -187,6 +190,9 @@ class NcclCommunicator final : public TensorOperations {
   absl::Status Recv(const MutableTensorView& data, int peer,
                     const CallOptions& options = {}) override;
   absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
+                        const CallOptions& options = {}) override;
+  absl::Status SendRecv(absl::Span<const OutgoingTensor> sends,
+                        absl::Span<const IncomingTensor> receives,
                         const CallOptions& options = {}) override;
 
   // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is

@@ -11,6 +11,16 @@
 
 namespace muster {
 
+// What goes to another rank, and what comes from one, in a SendRecv() of many.
+struct OutgoingTensor {
+  TensorView data;
+  int to = 0;
+};
+struct IncomingTensor {
+  MutableTensorView data;
+  int from = 0;
+};
+
 // What Communicator and NcclCommunicator have in common, for code that works on either.
 //
 // Every operation comes after the work that is on the caller's stream (CallOptions::stream) when it
@@ -51,6 +61,9 @@ class TensorOperations {
                             const CallOptions& options = {}) = 0;
   virtual absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in,
                                 int from, const CallOptions& options = {}) = 0;
+  virtual absl::Status SendRecv(absl::Span<const OutgoingTensor> sends,
+                                absl::Span<const IncomingTensor> receives,
+                                const CallOptions& options = {}) = 0;
 };
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #include "client/src/data_plane/argument_check.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <vector>
@@ -25,6 +26,38 @@ bool AreDisjoint(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   const std::less_equal<const char*> not_after;
   return a_bytes == 0 || b_bytes == 0 || not_after(a_begin + a_bytes, b_begin) ||
          not_after(b_begin + b_bytes, a_begin);
+}
+
+struct Area {
+  const char* begin;
+  const char* end;
+  bool received;
+};
+
+std::vector<Area> AreasOf(absl::Span<const Message> sends, absl::Span<const Message> receives) {
+  std::vector<Area> areas;
+  const auto add = [&areas](const Message& message, bool received) {
+    const auto* const begin = static_cast<const char*>(message.data);
+    if (message.count > 0) areas.push_back({begin, begin + message.bytes(), received});
+  };
+  for (const Message& message : sends) add(message, false);
+  for (const Message& message : receives) add(message, true);
+  return areas;
+}
+
+// Whether something overlaps with what is received. What is sent may overlap among itself.
+bool AnyReceivedOverlaps(std::vector<Area> areas) {
+  const std::less<const char*> before;
+  std::sort(areas.begin(), areas.end(),
+            [&](const Area& a, const Area& b) { return before(a.begin, b.begin); });
+  const char* end = nullptr;           // of all so far
+  const char* received_end = nullptr;  // of those that are received
+  for (const Area& area : areas) {
+    if (before(area.begin, area.received ? end : received_end)) return true;
+    end = std::max(end, area.end, before);
+    if (area.received) received_end = std::max(received_end, area.end, before);
+  }
+  return false;
 }
 
 // The floats are the last of the enumerators.
@@ -101,6 +134,19 @@ absl::Status ArgumentCheck::Exchange(int to, size_t out, int from, size_t in) co
   if (in == out) return absl::OkStatus();
   return Refuse("out has ", out, " elements and in has ", in,
                 ", expected the same number where a rank sends to itself");
+}
+
+absl::Status ArgumentCheck::Messages(absl::Span<const Message> sends,
+                                     absl::Span<const Message> receives) const {
+  for (absl::Span<const Message> messages : {sends, receives}) {
+    for (const Message& message : messages) {
+      if (absl::Status status = Peer(message.peer); !status.ok()) return status;
+    }
+  }
+  if (AnyReceivedOverlaps(AreasOf(sends, receives))) {
+    return Refuse("what is received overlaps with another tensor, expected them to be disjoint");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ArgumentCheck::Disjoint(const void* a, size_t a_bytes, const void* b,

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "client/src/data_plane/backend.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -33,6 +34,8 @@ class ArgumentCheck {
   absl::Status Counts(absl::Span<const size_t> counts, size_t in, size_t out) const;
   // Both are other ranks, or both this one, which then sends as much as it receives.
   absl::Status Exchange(int to, size_t out, int from, size_t in) const;
+  // The peers are other ranks, and what is received is disjoint from all else.
+  absl::Status Messages(absl::Span<const Message> sends, absl::Span<const Message> receives) const;
   absl::Status Disjoint(const void* a, size_t a_bytes, const void* b, size_t b_bytes) const;
   // The two areas are disjoint, or `b` begins `offset` bytes into `a`, where it may.
   absl::Status Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes,

@@ -2,10 +2,36 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "absl/strings/str_cat.h"
 #include "client/src/base/steady_clock.h"
+#include "client/src/job/rank_names.h"
 
 namespace muster::internal {
+namespace {
+
+// "4 int32", "3 messages".
+std::string WhatOf(absl::Span<const Message> messages) {
+  if (messages.size() != 1) return absl::StrCat(messages.size(), " messages");
+  return absl::StrCat(messages[0].count, " ", NameOf(messages[0].type));
+}
+
+std::string PeersOf(absl::Span<const Message> messages) {
+  std::set<int> peers;
+  for (const Message& message : messages) peers.insert(message.peer);
+  return RankList({peers.begin(), peers.end()});
+}
+
+}  // namespace
+
+std::string DescribeExchange(absl::Span<const Message> sends, absl::Span<const Message> receives) {
+  const std::string sent = absl::StrCat(WhatOf(sends), " to ", PeersOf(sends));
+  const std::string received = absl::StrCat(WhatOf(receives), " from ", PeersOf(receives));
+  if (receives.empty()) return absl::StrCat("Send of ", sent);
+  if (sends.empty()) return absl::StrCat("Recv of ", received);
+  return absl::StrCat("SendRecv of ", sent, " and of ", received);
+}
 
 absl::Status Backend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
                                          ReduceOp op, const CallOptions& options) {

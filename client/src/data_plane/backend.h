@@ -16,6 +16,16 @@
 
 namespace muster::internal {
 
+// What this rank sends to another one, or receives from it.
+struct Message {
+  void* data = nullptr;  // is only read where it is sent
+  size_t count = 0;      // elements
+  DataType type = DataType::kUint8;
+  int peer = 0;
+
+  size_t bytes() const { return count * SizeOf(type); }
+};
+
 // A data plane. Communicator has checked the arguments, serializes the calls and keeps the first
 // error that ends it; a backend moves data. Every operation blocks; `options.timeout` is always
 // set. Errors are those that communicator.h documents. No exception leaves a backend.
@@ -43,13 +53,9 @@ class Backend {
   // `count` is that of one rank.
   virtual absl::Status ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                      ReduceOp op, const CallOptions& options) = 0;
-  virtual absl::Status Send(const void* data, size_t count, DataType type, int peer,
-                            const CallOptions& options) = 0;
-  virtual absl::Status Recv(void* data, size_t count, DataType type, int peer,
-                            const CallOptions& options) = 0;
-  // At once. Neither peer is this rank.
-  virtual absl::Status SendRecv(const void* out, size_t out_count, int to, void* in,
-                                size_t in_count, int from, DataType type,
+  // At once: none of it waits for another part. The peers are other ranks. What has no elements is
+  // neither sent nor received.
+  virtual absl::Status Exchange(absl::Span<const Message> sends, absl::Span<const Message> receives,
                                 const CallOptions& options) = 0;
   // `count` is that of one part.
   virtual absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
@@ -74,6 +80,10 @@ class Backend {
   // Ends the call in progress and all later ones with `why`. From any thread; does not block.
   virtual void Abort(const absl::Status& why) = 0;
 };
+
+// "Send of 4 int32 to rank 2", "SendRecv of 4 int32 to rank 2 and of 5 from rank 0", "SendRecv of 3
+// messages to ranks 0,2 and of 1 from rank 2".
+std::string DescribeExchange(absl::Span<const Message> sends, absl::Span<const Message> receives);
 
 struct BackendKind {
   std::string name;

@@ -22,6 +22,7 @@ namespace {
 using internal::ArgumentCheck;
 using internal::Backend;
 using internal::BackendChoice;
+using internal::Message;
 
 constexpr absl::string_view kSerial = "serial";
 
@@ -292,28 +293,29 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
   });
 }
 
+absl::Status Communicator::Exchange(absl::string_view operation, absl::Span<const Message> sends,
+                                    absl::Span<const Message> receives,
+                                    const CallOptions& options) {
+  absl::Status status = ArgumentCheck(operation, rank(), size()).Messages(sends, receives);
+  for (absl::Span<const Message> messages : {sends, receives}) {
+    for (const Message& message : messages) {
+      if (status.ok()) status = backend_->CheckSupport(message.type, {});
+    }
+  }
+  if (!status.ok()) return status;
+  return Run(operation, options, [&](const CallOptions& resolved) {
+    return backend_->Exchange(sends, receives, resolved);
+  });
+}
+
 absl::Status Communicator::RawSend(const void* data, size_t count, DataType type, int peer,
                                    const CallOptions& options) {
-  const ArgumentCheck check("Send", rank(), size());
-  if (absl::Status status = FirstError({check.Peer(peer), backend_->CheckSupport(type, {})});
-      !status.ok()) {
-    return status;
-  }
-  return Run("Send", options, [&](const CallOptions& resolved) {
-    return backend_->Send(data, count, type, peer, resolved);
-  });
+  return Exchange("Send", {Message{const_cast<void*>(data), count, type, peer}}, {}, options);
 }
 
 absl::Status Communicator::RawRecv(void* data, size_t count, DataType type, int peer,
                                    const CallOptions& options) {
-  const ArgumentCheck check("Recv", rank(), size());
-  if (absl::Status status = FirstError({check.Peer(peer), backend_->CheckSupport(type, {})});
-      !status.ok()) {
-    return status;
-  }
-  return Run("Recv", options, [&](const CallOptions& resolved) {
-    return backend_->Recv(data, count, type, peer, resolved);
-  });
+  return Exchange("Recv", {}, {Message{data, count, type, peer}}, options);
 }
 
 absl::Status Communicator::RawSendRecv(const void* out, size_t out_count, int to, void* in,
@@ -325,9 +327,12 @@ absl::Status Communicator::RawSendRecv(const void* out, size_t out_count, int to
                                     check.Disjoint(out, out_bytes, in, in_count * SizeOf(type)),
                                     backend_->CheckSupport(type, {})});
   if (!status.ok()) return status;
+  if (to != rank()) {
+    return Exchange("SendRecv", {Message{const_cast<void*>(out), out_count, type, to}},
+                    {Message{in, in_count, type, from}}, options);
+  }
   return Run("SendRecv", options, [&](const CallOptions& resolved) {
-    if (to == rank()) return backend_->Copy(out, in, out_bytes, resolved);
-    return backend_->SendRecv(out, out_count, to, in, in_count, from, type, resolved);
+    return backend_->Copy(out, in, out_bytes, resolved);
   });
 }
 

@@ -119,6 +119,14 @@ absl::Status Communicator::SendRecv(const TensorView& out, int to, const Mutable
   return RawSendRecv(out.data, CountOf(out), to, in.data, CountOf(in), from, in.type, options);
 }
 
+absl::Status Communicator::SendRecv(absl::Span<const OutgoingTensor> sends,
+                                    absl::Span<const IncomingTensor> receives,
+                                    const CallOptions& options) {
+  const auto messages = internal::MessagesOf(sends, receives);
+  if (!messages.ok()) return messages.status();
+  return Exchange("SendRecv", messages->sends, messages->receives, options);
+}
+
 PendingOperation Communicator::Start(std::function<absl::Status(Communicator&)> calls,
                                      void* stream) {
   const auto run = [this, calls = std::move(calls)] { return calls(*this); };

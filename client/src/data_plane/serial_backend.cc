@@ -27,17 +27,10 @@ class SerialBackend final : public Backend {
                              const CallOptions& options) override {
     return Copy(in, out, count, type, options);
   }
-  absl::Status Send(const void* data, size_t count, DataType type, int peer,
-                    const CallOptions& options) override {
-    return NoPeers();
-  }
-  absl::Status Recv(void* data, size_t count, DataType type, int peer,
-                    const CallOptions& options) override {
-    return NoPeers();
-  }
-  absl::Status SendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
-                        int from, DataType type, const CallOptions& options) override {
-    return NoPeers();
+  absl::Status Exchange(absl::Span<const Message> sends, absl::Span<const Message> receives,
+                        const CallOptions& options) override {
+    if (sends.empty() && receives.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("a group of one process has no peers");
   }
   absl::Status AllToAll(const void* in, void* out, size_t count, DataType type,
                         const CallOptions& options) override {
@@ -62,9 +55,6 @@ class SerialBackend final : public Backend {
     }
     if (in != out && count > 0) std::memcpy(out, in, count * SizeOf(type));
     return absl::OkStatus();
-  }
-  static absl::Status NoPeers() {
-    return absl::InvalidArgumentError("a group of one process has no peers");
   }
 };
 

@@ -27,4 +27,19 @@ absl::Status CheckViews(absl::string_view operation, const TensorView& in, const
                                                  ", expected the same type"));
 }
 
+absl::StatusOr<Messages> MessagesOf(absl::Span<const OutgoingTensor> sends,
+                                    absl::Span<const IncomingTensor> receives) {
+  Messages messages;
+  for (const OutgoingTensor& one : sends) {
+    if (absl::Status status = CheckView("SendRecv", one.data); !status.ok()) return status;
+    messages.sends.push_back(
+        {const_cast<void*>(one.data.data), CountOf(one.data), one.data.type, one.to});
+  }
+  for (const IncomingTensor& one : receives) {
+    if (absl::Status status = CheckView("SendRecv", one.data); !status.ok()) return status;
+    messages.receives.push_back({one.data.data, CountOf(one.data), one.data.type, one.from});
+  }
+  return messages;
+}
+
 }  // namespace muster::internal

@@ -2,10 +2,15 @@
 #define MUSTER_CLIENT_SRC_DATA_PLANE_VIEWS_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "client/src/data_plane/backend.h"
 #include "muster/tensor.h"
+#include "muster/tensor_operations.h"
 
 namespace muster::internal {
 
@@ -18,6 +23,15 @@ absl::Status CheckView(absl::string_view operation, const TensorView& view);
 
 // The same of the two views of one call, which are of one type.
 absl::Status CheckViews(absl::string_view operation, const TensorView& in, const TensorView& out);
+
+// The lists of a SendRecv of many.
+struct Messages {
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+};
+// Errors: those of CheckView().
+absl::StatusOr<Messages> MessagesOf(absl::Span<const OutgoingTensor> sends,
+                                    absl::Span<const IncomingTensor> receives);
 
 }  // namespace muster::internal
 

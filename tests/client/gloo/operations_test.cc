@@ -281,6 +281,55 @@ TEST_P(OperationsTest, AllRanksOfARingSendAndReceiveAtOnce) {
   });
 }
 
+// Every rank with every other one, its neighbour twice, in types and sizes of the pair's own.
+TEST_P(OperationsTest, ManySendsAndReceivesAreMadeAtOnce) {
+  WithCommunicators([](Communicator& comm) {
+    const int n = comm.size();
+    const int right = (comm.rank() + 1) % n;
+    const int left = (comm.rank() + n - 1) % n;
+    const auto size = [](int from, int to) { return static_cast<size_t>(1000 * from + to); };
+    std::vector<std::vector<int64_t>> out(n), in(n);
+    std::vector<float> second = {1.0f * comm.rank(), 2}, received(2);
+    std::vector<OutgoingTensor> sends;
+    std::vector<IncomingTensor> receives;
+    for (int peer = n - 1; peer >= 0; --peer) {
+      if (peer == comm.rank()) continue;
+      out[peer] = ValuesOf<int64_t>(comm.rank(), size(comm.rank(), peer));
+      in[peer].resize(size(peer, comm.rank()));
+      sends.push_back({ViewOf(out[peer]), peer});
+      receives.push_back({MutableViewOf(in[peer]), peer});
+    }
+    if (n > 1) {
+      sends.push_back({ViewOf(second), right});
+      receives.push_back({MutableViewOf(received), left});
+    }
+    EXPECT_TRUE(comm.SendRecv(sends, receives).ok());
+    for (int peer = 0; peer < n; ++peer) {
+      if (peer == comm.rank()) continue;
+      EXPECT_EQ(in[peer], ValuesOf<int64_t>(peer, size(peer, comm.rank())));
+    }
+    if (n > 1) {
+      EXPECT_EQ(received, (std::vector<float>{1.0f * left, 2}));
+    }
+  });
+}
+
+TEST_P(OperationsTest, ManyPairUpWithSingleOnesInTheirOrder) {
+  WithCommunicators([](Communicator& comm) {
+    if (comm.size() < 2 || comm.rank() > 1) return;
+    std::vector<int32_t> one(1), two(2);
+    if (comm.rank() == 0) {
+      EXPECT_TRUE(comm.Send(std::vector<int32_t>{1}, 1).ok());
+      EXPECT_TRUE(comm.Send(std::vector<int32_t>{2, 3}, 1).ok());
+    } else {
+      const IncomingTensor receives[] = {{MutableViewOf(one), 0}, {MutableViewOf(two), 0}};
+      EXPECT_TRUE(comm.SendRecv({}, receives).ok());
+      EXPECT_EQ(one, std::vector<int32_t>({1}));
+      EXPECT_EQ(two, std::vector<int32_t>({2, 3}));
+    }
+  });
+}
+
 TEST_P(OperationsTest, SendRecvPairsUpWithSendAndRecv) {
   WithCommunicators([](Communicator& comm) {
     if (comm.size() < 2 || comm.rank() > 1) return;

@@ -60,6 +60,15 @@ absl::Status OnEither(TensorOperations& comm) {
   const int left = (comm.rank() + comm.size() - 1) % comm.size();
   RETURN_IF_ERROR(comm.SendRecv(many.view(), right, all.view(), left, options));
   RETURN_IF_ERROR(all.Expect(sum, "SendRecv"));
+  const Bytes few(5, 3, stream.get()), from_left(10, 0, stream.get()),
+      from_right(5, 0, stream.get());
+  if (n > 1) {
+    const OutgoingTensor sends[] = {{one.view(), right}, {few.view(), left}};
+    const IncomingTensor receives[] = {{from_left.view(), left}, {from_right.view(), right}};
+    RETURN_IF_ERROR(comm.SendRecv(sends, receives, options));
+    RETURN_IF_ERROR(from_left.Expect(sum, "SendRecv of many, from the left"));
+    RETURN_IF_ERROR(from_right.Expect(3, "SendRecv of many, from the right"));
+  }
   const absl::Status refused = comm.AllReduce(one.view(), all.view(), ReduceOp::kSum, options);
   if (n == 1) return refused;
   RETURN_IF_ERROR(Expect(absl::IsInvalidArgument(refused), refused.ToString()));
