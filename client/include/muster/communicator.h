@@ -126,7 +126,10 @@ class Communicator final : public TensorOperations {
   // data = op over all ranks' data, on every rank. In place.
   template <class T>
   absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) {
+    return RawAllReduce(data.data(), data.size(), data.data(), data.size(), DataTypeOf<T>(), op,
+                        options);
+  }
   template <class T>
   absl::Status AllReduce(std::vector<T>& data, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}) {
@@ -139,7 +142,9 @@ class Communicator final : public TensorOperations {
   // disjoint.
   template <class T>
   absl::Status AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) {
+    return RawAllReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, options);
+  }
   template <class T>
   absl::Status AllReduce(const std::vector<T>& in, std::vector<T>& out,
                          ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
@@ -154,14 +159,21 @@ class Communicator final : public TensorOperations {
   // it is one operation for each.
   template <class T>
   absl::Status AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers,
-                                  ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                                  ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
+    std::vector<internal::Buffer> list;
+    list.reserve(buffers.size());
+    for (const absl::Span<T>& buffer : buffers) list.push_back({buffer.data(), buffer.size()});
+    return RawAllReduceCoalesced(list, DataTypeOf<T>(), op, options);
+  }
   absl::Status AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
                                   ReduceOp op = ReduceOp::kSum,
                                   const CallOptions& options = {}) override;
 
   // data = the root's data, on every rank.
   template <class T>
-  absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {});
+  absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {}) {
+    return RawBroadcast(data.data(), data.size(), DataTypeOf<T>(), root, options);
+  }
   template <class T>
   absl::Status Broadcast(std::vector<T>& data, int root = 0, const CallOptions& options = {}) {
     return Broadcast(absl::MakeSpan(data), root, options);
@@ -173,7 +185,10 @@ class Communicator final : public TensorOperations {
   // and `out` are the same or disjoint.
   template <class T>
   absl::Status Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
-                      int root = 0, const CallOptions& options = {});
+                      int root = 0, const CallOptions& options = {}) {
+    return RawReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, root,
+                     options);
+  }
   template <class T>
   absl::Status Reduce(const std::vector<T>& in, std::vector<T>& out, ReduceOp op = ReduceOp::kSum,
                       int root = 0, const CallOptions& options = {}) {
@@ -187,7 +202,9 @@ class Communicator final : public TensorOperations {
   // is this rank's place in `out`, or disjoint from it.
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<T> out,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) {
+    return RawAllGather(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
+  }
   template <class T>
   absl::Status AllGather(const std::vector<T>& in, std::vector<T>& out,
                          const CallOptions& options = {}) {
@@ -200,7 +217,10 @@ class Communicator final : public TensorOperations {
   // same on all ranks. in.size() == counts[rank()], and out.size() is the sum of all.
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<const size_t> counts, absl::Span<T> out,
-                         const CallOptions& options = {});
+                         const CallOptions& options = {}) {
+    return RawAllGatherUneven(in.data(), in.size(), counts, out.data(), out.size(), DataTypeOf<T>(),
+                              options);
+  }
   template <class T>
   absl::Status AllGather(const std::vector<T>& in, const std::vector<size_t>& counts,
                          std::vector<T>& out, const CallOptions& options = {}) {
@@ -214,7 +234,10 @@ class Communicator final : public TensorOperations {
   // this rank's part of `in`, or disjoint from it.
   template <class T>
   absl::Status ReduceScatter(absl::Span<const T> in, absl::Span<T> out,
-                             ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
+                             ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
+    return RawReduceScatter(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op,
+                            options);
+  }
   template <class T>
   absl::Status ReduceScatter(const std::vector<T>& in, std::vector<T>& out,
                              ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
@@ -227,7 +250,10 @@ class Communicator final : public TensorOperations {
   // Part i of `in` goes to rank i; part i of `out` is what rank i has sent here. Both have size()
   // parts of one size, the same on all ranks. They are disjoint.
   template <class T>
-  absl::Status AllToAll(absl::Span<const T> in, absl::Span<T> out, const CallOptions& options = {});
+  absl::Status AllToAll(absl::Span<const T> in, absl::Span<T> out,
+                        const CallOptions& options = {}) {
+    return RawAllToAll(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
+  }
   template <class T>
   absl::Status AllToAll(const std::vector<T>& in, std::vector<T>& out,
                         const CallOptions& options = {}) {
@@ -239,9 +265,13 @@ class Communicator final : public TensorOperations {
   // Send and Recv pair up in order between two ranks. Send may return before the peer has received,
   // and may block until it receives: two ranks that both begin with Send can wait for each other.
   template <class T>
-  absl::Status Send(absl::Span<const T> data, int peer, const CallOptions& options = {});
+  absl::Status Send(absl::Span<const T> data, int peer, const CallOptions& options = {}) {
+    return RawSend(data.data(), data.size(), DataTypeOf<T>(), peer, options);
+  }
   template <class T>
-  absl::Status Recv(absl::Span<T> data, int peer, const CallOptions& options = {});
+  absl::Status Recv(absl::Span<T> data, int peer, const CallOptions& options = {}) {
+    return RawRecv(data.data(), data.size(), DataTypeOf<T>(), peer, options);
+  }
   template <class T>
   absl::Status Send(const std::vector<T>& data, int peer, const CallOptions& options = {}) {
     return Send(absl::MakeConstSpan(data), peer, options);
@@ -259,7 +289,10 @@ class Communicator final : public TensorOperations {
   // are other ranks, or both this rank itself: then it copies. The two are disjoint.
   template <class T>
   absl::Status SendRecv(absl::Span<const T> out, int to, absl::Span<T> in, int from,
-                        const CallOptions& options = {});
+                        const CallOptions& options = {}) {
+    return RawSendRecv(out.data(), out.size(), to, in.data(), in.size(), from, DataTypeOf<T>(),
+                       options);
+  }
   template <class T>
   absl::Status SendRecv(const std::vector<T>& out, int to, std::vector<T>& in, int from,
                         const CallOptions& options = {}) {
@@ -359,71 +392,6 @@ class Communicator final : public TensorOperations {
   absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator
   Subscription failure_;                      // last: its callback uses the others
 };
-
-template <class T>
-absl::Status Communicator::AllReduce(absl::Span<T> data, ReduceOp op, const CallOptions& options) {
-  return RawAllReduce(data.data(), data.size(), data.data(), data.size(), DataTypeOf<T>(), op,
-                      options);
-}
-template <class T>
-absl::Status Communicator::AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op,
-                                     const CallOptions& options) {
-  return RawAllReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, options);
-}
-template <class T>
-absl::Status Communicator::AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers, ReduceOp op,
-                                              const CallOptions& options) {
-  std::vector<internal::Buffer> list;
-  list.reserve(buffers.size());
-  for (const absl::Span<T>& buffer : buffers) list.push_back({buffer.data(), buffer.size()});
-  return RawAllReduceCoalesced(list, DataTypeOf<T>(), op, options);
-}
-template <class T>
-absl::Status Communicator::Broadcast(absl::Span<T> data, int root, const CallOptions& options) {
-  return RawBroadcast(data.data(), data.size(), DataTypeOf<T>(), root, options);
-}
-template <class T>
-absl::Status Communicator::Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op, int root,
-                                  const CallOptions& options) {
-  return RawReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, root,
-                   options);
-}
-template <class T>
-absl::Status Communicator::AllGather(absl::Span<const T> in, absl::Span<T> out,
-                                     const CallOptions& options) {
-  return RawAllGather(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
-}
-template <class T>
-absl::Status Communicator::ReduceScatter(absl::Span<const T> in, absl::Span<T> out, ReduceOp op,
-                                         const CallOptions& options) {
-  return RawReduceScatter(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op,
-                          options);
-}
-template <class T>
-absl::Status Communicator::AllGather(absl::Span<const T> in, absl::Span<const size_t> counts,
-                                     absl::Span<T> out, const CallOptions& options) {
-  return RawAllGatherUneven(in.data(), in.size(), counts, out.data(), out.size(), DataTypeOf<T>(),
-                            options);
-}
-template <class T>
-absl::Status Communicator::AllToAll(absl::Span<const T> in, absl::Span<T> out,
-                                    const CallOptions& options) {
-  return RawAllToAll(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
-}
-template <class T>
-absl::Status Communicator::SendRecv(absl::Span<const T> out, int to, absl::Span<T> in, int from,
-                                    const CallOptions& options) {
-  return RawSendRecv(out.data(), out.size(), to, in.data(), in.size(), from, DataTypeOf<T>(),
-                     options);
-}
-template <class T>
-absl::Status Communicator::Send(absl::Span<const T> data, int peer, const CallOptions& options) {
-  return RawSend(data.data(), data.size(), DataTypeOf<T>(), peer, options);
-}
-template <class T>
-absl::Status Communicator::Recv(absl::Span<T> data, int peer, const CallOptions& options) {
-  return RawRecv(data.data(), data.size(), DataTypeOf<T>(), peer, options);
-}
 
 }  // namespace muster
 

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "tests/client/gloo/communicators.h"
 #include "tests/util/fake_job.h"
 
 namespace muster {
@@ -25,32 +26,19 @@ constexpr DataType DataTypeOf<Half>() {
 
 namespace {
 
+using ::muster::testing::CommunicatorsTest;
+using ::muster::testing::Const;
 using ::muster::testing::FakeJob;
+using ::muster::testing::kRankCounts;
+using ::muster::testing::ValueOf;
+using ::muster::testing::ValuesOf;
 
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMin, ReduceOp::kMax,
                              ReduceOp::kAverage};
-constexpr int kRankCounts[] = {1, 2, 3, 4, 5, 8};
 // Fewer elements than ranks, odd, and more than one of Gloo's segments (1 MiB).
 constexpr size_t kCounts[] = {0, 1, 2, 3, 7, 64, 1001};
 // How elements travel does not depend on their type, so most types go through these only.
 constexpr size_t kFewCounts[] = {3, 1001};
-
-// Small values, so that sums and products of floats are exact in any order; those of narrow
-// unsigned integers wrap.
-template <class T>
-T ValueOf(int rank, size_t i) {
-  if constexpr (std::is_unsigned_v<T> && sizeof(T) <= 2)
-    return static_cast<T>(200 + 31 * rank + 7 * i);
-  const int value = static_cast<int>((rank * 5 + i * 3) % 7) - 3;
-  return static_cast<T>(value);
-}
-
-template <class T>
-std::vector<T> ValuesOf(int rank, size_t count) {
-  std::vector<T> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = ValueOf<T>(rank, i);
-  return values;
-}
 
 template <class T>
 T Combine(T a, T b, ReduceOp op) {
@@ -88,24 +76,8 @@ std::vector<T> AllReduced(int ranks, size_t count, ReduceOp op) {
   return values;
 }
 
-template <class T>
-absl::Span<const T> Const(const std::vector<T>& values) {
-  return values;
-}
-
-class OperationsTest : public ::testing::TestWithParam<int> {
+class OperationsTest : public CommunicatorsTest {
  protected:
-  // Runs `body` on every rank with a communicator of all.
-  void WithCommunicators(const std::function<void(Communicator&)>& body) {
-    FakeJob job(GetParam());
-    job.Run([&](int rank, const Group& world) {
-      absl::StatusOr<std::unique_ptr<Communicator>> communicator = Communicator::Create(world);
-      ASSERT_TRUE(communicator.ok()) << communicator.status();
-      EXPECT_EQ((*communicator)->backend(), GetParam() == 1 ? "serial" : "gloo");
-      body(**communicator);
-    });
-  }
-
   template <class T>
   static void CheckReductions(Communicator& comm, size_t count, ReduceOp op) {
     const std::vector<T> own = ValuesOf<T>(comm.rank(), count);
@@ -264,84 +236,6 @@ TEST_P(OperationsTest, AllGatherOfPartsOfDifferentSizes) {
                                absl::MakeSpan(out))
                     .ok());
     EXPECT_EQ(out, expected) << "in place";
-  });
-}
-
-TEST_P(OperationsTest, AllRanksOfARingSendAndReceiveAtOnce) {
-  WithCommunicators([](Communicator& comm) {
-    const int right = (comm.rank() + 1) % comm.size();
-    const int left = (comm.rank() + comm.size() - 1) % comm.size();
-    for (size_t count : {size_t{0}, size_t{1}, size_t{1001}, size_t{4} << 20}) {
-      // The others' may be larger.
-      const std::vector<uint8_t> out = ValuesOf<uint8_t>(comm.rank(), count + comm.rank());
-      std::vector<uint8_t> in(count + left);
-      EXPECT_TRUE(comm.SendRecv(out, right, in, left).ok());
-      EXPECT_EQ(in, ValuesOf<uint8_t>(left, count + left));
-    }
-  });
-}
-
-// Every rank with every other one, its neighbour twice, in types and sizes of the pair's own.
-TEST_P(OperationsTest, ManySendsAndReceivesAreMadeAtOnce) {
-  WithCommunicators([](Communicator& comm) {
-    const int n = comm.size();
-    const int right = (comm.rank() + 1) % n;
-    const int left = (comm.rank() + n - 1) % n;
-    const auto size = [](int from, int to) { return static_cast<size_t>(1000 * from + to); };
-    std::vector<std::vector<int64_t>> out(n), in(n);
-    std::vector<float> second = {1.0f * comm.rank(), 2}, received(2);
-    std::vector<OutgoingTensor> sends;
-    std::vector<IncomingTensor> receives;
-    for (int peer = n - 1; peer >= 0; --peer) {
-      if (peer == comm.rank()) continue;
-      out[peer] = ValuesOf<int64_t>(comm.rank(), size(comm.rank(), peer));
-      in[peer].resize(size(peer, comm.rank()));
-      sends.push_back({ViewOf(out[peer]), peer});
-      receives.push_back({MutableViewOf(in[peer]), peer});
-    }
-    if (n > 1) {
-      sends.push_back({ViewOf(second), right});
-      receives.push_back({MutableViewOf(received), left});
-    }
-    EXPECT_TRUE(comm.SendRecv(sends, receives).ok());
-    for (int peer = 0; peer < n; ++peer) {
-      if (peer == comm.rank()) continue;
-      EXPECT_EQ(in[peer], ValuesOf<int64_t>(peer, size(peer, comm.rank())));
-    }
-    if (n > 1) {
-      EXPECT_EQ(received, (std::vector<float>{1.0f * left, 2}));
-    }
-  });
-}
-
-TEST_P(OperationsTest, ManyPairUpWithSingleOnesInTheirOrder) {
-  WithCommunicators([](Communicator& comm) {
-    if (comm.size() < 2 || comm.rank() > 1) return;
-    std::vector<int32_t> one(1), two(2);
-    if (comm.rank() == 0) {
-      EXPECT_TRUE(comm.Send(std::vector<int32_t>{1}, 1).ok());
-      EXPECT_TRUE(comm.Send(std::vector<int32_t>{2, 3}, 1).ok());
-    } else {
-      const IncomingTensor receives[] = {{MutableViewOf(one), 0}, {MutableViewOf(two), 0}};
-      EXPECT_TRUE(comm.SendRecv({}, receives).ok());
-      EXPECT_EQ(one, std::vector<int32_t>({1}));
-      EXPECT_EQ(two, std::vector<int32_t>({2, 3}));
-    }
-  });
-}
-
-TEST_P(OperationsTest, SendRecvPairsUpWithSendAndRecv) {
-  WithCommunicators([](Communicator& comm) {
-    if (comm.size() < 2 || comm.rank() > 1) return;
-    std::vector<int32_t> got(2);
-    if (comm.rank() == 0) {
-      EXPECT_TRUE(comm.Send(std::vector<int32_t>{1, 2}, 1).ok());
-      EXPECT_TRUE(comm.Recv(got, 1).ok());
-    } else {
-      EXPECT_TRUE(comm.SendRecv(std::vector<int32_t>{3, 4}, 0, got, 0).ok());
-    }
-    EXPECT_THAT(got,
-                comm.rank() == 0 ? ::testing::ElementsAre(3, 4) : ::testing::ElementsAre(1, 2));
   });
 }
 
@@ -524,25 +418,6 @@ TEST(HalfPrecisionTest, IsMovedAndNotReduced) {
     EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("float16"));
     EXPECT_TRUE((*comm)->Broadcast(absl::MakeSpan(data), 1).ok());
     EXPECT_EQ(data[2].bits, 0x3c00);
-  });
-}
-
-TEST(MessagesTest, ArriveInOrderAndBetweenTheRightRanks) {
-  FakeJob job(3);
-  job.Run([](int rank, const Group& world) {
-    auto comm = Communicator::Create(world);
-    ASSERT_TRUE(comm.ok()) << comm.status();
-    constexpr int kMessages = 20;
-    for (int i = 0; rank == 0 && i < kMessages; ++i) {
-      const std::vector<int32_t> to_1 = {i}, to_2 = {100 + i, i};
-      ASSERT_TRUE((*comm)->Send(Const(to_1), 1).ok());
-      ASSERT_TRUE((*comm)->Send(Const(to_2), 2).ok());
-    }
-    for (int i = 0; rank != 0 && i < kMessages; ++i) {
-      std::vector<int32_t> got(rank);
-      ASSERT_TRUE((*comm)->Recv(absl::MakeSpan(got), 0).ok());
-      EXPECT_EQ(got[0], rank == 1 ? i : 100 + i);
-    }
   });
 }
 

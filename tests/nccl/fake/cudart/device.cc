@@ -14,6 +14,7 @@
 
 #include "tests/nccl/fake/cudart/error.h"
 #include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/hash.h"
 
 namespace fake_cuda {
 namespace {
@@ -35,8 +36,7 @@ cudaUUID_t UuidOf(int physical) {
   gethostname(host, sizeof host - 1);
   const std::string machine = Variable("FAKE_CUDA_MACHINE", host);
   cudaUUID_t uuid = {};
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (char c : machine) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  const uint64_t hash = fake::Hash(machine.data(), machine.size());
   std::memcpy(uuid.bytes, &hash, sizeof hash);
   uuid.bytes[15] = static_cast<char>(physical);
   return uuid;

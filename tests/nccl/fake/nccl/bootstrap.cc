@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/hash.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/hash.h"
 #include "tests/nccl/fake/nccl/root.h"
 
 namespace fake_nccl {
@@ -89,17 +89,17 @@ bool AllGather(const ncclComm& comm, Ring& ring, std::vector<RankInfo>* infos) {
 uint64_t HostHash() {
   for (const char* name : {"NCCL_HOSTID", "FAKE_CUDA_MACHINE"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr) return Hash(value, std::strlen(value));
+    if (value != nullptr) return fake::Hash(value, std::strlen(value));
   }
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  return Hash(host, std::strlen(host));
+  return fake::Hash(host, std::strlen(host));
 }
 
 RankInfo OwnInfo(const ncclComm& comm, const std::vector<ncclUniqueId>& ids) {
   RankInfo info;
   ncclGetVersion(&info.version);
-  info.ids = Hash(ids.data(), ids.size() * sizeof(ncclUniqueId));
+  info.ids = fake::Hash(ids.data(), ids.size() * sizeof(ncclUniqueId));
   info.host = HostHash();
   cudaDeviceProp properties = {};
   cudaGetDeviceProperties(&properties, comm.device);

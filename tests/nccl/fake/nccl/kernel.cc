@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/hash.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/hash.h"
 #include "tests/nccl/fake/nccl/reduction.h"
 
 namespace fake_nccl {
@@ -76,8 +76,8 @@ class Kernel {
     const uint64_t content[] = {static_cast<uint64_t>(op.kind), op.count,
                                 static_cast<uint64_t>(op.type), static_cast<uint64_t>(op.reduction),
                                 static_cast<uint64_t>(op.peer)};
-    return IsCollective(op) ? Hash(content, sizeof content)
-                            : Hash(content + 1, 2 * sizeof(uint64_t));
+    return IsCollective(op) ? fake::Hash(content, sizeof content)
+                            : fake::Hash(content + 1, 2 * sizeof(uint64_t));
   }
 
   bool SendsTo(int peer, const Operation& op) const {

@@ -1,10 +1,10 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_HASH_H_
-#define MUSTER_TESTS_NCCL_FAKE_NCCL_HASH_H_
+#ifndef MUSTER_TESTS_NCCL_FAKE_HASH_H_
+#define MUSTER_TESTS_NCCL_FAKE_HASH_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace fake_nccl {
+namespace fake {
 
 // FNV-1a: the same in all processes.
 inline uint64_t Hash(const void* data, size_t size) {
@@ -14,6 +14,6 @@ inline uint64_t Hash(const void* data, size_t size) {
   return hash;
 }
 
-}  // namespace fake_nccl
+}  // namespace fake
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_HASH_H_
+#endif  // MUSTER_TESTS_NCCL_FAKE_HASH_H_
