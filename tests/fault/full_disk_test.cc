@@ -8,13 +8,13 @@
 
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/namespaces.h"
+#include "tests/util/process.h"
 #include "tests/util/ranks.h"
 #include "tests/util/wait_until.h"
 
@@ -26,12 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int kManySteps = 100;  // what ranks say of them is more than a block
-
-std::string Contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 class FullDiskTest : public ::testing::Test {
  protected:
@@ -64,7 +58,7 @@ class FullDiskTest : public ::testing::Test {
 
   // A file of the disk has this text.
   bool AwaitText(const std::string& name, const std::string& text) const {
-    return WaitUntil([&] { return absl::StrContains(Contents(disk_ + name), text); });
+    return WaitUntil([&] { return absl::StrContains(ReadFile(disk_ + name), text); });
   }
 
   Words Steps() const {
@@ -109,7 +103,7 @@ TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
   gate_.Open();
   ExpectEnds(StartRanks(coordinator, 2, Steps(), {{"MUSTER_WORLD_SIZE", "2"}}), kSuccess);
   EXPECT_EQ(daemon->Wait(), kSuccess);
-  EXPECT_THAT(Contents(log), AllOf(HasSubstr("serving at"), Not(HasSubstr("is finished"))));
+  EXPECT_THAT(ReadFile(log), AllOf(HasSubstr("serving at"), Not(HasSubstr("is finished"))));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -115,12 +114,7 @@ Exit Process::Wait(absl::Duration timeout) {
   return Exit{true, -1};
 }
 
-std::string Process::Output() const {
-  std::ifstream file(output_path_);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string Process::Output() const { return ReadFile(output_path_); }
 
 bool Process::WaitForOutput(const std::string& text, absl::Duration timeout) {
   bool printed = false;
@@ -145,6 +139,11 @@ std::string MakeTempDir() {
   std::string path = absl::StrCat(base == nullptr ? "/tmp" : base, "/muster-XXXXXX");
   if (mkdtemp(path.data()) == nullptr) ADD_FAILURE() << "cannot make " << path;
   return path;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace muster::testing

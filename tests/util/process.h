@@ -59,6 +59,9 @@ std::string Runfile(const std::string& path);
 // A fresh directory that goes with the test.
 std::string MakeTempDir();
 
+// What the file holds; empty if it cannot be read.
+std::string ReadFile(const std::string& path);
+
 }  // namespace muster::testing
 
 #endif  // MUSTER_TESTS_UTIL_PROCESS_H_

@@ -55,8 +55,7 @@ std::vector<std::string> RunShell(std::vector<std::string> flags, const std::str
 // The lines of `text`, sorted.
 std::vector<std::string> SortedLines(const std::string& text);
 
-std::string ReadFile(const std::string& path);
-
+using testing::ReadFile;
 using testing::WaitUntil;
 
 }  // namespace muster::cli

@@ -8,7 +8,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "nlohmann/json.hpp"
@@ -18,6 +17,7 @@ namespace muster {
 namespace {
 
 using muster::testing::MakeTempDir;
+using muster::testing::ReadFile;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -32,11 +32,6 @@ std::set<std::string> Files(const std::string& folder) {
     names.insert(entry.path().filename().string());
   }
   return names;
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
 void Touch(const std::string& path) { std::ofstream(path) << "x"; }

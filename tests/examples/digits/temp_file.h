@@ -2,7 +2,6 @@
 #define MUSTER_TESTS_EXAMPLES_DIGITS_TEMP_FILE_H_
 
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,17 +10,13 @@
 
 namespace digits {
 
+using ::muster::testing::ReadFile;
+
 // Writes `contents` to a file of this name in a fresh directory and returns its path.
 inline std::string TempFile(absl::string_view name, absl::string_view contents) {
   std::string path = absl::StrCat(muster::testing::MakeTempDir(), "/", name);
   std::ofstream(path, std::ios::binary) << contents;
   return path;
-}
-
-inline std::string ReadFile(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 // A well-formed line: 64 equal pixels and a label.

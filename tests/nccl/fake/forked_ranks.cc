@@ -6,9 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <new>
-#include <sstream>
 
 #include "gtest/gtest.h"
 #include "tests/util/process.h"
@@ -29,13 +27,6 @@ pid_t Fork(int rank, const std::function<void(int, Board&)>& body, Board* board,
   body(rank, *board);
   std::fflush(nullptr);
   _exit(::testing::Test::HasFailure() ? 1 : 0);
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 }  // namespace
@@ -68,7 +59,7 @@ std::vector<RankEnd> RunForked(int size, const std::function<void(int, Board&)>&
   std::vector<RankEnd> ends(size);
   for (int rank = 0; rank < size; ++rank) {
     waitpid(pids[rank], &ends[rank].status, 0);
-    ends[rank].output = Contents(directory + "/" + std::to_string(rank));
+    ends[rank].output = ReadFile(directory + "/" + std::to_string(rank));
   }
   munmap(shared, sizeof(Board));
   return ends;

@@ -5,12 +5,12 @@
 
 #include <fstream>
 #include <future>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/server/service/test_job.h"
+#include "tests/util/process.h"
 
 namespace muster::testing {
 namespace {
@@ -23,12 +23,6 @@ using ::testing::StartsWith;
 constexpr Exit kOk{false, 0};
 constexpr Exit kFailed{false, 1};
 
-std::string Contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 // A process that is the only member of its job, joined and silent.
 std::unique_ptr<Process> StartMember(TestDaemon& daemon) {
   auto member = Process::Start({Runfile("tests/server/service/member_process"), daemon.address()});
@@ -40,7 +34,7 @@ bool Exists(const std::string& path) { return std::ifstream(path).good(); }
 
 TEST(DaemonTest, ThePortFileHoldsThePortUntilTheEnd) {
   const auto daemon = TestDaemon::Start();
-  EXPECT_EQ(Contents(daemon->port_file()), absl::StrCat(daemon->port(), "\n"));
+  EXPECT_EQ(ReadFile(daemon->port_file()), absl::StrCat(daemon->port(), "\n"));
   daemon->process().Signal(SIGTERM);
   EXPECT_EQ(daemon->process().Wait(), kOk);
   EXPECT_FALSE(Exists(daemon->port_file()));
