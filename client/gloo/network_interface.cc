@@ -103,9 +103,11 @@ absl::StatusOr<NetworkAddress> Find(const std::vector<NetworkAddress>& addresses
   const NetworkAddress* found = FindInterface(addresses, wanted);
   if (found == nullptr) found = FindAddress(addresses, wanted);
   if (found != nullptr) return *found;
-  return absl::NotFoundError(absl::StrCat(asker, " is '", wanted,
-                                          "', which is no network interface or IP address of this ",
-                                          "host that is up; there are: ", ListOf(addresses)));
+  return absl::NotFoundError(
+      absl::StrCat(asker, " is '", wanted,
+                   "', which is neither a network interface of this host that is up nor an IP "
+                   "address of one; there are: ",
+                   ListOf(addresses)));
 }
 
 }  // namespace

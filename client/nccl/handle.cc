@@ -31,7 +31,7 @@ absl::Status CallGuarded(absl::FunctionRef<absl::Status()> calls) {
     return absl::InternalError(absl::StrCat("the function given to Grouped threw: ", error.what()));
   } catch (...) {
     return absl::InternalError(
-        "the function given to Grouped threw something that is no std::exception");
+        "the function given to Grouped threw something that is not a std::exception");
   }
 }
 

@@ -57,8 +57,8 @@ TEST_F(ChoiceTest, ListsWhatIsLinked) {
                                 "this program does not link (linked: fast, steady); link "
                                 "//client/gloo"));
   EXPECT_EQ(internal::ChooseBackend({}, "").status(),
-            absl::NotFoundError("no communicator backend is linked; link //client/gloo, or "
-                                "//client/nccl where there are GPUs"));
+            absl::NotFoundError("no communicator backend is linked; link //client:muster, or "
+                                "//client/gloo or //client/nccl beside //client:core"));
 }
 
 // ---- Groups of one ----

@@ -153,7 +153,7 @@ TEST_F(FrontEndTest, RefusesPartialOverlap) {
   std::vector<uint8_t> data(16);
   const absl::Span<uint8_t> all = absl::MakeSpan(data);
   const std::string text =
-      ": in and out overlap in part; expected them to be disjoint, or the one to be this rank's "
+      ": in and out overlap in part; expected them to be disjoint, or one to be this rank's "
       "place in the other";
   ExpectRefused(comm_.AllReduce(absl::Span<const uint8_t>(all.subspan(0, 8)), all.subspan(4, 8)),
                 "AllReduce on rank 1 of 4" + text);

@@ -157,7 +157,7 @@ TEST_F(RemoteRejoinTest, OneThreadRejoins) {
   Join();
   auto rejoined = StartRejoin();
   const auto call = coordinator_.NextCall();
-  EXPECT_THAT(Message(job_->Rejoin()), HasSubstr("rejoins already, in another thread"));
+  EXPECT_THAT(Message(job_->Rejoin()), HasSubstr("is already rejoining in another thread"));
   call->Reply(absl::OkStatus(), NextPlace());
   EXPECT_TRUE(rejoined.get().ok());
 }

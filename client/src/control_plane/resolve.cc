@@ -57,7 +57,7 @@ absl::Status AwaitResolvable(const HostPort& address, const Deadline& deadline) 
     lookup->changed.notify_all();
   });
   Backoff backoff(RandomFromDevice());
-  std::string last_error = "no answer of the resolver";
+  std::string last_error = "no answer from the resolver";
   std::unique_lock<std::mutex> lock(lookup->mutex);
   while (true) {
     StartLookup(lookup, address.host);

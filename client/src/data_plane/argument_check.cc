@@ -160,7 +160,7 @@ absl::Status ArgumentCheck::Overlap(const void* a, size_t a_bytes, const void* b
   const bool in_place = b == static_cast<const char*>(a) + offset;
   if (in_place || AreDisjoint(a, a_bytes, b, b_bytes)) return absl::OkStatus();
   return Refuse(
-      "in and out overlap in part; expected them to be disjoint, or the one to be this "
+      "in and out overlap in part; expected them to be disjoint, or one to be this "
       "rank's place in the other");
 }
 

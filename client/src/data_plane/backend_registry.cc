@@ -62,8 +62,9 @@ absl::StatusOr<BackendChoice> ChooseBest(const std::vector<BackendKind>& kinds) 
   }
   if (kinds.empty()) {
     return absl::NotFoundError(
-        "no communicator backend is linked; link //client/gloo, or //client/nccl where there are "
-        "GPUs");
+        "no communicator backend is linked; link //client:muster, or //client/gloo or "
+        "//client/nccl "
+        "beside //client:core");
   }
   return absl::FailedPreconditionError(
       absl::StrCat("no linked communicator backend is usable: ", absl::StrJoin(refusals, "; ")));

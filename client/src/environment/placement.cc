@@ -40,7 +40,7 @@ std::optional<Told> ReadFirst(const std::vector<const char*>& names, Field field
     if (!reader->IsSet(name)) continue;
     std::optional<int> value;
     reader->Read(name, is_size ? 1 : 0,
-                 is_size ? "a number of processes of at least 1" : "a rank of at least 0", &value);
+                 is_size ? "a number of processes, at least 1" : "a rank of at least 0", &value);
     if (!value) return std::nullopt;
     return Told{*value, name};
   }
@@ -120,7 +120,7 @@ absl::Status Add(Statement statement, Placement* result) {
 // rank. Whoever knows better than the pod's number is not contradicted.
 void AddCompletionIndex(VariableReader* reader, Placement* result) {
   std::optional<int> index;
-  reader->Read(kCompletionIndex, 0, "the index of a pod, of at least 0", &index);
+  reader->Read(kCompletionIndex, 0, "the index of a pod, at least 0", &index);
   if (!index || result->rank) return;
   std::optional<Told>& field = result->local_rank ? result->node_rank : result->rank;
   if (!field) field = Told{*index, kCompletionIndex};

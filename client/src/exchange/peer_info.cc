@@ -33,8 +33,8 @@ absl::Status CheckSameCall(const ExchangePeerInfo& first, const ExchangePeerInfo
                List(other.ranks()));
   }
   if (other.through_folder() == first.through_folder()) return absl::OkStatus();
-  return Bad("the ways of an exchange differ: ", NameOfMember(group, 0), " uses ", MediumOf(first),
-             ", ", NameOfMember(group, index), " uses ", MediumOf(other));
+  return Bad("the ranks of an exchange use different media: ", NameOfMember(group, 0), " uses ",
+             MediumOf(first), ", ", NameOfMember(group, index), " uses ", MediumOf(other));
 }
 
 absl::Status CheckOneNode(const std::vector<ExchangePeerInfo>& infos, const Group& group) {

@@ -69,8 +69,9 @@ Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                            const Deadline& deadline) {
   if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
   if (rejoining_ || !membership_.IsIn(epoch)) {
-    return Refuse(id, absl::FailedPreconditionError(absl::StrCat(
-                          Describe(), " rejoins already, in another thread; one must do it")));
+    return Refuse(id,
+                  absl::FailedPreconditionError(absl::StrCat(
+                      Describe(), " is already rejoining in another thread; only one thread may")));
   }
   rejoining_ = true;
   PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), deadline);

@@ -40,7 +40,7 @@ absl::Status Refusal(const std::string& coordinator, bool joined, const absl::St
   const std::string where = absl::StrCat("registering with ", coordinator, ": ");
   if (absl::IsUnimplemented(status)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(where, "what listens there is no musterd that speaks protocol ",
+        absl::StrCat(where, "what listens there is not a musterd that speaks protocol ",
                      kProtocolVersion, " of SDK ", MUSTER_VERSION, " (", status.message(), ")"));
   }
   return absl::Status(status.code(), absl::StrCat(where, status.message()));

@@ -102,8 +102,8 @@ absl::Status ExplainDisagreement(const Group& world, uint64_t number, absl::stri
     if (!one.ok()) return one.status();
     items.push_back(*std::move(one));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(operation, ": the ranks do not pass the same: ", DescribeDifferences(items)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      operation, ": the ranks pass different arguments: ", DescribeDifferences(items)));
 }
 
 uint64_t DigestOf(const Items& items) { return Digest(EncodeItems(items)); }
@@ -140,7 +140,7 @@ absl::StatusOr<AgreedArguments> AgreeOnArguments(const Group& world, absl::strin
     const absl::StatusOr<uint64_t> number = Codec<uint64_t>::Read(&rest);
     const absl::StatusOr<uint64_t> digest = Codec<uint64_t>::Read(&rest);
     if (!number.ok() || !digest.ok()) {
-      return absl::InternalError(absl::StrCat(operation, ": a rank sent a malformed arguments"));
+      return absl::InternalError(absl::StrCat(operation, ": a rank sent malformed arguments"));
     }
     met.number = std::max(met.number, *number);
     digests.insert(*digest);

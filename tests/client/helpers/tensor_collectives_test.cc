@@ -140,7 +140,7 @@ TEST_P(SeveralRanksTest, WhatDiffersIsRefusedOnAllRanksWithTheirNumbers) {
     const bool differs = rank == Last();
     std::vector<float> data(differs ? 4 : 6, 1);
     expect_refused(AllReduce(job, absl::MakeSpan(data)),
-                   absl::StrCat("AllReduce: the ranks do not pass the same: ", others,
+                   absl::StrCat("AllReduce: the ranks pass different arguments: ", others,
                                 " float32 [6] (sum), ", last, " float32 [4] (sum)"));
     EXPECT_THAT(data, Each(1));
     expect_refused(AllReduce(job, rank, differs ? ReduceOp::kMax : ReduceOp::kSum).status(),
