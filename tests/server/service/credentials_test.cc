@@ -14,6 +14,7 @@
 #include "tests/server/service/test_job.h"
 #include "tests/util/certificates.h"
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -343,12 +344,7 @@ TEST_F(TlsTest, ANewCertificateIsServedWithoutARestart) {
   EXPECT_THAT(Check(Dial(next.pem())), NoHandshake());
   Write("key", renewed.key);
   Write("cert", renewed.pem);
-  const absl::Time give_up = absl::Now() + absl::Seconds(60);
-  absl::Status status;
-  do {
-    status = Check(Dial(next.pem()));
-  } while (!status.ok() && absl::Now() < give_up);
-  EXPECT_THAT(status, IsOk());
+  EXPECT_TRUE(WaitUntil([&] { return Check(Dial(next.pem())).ok(); }));
   EXPECT_THAT(Check(Dial(authority_.pem())), NoHandshake());
 }
 

@@ -17,6 +17,7 @@ using ::testing::MatchesRegex;
 
 constexpr Exit kOk{false, 0};
 constexpr Exit kBadUsage{false, 2};
+constexpr Exit kBadConfiguration{false, 64};
 
 // Runs musterd until it ends by itself; returns what it printed.
 std::string RunMusterd(std::vector<std::string> flags, const Exit& expected,
