@@ -19,7 +19,7 @@ TlsFiles TlsFilesOf(const CredentialFiles& files) {
 
 std::shared_ptr<grpc::ChannelCredentials> Tls(const CredentialFiles& files) {
   grpc::experimental::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(Watch(TlsFilesOf(files)));
+  options.set_certificate_provider(WatchTlsFiles(TlsFilesOf(files)));
   options.watch_root_certs();
   if (!files.tls_cert.empty()) options.watch_identity_key_cert_pairs();
   return grpc::experimental::TlsCredentials(options);
@@ -29,7 +29,7 @@ std::shared_ptr<grpc::ChannelCredentials> Tls(const CredentialFiles& files) {
 
 absl::Status CheckFiles(const CredentialFiles& files) {
   if (absl::Status s = CheckTogether(files); !s.ok()) return s;
-  if (absl::Status s = Check(TlsFilesOf(files)); !s.ok()) return s;
+  if (absl::Status s = CheckTlsFiles(TlsFilesOf(files)); !s.ok()) return s;
   return files.token_file.empty() ? absl::OkStatus() : ReadTokenFile(files.token_file).status();
 }
 

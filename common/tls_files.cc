@@ -71,7 +71,7 @@ absl::Status CheckOwn(const TlsFiles& files) {
 
 }  // namespace
 
-absl::Status Check(const TlsFiles& files) {
+absl::Status CheckTlsFiles(const TlsFiles& files) {
   if (files.cert.empty() != files.key.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a TLS certificate needs its key, and a key its certificate; only ",
@@ -85,7 +85,8 @@ absl::Status Check(const TlsFiles& files) {
   return ReadCertificate("certificate authority", files.ca, &authority);
 }
 
-std::shared_ptr<grpc::experimental::CertificateProviderInterface> Watch(const TlsFiles& files) {
+std::shared_ptr<grpc::experimental::CertificateProviderInterface> WatchTlsFiles(
+    const TlsFiles& files) {
   return std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
       files.key, files.cert, files.ca, kRefreshSeconds);
 }

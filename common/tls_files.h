@@ -22,12 +22,13 @@ struct TlsFiles {
 // Looks at the files before gRPC does, which would only say that no handshake succeeds.
 // INVALID_ARGUMENT names the file that cannot be read, holds no certificate or key, has expired, or
 // does not belong to the other one, and what to do.
-absl::Status Check(const TlsFiles& files);
+absl::Status CheckTlsFiles(const TlsFiles& files);
 
 // Hands gRPC what the files hold, and reads them again when they change: within ten seconds, for
 // connections that begin then. Has a thread. What does not fit together is left alone until it
 // does.
-std::shared_ptr<grpc::experimental::CertificateProviderInterface> Watch(const TlsFiles& files);
+std::shared_ptr<grpc::experimental::CertificateProviderInterface> WatchTlsFiles(
+    const TlsFiles& files);
 
 }  // namespace muster
 

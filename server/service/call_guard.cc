@@ -33,7 +33,7 @@ absl::Status CheckTls(const Credentials& credentials) {
         "--tls-client-ca needs --tls-cert and --tls-key: without TLS callers cannot show a "
         "certificate");
   }
-  return Check(FilesOf(credentials));
+  return CheckTlsFiles(FilesOf(credentials));
 }
 
 absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
@@ -99,7 +99,7 @@ CallGuard::CallGuard(const Credentials& credentials, std::unique_ptr<TokenFile> 
 
 std::shared_ptr<grpc::ServerCredentials> CallGuard::TransportCredentials() const {
   if (credentials_.tls_cert.empty()) return grpc::InsecureServerCredentials();
-  grpc::experimental::TlsServerCredentialsOptions options(Watch(FilesOf(credentials_)));
+  grpc::experimental::TlsServerCredentialsOptions options(WatchTlsFiles(FilesOf(credentials_)));
   options.watch_identity_key_cert_pairs();
   if (!credentials_.tls_client_ca.empty()) {
     options.watch_root_certs();
