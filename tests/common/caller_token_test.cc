@@ -56,7 +56,7 @@ TEST_F(CallerTokenTest, AnotherTokenInTheFileIsTried) {
 TEST_F(CallerTokenTest, ACoordinatorThatDoesNotKnowTheNewTokenYetGetsTheOldOne) {
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   ReplaceFile(path_, kTwo);
-  token_->Refused(1, kStart);  // learns the new one
+  token_->Refused(/*version=*/0, kStart);  // of another time; looks at the file
   EXPECT_EQ(CallWhere(kOne), std::nullopt);
   EXPECT_EQ(token_->Get().text, kOne);
   EXPECT_EQ(CallWhere(kTwo), std::nullopt);
