@@ -52,6 +52,10 @@ class Member:
         self.stub = stub
         self.job = args.job
         self.timeout = args.timeout
+        self.metadata = ()
+        if args.token_file:
+            token = pathlib.Path(args.token_file).read_text().strip()
+            self.metadata = (("authorization", f"Bearer {token}"),)
         self.attempt = 0
         self.sequence = 0
         self.identity = pb.MemberIdentity(
@@ -69,7 +73,7 @@ class Member:
         """Opens the stream that shows the daemon that this process lives, for as long as it does."""
         self.events = self.stub.Attach(self.pb.AttachRequest(
             job_id=self.job, member=self.identity, protocol_version=PROTOCOL_VERSION,
-            sdk_version="python example", attempt=self.next_attempt()))
+            sdk_version="python example", attempt=self.next_attempt()), metadata=self.metadata)
         self.session = next(self.events).attached.session
         threading.Thread(target=self.watch, daemon=True).start()
 
@@ -88,7 +92,7 @@ class Member:
         return context
 
     def call(self, method, request):
-        return method(request, timeout=self.timeout + DEADLINE_SLACK_SECONDS)
+        return method(request, timeout=self.timeout + DEADLINE_SLACK_SECONDS, metadata=self.metadata)
 
     def join(self, world_size):
         """Blocks until all members are here."""
@@ -131,6 +135,8 @@ def parse_arguments():
     parser.add_argument("--world-size", type=int, default=0, help="members of the job; default: as the daemon says")
     parser.add_argument("--node-id", default=os.environ.get("MUSTER_NODE_ID") or socket.gethostname(),
                         help="names the node that this process runs on (%(default)s)")
+    parser.add_argument("--token-file", default=os.environ.get("MUSTER_TOKEN_FILE"),
+                        help="file with the coordinator's token")
     parser.add_argument("--timeout", type=int, default=60, help="longest wait of a call, in seconds (%(default)s)")
     parser.add_argument("--proto-root", default=pathlib.Path(__file__).resolve().parent.parent / "proto",
                         help=f"directory that {PROTO} is in")

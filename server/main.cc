@@ -28,8 +28,9 @@ namespace {
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
-// How often memory that is free is looked for.
-constexpr absl::Duration kBetweenTrims = absl::Seconds(1);
+constexpr int kBadConfiguration = 64;
+// How often memory that is free, and files that have changed, are looked for.
+constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 // How long the last lines of the log may hold up the end.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
@@ -42,7 +43,8 @@ struct Stop {
 int Fail(const absl::Status& status) {
   UnblockTermination();  // standard error may hang
   std::cerr << "musterd: " << status.message() << "\n";
-  return status.code() == absl::StatusCode::kInvalidArgument ? kBadUsage : kFailed;
+  if (absl::IsFailedPrecondition(status)) return kBadConfiguration;
+  return absl::IsInvalidArgument(status) ? kBadUsage : kFailed;
 }
 
 void LogStart(const service::Server& server, const core::Options& options) {
@@ -62,9 +64,9 @@ Stop Done(const absl::Status& outcome) {
   return {reason, kFailed};
 }
 
-// Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory
-// meanwhile.
-Stop AwaitStop(const service::Server& server, const Flags& flags) {
+// Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory and
+// its credentials meanwhile.
+Stop AwaitStop(service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
   TrimPolicy trim_policy;
   while (true) {
@@ -73,8 +75,9 @@ Stop AwaitStop(const service::Server& server, const Flags& flags) {
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
       if (server.Quiet() || absl::Now() >= give_up) return Done(*outcome);
     }
-    const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenTrims));
+    const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenLooks));
     if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);
+    server.LookAtCredentials();
     if (wakeup == Wakeup::kTerminate) {
       spdlog::info("draining: told to stop by a signal");
       return {"the coordinator was told to stop by a signal"};

@@ -22,8 +22,9 @@ constexpr char kRunDetails[] = R"(Examples:
   muster run --nnodes 2 --node-rank 0 --coordinator head:7370 --nproc-per-node 8 -- ./train
 
 Without --coordinator, on one node, it starts a coordinator of its own (musterd) on the loopback
-interface and restarts it if it dies. 'musterd --help' lists the environment variables that set its
-limits and its log level.
+interface and restarts it if it dies; only its ranks get the token that it asks for (the file of
+MUSTER_TOKEN_FILE). 'musterd --help' lists the environment variables that set its limits and its log
+level.
 
 The world size is nnodes * nproc-per-node. The rank of a process is
 node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
@@ -46,13 +47,19 @@ leaves in the background get SIGTERM when it is restarted and when the run ends,
 
 Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
 the first rank that failed (128 + N if signal N killed it); 1 if the coordinator failed, the job
-failed on another node, or output was lost; 2 for invalid arguments; 126 or 127 if the program
-cannot be executed or found; 141 if nobody reads the output any more.)";
+failed on another node, or output was lost; 2 for invalid arguments; 64 if a token file or
+certificate cannot be used; 126 or 127 if the program cannot be executed or found; 141 if nobody reads the output any more.)";
 
 constexpr char kStatusDetails[] =
     R"(With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
 
-Exit status: 0; 1 if the coordinator cannot be reached; 2 for invalid arguments.)";
+Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials; 2 for invalid
+arguments.)";
+
+constexpr char kHealthDetails[] =
+    R"(A probe for containers: asks grpc.health.v1, which needs no token, once.
+
+Exit status: 0 if it serves; 1, with the reason, if not; 2 for invalid arguments.)";
 
 // CLI11 derives a usage line that knows nothing of "--".
 class HelpFormatter : public CLI::Formatter {
@@ -93,6 +100,37 @@ void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
                   "Value of MASTER_PORT, for programs that open a port of their\n"
                   "own (default: the coordinator's port, which is in use)")
       ->type_name("PORT");
+}
+
+// Flags of the files that a caller shows; each has its variable where `variables`.
+void AddCredentialFlags(CLI::App* command, CredentialFiles* files, bool variables) {
+  const auto add = [&](const char* flag, std::string* value, const char* variable,
+                       const std::string& help) {
+    CLI::Option* const option = command->add_option(flag, *value, help);
+    if (variables) option->envname(variable);
+    return option;
+  };
+  add("--token-file", &files->token_file, kTokenFileVariable,
+      "The file with the coordinator's token (MUSTER_TOKEN_FILE)")
+      ->type_name("FILE");
+  add("--tls-ca", &files->tls_ca, kTlsCaVariable,
+      "Speak TLS; the coordinator's certificate is from the authority\nin this file "
+      "(MUSTER_TLS_CA)")
+      ->type_name("FILE");
+  add("--tls-cert", &files->tls_cert, kTlsCertVariable,
+      "Own certificate, where the coordinator asks for one\n(MUSTER_TLS_CERT)")
+      ->type_name("FILE");
+  add("--tls-key", &files->tls_key, kTlsKeyVariable, "Its key (MUSTER_TLS_KEY)")->type_name("FILE");
+  add("--tls-server-name", &files->tls_server_name, kTlsServerNameVariable,
+      "The name in the coordinator's certificate, where it is not its\nhost "
+      "(MUSTER_TLS_SERVER_NAME)")
+      ->type_name("NAME");
+}
+
+void AddCoordinatorFlag(CLI::App* command, std::string* address) {
+  command->add_option("--coordinator", *address, "Where musterd listens: host:port or [ipv6]:port")
+      ->type_name("ADDR")
+      ->envname("MUSTER_COORDINATOR");
 }
 
 void AddOutputFlags(CLI::App* run, RunFlags* flags) {
@@ -142,6 +180,8 @@ void AddRun(CLI::App* app, RunFlags* flags) {
   run->footer(kRunDetails);
   run->formatter(std::make_shared<HelpFormatter>("muster run [flags] -- program [arguments]"));
   AddPlaceFlags(run, flags);
+  // Variables are for --coordinator only, and read where that is known.
+  AddCredentialFlags(run, &flags->credentials, /*variables=*/false);
   AddOutputFlags(run, flags);
   AddFailureFlags(run, flags);
   run->add_option("--musterd", flags->musterd,
@@ -155,11 +195,8 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
       "status", "Show a job's members, what they are waiting for, leases and failures");
   status->footer(kStatusDetails);
   status->formatter(std::make_shared<HelpFormatter>("muster status [flags]"));
-  status
-      ->add_option("--coordinator", flags->coordinator,
-                   "Where musterd listens: host:port or [ipv6]:port")
-      ->type_name("ADDR")
-      ->envname("MUSTER_COORDINATOR");
+  AddCoordinatorFlag(status, &flags->coordinator);
+  AddCredentialFlags(status, &flags->credentials, /*variables=*/true);
   status->add_flag("--json", flags->json, "Print JSON (GetStatusResponse of the v1 protocol)");
   status
       ->add_option("--watch", flags->watch,
@@ -167,6 +204,22 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
                        kDefaultWatchInterval + ")")
       ->expected(0, 1)
       ->type_name("[INTERVAL]");
+}
+
+void AddHealth(CLI::App* app, HealthFlags* flags) {
+  CLI::App* health = app->add_subcommand("health", "Ask whether a coordinator serves");
+  health->footer(kHealthDetails);
+  health->formatter(std::make_shared<HelpFormatter>("muster health [flags]"));
+  AddCoordinatorFlag(health, &flags->coordinator);
+  AddCredentialFlags(health, &flags->credentials, /*variables=*/true);
+  health->add_option("--timeout", flags->timeout, "How long the answer may take (default 3s)")
+      ->type_name("DURATION");
+}
+
+void AddToken(CLI::App* app) {
+  CLI::App* token = app->add_subcommand("token", "Print a new token for a job's token file");
+  token->footer("For example: (umask 077; muster token > token)");
+  token->formatter(std::make_shared<HelpFormatter>("muster token"));
 }
 
 // Arguments are parsed from behind: CLI11 wants them so.
@@ -187,13 +240,16 @@ Command ParseCommandLine(int argc, char** argv) {
   const auto dashes = std::find(all.begin(), all.end(), "--");
   RunFlags run;
   StatusFlags status;
+  HealthFlags health;
   CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
   app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
-  app.formatter(std::make_shared<HelpFormatter>("muster run|status [flags]"));
-  app.footer("See 'muster run --help' and 'muster status --help' for details.");
+  app.formatter(std::make_shared<HelpFormatter>("muster run|status|health|token [flags]"));
+  app.footer("See 'muster run --help' and so on for details.");
   app.require_subcommand(0, 1);
   AddRun(&app, &run);
   AddStatus(&app, &status);
+  AddHealth(&app, &health);
+  AddToken(&app);
   const auto refuse = [&app](const std::string& text) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     return Exit{Refuse(text, chosen.empty() ? "" : " " + chosen[0]->get_name())};
@@ -213,11 +269,14 @@ Command ParseCommandLine(int argc, char** argv) {
     if (dashes != all.end()) run.program.assign(dashes + 1, all.end());
     return run;
   }
-  if (!app.got_subcommand("status")) {
-    return refuse("no command given; expected run or status");
+  if (app.get_subcommands().empty()) {
+    return refuse("no command given; expected run, status, health or token");
   }
-  if (dashes != all.end()) return refuse("muster status takes no program");
-  return status;
+  const std::string name = app.get_subcommands()[0]->get_name();
+  if (dashes != all.end()) return refuse(absl::StrCat("muster ", name, " takes no program"));
+  if (name == "status") return status;
+  if (name == "health") return health;
+  return PrintToken{};
 }
 
 }  // namespace muster::cli

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "client/cli/health_command.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/status_command.h"
 
@@ -13,7 +14,10 @@ struct Exit {
   int status = 0;
 };
 
-using Command = std::variant<RunFlags, StatusFlags, Exit>;
+// `muster token`.
+struct PrintToken {};
+
+using Command = std::variant<RunFlags, StatusFlags, HealthFlags, PrintToken, Exit>;
 
 // Parses main()'s arguments. Values are taken as they are: whoever uses them checks them.
 Command ParseCommandLine(int argc, char** argv);

@@ -98,6 +98,26 @@ absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated
   return CheckName("--node-id", job->node_id);
 }
 
+// A coordinator of its own has a token of its own.
+absl::Status FillCredentials(const RunFlags& flags, JobPlan* job) {
+  const CredentialFiles& files = flags.credentials;
+  const std::pair<const char*, bool> given[] = {
+      {"--token-file", !files.token_file.empty()},
+      {"--tls-ca", !files.tls_ca.empty()},
+      {"--tls-cert", !files.tls_cert.empty()},
+      {"--tls-key", !files.tls_key.empty()},
+      {"--tls-server-name", !files.tls_server_name.empty()}};
+  for (const auto& [flag, is_given] : given) {
+    if (flags.coordinator || !is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag,
+                     " needs --coordinator: the coordinator that muster run starts has a "
+                     "token of its own, which its ranks get without a flag"));
+  }
+  job->credentials = files;
+  return absl::OkStatus();
+}
+
 absl::Status FillMasterPort(const RunFlags& flags, JobPlan* job) {
   if (!flags.master_port) return absl::OkStatus();
   return ParseNumber("--master-port", flags.master_port, 1, kMaxPort, &job->master_port.emplace());
@@ -174,6 +194,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   LaunchPlan plan;
   RETURN_IF_ERROR(FillSizes(flags, machine, &plan.job));
   RETURN_IF_ERROR(FillCoordinator(flags, generated_job, &plan.job));
+  RETURN_IF_ERROR(FillCredentials(flags, &plan.job));
   RETURN_IF_ERROR(FillMasterPort(flags, &plan.job));
   RETURN_IF_ERROR(FillElasticity(flags, &plan.job));
   RETURN_IF_ERROR(FillTimes(flags, &plan.job));

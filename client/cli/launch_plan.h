@@ -27,6 +27,7 @@ struct RunFlags {
   std::optional<std::string> min_world_size;
   std::optional<std::string> max_world_size;
   std::optional<std::string> settle;
+  CredentialFiles credentials;  // empty where not typed
   bool no_prefix = false;
   std::vector<std::string> program;  // what follows "--"
 };

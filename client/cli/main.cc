@@ -10,14 +10,17 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_line.h"
+#include "client/cli/health_command.h"
 #include "client/cli/launch_plan.h"
 #include "client/cli/run_command.h"
 #include "client/cli/status_command.h"
 #include "client/launcher/gpu_count.h"
+#include "common/token.h"
 
 namespace muster::cli {
 namespace {
 
+constexpr int kExitFailure = 1;
 constexpr int kExitBadArguments = 2;
 
 std::string GenerateJobId() {
@@ -39,10 +42,17 @@ int Run(const RunFlags& flags, int argc, char** argv) {
   return kExitBadArguments;
 }
 
+int RunTokenCommand() {
+  std::cout << NewToken() << "\n" << std::flush;
+  return std::cout ? 0 : kExitFailure;
+}
+
 int Main(int argc, char** argv) {
   const Command command = ParseCommandLine(argc, argv);
   if (const auto* exit = std::get_if<Exit>(&command)) return exit->status;
   if (const auto* status = std::get_if<StatusFlags>(&command)) return RunStatusCommand(*status);
+  if (const auto* health = std::get_if<HealthFlags>(&command)) return RunHealthCommand(*health);
+  if (std::holds_alternative<PrintToken>(command)) return RunTokenCommand();
   return Run(std::get<RunFlags>(command), argc, argv);
 }
 

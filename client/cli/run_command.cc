@@ -19,7 +19,9 @@
 #include "client/launcher/find_program.h"
 #include "client/launcher/process_end.h"
 #include "client/launcher/process_tree.h"
+#include "client/launcher/rank_environment.h"
 #include "client/launcher/signal_relay.h"
+#include "common/caller_credentials.h"
 
 namespace muster::cli {
 namespace {
@@ -27,6 +29,7 @@ namespace {
 using launcher::ProcessInfo;
 
 constexpr int kExitFailure = 1;
+constexpr int kExitBadConfiguration = 64;
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
 constexpr char kSupervisorName[] = "rank-supervisor";  // 15 characters, the kernel's limit
@@ -151,8 +154,21 @@ absl::Status FindCoordinator(LaunchPlan* plan) {
       launcher::FindMusterd(given, launcher::SelfPath(), launcher::GetEnv("PATH"));
   if (!musterd.ok()) return musterd.status();
   plan->job.coordinator = {kLoopback, 0};
-  plan->job.hosted = {*musterd, plan->job.coordinator, CoordinatorFlags(*plan)};
+  plan->job.hosted = {*musterd, plan->job.coordinator, CoordinatorFlags(*plan),
+                      /*own_token=*/true};
   return absl::OkStatus();
+}
+
+// What was not given as a flag comes from the environment. Looked at here, since the ranks would
+// only say it one after the other.
+absl::Status FillCredentials(CredentialFiles* files) {
+  const CredentialFiles environment = launcher::CredentialsFromEnvironment();
+  for (std::string CredentialFiles::*file :
+       {&CredentialFiles::token_file, &CredentialFiles::tls_ca, &CredentialFiles::tls_cert,
+        &CredentialFiles::tls_key, &CredentialFiles::tls_server_name}) {
+    if ((files->*file).empty()) files->*file = environment.*file;
+  }
+  return CheckFiles(*files);
 }
 
 }  // namespace
@@ -169,6 +185,9 @@ int RunRunCommand(LaunchPlan plan, int argc, char** argv) {
       Say(std::string(found.message()));
       return kExitFailure;
     }
+  } else if (absl::Status usable = FillCredentials(&plan.job.credentials); !usable.ok()) {
+    Say(std::string(usable.message()));
+    return kExitBadConfiguration;
   }
   return StartAndWait(std::move(plan), *program, argc, argv);
 }

@@ -22,12 +22,12 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(3);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-absl::StatusOr<HostPort> Coordinator(const StatusFlags& flags) {
-  if (flags.coordinator.empty()) {
+absl::StatusOr<HostPort> Coordinator(const std::string& text) {
+  if (text.empty()) {
     return absl::InvalidArgumentError(
         "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
   }
-  absl::StatusOr<HostPort> address = ParseHostPort(flags.coordinator);
+  absl::StatusOr<HostPort> address = ParseHostPort(text);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.status().message()));
 }
@@ -68,8 +68,10 @@ std::string OutOfReach(const HostPort& address, const absl::Status& why) {
 int ShowOnce(launcher::CoordinatorClient* client, const HostPort& address, bool json) {
   const absl::StatusOr<std::string> text = Text(client, json);
   if (!text.ok()) {
-    return Fail(kExitFailure, absl::StrCat(OutOfReach(address, text.status()),
-                                           "; check that musterd is running there and reachable"));
+    const char* hint = absl::IsUnavailable(text.status()) || absl::IsDeadlineExceeded(text.status())
+                           ? "; check that musterd is running there and reachable"
+                           : "";
+    return Fail(kExitFailure, absl::StrCat(OutOfReach(address, text.status()), hint));
   }
   Show(*text, /*redraw=*/false);
   return 0;
@@ -78,11 +80,11 @@ int ShowOnce(launcher::CoordinatorClient* client, const HostPort& address, bool 
 // Goes on while the coordinator is out of reach: it may be about to be started again.
 class Watch {
  public:
-  Watch(HostPort address, bool json, absl::Duration interval)
+  Watch(HostPort address, const StatusFlags& flags, absl::Duration interval)
       : address_(std::move(address)),
-        json_(json),
+        json_(flags.json),
         interval_(interval),
-        client_(address_.ToString()) {}
+        client_(address_.ToString(), flags.credentials) {}
 
   // Until standard output is closed.
   int Run() {
@@ -131,12 +133,12 @@ class Watch {
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<HostPort> address = Coordinator(flags);
+  const absl::StatusOr<HostPort> address = Coordinator(flags.coordinator);
   if (!address.ok()) return Fail(kExitBadArguments, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(kExitBadArguments, interval.status().message());
-  if (flags.watch) return Watch(*address, flags.json, *interval).Run();
-  launcher::CoordinatorClient client(address->ToString());
+  if (flags.watch) return Watch(*address, flags, *interval).Run();
+  launcher::CoordinatorClient client(address->ToString(), flags.credentials);
   return ShowOnce(&client, *address, flags.json);
 }
 

@@ -4,11 +4,14 @@
 #include <optional>
 #include <string>
 
+#include "common/credential_files.h"
+
 namespace muster::cli {
 
 // The flags of `muster status` as they were typed.
 struct StatusFlags {
   std::string coordinator;  // empty: not given, in no way
+  CredentialFiles credentials;
   bool json = false;
   std::optional<std::string> watch;  // interval; empty: the default one
 };
@@ -17,7 +20,7 @@ inline constexpr char kDefaultWatchInterval[] = "2s";
 
 // `muster status`: prints the job's status once or, watching, until it is interrupted, also while
 // the coordinator cannot be reached. Returns the exit status: 0; 1 if the coordinator cannot be
-// reached; 2 for a malformed flag.
+// reached or refuses to tell; 2 for a malformed flag.
 int RunStatusCommand(const StatusFlags& flags);
 
 }  // namespace muster::cli

@@ -9,6 +9,7 @@
 #include "client/launcher/find_program.h"
 #include "client/launcher/gpu_count.h"
 #include "client/launcher/job_plan.h"
+#include "client/launcher/rank_environment.h"
 #include "common/host_port.h"
 
 namespace muster::internal {
@@ -67,6 +68,7 @@ absl::StatusOr<JobPlan> MakePlan(const LaunchOptions& options) {
   if (!address.ok())
     return Bad("coordinator", absl::StrCat("is not usable: ", address.status().message()));
   plan.coordinator = *address;
+  plan.credentials = launcher::CredentialsFromEnvironment();
   return plan;
 }
 
@@ -80,7 +82,10 @@ absl::StatusOr<launcher::CoordinatorCommand> MakeCoordinator(const LaunchOptions
   std::vector<std::string> flags = {absl::StrCat("--job=", plan.job),
                                     absl::StrCat("--world-size=", plan.world_size())};
   flags.insert(flags.end(), options.musterd_flags.begin(), options.musterd_flags.end());
-  return launcher::CoordinatorCommand{*std::move(musterd), plan.coordinator, std::move(flags)};
+  // Where others are told an address they need credentials that somebody has given to all.
+  const bool own_token = options.coordinator.empty();
+  return launcher::CoordinatorCommand{*std::move(musterd), plan.coordinator, std::move(flags),
+                                      own_token};
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 #include "client/launcher/coordinator_client.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <vector>
+
 #include "absl/time/clock.h"
+#include "common/caller_credentials.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::launcher {
@@ -10,7 +14,10 @@ namespace {
 
 using muster::v1::CoordinatorService;
 
-std::shared_ptr<grpc::Channel> NewChannel(const std::string& address) {
+constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
+constexpr char kServing[] = "\x08\x01";  // HealthCheckResponse{status: SERVING}
+
+grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a coordinator is never behind one
   arguments.SetMaxReceiveMessageSize(-1);           // thousands of members fill more than 4 MiB
@@ -20,11 +27,7 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
-void SetTimeout(grpc::ClientContext* context, absl::Duration timeout) {
-  context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  return arguments;
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
@@ -34,34 +37,82 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }  // namespace
 
 struct CoordinatorClient::Stub {
-  std::shared_ptr<grpc::Channel> channel;
+  std::string address;
+  absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials;
+  std::shared_ptr<grpc::Channel> channel;  // null: the credentials cannot be used
   std::unique_ptr<CoordinatorService::Stub> rpcs;
 };
 
-CoordinatorClient::CoordinatorClient(const std::string& address)
-    : stub_(new Stub{NewChannel(address), nullptr}) {
+CoordinatorClient::CoordinatorClient(const std::string& address, const CredentialFiles& credentials)
+    : stub_(new Stub{address, CallerCredentials::Load(credentials), nullptr, nullptr}) {
+  if (!stub_->credentials.ok()) return;
+  stub_->channel = (*stub_->credentials)->NewChannel(address, ChannelOptions());
   stub_->rpcs = CoordinatorService::NewStub(stub_->channel);
 }
 
 CoordinatorClient::~CoordinatorClient() = default;
 
-void CoordinatorClient::Connect() { stub_->channel->GetState(/*try_to_connect=*/true); }
+template <typename Request, typename Response>
+absl::Status CoordinatorClient::Call(
+    grpc::Status (CoordinatorService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
+    const Request& request, Response* response, absl::Duration timeout, bool wait_for_connection) {
+  if (!stub_->credentials.ok()) return stub_->credentials.status();
+  const CallerCredentials& credentials = **stub_->credentials;
+  const absl::Time deadline = absl::Now() + timeout;
+  while (true) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(wait_for_connection);
+    context.set_deadline(absl::ToChronoTime(deadline));
+    const uint64_t token = credentials.Sign(&context);
+    const absl::Status status = FromGrpc((stub_->rpcs.get()->*rpc)(&context, request, response));
+    CallerCredentials::Judgement judgement = credentials.Judge(token, status, stub_->address);
+    if (!judgement.send_again) return judgement.status;
+  }
+}
+
+void CoordinatorClient::Connect() {
+  if (stub_->channel != nullptr) stub_->channel->GetState(/*try_to_connect=*/true);
+}
 
 absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(
     absl::Duration timeout, bool wait_for_connection) {
-  grpc::ClientContext context;
-  context.set_wait_for_ready(wait_for_connection);
-  SetTimeout(&context, timeout);
   muster::v1::GetStatusResponse response;
-  const grpc::Status status = stub_->rpcs->GetStatus(&context, {}, &response);
-  if (!status.ok()) return FromGrpc(status);
+  const absl::Status status =
+      Call(&CoordinatorService::Stub::GetStatus, {}, &response, timeout, wait_for_connection);
+  if (!status.ok()) return status;
   return response;
+}
+
+// Of the two messages there is nothing to say that would need their .proto: the request is empty,
+// and the answer has one number.
+absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
+  if (!stub_->credentials.ok()) return stub_->credentials.status();
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  grpc::GenericStub stub(stub_->channel);
+  grpc::CompletionQueue queue;
+  const auto call =
+      stub.PrepareUnaryCall(&context, kHealthCheck, grpc::ByteBuffer(nullptr, 0), &queue);
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, /*tag=*/nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  if (!status.ok()) return FromGrpc(status);
+  std::vector<grpc::Slice> slices;
+  response.Dump(&slices);
+  std::string answer;
+  for (const grpc::Slice& slice : slices) {
+    answer.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  if (answer == kServing) return absl::OkStatus();
+  return absl::UnavailableError("it says that it is not serving, as while it shuts down");
 }
 
 absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& incarnation,
                                            const ProcessEnd& end, absl::Duration timeout) {
-  grpc::ClientContext context;
-  SetTimeout(&context, timeout);
   muster::v1::ReportExitRequest request;
   request.set_job_id(job);
   request.set_incarnation(incarnation);
@@ -71,21 +122,19 @@ absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::st
     request.set_exit_code(end.code);
   }
   muster::v1::ReportExitResponse response;
-  return FromGrpc(stub_->rpcs->ReportExit(&context, request, &response));
+  return Call(&CoordinatorService::Stub::ReportExit, request, &response, timeout);
 }
 
 absl::Status CoordinatorClient::ReportProcessState(const std::string& job,
                                                    const std::string& incarnation, bool stopped,
                                                    absl::Duration timeout) {
-  grpc::ClientContext context;
-  SetTimeout(&context, timeout);
   muster::v1::ReportProcessStateRequest request;
   request.set_job_id(job);
   request.set_incarnation(incarnation);
   request.set_state(stopped ? muster::v1::PROCESS_STATE_STOPPED
                             : muster::v1::PROCESS_STATE_RUNNING);
   muster::v1::ReportProcessStateResponse response;
-  return FromGrpc(stub_->rpcs->ReportProcessState(&context, request, &response));
+  return Call(&CoordinatorService::Stub::ReportProcessState, request, &response, timeout);
 }
 
 }  // namespace muster::launcher

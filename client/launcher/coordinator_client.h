@@ -8,21 +8,27 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/process_end.h"
-#include "muster/v1/coordinator.pb.h"
+#include "common/credential_files.h"
+#include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::launcher {
 
 // The calls that the command line makes. Each blocks until it is answered or `timeout` has
-// passed, is not repeated, and ends with the coordinator's status, or UNAVAILABLE or
-// DEADLINE_EXCEEDED where it cannot be reached. Thread-safe.
+// passed, is not repeated (but with another token, where there is one), and ends with the
+// coordinator's status, or UNAVAILABLE or DEADLINE_EXCEEDED where it cannot be reached.
+// Thread-safe.
 class CoordinatorClient {
  public:
-  explicit CoordinatorClient(const std::string& address);
+  // Reads the files; where one cannot be used every call ends with INVALID_ARGUMENT, which says so.
+  CoordinatorClient(const std::string& address, const CredentialFiles& credentials);
   ~CoordinatorClient();
 
   // With `wait_for_connection`, a coordinator that is not there yet is waited for too.
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
                                                           bool wait_for_connection = false);
+
+  // OK if grpc.health.v1 says SERVING of all that is served there.
+  absl::Status CheckHealth(absl::Duration timeout);
 
   // Begins to connect, so that the first call need not wait for that. Does not block.
   void Connect();
@@ -35,6 +41,14 @@ class CoordinatorClient {
 
  private:
   struct Stub;
+  // Makes one call, of which `rpc` is the method.
+  template <typename Request, typename Response>
+  absl::Status Call(grpc::Status (muster::v1::CoordinatorService::Stub::*rpc)(grpc::ClientContext*,
+                                                                              const Request&,
+                                                                              Response*),
+                    const Request& request, Response* response, absl::Duration timeout,
+                    bool wait_for_connection = false);
+
   std::unique_ptr<Stub> stub_;
 };
 

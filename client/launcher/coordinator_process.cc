@@ -1,5 +1,6 @@
 #include "client/launcher/coordinator_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "client/launcher/find_program.h"
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/spawn.h"
+#include "common/token.h"
 
 namespace muster::launcher {
 namespace {
@@ -29,11 +31,17 @@ absl::StatusOr<std::string> MakePrivateDirectory() {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a directory ", path));
 }
 
+// A user's credentials are for another coordinator than one that has a token of its own.
+bool IsCredential(const std::string& variable) {
+  return absl::StartsWith(variable, "MUSTER_TOKEN_") || absl::StartsWith(variable, "MUSTER_TLS_");
+}
+
 // musterd's flags have environment variables of the same names, so that a user can tune this one
 // too; those given here as flags win over them.
-std::vector<std::string> Environment() {
+std::vector<std::string> Environment(bool own_token) {
   std::vector<std::string> result;
   for (const std::string& variable : CurrentEnvironment()) {
+    if (own_token && IsCredential(variable)) continue;
     // It serves until it is told to stop, so that an end of its own is always a failure.
     if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
   }
@@ -50,8 +58,26 @@ absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
   if (!directory.ok()) return directory.status();
   std::unique_ptr<CoordinatorProcess> coordinator(
       new CoordinatorProcess(std::move(command), std::move(open_output), *std::move(directory)));
-  if (absl::Status status = coordinator->Spawn(); !status.ok()) return status;
+  absl::Status status = coordinator->WriteToken();
+  if (status.ok()) status = coordinator->Spawn();
+  if (!status.ok()) return status;
   return coordinator;
+}
+
+absl::Status CoordinatorProcess::WriteToken() const {
+  if (!command_.own_token) return absl::OkStatus();
+  const std::string contents = absl::StrCat(NewToken(), "\n");
+  const int fd = open(token_file().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written = fd >= 0 && write(fd, contents.data(), contents.size()) ==
+                                      static_cast<ssize_t>(contents.size());
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (written) return absl::OkStatus();
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", token_file()));
+}
+
+std::string CoordinatorProcess::token_file() const {
+  return command_.own_token ? directory_ + "/token" : "";
 }
 
 absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
@@ -67,8 +93,9 @@ absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
 std::vector<std::string> CoordinatorProcess::Arguments() const {
   std::vector<std::string> arguments = {command_.musterd,
                                         absl::StrCat("--listen=", command_.listen.ToString())};
-  if (!directory_.empty()) arguments.push_back(absl::StrCat("--port-file=", port_file()));
+  if (!listens_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
   arguments.insert(arguments.end(), command_.flags.begin(), command_.flags.end());
+  if (command_.own_token) arguments.push_back(absl::StrCat("--token-file=", token_file()));
   return arguments;
 }
 
@@ -78,7 +105,7 @@ absl::Status CoordinatorProcess::Spawn() {
   const absl::StatusOr<pid_t> pid =
       launcher::Spawn({command_.musterd,
                        Arguments(),
-                       Environment(),
+                       Environment(command_.own_token),
                        *output,
                        *output,
                        // A batch system that means the ranks may send it to every process.
@@ -93,11 +120,13 @@ absl::Status CoordinatorProcess::Spawn() {
 CoordinatorProcess::~CoordinatorProcess() { RemoveDirectory(); }
 
 std::optional<HostPort> CoordinatorProcess::Address() {
+  if (listens_) return command_.listen;
   std::ifstream file(port_file());
   int port = 0;
   // The character after the number says that all of it has been written.
   if (!(file >> port) || file.get() != '\n') return std::nullopt;
-  RemoveDirectory();
+  listens_ = true;
+  if (!command_.own_token) RemoveDirectory();
   command_.listen.port = port;
   return command_.listen;
 }

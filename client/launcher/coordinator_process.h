@@ -22,6 +22,9 @@ struct CoordinatorCommand {
   std::string musterd;             // path of the binary
   HostPort listen;                 // port 0 is a free one
   std::vector<std::string> flags;  // all the others
+  // It serves only those that this launcher starts: they share a token that nobody else has. False:
+  // its credentials are those that the environment and the flags name.
+  bool own_token = false;
 };
 
 // The musterd that a launcher hosts for its job, and starts again when it dies.
@@ -42,6 +45,10 @@ class CoordinatorProcess {
   // Where it listens, once it does.
   std::optional<HostPort> Address();
 
+  // Where its own token is, which only this user can read; empty if it has none. Goes with this
+  // object.
+  std::string token_file() const;
+
   // It has ended at `now` (of a steady clock) and been waited for: starts another one on the same
   // port, which the job's members will find. Address() must have been known. RESOURCE_EXHAUSTED: it
   // ends again and again.
@@ -53,6 +60,7 @@ class CoordinatorProcess {
         open_output_(std::move(open_output)),
         directory_(std::move(directory)) {}
   std::string port_file() const { return directory_ + "/port"; }
+  absl::Status WriteToken() const;
   absl::Status Spawn();
   std::vector<std::string> Arguments() const;
   void RemoveDirectory();
@@ -60,6 +68,7 @@ class CoordinatorProcess {
   CoordinatorCommand command_;  // with the port, once that is known
   const OpenOutput open_output_;
   std::string directory_;  // private; empty once it has been removed
+  bool listens_ = false;   // or has: its port is known
   pid_t pid_ = -1;
   std::deque<absl::Time> ends_;  // the latest
 };

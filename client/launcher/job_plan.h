@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_process.h"
+#include "common/credential_files.h"
 #include "common/host_port.h"
 
 namespace muster::launcher {
@@ -25,6 +26,9 @@ struct JobPlan {
   HostPort coordinator;
   std::optional<CoordinatorCommand> hosted;  // unset: somebody else hosts it
   std::optional<int> master_port;            // unset: the coordinator's
+  // What this launcher and its ranks show the coordinator; of one that has a token of its own,
+  // known when it listens.
+  CredentialFiles credentials;
 
   absl::Duration grace = kDefaultGrace;               // from the first signal to SIGKILL
   absl::Duration failure_wait = kDefaultFailureWait;  // from a failure to the first signal

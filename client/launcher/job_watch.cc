@@ -36,6 +36,7 @@ struct JobWatch::State {
   explicit State(const JobPlan& plan)
       : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         address(plan.coordinator.ToString()),
+        credentials(plan.credentials),
         job(plan.job),
         interval(Interval(plan)) {}
   ~State() { close(fd); }
@@ -49,6 +50,7 @@ struct JobWatch::State {
 
   const int fd;
   const std::string address;
+  const CredentialFiles credentials;
   const std::string job;
   const absl::Duration interval;
   std::mutex mutex;
@@ -84,7 +86,7 @@ std::string JobWatch::reason() const {
 }
 
 void JobWatch::Run(const std::shared_ptr<State>& state) {
-  CoordinatorClient client(state->address);
+  CoordinatorClient client(state->address, state->credentials);
   std::unique_lock<std::mutex> lock(state->mutex);
   while (true) {
     state->changed.wait_for(lock, absl::ToChronoMilliseconds(state->interval),

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/find_program.h"
 
 namespace muster::launcher {
 namespace {
@@ -39,10 +42,34 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
   };
 }
 
+// What a user has set for another coordinator does not fit one with a token of its own.
+RankVariables CredentialVariables(const JobPlan& plan) {
+  const CredentialFiles& files = plan.credentials;
+  const bool own_token = plan.hosted && plan.hosted->own_token;
+  const std::pair<const char*, const std::string&> all[] = {
+      {kTokenFileVariable, files.token_file},
+      {kTlsCaVariable, files.tls_ca},
+      {kTlsCertVariable, files.tls_cert},
+      {kTlsKeyVariable, files.tls_key},
+      {kTlsServerNameVariable, files.tls_server_name}};
+  RankVariables variables;
+  for (const auto& [name, value] : all) {
+    if (!value.empty()) variables[name] = value;
+    if (value.empty() && own_token) variables[name] = std::nullopt;
+  }
+  return variables;
+}
+
 }  // namespace
+
+CredentialFiles CredentialsFromEnvironment() {
+  return {GetEnv(kTokenFileVariable), GetEnv(kTlsCaVariable), GetEnv(kTlsCertVariable),
+          GetEnv(kTlsKeyVariable), GetEnv(kTlsServerNameVariable)};
+}
 
 RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = MusterVariables(plan, start);
+  variables.merge(CredentialVariables(plan));
   variables.merge(TorchrunVariables(plan, start.local_rank));
   return variables;
 }

@@ -26,6 +26,9 @@ RankVariables VariablesOf(const JobPlan& plan, const RankStart& start);
 std::vector<std::string> Merge(const std::vector<std::string>& base,
                                const RankVariables& variables);
 
+// What the variables of this process name.
+CredentialFiles CredentialsFromEnvironment();
+
 // This process's own environment, as "NAME=value".
 std::vector<std::string> CurrentEnvironment();
 

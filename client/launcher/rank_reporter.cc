@@ -50,6 +50,7 @@ struct RankReporter::State {
   }
 
   std::string address;
+  CredentialFiles credentials;
   std::string job;
   std::mutex mutex;
   std::condition_variable changed;
@@ -59,10 +60,10 @@ struct RankReporter::State {
   bool stopped = false;
 };
 
-RankReporter::RankReporter(const std::string& address, const std::string& job)
-    : state_(std::make_shared<State>()) {
-  state_->address = address;
-  state_->job = job;
+RankReporter::RankReporter(const JobPlan& plan) : state_(std::make_shared<State>()) {
+  state_->address = plan.coordinator.ToString();
+  state_->credentials = plan.credentials;
+  state_->job = plan.job;
   std::thread([state = state_] { Run(state); }).detach();
 }
 
@@ -89,7 +90,7 @@ void RankReporter::Flush(absl::Duration timeout) {
 }
 
 void RankReporter::Run(const std::shared_ptr<State>& state) {
-  CoordinatorClient client(state->address);
+  CoordinatorClient client(state->address, state->credentials);
   client.Connect();
   std::unique_lock<std::mutex> lock(state->mutex);
   while (true) {

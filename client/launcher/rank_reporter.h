@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "client/launcher/job_plan.h"
 #include "client/launcher/process_end.h"
 
 namespace muster::launcher {
@@ -16,7 +17,7 @@ namespace muster::launcher {
 class RankReporter {
  public:
   // Connects at once, so that a first report need not wait for that.
-  RankReporter(const std::string& address, const std::string& job);
+  explicit RankReporter(const JobPlan& plan);
   // Does not wait: reports that are left are dropped.
   ~RankReporter();
   RankReporter(const RankReporter&) = delete;

@@ -87,6 +87,7 @@ absl::Status Supervisor::AwaitCoordinator() {
   while (SteadyNow() < deadline) {
     if (const std::optional<HostPort> address = coordinator_->Address()) {
       plan_.coordinator = *address;
+      if (plan_.hosted->own_token) plan_.credentials = {coordinator_->token_file(), {}, {}, {}, {}};
       return absl::OkStatus();
     }
     if (coordinator_end_) {
@@ -112,7 +113,7 @@ absl::Status Supervisor::StartRanks() {
 }
 
 void Supervisor::Listen() {
-  reporter_ = std::make_unique<RankReporter>(plan_.coordinator.ToString(), plan_.job);
+  reporter_ = std::make_unique<RankReporter>(plan_);
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
   watch_ = std::make_unique<JobWatch>(plan_);
   for (int rank : ranks_.Living()) {

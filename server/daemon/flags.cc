@@ -31,11 +31,12 @@ Examples:
   musterd                                    one job on this machine, on port 7370
   musterd --listen 127.0.0.1:0 --port-file port --world-size 4 --exit-when-done
                                              on a free port, for 4 processes, until they have left
-  musterd --job train-42 --listen 0.0.0.0:7370 --insecure
-                                             for other machines, on a network that is trusted
+  musterd --job train-42 --listen 0.0.0.0:7370 --token-file token
+                                             for other machines, whose ranks have the token too
 
 Exit status: 0 after a drain, or (--exit-when-done) when every member has left; 1 when it cannot
-serve, or (--exit-when-done) when the job has failed; 2 for bad usage.)";
+serve, or (--exit-when-done) when the job has failed; 2 for bad usage; 64 for credentials that are
+missing or cannot be used.)";
 
 std::string Environment(absl::string_view flag) {
   const std::string upper = absl::AsciiStrToUpper(flag);
@@ -99,8 +100,24 @@ void DeclareNetwork(Declarer& app, Flags* flags) {
   app.Value("port-file", "FILE", &flags->port_file,
             "Write the port number to this file once it is open; removed at exit");
   app.Switch("insecure", &flags->server.insecure,
-             "Allow an address that other machines can reach;\nanybody there can join the job and "
-             "stop it");
+             "Allow an address that other machines can reach without asking\nthem for a token or a "
+             "certificate: anybody there can join the job\nand stop it");
+}
+
+void DeclareCredentials(Declarer& app, Flags* flags) {
+  service::Credentials& credentials = flags->server.credentials;
+  app.Group("Credentials");
+  app.Value("token-file", "FILE", &credentials.token_file,
+            "Ask every caller for the token in this file, which is read again\nwhen it changes; "
+            "'muster token' makes one");
+  app.Value("token-overlap", "DURATION", &credentials.token_overlap,
+            "How long the token that the file held before stays good");
+  app.Value("tls-cert", "FILE", &credentials.tls_cert,
+            "Serve TLS with this certificate (PEM, and those between it and\nthe authority); read "
+            "again when it changes, as are the next two");
+  app.Value("tls-key", "FILE", &credentials.tls_key, "The certificate's key");
+  app.Value("tls-client-ca", "FILE", &credentials.tls_client_ca,
+            "Ask every caller for a certificate from this authority");
 }
 
 void DeclareLiveness(Declarer& app, Flags* flags) {
@@ -175,6 +192,7 @@ void Declare(CLI::App* app, Flags* flags) {
   Declarer declarer(app);
   DeclareJob(declarer, flags);
   DeclareNetwork(declarer, flags);
+  DeclareCredentials(declarer, flags);
   DeclareLiveness(declarer, flags);
   DeclareLimits(declarer, flags);
   DeclareLogging(declarer, flags);

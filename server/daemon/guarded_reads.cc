@@ -74,6 +74,8 @@ bool Admit(HeaderGuard* guard, const msghdr& message, size_t size) {
 
 void GuardReads(int connection) { AllGuards().Begin(connection); }
 
+void WarnOfLongHeaders() { AllGuards().Warn(); }
+
 }  // namespace muster::daemon
 
 extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
@@ -84,7 +86,7 @@ extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
   if (guard == nullptr || muster::daemon::Admit(guard, *message, static_cast<size_t>(size))) {
     return size;
   }
-  AllGuards().Warn();
+  muster::daemon::WarnOfLongHeaders();
   errno = ECONNRESET;
   return -1;
 }

@@ -7,6 +7,9 @@ namespace muster::daemon {
 // Thread-safe.
 void GuardReads(int connection);
 
+// A connection was closed because of its peer's headers: says so, now and then. Thread-safe.
+void WarnOfLongHeaders();
+
 }  // namespace muster::daemon
 
 #endif  // MUSTER_SERVER_DAEMON_GUARDED_READS_H_

@@ -10,10 +10,18 @@ constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kAcknowledges = 1;
+// RFC 8446: how a record of a handshake begins. A connection in plain begins with "PRI", or gRPC
+// closes it.
+constexpr char kTlsHandshake = 0x16;
 
 }  // namespace
 
 bool HeaderGuard::Admit(absl::string_view bytes) {
+  if (!begun_ && !bytes.empty()) {
+    begun_ = true;
+    encrypted_ = bytes.front() == kTlsHandshake;
+  }
+  if (encrypted_) return true;
   while (!bytes.empty() && !too_long_) {
     if (skip_ > 0) {
       Skip(&bytes);

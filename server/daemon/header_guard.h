@@ -12,7 +12,7 @@ namespace muster::daemon {
 // Follows what a peer sends on one HTTP/2 connection, frame by frame, and says when its headers are
 // more than it may send. gRPC 1.51 has no such bound: GRPC_ARG_MAX_METADATA_SIZE counts from zero
 // in each CONTINUATION frame, does not count a header that is not complete, and holds only once the
-// peer has acknowledged the setting.
+// peer has acknowledged the setting. What is encrypted it cannot follow, and admits.
 class HeaderGuard {
  public:
   // The headers of one request. gRPC's clients are told to send at most 8 KiB, uncompressed.
@@ -31,6 +31,8 @@ class HeaderGuard {
   void BeginFrame();
   void CountHeaders(uint32_t bytes, bool first_frame);
 
+  bool begun_ = false;
+  bool encrypted_ = false;
   uint32_t skip_ = 24;  // of the connection's preface, then of each frame's payload
   std::array<uint8_t, kFrameHeaderBytes> frame_;
   uint8_t frame_bytes_ = 0;

@@ -18,14 +18,30 @@ using grpc::ServerUnaryReactor;
 
 namespace {
 
+// Ends a call before anything of its request is looked at.
+ServerUnaryReactor* Refuse(CallbackServerContext* context, const absl::Status& why) {
+  ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(why));
+  return reactor;
+}
+
+// The same of an Attach.
+class RefusedStream final : public grpc::ServerWriteReactor<ByteBuffer> {
+ public:
+  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
+  void OnDone() noexcept override { delete this; }
+};
+
 // Starts the call of one rpc, whose step of the core is `step`.
 template <typename Request, typename Response, typename Step>
 ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
                           const ByteBuffer& request, ByteBuffer* response, Step step) {
+  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
   return UnaryCall<Response>::Start(host, context, ReadRequest<Request>(request), response, step);
 }
 
-absl::Status AnswerStatus(const Driver& driver, const ByteBuffer& bytes, ByteBuffer* out) {
+absl::Status AnswerStatus(const Host& host, const ByteBuffer& bytes, ByteBuffer* out) {
+  const Driver& driver = *host.driver;
   const absl::StatusOr<v1::GetStatusRequest> request = ParseRequest<v1::GetStatusRequest>(bytes);
   if (!request.ok()) return request.status();
   const absl::StatusOr<Driver::Snapshot> snapshot = driver.GetStatus(request->job_id());
@@ -35,6 +51,7 @@ absl::Status AnswerStatus(const Driver& driver, const ByteBuffer& bytes, ByteBuf
   response.set_daemon_version(driver.options().daemon_version);
   ToProto(snapshot->job, snapshot->now, &response);
   ToProto(snapshot->uptime, response.mutable_uptime());
+  response.set_unauthenticated_calls(host.guard->refused());
   *out = ToBytes(response);
   return absl::OkStatus();
 }
@@ -43,6 +60,7 @@ absl::Status AnswerStatus(const Driver& driver, const ByteBuffer& bytes, ByteBuf
 
 grpc::ServerWriteReactor<ByteBuffer>* CoordinatorService::Attach(
     CallbackServerContext* context, const ByteBuffer* request) noexcept {
+  if (absl::Status s = host_.guard->Admit(*context); !s.ok()) return new RefusedStream(s);
   return AttachStream::Start(host_, context, *request);
 }
 
@@ -140,8 +158,9 @@ ServerUnaryReactor* CoordinatorService::ReportProcessState(CallbackServerContext
 ServerUnaryReactor* CoordinatorService::GetStatus(CallbackServerContext* context,
                                                   const ByteBuffer* request,
                                                   ByteBuffer* response) noexcept {
+  if (absl::Status s = host_.guard->Admit(*context); !s.ok()) return Refuse(context, s);
   ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(AnswerStatus(*host_.driver, *request, response)));
+  reactor->Finish(ToGrpcStatus(AnswerStatus(host_, *request, response)));
   return reactor;
 }
 

@@ -27,13 +27,13 @@ using RawCoordinatorService =
                                             Generated::WithRawCallbackMethod_GetStatus<
                                                 Generated::Service>>>>>>>>>>>>>>>;
 
-// muster.v1.CoordinatorService over a driver: each rpc becomes a step of the core. No method lets
-// an exception out: gRPC would take it for an answer.
+// muster.v1.CoordinatorService over a driver: each rpc that the guard admits becomes a step of the
+// core. No method lets an exception out: gRPC would take it for an answer.
 class CoordinatorService final : public RawCoordinatorService {
  public:
-  // `driver` must outlive the server that this is registered with.
-  explicit CoordinatorService(Driver* driver)
-      : unread_(driver->options().limits.max_held_bytes), host_{driver, &unread_} {}
+  // Both must outlive the server that this is registered with.
+  CoordinatorService(Driver* driver, CallGuard* guard)
+      : unread_(driver->options().limits.max_held_bytes), host_{driver, &unread_, guard} {}
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Attach(grpc::CallbackServerContext*,
                                                      const grpc::ByteBuffer*) noexcept override;

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_SERVICE_HOST_H_
 #define MUSTER_SERVER_SERVICE_HOST_H_
 
+#include "server/service/call_guard.h"
 #include "server/service/driver.h"
 #include "server/service/unread_answers.h"
 
@@ -10,6 +11,7 @@ namespace muster::service {
 struct Host {
   Driver* driver;
   UnreadAnswers* unread;
+  CallGuard* guard;
 };
 
 }  // namespace muster::service

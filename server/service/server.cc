@@ -10,6 +10,7 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/server_builder.h"
+#include "server/service/guarded_services.h"
 #include "server/service/version.h"
 #include "spdlog/spdlog.h"
 
@@ -57,14 +58,31 @@ absl::Status CheckRecoveryGrace(const ServerOptions& options) {
       absl::FormatDuration(kMaxReconnectBackoff), "), in which every living member comes back"));
 }
 
-absl::Status CheckReachability(const HostPort& address, bool insecure) {
-  if (insecure || IsLoopback(address)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
+absl::Status CheckReachability(const ServerOptions& options, const HostPort& address) {
+  if (options.insecure || options.credentials.authenticate_callers()) return absl::OkStatus();
+  if (IsLoopback(address)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
       "refusing to listen on ", address.ToString(),
-      ": other machines could reach it, and callers are not authenticated yet; credentials come in "
-      "a later release. Today: listen on a loopback address (127.0.0.1, [::1] or localhost), or, "
-      "on "
-      "a network where every peer is trusted, add --insecure"));
+      ": other machines could reach it, and anybody there could join the job or stop it. Give it "
+      "credentials: --token-file with a token that every rank gets too (umask 077; muster token > "
+      "FILE), or --tls-cert, --tls-key and --tls-client-ca for mutual TLS. Or listen on a loopback "
+      "address (127.0.0.1, [::1] or localhost); or, on a network where every peer is trusted, add "
+      "--insecure"));
+}
+
+void WarnOfEavesdroppers(const ServerOptions& options, const HostPort& address) {
+  const Credentials& credentials = options.credentials;
+  if (credentials.token_file.empty() || !credentials.tls_cert.empty()) return;
+  if (IsLoopback(address)) return;
+  options.logger->warn(
+      "the token is sent without TLS: whoever can read the network's packets can read it and all "
+      "that goes through the coordinator, and join the job or stop it; --tls-cert and --tls-key "
+      "prevent that");
+}
+
+// A file that cannot be used, like a missing one, is the configuration's fault.
+absl::Status OfConfiguration(const absl::Status& status) {
+  return absl::FailedPreconditionError(status.message());
 }
 
 absl::Status Validate(const ServerOptions& options, const HostPort& address) {
@@ -75,7 +93,7 @@ absl::Status Validate(const ServerOptions& options, const HostPort& address) {
     if (!s.ok()) return s;
   }
   if (absl::Status s = CheckRecoveryGrace(options); !s.ok()) return s;
-  return CheckReachability(address, options.insecure);
+  return CheckReachability(options, address);
 }
 
 int Milliseconds(absl::Duration duration) {
@@ -139,22 +157,27 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   absl::StatusOr<HostPort> address = ParseListenAddress(options.listen_address);
   if (!address.ok()) return address.status();
   if (absl::Status s = Validate(options, *address); !s.ok()) return s;
-  std::unique_ptr<Server> server(new Server(options, *std::move(address)));
+  absl::StatusOr<std::unique_ptr<CallGuard>> guard =
+      CallGuard::Make(options.credentials, options.logger);
+  if (!guard.ok()) return OfConfiguration(guard.status());
+  WarnOfEavesdroppers(options, *address);
+  std::unique_ptr<Server> server(new Server(options, *std::move(address), *std::move(guard)));
   if (absl::Status s = server->Listen(options); !s.ok()) return s;
   return server;
 }
 
-Server::Server(ServerOptions options, HostPort address)
+Server::Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuard> guard)
     : address_(std::move(address)),
+      guard_(std::move(guard)),
       driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome)),
-      service_(&driver_) {}
+      service_(&driver_, guard_.get()) {}
 
 Server::~Server() { Shutdown("the coordinator has stopped", absl::ZeroDuration()); }
 
 absl::Status Server::Listen(const ServerOptions& options) {
   EnableHealthAndReflection();
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(address(), grpc::InsecureServerCredentials(), &address_.port);
+  builder.AddListeningPort(address(), guard_->TransportCredentials(), &address_.port);
   // Without this a second daemon would share the port, and take half of the members.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(options, &builder);
@@ -163,6 +186,9 @@ absl::Status Server::Listen(const ServerOptions& options) {
   builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
+  if (options.credentials.authenticate_callers()) {
+    builder.experimental().SetInterceptorCreators(GuardOtherServices(guard_.get()));
+  }
   const HostPort asked = address_;
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return ExplainListenFailure(asked);

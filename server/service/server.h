@@ -12,6 +12,7 @@
 #include "common/awake_callbacks.h"
 #include "grpcpp/server.h"
 #include "server/core/options.h"
+#include "server/service/call_guard.h"
 #include "server/service/coordinator_service.h"
 #include "server/service/driver.h"
 #include "server/service/listen_address.h"
@@ -24,7 +25,9 @@ struct ServerOptions {
   core::Options core;
   // HOST:PORT; port 0 picks a free one.
   std::string listen_address = "127.0.0.1:7370";
-  // Allows addresses that other machines can reach, although callers are not authenticated.
+  // What callers must show.
+  Credentials credentials;
+  // Allows addresses that other machines can reach even where callers need not show anything.
   bool insecure = false;
   // How often a silent peer is pinged, and how long its answer may take before its connection, and
   // with it its Attach stream, is closed: how the death of a host or a stopped process is noticed.
@@ -43,9 +46,10 @@ struct ServerOptions {
 // it. Thread-safe.
 class Server {
  public:
-  // Listens at return. INVALID_ARGUMENT: an option is out of range, or the address is malformed,
-  // not of this machine, or not a loopback address without `insecure`. UNAVAILABLE: the port is in
-  // use.
+  // Listens at return. INVALID_ARGUMENT: an option is out of range, or the address is malformed or
+  // not of this machine. FAILED_PRECONDITION: a file of the credentials cannot be used, or others
+  // could reach the address, and there are no credentials and no `insecure`. UNAVAILABLE: the port
+  // is in use.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
   // Shuts down, without time for calls under way.
@@ -60,17 +64,21 @@ class Server {
   // No member is attached.
   bool Quiet() const { return driver_.Quiet(); }
 
+  // See CallGuard::Look(); about every second.
+  void LookAtCredentials() { guard_->Look(); }
+
   // Health turns NOT_SERVING, every parked call and stream ends with UNAVAILABLE and this reason,
   // and the port is closed. Blocks until the answers are delivered, at most `limit`. Later calls of
   // it do nothing.
   void Shutdown(const std::string& reason, absl::Duration limit);
 
  private:
-  Server(ServerOptions options, HostPort address);
+  Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuard> guard);
   absl::Status Listen(const ServerOptions& options);
 
   const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
   HostPort address_;
+  const std::unique_ptr<CallGuard> guard_;
   Driver driver_;
   CoordinatorService service_;
   std::unique_ptr<grpc::Server> grpc_;  // null once shut down

@@ -22,7 +22,9 @@ class JobOptionsTest : public ::testing::Test {
     for (const char* name :
          {"MUSTER_COORDINATOR", "MUSTER_JOB", "MUSTER_WORLD_SIZE", "MUSTER_RANK",
           "MUSTER_LOCAL_RANK", "MUSTER_NODE_RANK", "MUSTER_NODE_ID", "MUSTER_TOPOLOGY",
-          "MUSTER_INCARNATION", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE"}) {
+          "MUSTER_INCARNATION", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE",
+          "MUSTER_TOKEN_FILE", "MUSTER_TLS_CA", "MUSTER_TLS_CERT", "MUSTER_TLS_KEY",
+          "MUSTER_TLS_SERVER_NAME"}) {
       unsetenv(name);
     }
   }
@@ -53,6 +55,23 @@ TEST_F(JobOptionsTest, NothingSetIsSerialMode) {
   EXPECT_EQ(options->job, "default");
   EXPECT_EQ(options->timeout, absl::Minutes(30));
   EXPECT_EQ(options->coordinator_timeout, absl::Minutes(10));
+}
+
+TEST_F(JobOptionsTest, ReadsTheVariablesOfCredentials) {
+  const auto options = From({{"MUSTER_TOKEN_FILE", "token"},
+                             {"MUSTER_TLS_CA", "ca"},
+                             {"MUSTER_TLS_CERT", "cert"},
+                             {"MUSTER_TLS_KEY", "key"},
+                             {"MUSTER_TLS_SERVER_NAME", "head"}});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->token_file, "token");
+  EXPECT_EQ(options->tls_ca, "ca");
+  EXPECT_EQ(options->tls_cert, "cert");
+  EXPECT_EQ(options->tls_key, "key");
+  EXPECT_EQ(options->tls_server_name, "head");
+  ExpectMalformed("MUSTER_TOKEN_FILE", "", "token file");
+  EXPECT_THAT(std::string(From({{"MUSTER_TLS_CERT", "cert"}}).status().message()),
+              HasSubstr("MUSTER_TLS_KEY"));
 }
 
 TEST_F(JobOptionsTest, ReadsEveryVariable) {

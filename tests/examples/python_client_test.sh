@@ -11,8 +11,9 @@ fail() {
   exit 1
 }
 
+head -c 32 /dev/urandom | base64 > "$TEST_TMPDIR/token"
 "$musterd" --listen 127.0.0.1:0 --port-file "$TEST_TMPDIR/port" --job greetings --world-size 2 \
-  --exit-when-done > "$TEST_TMPDIR/musterd.log" 2>&1 &
+  --token-file "$TEST_TMPDIR/token" --exit-when-done > "$TEST_TMPDIR/musterd.log" 2>&1 &
 daemon=$!
 trap 'kill -KILL $daemon 2>/dev/null || true' EXIT
 until [[ -s $TEST_TMPDIR/port ]]; do
@@ -20,6 +21,12 @@ until [[ -s $TEST_TMPDIR/port ]]; do
   sleep 0.05
 done
 address=127.0.0.1:$(cat "$TEST_TMPDIR/port")
+
+echo "== a client without the token is refused"
+! "$client" --coordinator "$address" --job greetings > "$TEST_TMPDIR/stranger.log" 2>&1 || fail "it was let in"
+grep -q "python_client: UNAUTHENTICATED: .*token file" "$TEST_TMPDIR/stranger.log" ||
+  fail "the refusal does not say what is missing"
+export MUSTER_TOKEN_FILE=$TEST_TMPDIR/token
 
 echo "== a client of another job is refused"
 ! "$client" --coordinator "$address" --job other > "$TEST_TMPDIR/other.log" 2>&1 || fail "it was let in"

@@ -160,8 +160,10 @@ TEST(ElasticLauncherTest, RanksTakeInANewcomerThatIsStartedByHand) {
   const Words steps = {"first:newcomers", "first:rejoin", "allgather", "leave"};
   auto run = Launch(3, steps, {"--max-world-size=4", kSettle, "--job=growing"});
   ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, "newcomers"));
-  auto newcomer = StartRank(VariableOf(PidOf(0, *run), "MUSTER_COORDINATOR"), -1, steps,
-                            {{"MUSTER_JOB", "growing"}});
+  const pid_t rank_0 = PidOf(0, *run);
+  auto newcomer = StartRank(
+      VariableOf(rank_0, "MUSTER_COORDINATOR"), -1, steps,
+      {{"MUSTER_JOB", "growing"}, {"MUSTER_TOKEN_FILE", VariableOf(rank_0, "MUSTER_TOKEN_FILE")}});
   EXPECT_EQ(newcomer->Wait(), kSuccess) << newcomer->Output();
   EXPECT_EQ(run->Wait(), kSuccess) << run->Output();
   EXPECT_THAT(newcomer->Output(), HasSubstr("rank 3 is done"));

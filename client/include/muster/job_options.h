@@ -56,6 +56,21 @@ struct JobOptions {
   // MUSTER_COORDINATOR_TIMEOUT.
   absl::Duration coordinator_timeout = absl::Minutes(10);
 
+  // What this process shows the coordinator; docs/security.md. Files are read again when they
+  // change. The first holds the job's token. MUSTER_TOKEN_FILE.
+  std::string token_file;
+
+  // TLS: PEM files with the authority that the coordinator's certificate must come from, and, where
+  // the coordinator asks for one, this process's own certificate and key. Empty `tls_ca`: no TLS.
+  // MUSTER_TLS_CA, MUSTER_TLS_CERT, MUSTER_TLS_KEY.
+  std::string tls_ca;
+  std::string tls_cert;
+  std::string tls_key;
+
+  // The name in the coordinator's certificate, where it is not the host of `coordinator`.
+  // MUSTER_TLS_SERVER_NAME.
+  std::string tls_server_name;
+
   // Options from the environment variables named above; unset variables leave the defaults. Rank,
   // world size, local rank, node rank and node id may also come from torchrun, Slurm, Open MPI, PMI
   // or Kubernetes' Indexed Job, asked in this order: docs/environment.md.

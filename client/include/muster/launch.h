@@ -36,8 +36,10 @@ struct LaunchOptions {
   // PATH.
   std::string musterd;
 
-  // More flags for it. At an address that other machines can reach it asks for TLS or a token, or
-  // for "--insecure" on a network that is trusted.
+  // More flags for it. Without `coordinator` it has a token that only these processes know. With
+  // one, at an address that other machines can reach, it needs a token or mutual TLS: set
+  // MUSTER_TOKEN_FILE on every machine (docs/security.md), or give it "--insecure" on a network
+  // that is trusted.
   std::vector<std::string> musterd_flags;
 
   // Called in each process before the function; its error is the process's.

@@ -1,10 +1,13 @@
 #include "client/src/control_plane/connect.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "client/src/control_plane/grpc_transport.h"
 #include "client/src/control_plane/remote_control_plane.h"
 #include "client/src/control_plane/resolve.h"
 #include "client/src/control_plane/serial_control_plane.h"
+#include "common/caller_credentials.h"
 
 namespace muster::internal {
 namespace {
@@ -30,14 +33,26 @@ absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
               : ""));
 }
 
+absl::StatusOr<std::shared_ptr<CallerCredentials>> LoadCredentials(const JobOptions& options) {
+  auto credentials = CallerCredentials::Load({options.token_file, options.tls_ca, options.tls_cert,
+                                              options.tls_key, options.tls_server_name});
+  if (credentials.ok()) return credentials;
+  return absl::Status(credentials.status().code(),
+                      absl::StrCat("joining job '", options.job, "' at ", options.coordinator, ": ",
+                                   credentials.status().message()));
+}
+
 absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& options,
                                                          Cancellation* cancellation) {
   const Deadline deadline(options.timeout, cancellation);
   const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
   if (!address.ok()) return address.status();
+  absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials = LoadCredentials(options);
+  if (!credentials.ok()) return credentials.status();
   const absl::Status resolved = AwaitResolvable(*address, deadline);
   if (!resolved.ok()) return ResolvingError(options, *address, resolved);
-  return RemoteControlPlane::Join(MakeGrpcTransport(*address), options, deadline);
+  return RemoteControlPlane::Join(MakeGrpcTransport(*address, *std::move(credentials)), options,
+                                  deadline);
 }
 
 }  // namespace

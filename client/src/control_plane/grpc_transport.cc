@@ -103,8 +103,20 @@ class Context {
   grpc::ClientContext* get() const { return context_.get(); }
   Async* stub() const { return link_->stub->async(); }
 
+  // For a call that has ended and goes out again: a context serves once.
+  void Renew() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const auto deadline = context_->deadline();
+    context_ = std::make_shared<grpc::ClientContext>();
+    context_->set_deadline(deadline);
+    const bool cancelled = cancelled_;
+    lock.unlock();
+    if (cancelled) context_->TryCancel();
+  }
+
   void Cancel() {
     std::unique_lock<std::mutex> lock(mutex_);
+    cancelled_ = true;
     const std::shared_ptr<grpc::ClientContext> context = context_;
     lock.unlock();
     if (context != nullptr) context->TryCancel();
@@ -118,8 +130,19 @@ class Context {
 
  private:
   std::mutex mutex_;
+  bool cancelled_ = false;
   std::shared_ptr<Link> link_;
   std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
+};
+
+// What the calls of one transport show, and to whom.
+struct Caller {
+  CallerCredentials::Judgement Judge(uint64_t token, const absl::Status& status) const {
+    return credentials->Judge(token, status, coordinator);
+  }
+
+  const std::shared_ptr<CallerCredentials> credentials;
+  const std::string coordinator;  // for messages
 };
 
 template <class Req, class Resp>
@@ -128,6 +151,7 @@ struct UnaryCall : InFlight {
   void Cancel() override { context.Cancel(); }
 
   Context context;
+  uint64_t token = 0;  // that was sent
   Req request;
   Resp response;
 };
@@ -137,16 +161,18 @@ class AttachStream final : public InFlight,
                            public std::enable_shared_from_this<AttachStream> {
  public:
   // `on_peer` gets gRPC's name of the peer before each response.
-  AttachStream(std::shared_ptr<Link> link, v1::AttachRequest request,
+  AttachStream(const Caller& caller, std::shared_ptr<Link> link, v1::AttachRequest request,
                Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer,
                InFlightSet* in_flight)
-      : context_(std::move(link)),
+      : caller_(caller),
+        context_(std::move(link)),
         request_(std::move(request)),
         handler_(std::move(handler)),
         on_peer_(std::move(on_peer)),
         in_flight_(in_flight) {}
 
   void Start() {
+    token_ = caller_.credentials->Sign(context_.get());
     context_.stub()->Attach(context_.get(), &request_, this);
     StartRead(&response_);
     StartCall();
@@ -156,20 +182,28 @@ class AttachStream final : public InFlight,
 
   void OnReadDone(bool ok) override {
     if (!ok) return;
+    caller_.Judge(token_, absl::OkStatus());
     on_peer_(context_.get()->peer());
     handler_.on_response(response_);
     StartRead(&response_);
   }
 
   void OnDone(const grpc::Status& status) override {
+    const CallerCredentials::Judgement judgement = caller_.Judge(token_, FromGrpc(status));
+    if (judgement.send_again) {
+      context_.Renew();
+      return Start();
+    }
     const std::shared_ptr<InFlight> self = shared_from_this();
     context_.Release();
-    handler_.on_end(FromGrpc(status));
+    handler_.on_end(judgement.status);
     in_flight_->Remove(self);
   }
 
  private:
+  const Caller& caller_;
   Context context_;
+  uint64_t token_ = 0;  // that was sent
   const v1::AttachRequest request_;
   v1::AttachResponse response_;
   const Transport::StreamHandler handler_;
@@ -224,7 +258,8 @@ grpc::ChannelArguments ChannelOptions(std::chrono::milliseconds connect_timeout)
 
 class GrpcTransport final : public Transport {
  public:
-  explicit GrpcTransport(const HostPort& address) : target_(Target(address)) {}
+  GrpcTransport(const HostPort& address, std::shared_ptr<CallerCredentials> credentials)
+      : target_(Target(address)), caller_{std::move(credentials), address.ToString()} {}
 
   ~GrpcTransport() override { in_flight_.CancelAllAndWait(); }
 
@@ -232,7 +267,7 @@ class GrpcTransport final : public Transport {
 
   std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) override {
     auto stream = std::make_shared<AttachStream>(
-        LiveLink(), std::move(request), std::move(handler),
+        caller_, LiveLink(), std::move(request), std::move(handler),
         [this](const std::string& peer) { SetPeer(peer); }, &in_flight_);
     in_flight_.Add(stream);
     stream->Start();
@@ -251,22 +286,37 @@ class GrpcTransport final : public Transport {
 
  private:
   template <class Req, class Resp>
+  using Method = void (Async::*)(grpc::ClientContext*, const Req*, Resp*, GrpcDone);
+
+  template <class Req, class Resp>
   std::shared_ptr<InFlight> Begin(Req request, absl::Duration timeout, Done done,
-                                  void (Async::*method)(grpc::ClientContext*, const Req*, Resp*,
-                                                        GrpcDone)) {
+                                  Method<Req, Resp> method) {
     auto call = std::make_shared<UnaryCall<Req, Resp>>(CurrentLink());
     call->request = std::move(request);
     call->context.get()->set_deadline(std::chrono::system_clock::now() +
                                       absl::ToChronoMicroseconds(timeout));
     in_flight_.Add(call);
+    Send(call, std::move(done), method);
+    return call;
+  }
+
+  template <class Req, class Resp>
+  void Send(const std::shared_ptr<UnaryCall<Req, Resp>>& call, Done done,
+            Method<Req, Resp> method) {
+    call->token = caller_.credentials->Sign(call->context.get());
     (call->context.stub()->*method)(
         call->context.get(), &call->request, &call->response,
-        [this, call, done = std::move(done)](const grpc::Status& status) {
+        [this, call, method, done = std::move(done)](const grpc::Status& status) {
+          const CallerCredentials::Judgement judgement =
+              caller_.Judge(call->token, FromGrpc(status));
+          if (judgement.send_again) {
+            call->context.Renew();
+            return Send(call, done, method);
+          }
           call->context.Release();
-          done(FromGrpc(status), std::move(call->response));
+          done(judgement.status, std::move(call->response));
           in_flight_.Remove(call);
         });
-    return call;
   }
 
   static bool IsConnected(const Link* link) {
@@ -289,8 +339,8 @@ class GrpcTransport final : public Transport {
       connect_timeout_.Learn(*link_);
       retired_.push_back(std::move(link_));
     }
-    link_ = std::make_shared<Link>(grpc::CreateCustomChannel(
-        target_, grpc::InsecureChannelCredentials(), ChannelOptions(connect_timeout_.value())));
+    link_ = std::make_shared<Link>(
+        caller_.credentials->NewChannel(target_, ChannelOptions(connect_timeout_.value())));
     const auto unused = [](const std::shared_ptr<Link>& link) { return link.use_count() == 1; };
     retired_.erase(std::remove_if(retired_.begin(), retired_.end(), unused), retired_.end());
     return link_;
@@ -303,6 +353,7 @@ class GrpcTransport final : public Transport {
   }
 
   const std::string target_;
+  const Caller caller_;
   const std::shared_ptr<AwakeCallbacks> awake_callbacks_ = AwakeCallbacks::Get();
   mutable std::mutex mutex_;
   std::shared_ptr<Link> link_;
@@ -361,8 +412,9 @@ std::shared_ptr<InFlight> GrpcTransport::Call(Request request, absl::Duration ti
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address) {
-  return std::make_unique<GrpcTransport>(address);
+std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address,
+                                             std::shared_ptr<CallerCredentials> credentials) {
+  return std::make_unique<GrpcTransport>(address, std::move(credentials));
 }
 
 }  // namespace muster::internal

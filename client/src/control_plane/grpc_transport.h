@@ -4,12 +4,15 @@
 #include <memory>
 
 #include "client/src/control_plane/transport.h"
+#include "common/caller_credentials.h"
 #include "common/host_port.h"
 
 namespace muster::internal {
 
-// A transport over a gRPC channel of its own. Connects when it is first used.
-std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address);
+// A transport over a gRPC channel of its own. Connects when it is first used. A call that was
+// refused for its token goes out again where there is another one.
+std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address,
+                                             std::shared_ptr<CallerCredentials> credentials);
 
 }  // namespace muster::internal
 

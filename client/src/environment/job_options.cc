@@ -8,6 +8,7 @@
 #include "client/src/base/checks.h"
 #include "client/src/environment/options.h"
 #include "client/src/environment/placement.h"
+#include "common/credential_files.h"
 #include "common/host_port.h"
 
 namespace muster {
@@ -70,6 +71,13 @@ absl::Status CheckTexts(const JobOptions& options) {
   return status;
 }
 
+absl::Status CheckCredentials(const JobOptions& options) {
+  const absl::Status status = CheckTogether({options.token_file, options.tls_ca, options.tls_cert,
+                                             options.tls_key, options.tls_server_name});
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("JobOptions: ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<JobOptions> JobOptions::FromEnvironment() {
@@ -85,6 +93,7 @@ absl::Status JobOptions::Validate() const {
   status.Update(CheckIncarnation(incarnation));
   status.Update(CheckPositive("timeout", timeout));
   status.Update(CheckPositive("coordinator_timeout", coordinator_timeout));
+  status.Update(CheckCredentials(*this));
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/placement.h"
+#include "common/credential_files.h"
 
 namespace muster::internal {
 namespace {
@@ -14,6 +15,11 @@ absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   reader.Read("MUSTER_JOB", "the job's id", &options->job);
   reader.Read("MUSTER_TOPOLOGY", "zone/rack/switch", &options->topology);
   reader.Read("MUSTER_INCARNATION", "32 hexadecimal digits", &options->incarnation);
+  reader.Read(kTokenFileVariable, "the path of a token file", &options->token_file);
+  reader.Read(kTlsCaVariable, "the path of a PEM file", &options->tls_ca);
+  reader.Read(kTlsCertVariable, "the path of a PEM file", &options->tls_cert);
+  reader.Read(kTlsKeyVariable, "the path of a PEM file", &options->tls_key);
+  reader.Read(kTlsServerNameVariable, "a host name", &options->tls_server_name);
   reader.Read("MUSTER_TIMEOUT", &options->timeout);
   reader.Read("MUSTER_COORDINATOR_TIMEOUT", &options->coordinator_timeout);
   return reader.status();

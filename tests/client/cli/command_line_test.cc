@@ -36,9 +36,17 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
 
 TEST(HelpTest, OfStatusNamesEveryFlag) {
   const std::string help = OutputOf({"status", "--help"}, 0);
-  for (const char* word : {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch"}) {
+  for (const char* word : {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch",
+                           "--token-file", "MUSTER_TOKEN_FILE", "--tls-ca", "--tls-cert",
+                           "--tls-key", "--tls-server-name"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
+}
+
+TEST(HelpTest, NamesEveryCommand) {
+  const std::string help = OutputOf({"--help"}, 0);
+  for (const char* word : {"run", "status", "health", "token"}) EXPECT_THAT(help, HasSubstr(word));
+  EXPECT_THAT(OutputOf({"health", "--help"}, 0), HasSubstr("--timeout"));
 }
 
 struct Refusal {
@@ -58,7 +66,7 @@ TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
-        Refusal{{}, "no command given; expected run or status"}, Refusal{{"start"}, "start"},
+        Refusal{{}, "no command given; expected run, status, health or token"}, Refusal{{"start"}, "start"},
         Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
         Refusal{{"run", "./train"}, "./train; put the program after --"},
         Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},

@@ -34,6 +34,7 @@ TEST(RunCoordinatorTest, IsToldTheJob) {
   EXPECT_THAT(SortedLines(ReadFile(directory + "/arguments")),
               ElementsAre("--job=--j", "--listen=127.0.0.1:0",
                           StartsWith(absl::StrCat("--port-file=", directory, "/muster-run-")),
+                          StartsWith(absl::StrCat("--token-file=", directory, "/muster-run-")),
                           "--world-size=3"));
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     EXPECT_THAT(entry.path().filename().string(), Not(StartsWith("muster-run-")));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -45,6 +46,12 @@ constexpr char kRunning[] = R"pb(
     waiting_for { seconds: 1 }
     since_last_call { nanos: 40000000 }
   })pb";
+
+TEST(StatusReportTest, CountsWhoWasRefused) {
+  EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("refused")));
+  EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " unauthenticated_calls: 12"))),
+              HasSubstr("up 1m15s; calls refused for their credentials: 12\n"));
+}
 
 TEST(StatusReportTest, AlignsTheMembers) {
   EXPECT_EQ(

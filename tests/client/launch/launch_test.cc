@@ -15,6 +15,7 @@
 #include "muster/job.h"
 #include "muster/toolkits.h"
 #include "tests/util/daemon.h"
+#include "tests/util/process.h"
 
 namespace muster {
 namespace {
@@ -71,6 +72,28 @@ TEST(LaunchTest, TheProcessesFormAJob) {
       EXPECT_EQ(result.processes[rank].exit_status, 0);
     }
   }
+}
+
+// Only the processes of this launch find its token.
+absl::Status MeetWithTheToken(const std::string& said) {
+  absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment();
+  if (!options.ok()) return options.status();
+  std::ofstream(said) << options->token_file;
+  JobOptions stranger = *options;
+  stranger.token_file = "";
+  const absl::Status refused = Job::Join(stranger).status();
+  if (!absl::IsUnauthenticated(refused)) return absl::DataLossError(refused.ToString());
+  return MeetAll(1);
+}
+
+TEST(LaunchTest, TheCoordinatorAsksForATokenThatGoesWithTheRun) {
+  const std::string said = absl::StrCat(testing::MakeTempDir(), "/said");
+  const LaunchResult result = Result(Launch(Slots(1), MeetWithTheToken, said));
+  EXPECT_TRUE(result.status().ok()) << result.status();
+  std::string token_file;
+  std::ifstream(said) >> token_file;
+  EXPECT_THAT(token_file, HasSubstr("/muster-run-"));
+  EXPECT_FALSE(std::ifstream(token_file).is_open());
 }
 
 TEST(LaunchTest, SpawnPassesTheLocalRankFirst) {

@@ -67,5 +67,26 @@ TEST(RankEnvironmentTest, ARankOfANestedElasticJobDoesNotTakeTheOuterRank) {
   EXPECT_THAT(variables, Not(Contains(StartsWith("MUSTER_WORLD_SIZE="))));
 }
 
+TEST(RankEnvironmentTest, CredentialsThatAreGivenReplaceThoseOfTheEnvironment) {
+  JobPlan plan = MultiNode();
+  plan.credentials.token_file = "/given";
+  const Variables variables =
+      Environment(plan, {}, {"MUSTER_TOKEN_FILE=/inherited", "MUSTER_TLS_CA=/ca"});
+  EXPECT_THAT(variables, Contains("MUSTER_TOKEN_FILE=/given"));
+  EXPECT_THAT(variables, Contains(StartsWith("MUSTER_TOKEN_FILE=")).Times(1));
+  EXPECT_THAT(variables, Contains("MUSTER_TLS_CA=/ca"));
+}
+
+TEST(RankEnvironmentTest, ACoordinatorWithATokenOfItsOwnIsShownNothingElse) {
+  JobPlan plan = MultiNode();
+  plan.hosted = CoordinatorCommand{};
+  plan.hosted->own_token = true;
+  plan.credentials.token_file = "/own";
+  const Variables variables =
+      Environment(plan, {}, {"MUSTER_TOKEN_FILE=/inherited", "MUSTER_TLS_CA=/ca"});
+  EXPECT_THAT(variables, Contains("MUSTER_TOKEN_FILE=/own"));
+  EXPECT_THAT(variables, Not(Contains(StartsWith("MUSTER_TLS_"))));
+}
+
 }  // namespace
 }  // namespace muster::launcher

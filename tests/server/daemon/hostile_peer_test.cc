@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,7 +12,10 @@
 #include <string>
 
 #include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 #include "tests/server/service/test_job.h"
+#include "tests/util/certificates.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process_usage.h"
 
@@ -27,25 +32,30 @@ constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
 
-// An HTTP/2 connection that is written by hand.
+// An HTTP/2 connection that is written by hand, over TLS where that is asked for.
 class RawPeer {
  public:
-  explicit RawPeer(int port) {
+  RawPeer(int port, bool tls) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    if (tls) BeginTls();
     Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     SendFrame(kSettings, 0, "");
   }
-  ~RawPeer() { close(fd_); }
+  ~RawPeer() {
+    SSL_free(ssl_);
+    SSL_CTX_free(tls_);
+    close(fd_);
+  }
 
   // False once the other side has closed the connection.
   bool Send(const std::string& bytes) {
     size_t sent = 0;
     while (sent < bytes.size()) {
-      const ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      const ssize_t n = Write(bytes.data() + sent, bytes.size() - sent);
       if (n <= 0) return false;
       sent += static_cast<size_t>(n);
     }
@@ -74,13 +84,30 @@ class RawPeer {
   }
 
  private:
+  void BeginTls() {
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL writes with write()
+    tls_ = SSL_CTX_new(TLS_client_method());
+    ssl_ = SSL_new(tls_);
+    const unsigned char http2[] = {2, 'h', '2'};
+    SSL_set_alpn_protos(ssl_, http2, sizeof(http2));
+    SSL_set_fd(ssl_, fd_);
+    EXPECT_EQ(SSL_connect(ssl_), 1);
+  }
+
+  ssize_t Write(const char* bytes, size_t size) {
+    if (ssl_ != nullptr) return SSL_write(ssl_, bytes, static_cast<int>(size));
+    return send(fd_, bytes, size, MSG_NOSIGNAL);
+  }
+
+  SSL_CTX* tls_ = nullptr;
+  SSL* ssl_ = nullptr;  // null: in plain
   const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 };
 
 class HostilePeerTest : public ::testing::Test {
  protected:
   void ExpectServesWithLittleMemory() {
-    TestMember member(daemon_->address());
+    TestMember member(Dial(), TestMember::Options());
     EXPECT_THAT(member.Attach(), IsOk());
     EXPECT_THAT(member.Join(1), IsOk());
     EXPECT_THAT(member.Barrier(), IsOk());
@@ -89,14 +116,37 @@ class HostilePeerTest : public ::testing::Test {
 
   // What a header block goes on with, as often as the daemon takes it.
   void Flood(const std::string& first, const std::string& rest, int frames) {
-    RawPeer peer(daemon_->port());
+    RawPeer peer(daemon_->port(), tls());
     bool open = peer.SendFrame(kHeaders, 1, first);
     for (int i = 0; i < frames && open; ++i) open = peer.SendFrame(kContinuation, 1, rest);
     peer.AwaitClose();
   }
 
+  virtual bool tls() const { return false; }
+  virtual std::shared_ptr<grpc::Channel> Dial() { return Connect(daemon_->address()); }
+
   // A client that compresses for long answers no pings meanwhile.
-  const std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--keepalive-timeout=0s"});
+  std::unique_ptr<TestDaemon> daemon_ = TestDaemon::Start({"--keepalive-timeout=0s"});
+};
+
+// The same at a daemon with TLS.
+class HostileTlsPeerTest : public HostilePeerTest {
+ protected:
+  HostileTlsPeerTest() {
+    const Certificate own = authority_.Issue();
+    ReplaceFile(directory_ + "/cert", own.pem);
+    ReplaceFile(directory_ + "/key", own.key);
+    daemon_ = TestDaemon::Start({"--keepalive-timeout=0s", "--tls-cert=" + directory_ + "/cert",
+                                 "--tls-key=" + directory_ + "/key"});
+  }
+  bool tls() const override { return true; }
+  std::shared_ptr<grpc::Channel> Dial() override {
+    return grpc::CreateChannel(daemon_->address(),
+                               grpc::SslCredentials({authority_.pem(), "", ""}));
+  }
+
+  const std::string directory_ = MakeTempDir();
+  const Authority authority_;
 };
 
 TEST_F(HostilePeerTest, ACompressedMessageIsRefusedBeforeItIsInflated) {
@@ -109,6 +159,14 @@ TEST_F(HostilePeerTest, ACompressedMessageIsRefusedBeforeItIsInflated) {
   const absl::Status status = FromGrpc(stub->GetStatus(&context, request, &response));
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("'gzip' is disabled")));
   ExpectServesWithLittleMemory();
+}
+
+TEST_F(HostileTlsPeerTest, HeadersWithoutEndAreCutOffToo) {
+  std::string headers;
+  while (headers.size() + 5 <= kWholeFrame) headers += std::string("\0\1a\1b", 5);
+  Flood(headers, headers, 3000);
+  ExpectServesWithLittleMemory();
+  EXPECT_THAT(daemon_->process().Output(), HasSubstr("request headers of more than 16 KiB"));
 }
 
 TEST_F(HostilePeerTest, HeadersWithoutEndAreCutOff) {

@@ -17,6 +17,7 @@ using ::testing::MatchesRegex;
 
 constexpr Exit kOk{false, 0};
 constexpr Exit kBadUsage{false, 2};
+constexpr Exit kBadConfiguration{false, 64};
 
 // Runs musterd until it ends by itself; returns what it printed.
 std::string RunMusterd(std::vector<std::string> flags, const Exit& expected,
@@ -82,9 +83,12 @@ TEST(FlagsTest, BadVariablesAreNamedToo) {
               AllOf(HasSubstr("--insecure"), HasSubstr("true or false")));
 }
 
-TEST(FlagsTest, AnAddressThatOthersCanReachNeedsInsecure) {
-  EXPECT_THAT(RunMusterd({"--listen=0.0.0.0:0"}, kBadUsage),
-              AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("later release"), HasSubstr("--insecure")));
+TEST(FlagsTest, AnAddressThatOthersCanReachNeedsCredentials) {
+  EXPECT_THAT(RunMusterd({"--listen=0.0.0.0:0"}, kBadConfiguration),
+              AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("--token-file"), HasSubstr("--insecure")));
+  EXPECT_THAT(RunMusterd({"--listen=127.0.0.1:0"}, kBadConfiguration,
+                         {{"MUSTER_TOKEN_FILE", "/no/such/file"}}),
+              AllOf(HasSubstr("/no/such/file"), HasSubstr("No such file")));
 }
 
 TEST(FlagsTest, APortFileThatCannotBeWrittenIsNamed) {

@@ -35,9 +35,16 @@ bool Next(grpc::CompletionQueue& queue) {
 
 absl::StatusOr<std::string> RawCall(const std::string& address, const std::string& method,
                                     const std::string& message) {
-  grpc::GenericStub stub(Connect(address));
+  return RawCall(Connect(address), method, message, {});
+}
+
+absl::StatusOr<std::string> RawCall(const std::shared_ptr<grpc::Channel>& channel,
+                                    const std::string& method, const std::string& message,
+                                    const std::vector<Header>& headers) {
+  grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
+  for (const Header& header : headers) context.AddMetadata(header.name, header.value);
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
   const auto call = stub.PrepareCall(&context, method, &queue);
   call->StartCall(nullptr);

@@ -53,8 +53,8 @@ TEST(ServerTest, APortInUseIsNamedWithWhatToDo) {
 TEST(ServerTest, RefusesAddressesThatOthersCanReachUnlessInsecure) {
   for (const char* address : {"0.0.0.0:0", "[::]:0", "10.1.2.3:0", "somewhere.example:0"}) {
     EXPECT_THAT(service::Server::Start(ListenOn(address)),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         AllOf(HasSubstr("later release"), HasSubstr("--insecure"))))
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("--token-file"), HasSubstr("--insecure"))))
         << address;
   }
   service::ServerOptions options = ListenOn("0.0.0.0:0");

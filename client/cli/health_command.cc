@@ -1,0 +1,53 @@
+#include "client/cli/health_command.h"
+
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/launcher/coordinator_client.h"
+#include "common/host_port.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitBadArguments = 2;
+
+int Fail(int exit_status, absl::string_view text) {
+  std::cerr << absl::StrCat("muster: ", text, "\n");
+  return exit_status;
+}
+
+absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
+  if (flags.coordinator.empty()) {
+    return absl::InvalidArgumentError(
+        "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
+  }
+  const absl::Status address = ParseHostPort(flags.coordinator).status();
+  if (!address.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.message()));
+  }
+  if (absl::ParseDuration(flags.timeout, timeout) && *timeout > absl::ZeroDuration() &&
+      *timeout < absl::InfiniteDuration()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--timeout is '", flags.timeout, "'; expected a duration such as 3s or 500ms"));
+}
+
+}  // namespace
+
+int RunHealthCommand(const HealthFlags& flags) {
+  absl::Duration timeout;
+  if (absl::Status s = CheckFlags(flags, &timeout); !s.ok()) {
+    return Fail(kExitBadArguments, s.message());
+  }
+  const absl::Status health =
+      launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);
+  if (health.ok()) return 0;
+  return Fail(kExitFailure, absl::StrCat("the coordinator at ", flags.coordinator,
+                                         " does not serve: ", health.message()));
+}
+
+}  // namespace muster::cli

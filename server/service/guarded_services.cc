@@ -1,0 +1,73 @@
+#include "server/service/guarded_services.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "grpc/grpc.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "server/service/status.h"
+
+namespace muster::service {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+// kubelet and load balancers ask it, and have no token.
+constexpr char kHealth[] = "/grpc.health.v1.Health/";
+
+bool GuardedElsewhere(absl::string_view method) {
+  static const std::string* const own =
+      new std::string(absl::StrCat("/", v1::CoordinatorService::service_full_name(), "/"));
+  return absl::StartsWith(method, kHealth) || absl::StartsWith(method, *own);
+}
+
+// An interceptor cannot keep a call from its handler. It ends the call before: what the handler
+// reads is the end of the stream, and what it writes goes nowhere.
+class Refusing final : public grpc::experimental::Interceptor {
+ public:
+  Refusing(CallGuard* guard, ServerRpcInfo* info) : guard_(guard), info_(info) {}
+
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      const absl::Status admitted = guard_->Admit(*info_->server_context());
+      if (!admitted.ok()) End(ToGrpcStatus(admitted));
+    }
+    methods->Proceed();
+  }
+
+ private:
+  void End(const grpc::Status& status) {
+    grpc_call_cancel_with_status(info_->server_context()->c_call(),
+                                 static_cast<grpc_status_code>(status.error_code()),
+                                 status.error_message().c_str(), nullptr);
+  }
+
+  CallGuard* const guard_;
+  ServerRpcInfo* const info_;
+};
+
+class RefusingFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit RefusingFactory(CallGuard* guard) : guard_(guard) {}
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
+    return GuardedElsewhere(info->method()) ? nullptr : new Refusing(guard_, info);
+  }
+
+ private:
+  CallGuard* const guard_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+GuardOtherServices(CallGuard* guard) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
+  factories.push_back(std::make_unique<RefusingFactory>(guard));
+  return factories;
+}
+
+}  // namespace muster::service
