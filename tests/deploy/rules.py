@@ -241,6 +241,15 @@ def resources_are_bounded(objects):
 
 
 @rule
+def payloads_fit_into_memory(objects):
+    for w, c in coordinators(objects):
+        held = quantity((flag(command_line(w, c), "max-held-bytes") or "4GiB").removesuffix("B"))
+        limit = quantity(c.get("resources", {}).get("limits", {}).get("memory", "0"))
+        if held > limit / 2:
+            yield f"{w.name}: musterd may hold {held:.0f} bytes, its memory limit is {limit:.0f}"
+
+
+@rule
 def scratch_is_bounded(objects):
     for w in workloads(objects):
         memory = sum(quantity(c.get("resources", {}).get("limits", {}).get("memory", "0")) for c in w.containers)

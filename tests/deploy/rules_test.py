@@ -153,6 +153,10 @@ CASES = {
          lambda m: m.get("LeaderWorkerSet", "muster")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]
          ["initContainers"][0].pop("resources")),
     ],
+    "payloads_fit_into_memory": [
+        ("musterd's own limit", "cpu-demo", lambda m: m.musterd["args"].remove("--max-held-bytes=512MiB")),
+        ("less memory", "cpu-demo", lambda m: set_to(m.musterd["resources"]["limits"], "memory", "512Mi")),
+    ],
     "scratch_is_bounded": [
         ("no size", "cpu-demo", lambda m: volume(m.worker, "tmp")["emptyDir"].pop("sizeLimit")),
         ("as large as the limit", "cpu-demo", lambda m: set_to(volume(m.worker, "shm")["emptyDir"], "sizeLimit", "1Gi")),
