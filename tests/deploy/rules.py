@@ -84,8 +84,7 @@ def exit_codes_are_those_of_the_contract(objects):
             yield f"{w.name}: {actions}, expected {EXIT_CODES}"
 
 
-# docs/exit-codes.md. 76 counts: see deploy/kubernetes/base/workers.yaml.
-EXIT_CODES = {64: "FailJob", 75: "Ignore"}
+EXIT_CODES = {64: "FailJob", 75: "Ignore", 76: "Ignore"}  # docs/exit-codes.md
 
 
 @rule
@@ -95,7 +94,7 @@ def containers_that_start_again_are_those_that_are_healthy(objects):
         if rules and not c.get("restartPolicy"):
             yield f"{name}: restartPolicyRules need a restartPolicy of the container"
         for entry in rules:
-            if set(entry["exitCodes"]["values"]) - {75}:
+            if set(entry["exitCodes"]["values"]) - {75, 76}:
                 yield f"{name}: starts again in its place after {entry['exitCodes']['values']}"
 
 
