@@ -5,6 +5,7 @@ Another workspace that uses Muster as a `local_repository` calls `muster_reposit
 """
 
 load("//bazel:cuda.bzl", "cuda_repository")
+load("//bazel:kubernetes.bzl", "kubernetes_tools_repository")
 
 def _stub_repository_impl(ctx):
     for name, label in {
@@ -38,6 +39,7 @@ def muster_repositories():
         build_file = "@muster//bazel:debian.BUILD",
     )
     _maybe(cuda_repository, name = "cuda")
+    _maybe(kubernetes_tools_repository, name = "kubernetes_tools")
     _maybe(native.local_repository, name = "rules_java", path = "/usr/share/bazel/rules/java")
     _maybe(native.local_repository, name = "rules_proto", path = "/usr/share/bazel/rules/proto")
     _maybe(

@@ -7,7 +7,8 @@ case, any other test as one case. A target that was not built, crashed or timed 
 one failure, and so does a run in which nothing was executed. Tests that an interrupted run did not come
 to are named in a line of their own; they are no failures unless --bazel-status says that the interruption
 is one. So are tests that are not for this machine (target_compatible_with), which count as nothing.
-Skipped cases are named with their reasons; with --fail-on-skip they count as failures. Ends with
+Skipped cases are named with their reasons; with --fail-on-skip they count as failures, but for those of
+a target that --may-skip names. Ends with
 status 1 if anything failed.
 """
 
@@ -168,6 +169,8 @@ def main():
     parser.add_argument("--require", action="append", default=[], metavar="PART",
                         help="fail unless a test case passed in some target whose label has PART in it")
     parser.add_argument("--fail-on-skip", action="store_true", help="a skipped case is a failure")
+    parser.add_argument("--may-skip", action="append", default=[], metavar="LABEL",
+                        help="but not of this target, which needs what not every machine has")
     args = parser.parse_args()
     runs = []
     for path in args.events:
@@ -180,7 +183,8 @@ def main():
     for skip in counts.skips:
         print(f"SKIPPED {skip}")
     if args.fail_on_skip:
-        counts.failures += [f"{skip} (no test may be skipped here)" for skip in counts.skips]
+        counts.failures += [f"{skip} (no test may be skipped here)" for skip in counts.skips
+                            if skip.split()[0] not in args.may_skip]
     for failure in counts.failures:
         print(f"FAILED {failure}")
     print_list("NOT FOR THIS MACHINE", counts.not_for_here)

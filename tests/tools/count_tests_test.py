@@ -188,6 +188,15 @@ class CountTestsTest(unittest.TestCase):
                            "2 passed, 1 failed, 1 skipped"], 1), self.run_.count(0, "--fail-on-skip"))
         self.assertEqual(([f"SKIPPED {skip}", "2 passed, 0 failed, 1 skipped"], 0), self.run_.count())
 
+    def test_a_skip_that_is_allowed_is_no_failure(self):
+        self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
+        self.run_.tested("//tests:gpu", GTEST_ALL_SKIPPED_XML)
+        allowed = ("--fail-on-skip", "--may-skip", "//tests:gpu")
+        self.assertEqual((["SKIPPED //tests:gpu Gpu.Copies: no reason given", "2 passed, 0 failed, 1 skipped"], 0),
+                         self.run_.count(0, *allowed))
+        self.run_.tested("//tests:gpu_too", GTEST_ALL_SKIPPED_XML)
+        self.assertEqual(self.run_.count(0, *allowed)[1], 1)
+
     def test_a_test_that_is_not_for_this_machine_is_named_and_is_no_failure(self):
         self.run_.tested("//tests:core", GTEST_ALL_PASS_XML)
         self.run_.not_for_this_machine("//tests:nccl")

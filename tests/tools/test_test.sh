@@ -81,4 +81,23 @@ SKIPS=yes CI=true run --config=asan
 expect 'config=asan' '1 passed, 1 failed, 1 skipped' 1
 expect_said '^FAILED //disk Mounts: no namespace'
 
+# A stand-in for tools/test-deploy, which passes, fails or is skipped.
+make_command "$root/tools/test-deploy" <<'EOF'
+#!/bin/bash
+echo "<testsuite><testcase name=\"ends\">${DEPLOY_CASE:-}</testcase></testsuite>" > "$2"
+[[ ${DEPLOY_CASE:-} != *failure* ]]
+EOF
+
+run --deploy --sanitizers-within 60
+expect 'plain config=fuzz config=tsan config=asan' '5 passed, 0 failed' 0
+expect_said '^tools/test: minutes: all 0 deploy 0 '
+
+DEPLOY_CASE='<skipped message="no root"/>' CI=true run --deploy
+expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
+expect_said '^SKIPPED //tools:test-deploy ends: no root'
+
+DEPLOY_CASE='<failure/>' run --deploy --sanitizers-within 60
+expect 'plain config=fuzz' '2 passed, 1 failed' 1
+expect_said '^FAILED //tools:test-deploy ends'
+
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"

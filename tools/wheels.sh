@@ -1,0 +1,60 @@
+# Sourced by the scripts beside it, after apt.sh: wheels from Python's registry, pinned by hash, laid out in
+# a folder of their own. The script sets
+#
+#   home          the folder
+#   requirements  the file that pins them
+#   needed_mib    the download, and what is in it, side by side
+#   python        whose wheels
+#   without       what to tell who must go on without
+#
+# and defines is_whole FOLDER, and lay_out_wheels SITE NEW, which fills the folder NEW from what pip has put
+# into SITE, on the same file system.
+
+# What an earlier run has brought counts only if it is what would be brought today.
+is_current() { cmp -s "$requirements" "$home/$(basename "$requirements")"; }
+
+check_space() {
+  local free_kib
+  free_kib=$(df --output=avail -k "$1" | tail -n 1)
+  ((free_kib / 1024 >= needed_mib)) ||
+    fail "$1 has $((free_kib / 1024)) MiB free, and $needed_mib MiB are needed. Set ${home_variable:-XDG_DATA_HOME} to another place."
+}
+
+ensure_pip() {
+  "$python" -m pip --version >/dev/null 2>&1 || install_packages python3-pip ||
+    fail "needs pip to bring wheels: install Debian's package python3-pip"
+}
+
+# download_wheels WORK: unpacks them in WORK/site. pip may write nowhere else (PEP 668).
+download_wheels() {
+  local quiet=(--quiet --disable-pip-version-check --root-user-action=ignore)
+  local pinned=(--require-hashes --no-deps --only-binary=:all: --requirement "$requirements")
+  TMPDIR=$1 "$python" -m pip install "${quiet[@]}" --retries 2 --no-cache-dir --no-compile \
+    "${pinned[@]}" --target "$1/site" ||
+    fail "pip could not bring the wheels; its messages are above. It needs the network, or a folder
+that holds them, named by PIP_FIND_LINKS. $without"
+}
+
+# put_in_place NEW: one rename, so that nobody sees half of it.
+put_in_place() {
+  [[ ! -e $home ]] || mv -T "$home" "$work/old"
+  mv -T "$1" "$home"
+}
+
+# install_wheels WHAT
+install_wheels() {
+  local parent
+  parent=$(dirname "$home")
+  mkdir -p "$parent" || fail "cannot make $parent. Set ${home_variable:-XDG_DATA_HOME} to another place."
+  exec 9> "$parent/.$(basename "$home").lock"
+  flock 9
+  ! is_whole "$home" || ! is_current || return 0   # another run was first
+  check_space "$parent"
+  work=$(mktemp -d "$parent/.$(basename "$home").XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  say "bringing $1 to $home ($(sed -n 's/ \\$//; /==/p' "$requirements" | xargs))"
+  download_wheels "$work"
+  lay_out_wheels "$work/site" "$work/new"
+  cp "$requirements" "$work/new"
+  put_in_place "$work/new"
+}
