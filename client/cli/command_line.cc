@@ -30,7 +30,7 @@ The world size is nnodes * nproc-per-node. The rank of a process is
 node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
 
 Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, MUSTER_NODE_RANK,
-MUSTER_NODE_ID (with --node-id), MUSTER_INCARNATION and MUSTER_RESTART_COUNT, and, unless the job
+MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
 (--master-port, or the coordinator's port).

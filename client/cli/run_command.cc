@@ -101,8 +101,8 @@ class Launcher {
   // or come from ranks, which know whose they are.
   bool IsOurs(const ProcessInfo& process) const {
     if (!had_children_) return true;
-    const std::string incarnation = launcher::VariableOf(process.pid, "MUSTER_INCARNATION");
-    return !incarnation.empty() && incarnation != launcher::GetEnv("MUSTER_INCARNATION");
+    const std::string secret = launcher::VariableOf(process.pid, "MUSTER_PROCESS_SECRET");
+    return !secret.empty() && secret != launcher::GetEnv("MUSTER_PROCESS_SECRET");
   }
 
   const sigset_t signals_;

@@ -22,7 +22,7 @@ class JobOptionsTest : public ::testing::Test {
     for (const char* name :
          {"MUSTER_COORDINATOR", "MUSTER_JOB", "MUSTER_WORLD_SIZE", "MUSTER_RANK",
           "MUSTER_LOCAL_RANK", "MUSTER_NODE_RANK", "MUSTER_NODE_ID", "MUSTER_TOPOLOGY",
-          "MUSTER_INCARNATION", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE",
+          "MUSTER_PROCESS_SECRET", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE",
           "MUSTER_TOKEN_FILE", "MUSTER_TLS_CA", "MUSTER_TLS_CERT", "MUSTER_TLS_KEY",
           "MUSTER_TLS_SERVER_NAME"}) {
       unsetenv(name);
@@ -83,7 +83,7 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
                              {"MUSTER_NODE_RANK", "2"},
                              {"MUSTER_NODE_ID", "node-a"},
                              {"MUSTER_TOPOLOGY", "zone/rack"},
-                             {"MUSTER_INCARNATION", "00112233445566778899aabbccddeeff"},
+                             {"MUSTER_PROCESS_SECRET", "00112233445566778899aabbccddeeff"},
                              {"MUSTER_TIMEOUT", "90s"},
                              {"MUSTER_COORDINATOR_TIMEOUT", "2m"}});
   ASSERT_TRUE(options.ok()) << options.status();
@@ -95,7 +95,7 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
   EXPECT_EQ(options->node_rank, 2);
   EXPECT_EQ(options->node_id, "node-a");
   EXPECT_EQ(options->topology, "zone/rack");
-  EXPECT_EQ(options->incarnation, "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(options->process_secret, "00112233445566778899aabbccddeeff");
   EXPECT_EQ(options->timeout, absl::Seconds(90));
   EXPECT_EQ(options->coordinator_timeout, absl::Minutes(2));
 }
@@ -116,7 +116,6 @@ TEST_F(JobOptionsTest, MalformedVariablesAreNamed) {
   ExpectMalformed("MUSTER_NODE_RANK", "1.5", "rank");
   ExpectMalformed("MUSTER_NODE_ID", "", "node");
   ExpectMalformed("MUSTER_TOPOLOGY", "", "zone");
-  ExpectMalformed("MUSTER_INCARNATION", "xyz", "32 hexadecimal digits");
   ExpectMalformed("MUSTER_TIMEOUT", "30", "duration");
   ExpectMalformed("MUSTER_TIMEOUT", "-3s", "positive");
   ExpectMalformed("MUSTER_TIMEOUT", "inf", "finite");

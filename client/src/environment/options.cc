@@ -14,7 +14,7 @@ absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   reader.Read("MUSTER_COORDINATOR", "host:port or [ipv6]:port", &options->coordinator);
   reader.Read("MUSTER_JOB", "the job's id", &options->job);
   reader.Read("MUSTER_TOPOLOGY", "zone/rack/switch", &options->topology);
-  reader.Read("MUSTER_INCARNATION", "32 hexadecimal digits", &options->incarnation);
+  reader.Read("MUSTER_PROCESS_SECRET", "32 hexadecimal digits", &options->process_secret);
   reader.Read(kTokenFileVariable, "the path of a token file", &options->token_file);
   reader.Read(kTlsCaVariable, "the path of a PEM file", &options->tls_ca);
   reader.Read(kTlsCertVariable, "the path of a PEM file", &options->tls_cert);

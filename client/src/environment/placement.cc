@@ -61,7 +61,7 @@ Statement Ask(const Launcher& launcher, VariableReader* reader) {
 // `muster run` and muster::Launch say everything that is to be said, and leave the rank and the
 // world size out where the coordinator is to decide them. What stands around them is not theirs.
 bool StartedByMuster(const Variables& variables) {
-  return variables.count("MUSTER_INCARNATION") > 0;
+  return variables.count("MUSTER_PROCESS_SECRET") > 0;
 }
 
 std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader) {

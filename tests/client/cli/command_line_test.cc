@@ -29,7 +29,7 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   for (const char* word :
        {"muster run [flags] -- program", "--nproc-per-node", "--nnodes", "--node-rank", "--node-id",
         "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--failure-wait",
-        "--grace", "--musterd", "MUSTER_INCARNATION", "MASTER_PORT", "GROUP_RANK", "127"}) {
+        "--grace", "--musterd", "MUSTER_PROCESS_SECRET", "MASTER_PORT", "GROUP_RANK", "127"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }

@@ -26,7 +26,7 @@ TEST(RunRestartTest, TheNewProcessHasTheRanksPlaceAndItsOwnIdentity) {
   const std::string file = MakeTempDir() + "/second";
   MusterCommand muster(
       RunShell({"--nproc-per-node=2", "--max-restarts=1", "--job=j", "--node-id=n"},
-               absl::StrCat("echo r$RANK l$LOCAL_RANK c$MUSTER_RESTART_COUNT i$MUSTER_INCARNATION; "
+               absl::StrCat("echo r$RANK l$LOCAL_RANK c$MUSTER_RESTART_COUNT i$MUSTER_PROCESS_SECRET; "
                             "case $RANK$MUSTER_RESTART_COUNT in 10) exit 7;; 11) : >",
                             file, ";; esac; until [ -e ", file, " ]; do sleep 0.01; done")));
   EXPECT_EQ(muster.process().Wait(), kSuccess);

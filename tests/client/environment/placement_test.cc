@@ -115,7 +115,7 @@ TEST(PlacementTest, APodThatRunsSeveralProcessesIsANode) {
 // In an elastic job `muster run` sets torchrun's variables for the programs that read them, and
 // leaves its own rank and world size to the coordinator.
 TEST(PlacementTest, AMusterLauncherSaysAllThatIsToBeSaid) {
-  const Variables elastic = {{"MUSTER_INCARNATION", std::string(32, 'a')},
+  const Variables elastic = {{"MUSTER_PROCESS_SECRET", std::string(32, 'a')},
                              {"MUSTER_LOCAL_RANK", "1"},
                              {"MUSTER_NODE_RANK", "0"}};
   EXPECT_EQ(Place(With(elastic, kTorchrun)), "-/-/1/0");
