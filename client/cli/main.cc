@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/random.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -34,7 +35,8 @@ Machine ThisMachine() {
   return {launcher::CountOwnGpus(), known ? CPU_COUNT(&cpus) : 1};
 }
 
-int Run(const RunFlags& flags, int argc, char** argv) {
+int Run(RunFlags flags, int argc, char** argv) {
+  FillFromCluster([](const char* name) -> const char* { return std::getenv(name); }, &flags);
   const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId(), ThisMachine());
   if (plan.ok()) return RunRunCommand(*plan, argc, argv);
   std::cerr << absl::StrCat("muster: ", plan.status().message(), "\nTry 'muster run --help'.\n");

@@ -1,5 +1,6 @@
 #include "server/daemon/flags.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "common/exit_codes.h"
 #include "common/termination_log.h"
+#include "common/workload.h"
 #include "server/core/options.h"
 #include "server/daemon/flag_values.h"
 #include "server/service/version.h"
@@ -75,6 +77,9 @@ class Declarer {
 
 void DeclareJob(Declarer& app, Flags* flags) {
   core::Options& core = flags->server.core;
+  const std::string workload =
+      WorkloadJob([](const char* name) -> const char* { return std::getenv(name); });
+  if (!workload.empty()) core.job_id = workload;
   app.Group("Job");
   app.Value(
       "job", "ID", &core.job_id,
