@@ -11,6 +11,7 @@ Needs protoc with its gRPC plugin for Python, python3-grpcio and python3-protobu
 """
 
 import argparse
+import hashlib
 import os
 import pathlib
 import shutil
@@ -58,8 +59,10 @@ class Member:
             self.metadata = (("authorization", f"Bearer {token}"),)
         self.attempt = 0
         self.sequence = 0
+        # Proves to the daemon that a caller is this process; what is made of it names the process to others.
+        self.secret = os.urandom(16)
         self.identity = pb.MemberIdentity(
-            incarnation=os.urandom(16),
+            incarnation=hashlib.sha256(self.secret).digest()[:16],
             node_id=args.node_id,
             hostname=socket.gethostname(),
             pid=os.getpid())
@@ -73,7 +76,7 @@ class Member:
         """Opens the stream that shows the daemon that this process lives, for as long as it does."""
         self.events = self.stub.Attach(self.pb.AttachRequest(
             job_id=self.job, member=self.identity, protocol_version=PROTOCOL_VERSION,
-            sdk_version="python example", attempt=self.next_attempt()), metadata=self.metadata)
+            sdk_version="python example", attempt=self.next_attempt(), secret=self.secret), metadata=self.metadata)
         self.session = next(self.events).attached.session
         threading.Thread(target=self.watch, daemon=True).start()
 

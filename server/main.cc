@@ -12,6 +12,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/exit_codes.h"
+#include "common/termination_log.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
@@ -27,8 +29,6 @@ namespace {
 
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
-constexpr int kBadUsage = 2;
-constexpr int kBadConfiguration = 64;
 // How often memory that is free, and files that have changed, are looked for.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 // How long the last lines of the log may hold up the end.
@@ -43,8 +43,10 @@ struct Stop {
 int Fail(const absl::Status& status) {
   UnblockTermination();  // standard error may hang
   std::cerr << "musterd: " << status.message() << "\n";
-  if (absl::IsFailedPrecondition(status)) return kBadConfiguration;
-  return absl::IsInvalidArgument(status) ? kBadUsage : kFailed;
+  WriteTerminationLog(status.message());
+  return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
+             ? exit_codes::kBadConfiguration
+             : kFailed;
 }
 
 void LogStart(const service::Server& server, const core::Options& options) {
@@ -61,6 +63,7 @@ Stop Done(const absl::Status& outcome) {
   }
   const std::string reason = absl::StrCat("the job has failed: ", outcome.message());
   spdlog::error(reason);
+  WriteTerminationLog(reason);
   return {reason, kFailed};
 }
 

@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/exit_codes.h"
+#include "common/termination_log.h"
 #include "muster/version.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr int kExitBadArguments = 2;
 
 constexpr char kRunDetails[] = R"(Examples:
   muster run --nproc-per-node 4 -- ./train --epochs 3
@@ -26,11 +26,15 @@ interface and restarts it if it dies; only its ranks get the token that it asks 
 MUSTER_TOKEN_FILE). 'musterd --help' lists the environment variables that set its limits and its log
 level.
 
+--nnodes, --node-rank, --nproc-per-node and --coordinator may also come from PET_NNODES,
+PET_NODE_RANK, PET_NPROC_PER_NODE, PET_MASTER_ADDR and PET_MASTER_PORT (Kubeflow Trainer) or
+LWS_GROUP_SIZE, LWS_WORKER_INDEX and LWS_LEADER_ADDRESS (LeaderWorkerSet).
+
 The world size is nnodes * nproc-per-node. The rank of a process is
 node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
 
 Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, MUSTER_NODE_RANK,
-MUSTER_NODE_ID (with --node-id), MUSTER_INCARNATION and MUSTER_RESTART_COUNT, and, unless the job
+MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
 (--master-port, or the coordinator's port).
@@ -46,20 +50,23 @@ leaves in the background get SIGTERM when it is restarted and when the run ends,
 --grace.
 
 Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
-the first rank that failed (128 + N if signal N killed it); 1 if the coordinator failed, the job
-failed on another node, or output was lost; 2 for invalid arguments; 64 if a token file or
-certificate cannot be used; 126 or 127 if the program cannot be executed or found; 141 if nobody reads the output any more.)";
+the guilty rank, the first that failed with another one than 75 and 76 (128 + N if signal N killed
+it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
+output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 126
+or 127 if the program cannot be executed or found; 141 if nobody reads the output any more. The
+reason also goes to the file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where
+there is one.)";
 
 constexpr char kStatusDetails[] =
     R"(With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
 
-Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials; 2 for invalid
+Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials; 64 for invalid
 arguments.)";
 
 constexpr char kHealthDetails[] =
     R"(A probe for containers: asks grpc.health.v1, which needs no token, once.
 
-Exit status: 0 if it serves; 1, with the reason, if not; 2 for invalid arguments.)";
+Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments.)";
 
 // CLI11 derives a usage line that knows nothing of "--".
 class HelpFormatter : public CLI::Formatter {
@@ -93,8 +100,8 @@ void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
                   "one)")
       ->type_name("ADDR");
   run->add_option("--job", flags->job,
-                  "Job id (default: 'default' with --coordinator, otherwise a\n"
-                  "new one)")
+                  "Job id (default: with --coordinator 'default', or under Slurm\n"
+                  "slurm-JOB-RESTARTS; otherwise a new one)")
       ->type_name("ID");
   run->add_option("--master-port", flags->master_port,
                   "Value of MASTER_PORT, for programs that open a port of their\n"
@@ -229,8 +236,9 @@ std::vector<std::string> Reversed(std::vector<std::string> arguments) {
 }
 
 int Refuse(const std::string& text, const std::string& command) {
+  WriteTerminationLog(text);
   std::cerr << "muster: " << text << "\nTry 'muster" << command << " --help'.\n";
-  return kExitBadArguments;
+  return exit_codes::kBadConfiguration;
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_client.h"
+#include "common/exit_codes.h"
 #include "common/host_port.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr int kExitBadArguments = 2;
 
 int Fail(int exit_status, absl::string_view text) {
   std::cerr << absl::StrCat("muster: ", text, "\n");
@@ -41,7 +41,7 @@ absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
 int RunHealthCommand(const HealthFlags& flags) {
   absl::Duration timeout;
   if (absl::Status s = CheckFlags(flags, &timeout); !s.ok()) {
-    return Fail(kExitBadArguments, s.message());
+    return Fail(exit_codes::kBadConfiguration, s.message());
   }
   const absl::Status health =
       launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);

@@ -172,7 +172,25 @@ absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
   return flags.settle ? ParseDuration("--settle", *flags.settle, &settle) : absl::OkStatus();
 }
 
+void FillUnset(const std::string& value, std::optional<std::string>* flag) {
+  if (!flag->has_value() && !value.empty()) *flag = value;
+}
+
 }  // namespace
+
+void FillFromCluster(GetVariable get, RunFlags* flags) {
+  if (get("MUSTER_PROCESS_SECRET") != nullptr) return;
+  if (const std::optional<NodePlace> place = FindNodePlace(get)) {
+    FillUnset(place->processes_per_node, &flags->nproc_per_node);
+    // Of another number of nodes than the flag's, these would be somebody else's.
+    if (!flags->nnodes) {
+      FillUnset(place->nodes, &flags->nnodes);
+      if (flags->nnodes) FillUnset(place->node_rank, &flags->node_rank);
+      FillUnset(place->coordinator, &flags->coordinator);
+    }
+  }
+  if (flags->coordinator) FillUnset(WorkloadJob(get), &flags->job);
+}
 
 absl::Status CheckName(const std::string& flag, const std::string& name) {
   const std::string expected =

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/launcher/job_plan.h"
+#include "common/workload.h"
 
 namespace muster::cli {
 
@@ -53,6 +54,11 @@ struct LaunchPlan {
 // `generated_job`. INVALID_ARGUMENT names the flag, what it holds and what was expected.
 absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,
                                           const Machine& machine);
+
+// Fills the place of this node in from what the cluster says (common/workload.h), where no flag
+// says it, and with a coordinator the name of the job. `muster run` as a rank's program is not
+// asked: what stands around the rank is not its own.
+void FillFromCluster(GetVariable get, RunFlags* flags);
 
 // OK if `name` is what the coordinator takes as a job or node id: 1 to 256 bytes of UTF-8 without
 // control characters. INVALID_ARGUMENT names `flag` otherwise.

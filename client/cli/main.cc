@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/random.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -15,13 +16,12 @@
 #include "client/cli/run_command.h"
 #include "client/cli/status_command.h"
 #include "client/launcher/gpu_count.h"
+#include "common/exit_codes.h"
+#include "common/termination_log.h"
 #include "common/token.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr int kExitFailure = 1;
-constexpr int kExitBadArguments = 2;
 
 std::string GenerateJobId() {
   std::string bytes(4, '\0');
@@ -35,16 +35,18 @@ Machine ThisMachine() {
   return {launcher::CountOwnGpus(), known ? CPU_COUNT(&cpus) : 1};
 }
 
-int Run(const RunFlags& flags, int argc, char** argv) {
+int Run(RunFlags flags, int argc, char** argv) {
+  FillFromCluster([](const char* name) -> const char* { return std::getenv(name); }, &flags);
   const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId(), ThisMachine());
   if (plan.ok()) return RunRunCommand(*plan, argc, argv);
   std::cerr << absl::StrCat("muster: ", plan.status().message(), "\nTry 'muster run --help'.\n");
-  return kExitBadArguments;
+  WriteTerminationLog(plan.status().message());
+  return exit_codes::kBadConfiguration;
 }
 
 int RunTokenCommand() {
   std::cout << NewToken() << "\n" << std::flush;
-  return std::cout ? 0 : kExitFailure;
+  return std::cout ? 0 : exit_codes::kFailed;
 }
 
 int Main(int argc, char** argv) {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_end.h"
+#include "common/termination_log.h"
 
 namespace muster::cli {
 namespace {
@@ -36,7 +37,9 @@ int NodeRun::Run() {
       started.ok() ? supervisor_.outcome().Summary() : std::string(started.message());
   if (!said.empty()) output_.Say(said);
   AwaitOutput();
-  return started.ok() ? ExitStatus() : Refuse(started);
+  const int status = started.ok() ? ExitStatus() : Refuse(started);
+  if (status != 0) WriteTerminationLog(said);
+  return status;
 }
 
 int NodeRun::ExitStatus() const {

@@ -22,6 +22,8 @@
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/signal_relay.h"
 #include "common/caller_credentials.h"
+#include "common/exit_codes.h"
+#include "common/termination_log.h"
 
 namespace muster::cli {
 namespace {
@@ -29,13 +31,18 @@ namespace {
 using launcher::ProcessInfo;
 
 constexpr int kExitFailure = 1;
-constexpr int kExitBadConfiguration = 64;
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
 constexpr char kSupervisorName[] = "rank-supervisor";  // 15 characters, the kernel's limit
 constexpr char kLoopback[] = "127.0.0.1";
 
 void Say(const std::string& text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
+
+// Nothing was started: what is said is why.
+void Refuse(const std::string& text) {
+  Say(text);
+  WriteTerminationLog(text);
+}
 
 // Blocks and returns what the launcher waits for.
 sigset_t BlockSignals() {
@@ -101,8 +108,8 @@ class Launcher {
   // or come from ranks, which know whose they are.
   bool IsOurs(const ProcessInfo& process) const {
     if (!had_children_) return true;
-    const std::string incarnation = launcher::VariableOf(process.pid, "MUSTER_INCARNATION");
-    return !incarnation.empty() && incarnation != launcher::GetEnv("MUSTER_INCARNATION");
+    const std::string secret = launcher::VariableOf(process.pid, "MUSTER_PROCESS_SECRET");
+    return !secret.empty() && secret != launcher::GetEnv("MUSTER_PROCESS_SECRET");
   }
 
   const sigset_t signals_;
@@ -177,17 +184,17 @@ int RunRunCommand(LaunchPlan plan, int argc, char** argv) {
   const absl::StatusOr<std::string> program =
       launcher::FindProgram(plan.program[0], launcher::GetEnv("PATH"));
   if (!program.ok()) {
-    Say(absl::StrCat("cannot execute ", program.status().message()));
+    Refuse(absl::StrCat("cannot execute ", program.status().message()));
     return absl::IsNotFound(program.status()) ? kExitNotFound : kExitNotExecutable;
   }
   if (!plan.coordinator_given) {
     if (absl::Status found = FindCoordinator(&plan); !found.ok()) {
-      Say(std::string(found.message()));
+      Refuse(std::string(found.message()));
       return kExitFailure;
     }
   } else if (absl::Status usable = FillCredentials(&plan.job.credentials); !usable.ok()) {
-    Say(std::string(usable.message()));
-    return kExitBadConfiguration;
+    Refuse(std::string(usable.message()));
+    return exit_codes::kBadConfiguration;
   }
   return StartAndWait(std::move(plan), *program, argc, argv);
 }

@@ -11,13 +11,13 @@
 #include "absl/time/time.h"
 #include "client/cli/status_report.h"
 #include "client/launcher/coordinator_client.h"
+#include "common/exit_codes.h"
 #include "common/host_port.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr int kExitBadArguments = 2;
 constexpr absl::Duration kCallTimeout = absl::Seconds(3);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
@@ -134,9 +134,9 @@ class Watch {
 
 int RunStatusCommand(const StatusFlags& flags) {
   const absl::StatusOr<HostPort> address = Coordinator(flags.coordinator);
-  if (!address.ok()) return Fail(kExitBadArguments, address.status().message());
+  if (!address.ok()) return Fail(exit_codes::kBadConfiguration, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
-  if (!interval.ok()) return Fail(kExitBadArguments, interval.status().message());
+  if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
   if (flags.watch) return Watch(*address, flags, *interval).Run();
   launcher::CoordinatorClient client(address->ToString(), flags.credentials);
   return ShowOnce(&client, *address, flags.json);

@@ -70,8 +70,8 @@ std::string JobLine(const GetStatusResponse& status) {
   absl::StrAppend(&line, "; musterd ", status.daemon_version(), ", up ",
                   BriefDuration(FromProto(status.uptime())));
   if (status.unauthenticated_calls() > 0) {
-    absl::StrAppend(&line, "; calls refused for their credentials: ",
-                    status.unauthenticated_calls());
+    absl::StrAppend(&line,
+                    "; calls refused for their credentials: ", status.unauthenticated_calls());
   }
   return Printable(line) + "\n";
 }

@@ -111,11 +111,11 @@ absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
   return absl::UnavailableError("it says that it is not serving, as while it shuts down");
 }
 
-absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& incarnation,
+absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& secret,
                                            const ProcessEnd& end, absl::Duration timeout) {
   muster::v1::ReportExitRequest request;
   request.set_job_id(job);
-  request.set_incarnation(incarnation);
+  request.set_secret(secret);
   if (end.signaled) {
     request.set_signal(end.code);
   } else {
@@ -126,11 +126,11 @@ absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::st
 }
 
 absl::Status CoordinatorClient::ReportProcessState(const std::string& job,
-                                                   const std::string& incarnation, bool stopped,
+                                                   const std::string& secret, bool stopped,
                                                    absl::Duration timeout) {
   muster::v1::ReportProcessStateRequest request;
   request.set_job_id(job);
-  request.set_incarnation(incarnation);
+  request.set_secret(secret);
   request.set_state(stopped ? muster::v1::PROCESS_STATE_STOPPED
                             : muster::v1::PROCESS_STATE_RUNNING);
   muster::v1::ReportProcessStateResponse response;

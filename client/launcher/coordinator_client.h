@@ -33,11 +33,11 @@ class CoordinatorClient {
   // Begins to connect, so that the first call need not wait for that. Does not block.
   void Connect();
 
-  // `incarnation` is the 16 bytes.
-  absl::Status ReportExit(const std::string& job, const std::string& incarnation,
-                          const ProcessEnd& end, absl::Duration timeout);
-  absl::Status ReportProcessState(const std::string& job, const std::string& incarnation,
-                                  bool stopped, absl::Duration timeout);
+  // `secret` is that of the process.
+  absl::Status ReportExit(const std::string& job, const std::string& secret, const ProcessEnd& end,
+                          absl::Duration timeout);
+  absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
+                                  absl::Duration timeout);
 
  private:
   struct Stub;

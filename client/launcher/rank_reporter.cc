@@ -22,16 +22,16 @@ struct Stopped {
 };
 
 struct Report {
-  std::string incarnation;
+  std::string secret;
   std::variant<ProcessEnd, Stopped> what;
   int tries = 0;
 };
 
 absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report) {
   if (const auto* end = std::get_if<ProcessEnd>(&report.what)) {
-    return client->ReportExit(job, report.incarnation, *end, kCallTimeout);
+    return client->ReportExit(job, report.secret, *end, kCallTimeout);
   }
-  return client->ReportProcessState(job, report.incarnation, std::get<Stopped>(report.what).stopped,
+  return client->ReportProcessState(job, report.secret, std::get<Stopped>(report.what).stopped,
                                     kCallTimeout);
 }
 
@@ -73,12 +73,12 @@ RankReporter::~RankReporter() {
   state_->changed.notify_all();
 }
 
-void RankReporter::ReportEnd(const std::string& incarnation, const ProcessEnd& end) {
-  state_->Add({incarnation, end});
+void RankReporter::ReportEnd(const std::string& secret, const ProcessEnd& end) {
+  state_->Add({secret, end});
 }
 
-void RankReporter::ReportStopped(const std::string& incarnation, bool stopped) {
-  state_->Add({incarnation, Stopped{stopped}});
+void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
+  state_->Add({secret, Stopped{stopped}});
 }
 
 void RankReporter::Flush(absl::Duration timeout) {

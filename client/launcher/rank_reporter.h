@@ -23,9 +23,9 @@ class RankReporter {
   RankReporter(const RankReporter&) = delete;
   RankReporter& operator=(const RankReporter&) = delete;
 
-  // Never block. `incarnation` is the 16 bytes.
-  void ReportEnd(const std::string& incarnation, const ProcessEnd& end);
-  void ReportStopped(const std::string& incarnation, bool stopped);
+  // Never block. `secret` is that of the process.
+  void ReportEnd(const std::string& secret, const ProcessEnd& end);
+  void ReportStopped(const std::string& secret, bool stopped);
 
   // Tries once more what has not got through. Blocks until every report has been answered or
   // dropped, or `timeout` has passed.

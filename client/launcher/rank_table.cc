@@ -10,7 +10,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/launcher/incarnation.h"
+#include "common/process_secret.h"
 
 namespace muster::launcher {
 namespace {
@@ -34,9 +34,9 @@ RankTable::RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop,
 
 absl::Status RankTable::Start(int local_rank) {
   Place& place = places_[local_rank];
-  place.incarnation = NewIncarnation();
+  place.secret = NewProcessSecret();
   const absl::StatusOr<pid_t> pid =
-      starter_->Start(plan_, {local_rank, place.incarnation, place.starts});
+      starter_->Start(plan_, {local_rank, place.secret, place.starts});
   if (!pid.ok()) {
     const char* hint = absl::IsResourceExhausted(pid.status())
                            ? "; 'ulimit -n' and 'ulimit -u' show the limits"
@@ -112,11 +112,10 @@ void RankTable::Abandon() {
 }
 
 std::vector<ProcessInfo> RankTable::LeftBehind(const Place& place) const {
-  const std::string incarnation = absl::BytesToHexString(place.incarnation);
+  const std::string secret = absl::BytesToHexString(place.secret);
   std::vector<ProcessInfo> processes = Descendants(getpid());
   EraseIf(&processes, [&](const ProcessInfo& process) {
-    return process.group != place.pid &&
-           VariableOf(process.pid, "MUSTER_INCARNATION") != incarnation;
+    return process.group != place.pid && VariableOf(process.pid, "MUSTER_PROCESS_SECRET") != secret;
   });
   return processes;
 }

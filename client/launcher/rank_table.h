@@ -22,9 +22,9 @@ class RankTable {
   struct Place {
     int local_rank = 0;
     int rank = 0;
-    int starts = 0;           // how many processes have been started here
-    std::string incarnation;  // 16 bytes, new at each start
-    pid_t pid = -1;           // the last one's
+    int starts = 0;      // how many processes have been started here
+    std::string secret;  // 16 bytes, new at each start
+    pid_t pid = -1;      // the last one's
     int pidfd = -1;
     bool alive = false;
     bool said_stopped = false;  // the user was told that the process is stopped

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/rank_ranges.h"
+#include "common/exit_codes.h"
 
 namespace muster::launcher {
 namespace {
@@ -31,6 +32,14 @@ std::string Grouped(const std::vector<RankEnd>& ends) {
 
 bool Failed(const RankEnd& end) { return !end.end.clean() && !end.forgiven; }
 
+// The rank says that it had to end because of others.
+bool IsHealthy(const RankEnd& end) {
+  return !end.end.signaled &&
+         (end.end.code == exit_codes::kPeerLost || end.end.code == exit_codes::kCoordinatorLost);
+}
+
+bool FailedByItself(const RankEnd& end) { return Failed(end) && !end.after_our_signal; }
+
 }  // namespace
 
 int RunOutcome::clean_ends() const {
@@ -43,12 +52,14 @@ void RunOutcome::Interrupted(int signal) {
 }
 
 int RunOutcome::ExitStatus() const {
-  if (const RankEnd* first = FirstFailure()) return ShellStatus(first->end);
+  if (const RankEnd* guilty = Guilty()) return ShellStatus(guilty->end);
   if (reader_gone_) return ShellStatus({true, SIGPIPE});
-  if (!elsewhere_.empty() || !left_running_.empty()) return 1;
   const RankEnd* unclean = FirstUnclean();
-  if (unclean == nullptr) return 0;
-  return coordinator_ ? 1 : ShellStatus(unclean->end);
+  if (coordinator_ && unclean != nullptr) return exit_codes::kCoordinatorLost;
+  if (!elsewhere_.empty()) return exit_codes::kPeerLost;
+  if (!left_running_.empty()) return exit_codes::kFailed;
+  if (const RankEnd* healthy = FirstHealthy()) return ShellStatus(healthy->end);
+  return unclean == nullptr ? 0 : ShellStatus(unclean->end);
 }
 
 std::string RunOutcome::Summary() const {
@@ -62,9 +73,16 @@ std::string RunOutcome::Sentence(const RankEnd& end) const {
                       Describe(end.end));
 }
 
-const RankEnd* RunOutcome::FirstFailure() const {
+const RankEnd* RunOutcome::Guilty() const {
   for (const RankEnd& end : ends_) {
-    if (Failed(end) && !end.after_our_signal) return &end;
+    if (FailedByItself(end) && !IsHealthy(end)) return &end;
+  }
+  return nullptr;
+}
+
+const RankEnd* RunOutcome::FirstHealthy() const {
+  for (const RankEnd& end : ends_) {
+    if (FailedByItself(end) && IsHealthy(end)) return &end;
   }
   return nullptr;
 }
@@ -87,7 +105,7 @@ std::string RunOutcome::Forgiven() const {
 }
 
 std::string RunOutcome::Headline() const {
-  if (const RankEnd* first = FirstFailure()) return absl::StrCat("failed: ", Sentence(*first));
+  if (const RankEnd* guilty = Guilty()) return absl::StrCat("failed: ", Sentence(*guilty));
   if (reader_gone_) return "was ended because nobody reads its output";
   if (coordinator_) return absl::StrCat("failed: its coordinator ", Describe(*coordinator_));
   if (!elsewhere_.empty()) return absl::StrCat("failed: ", elsewhere_);
@@ -95,15 +113,22 @@ std::string RunOutcome::Headline() const {
     return absl::StrCat("is left with ", NamedRanks(left_running_),
                         ", which cannot be ended: the processes belong to another user");
   }
+  if (const RankEnd* healthy = FirstHealthy()) {
+    return absl::StrCat("failed: ", Sentence(*healthy),
+                        healthy->end.code == exit_codes::kPeerLost
+                            ? ", because of another rank"
+                            : ", because it had given the coordinator up");
+  }
   if (interrupted_) return absl::StrCat("was ended by ", SignalName(*interrupted_));
   return absl::StrCat("failed: ", Sentence(*FirstUnclean()));
 }
 
 std::string RunOutcome::OtherFailures() const {
-  const RankEnd* first = FirstFailure();
+  const RankEnd* first = Guilty();
+  if (first == nullptr) first = FirstHealthy();
   std::vector<RankEnd> others;
   for (const RankEnd& end : ends_) {
-    if (Failed(end) && !end.after_our_signal && &end != first) others.push_back(end);
+    if (FailedByItself(end) && &end != first) others.push_back(end);
   }
   return Grouped(others);
 }

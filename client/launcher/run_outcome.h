@@ -41,10 +41,11 @@ class RunOutcome {
 
   int clean_ends() const;
 
-  // The launcher's exit status: 0 if every rank ended well or is forgiven, else that of the first
-  // rank that failed by itself; 128 + SIGPIPE if the output lost its reader; 1 if
-  // the job failed elsewhere, by its coordinator, or a rank could not be ended; else that of the
-  // first rank that did not end well under the launcher's signals.
+  // The launcher's exit status (docs/exit-codes.md): 0 if every rank ended well or is forgiven,
+  // else that of the guilty rank, the first that failed by itself and does not say that it is
+  // healthy; 128 + SIGPIPE if the output lost its reader; 76 if the coordinator was lost, 75 if the
+  // job failed elsewhere; 1 if a rank could not be ended; else that of the first rank that says it
+  // is healthy, or did not end well under the launcher's signals.
   int ExitStatus() const;
 
   // One line about what went wrong, though it may have been mended; empty if nothing did.
@@ -54,7 +55,8 @@ class RunOutcome {
   std::string Sentence(const RankEnd& end) const;
 
  private:
-  const RankEnd* FirstFailure() const;
+  const RankEnd* Guilty() const;
+  const RankEnd* FirstHealthy() const;
   const RankEnd* FirstUnclean() const;
   std::string Forgiven() const;
   std::string Headline() const;

@@ -13,6 +13,7 @@
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/launcher/signal_relay.h"
+#include "common/process_secret.h"
 
 namespace muster::launcher {
 namespace {
@@ -117,7 +118,7 @@ void Supervisor::Listen() {
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
   watch_ = std::make_unique<JobWatch>(plan_);
   for (int rank : ranks_.Living()) {
-    watch_->AddOwn(ranks_.At(rank - plan_.GlobalRank(0)).incarnation);
+    watch_->AddOwn(IncarnationOf(ranks_.At(rank - plan_.GlobalRank(0)).secret));
   }
   loop_->Watch(watch_->fd(), [this] { OnJobFailed(); });
 }
@@ -178,7 +179,7 @@ bool Supervisor::Continue(Restart* restart) {
   restart->end.forgiven = started.ok();
   outcome_.Add(restart->end);
   if (started.ok()) {
-    if (watch_ != nullptr) watch_->AddOwn(restart->place->incarnation);
+    if (watch_ != nullptr) watch_->AddOwn(IncarnationOf(restart->place->secret));
     Say(absl::StrCat(what, "; restarted as pid ", restart->place->pid, " (restart ", restart_count_,
                      " of at most ", plan_.max_restarts, ")"));
   } else if (phase_ == Phase::kRunning) {
@@ -271,7 +272,7 @@ void Supervisor::OnChildren() {
 void Supervisor::OnStopped(pid_t pid, bool stopped) {
   RankTable::Place* const place = ranks_.Find(pid);
   if (place == nullptr || reporter_ == nullptr) return;
-  if (!suspended_ || !plan_.hosted) reporter_->ReportStopped(place->incarnation, stopped);
+  if (!suspended_ || !plan_.hosted) reporter_->ReportStopped(place->secret, stopped);
   if (suspended_ || stopped == std::exchange(place->said_stopped, stopped)) return;
   Say(absl::StrCat("rank ", place->rank, " (pid ", pid, ", node ", node_, ") ",
                    stopped ? "is stopped; SIGCONT continues it" : "was continued"));
@@ -287,7 +288,7 @@ void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
   ranks_.Ended(place);
   RankEnd rank_end = {place->rank, place->pid, end, phase_ >= Phase::kSignalled};
   starter_->Ended(place->local_rank, rank_end, why_);  // its last words come before ours
-  if (reporter_ != nullptr) reporter_->ReportEnd(place->incarnation, end);
+  if (reporter_ != nullptr) reporter_->ReportEnd(place->secret, end);
   const bool failed = !end.clean() && phase_ == Phase::kRunning;
   if (failed && BeginRestart(place, rank_end)) return;
   rank_end.forgiven = failed && GoOnWithout(place, rank_end);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/base/outcome.h"
 #include "client/src/job/rank_names.h"
 
@@ -35,8 +36,9 @@ absl::Status PeersError(const Group& group, absl::string_view what, const std::v
   }
   const absl::StatusCode code = absl::IsUnavailable(first) ? absl::StatusCode::kUnavailable
                                                            : absl::StatusCode::kFailedPrecondition;
-  return absl::Status(
+  const absl::Status error(
       code, absl::StrCat(what, " failed on ", DescribePeers(group, ranks), ": ", first.message()));
+  return WithExitCode(error, kExitPeerLost);
 }
 
 absl::StatusOr<std::vector<absl::Status>> Unpack(

@@ -11,6 +11,7 @@
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
 #include "client/nccl/peer_info.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
 
@@ -34,7 +35,9 @@ absl::Status CheckConfig(const ncclConfig_t& config) {
 
 absl::StatusOr<Device> Prepare(const Group& group, const NcclOptions& options,
                                absl::FunctionRef<absl::Status()> prepare) {
-  if (absl::Status status = CheckNcclEnvironment(); !status.ok()) return status;
+  if (absl::Status status = CheckNcclEnvironment(); !status.ok()) {
+    return WithExitCode(status, kExitBadConfiguration);
+  }
   if (absl::Status status = CheckConfig(options.config); !status.ok()) return status;
   absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
   if (!device.ok()) return device.status();
@@ -80,6 +83,14 @@ ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<nccl
   return ncclCommInitRankConfig(comm, group.size(), ids.front(), group.rank(), &config);
 }
 
+// What has failed here, and not because a peer, the time or the program ended it, is this node's.
+absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
+  const bool here = !own.ok() && own.code() == agreed.code() && !absl::IsAborted(own) &&
+                    !absl::IsCancelled(own) && !absl::IsDeadlineExceeded(own) &&
+                    !absl::IsInvalidArgument(own);
+  return here ? WithExitCode(std::move(agreed), kExitUnhealthyNode) : agreed;
+}
+
 }  // namespace
 
 absl::Status CheckNcclEnvironment() {
@@ -105,7 +116,8 @@ absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::st
   absl::Status status = initialize(deadline.Without(reserve));
   // It is stopped while the others are told.
   if (!status.ok() && handle != nullptr) handle->Fail(status);
-  status = Agree(group, what, status, reserve, deadline);
+  const absl::Status own = status;
+  status = Blamed(own, Agree(group, what, own, reserve, deadline));
   if (!status.ok() && handle != nullptr) {
     handle->Discard(status, deadline.Without(reserve / 4).when());
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
+#include "client/src/base/exit_code.h"
 
 namespace muster::internal {
 namespace {
@@ -52,7 +53,8 @@ absl::StatusOr<int> CountDevices() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;
   cudaGetLastError();  // else the program's next look at it would find this one
-  return NoDevice(error == cudaSuccess ? cudaErrorNoDevice : error);
+  return WithExitCode(NoDevice(error == cudaSuccess ? cudaErrorNoDevice : error),
+                      kExitUnhealthyNode);
 }
 
 absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int local_rank) {
@@ -70,7 +72,9 @@ absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int loca
       VisibleDevices()));
 }
 
-absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank) {
+namespace {
+
+absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
   const absl::StatusOr<int> visible = CountDevices();
   if (!visible.ok()) return visible.status();
   const absl::StatusOr<int> index = ChooseDevice(*visible, asked, local_rank);
@@ -83,6 +87,14 @@ absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank) {
   if (current.ok()) return device;
   return absl::FailedPreconditionError(
       absl::StrCat(device->Describe(), " cannot be used: ", current.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank) {
+  absl::StatusOr<Device> device = FindDevice(asked, local_rank);
+  if (device.ok() || absl::IsInvalidArgument(device.status())) return device;
+  return WithExitCode(device.status(), kExitUnhealthyNode);
 }
 
 ScopedDevice::ScopedDevice(int index) {

@@ -8,11 +8,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "examples/digits/dataset.h"
+#include "muster/exit_code.h"
 
 namespace digits {
 namespace {
 
-constexpr int kUsageError = 2;
+constexpr int kUsageError = muster::kExitBadConfiguration;
 
 bool Parse(const std::string& text, int* value) { return absl::SimpleAtoi(text, value); }
 bool Parse(const std::string& text, uint64_t* value) { return absl::SimpleAtoi(text, value); }

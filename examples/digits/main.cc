@@ -13,14 +13,17 @@
 #include "examples/digits/output.h"
 #include "examples/digits/trainer.h"
 #include "muster/communicator.h"
+#include "muster/exit_code.h"
 #include "muster/job.h"
 
 namespace digits {
 namespace {
 
+// The exit status, which says whether this process is to blame.
 int Fail(const absl::Status& error) {
   std::cerr << "digits: " << error.message() << std::endl;
-  return 1;
+  muster::WriteTerminationReason(error.message());
+  return muster::ExitCode(error);
 }
 
 // For an error that every rank has got: rank 0 reports it, and the ranks leave together, lest the
@@ -28,7 +31,7 @@ int Fail(const absl::Status& error) {
 int FailTogether(muster::Job& job, const absl::Status& error) {
   if (job.is_main()) Fail(error);
   const absl::Status left = job.Leave();
-  return left.ok() ? 1 : Fail(left);
+  return left.ok() ? muster::ExitCode(error) : Fail(left);
 }
 
 // What was asked for with --json and --save.
@@ -83,8 +86,8 @@ int Run(muster::Job& job, const Flags& flags) {
     const absl::StatusOr<int> exit_status = Work(job, flags, &progress);
     if (exit_status.ok()) return *exit_status;
     if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
-      Fail(exit_status.status());
-      return Fail(rejoined);
+      Fail(rejoined);
+      return Fail(exit_status.status());  // what it began with
     }
   }
 }

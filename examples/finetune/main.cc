@@ -252,8 +252,8 @@ absl::Status Run(Job& job, const Flags& flags) {
     const absl::Status worked = Work(job, flags, &progress);
     if (!absl::IsAborted(worked) && !absl::IsUnavailable(worked)) return worked;
     if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
-      return absl::Status(worked.code(),
-                          absl::StrCat(worked.message(), "; and then: ", rejoined.message()));
+      Log(absl::StrCat("cannot go on: ", rejoined.message()));
+      return worked;
     }
   }
 }
@@ -275,7 +275,7 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? 0 : muster::kExitBadConfiguration;
   }
   return std::nullopt;
 }
@@ -293,5 +293,6 @@ int main(int argc, char** argv) {
   // Ends without leaving: the others' calls end with an error that names this process.
   std::cerr << muster::toolkits::RankPrefixedMessage(
       absl::StrCat("finetune: ", status.message(), "\n"));
-  return 1;
+  muster::WriteTerminationReason(status.message());
+  return muster::ExitCode(status);
 }

@@ -83,6 +83,7 @@ bool Coordinator::Impl::TryDropOldRun() {
   stop_asked_ = false;
   leases_.Clear();
   failures_.clear();
+  history_ = {};
   return true;
 }
 
@@ -149,6 +150,10 @@ bool Coordinator::Impl::TryForm() {
   if (!decision.unsettled) enough_since_.reset();
   if (decision.unsettled && !enough_since_) enough_since_ = now_;
   if (!decision.form) return false;
+  if (const std::string why = TooManyReplacements(chosen); !why.empty()) {
+    FailReforming(why);
+    return true;
+  }
   Form(chosen);
   LogFormed(decision.reason);
   return true;
@@ -156,12 +161,9 @@ bool Coordinator::Impl::TryForm() {
 
 bool Coordinator::Impl::TryFailReforming() {
   if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
-  reason_ = absl::StrCat(
+  FailReforming(absl::StrCat(
       "no new epoch formed within ", absl::FormatDuration(options_.rejoin_timeout), ": ",
-      DecideOn(ChooseMembers()).reason, "; the last one ended because ", reason_);
-  state_ = JobState::kFailed;
-  Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
-  RefuseCandidates(absl::StrCat("the job has failed: ", reason_));
+      DecideOn(ChooseMembers()).reason, "; the last one ended because ", reason_));
   return true;
 }
 

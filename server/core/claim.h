@@ -57,6 +57,7 @@ struct Claim {
   bool leaving = false;
   bool stop_asked = false;
   std::optional<uint64_t> stop_sequence;
+  JobHistory history;
 };
 
 // Bytes of all whose size the claimant chooses.

@@ -1,5 +1,6 @@
 // Claims: what members say they know of the job.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +62,7 @@ void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim) {
   highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
   if (claim.stop_asked) AskStop();
   if (!claim.epoch || !epoch_ || !(*claim.epoch == epoch_->id())) return;
+  ApplyHistory(claim.history);
   ApplyStopClaim(claim);
   for (const GroupClaim& group : claim.groups) ApplyGroupClaim(member, group);
   if (claim.leaving && !epoch_->broken()) StartLeaving(member);
@@ -69,6 +71,13 @@ void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim) {
   for (const auto& [name, group] : epoch_->groups()) {
     if (group->IndexOf(*member->rank())) RequestContribution(*group, member);
   }
+}
+
+// All members of an epoch were told the same; of a daemon that was not told, nothing is known.
+void Coordinator::Impl::ApplyHistory(const JobHistory& history) {
+  history_.replacements = std::max(history_.replacements, history.replacements);
+  history_.largest_world_size =
+      std::max({history_.largest_world_size, history.largest_world_size, epoch_->size()});
 }
 
 void Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim) {

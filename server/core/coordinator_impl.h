@@ -166,6 +166,7 @@ class Coordinator::Impl {
   void AdoptResults(Member* member, const Claim& claim);
   std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
   void ApplyClaim(Member* member, const Claim& claim);
+  void ApplyHistory(const JobHistory& history);
   void ApplyGroupClaim(Member* member, const GroupClaim& claim);
   void ApplyBrokenClaim(const BrokenClaim& claim);
 
@@ -239,6 +240,12 @@ class Coordinator::Impl {
   Time NextAnnouncement() const;
   void AnnounceNewcomers();
   absl::Status RejoinTimeout(const ParkedCall& call) const;
+  // How many of them take places that others had before.
+  uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
+  // Why the next epoch may not form with them; empty: it may.
+  std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
+  void NoteFormation(const std::vector<Member*>& chosen);
+  void FailReforming(const std::string& reason);
 
   // ---- collectives.cc ----
   // `known`: the group, where it is not new.
@@ -305,6 +312,7 @@ class Coordinator::Impl {
   std::string reason_;       // why the job is in this state
   bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
   uint64_t highest_epoch_ = 0;
+  JobHistory history_;
 
   MemberTable members_;
   uint64_t last_session_ = 0;

@@ -24,6 +24,7 @@ struct JoinAnswer {
   uint32_t rank = 0;
   std::shared_ptr<const Roster> roster;
   std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the roster; may be null
+  JobHistory history = {};
 };
 
 // kBarrier: none; kBroadcast: one; kGather: one per rank at the root, else none; kAllGather: one

@@ -4,6 +4,7 @@
 // in Join, while an epoch runs too. formation.h says when the next epoch forms.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,7 +80,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinR
   highest_epoch_ = std::max(highest_epoch_, request.claim.highest_epoch);
   const bool earlier = !(*request.claim.epoch == epoch_->id());
   if (earlier && !epoch_->broken()) {  // the answer that told it of its place was lost
-    Respond(id, epoch_->PlaceOf(*member->rank()));
+    Respond(id, epoch_->PlaceOf(*member->rank(), history_));
     return absl::OkStatus();
   }
   if (absl::Status s = CheckAttempt(*member, request.call); !s.ok()) return s;
@@ -144,6 +145,44 @@ void Coordinator::Impl::AnnounceNewcomers() {
   next_announcement_ = now_ + kAnnouncementInterval;
   const SharedEvent event = out_.Share(*news);
   for (const Member* member : epoch_->members()) Send(member, event);
+}
+
+// Newcomers that make the job larger than it has ever been replace nobody.
+uint32_t Coordinator::Impl::ReplacementsAmong(const std::vector<Member*>& chosen) const {
+  if (!epoch_) return 0;
+  const size_t newcomers = std::count_if(chosen.begin(), chosen.end(),
+                                         [](const Member* member) { return !member->rank(); });
+  const size_t largest = history_.largest_world_size;
+  const size_t growth = chosen.size() > largest ? chosen.size() - largest : 0;
+  return static_cast<uint32_t>(newcomers - std::min(newcomers, growth));
+}
+
+std::string Coordinator::Impl::TooManyReplacements(const std::vector<Member*>& chosen) const {
+  const uint64_t most = options_.max_restarts_total;
+  const uint64_t total = uint64_t{history_.replacements} + ReplacementsAmong(chosen);
+  if (most == 0 || total <= most || total == history_.replacements) return "";
+  const std::string last = failures_.empty()
+                               ? reason_
+                               : absl::StrCat(Who(failures_.front().rank, failures_.front().member),
+                                              " was lost: ", failures_.front().cause);
+  return absl::StrCat(total,
+                      " processes would have taken the places of others by now, and "
+                      "musterd --max-restarts-total is ",
+                      most, "; the last one to go: ", last);
+}
+
+void Coordinator::Impl::NoteFormation(const std::vector<Member*>& chosen) {
+  const uint32_t room = std::numeric_limits<uint32_t>::max() - history_.replacements;
+  history_.replacements += std::min(room, ReplacementsAmong(chosen));
+  history_.largest_world_size =
+      std::max(history_.largest_world_size, static_cast<uint32_t>(chosen.size()));
+}
+
+void Coordinator::Impl::FailReforming(const std::string& reason) {
+  reason_ = reason;
+  state_ = JobState::kFailed;
+  Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
+  RefuseCandidates(absl::StrCat("the job has failed: ", reason_));
 }
 
 absl::Status Coordinator::Impl::RejoinTimeout(const ParkedCall& call) const {

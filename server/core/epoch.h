@@ -29,7 +29,9 @@ class Epoch {
   const EpochId& id() const { return id_; }
   const std::shared_ptr<const Roster>& roster() const { return roster_; }
   // What the member of that rank is told of the epoch.
-  JoinAnswer PlaceOf(uint32_t rank) const { return {id_, rank, roster_, roster_encoding_}; }
+  JoinAnswer PlaceOf(uint32_t rank, const JobHistory& history) const {
+    return {id_, rank, roster_, roster_encoding_, history};
+  }
   const std::vector<Member*>& members() const { return members_; }  // by rank
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
   bool recovered() const { return recovered_; }

@@ -76,6 +76,7 @@ std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& 
 }
 
 void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
+  NoteFormation(chosen);
   const std::unique_ptr<Epoch> previous = std::exchange(epoch_, MakeEpoch(chosen));
   for (uint32_t rank = 0; rank < epoch_->size(); ++rank) {
     Member* member = epoch_->members()[rank];
@@ -99,7 +100,7 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
 void Coordinator::Impl::AnswerMembers() {
   for (const Member* member : epoch_->members()) {
     StopSeeking(*member);
-    Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank()));
+    Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank(), history_));
   }
 }
 

@@ -48,7 +48,7 @@ absl::Status Coordinator::Impl::CheckContent(const Member&, const JoinRequest& r
 
 absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinRequest& request) const {
   if (state_ == JobState::kFailed) {
-    return absl::FailedPreconditionError(absl::StrCat("the job has failed: ", reason_));
+    return absl::AbortedError(absl::StrCat("the job has failed: ", reason_));
   }
   if (state_ == JobState::kFinished || member.left()) {
     return absl::FailedPreconditionError("the job is finished: its members have left");
@@ -82,7 +82,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
   if (epoch_ && member->rank() && !member->left()) {
     // A broken epoch of an elastic job is named too: the answer was lost, and Rejoin must name it.
     if (epoch_->broken() && state_ != JobState::kReforming) return epoch_->broken_with();
-    Respond(id, epoch_->PlaceOf(*member->rank()));
+    Respond(id, epoch_->PlaceOf(*member->rank(), history_));
     return absl::OkStatus();
   }
   if (absl::Status s = CheckJoin(*member, request); !s.ok()) return s;

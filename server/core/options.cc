@@ -46,6 +46,11 @@ absl::Status CheckElastic(const Options& options) {
   if (most != 0 && least == 0) {
     return refuse("--max-world-size ", most, " needs --min-world-size, which makes a job elastic");
   }
+  if (options.max_restarts_total != 0 && least == 0) {
+    return refuse("--max-restarts-total ", options.max_restarts_total,
+                  " needs --min-world-size, which makes a job elastic: no other one goes on when "
+                  "a member is lost");
+  }
   if (most > options.limits.max_members) {
     return refuse("--max-world-size ", most, " is over --max-members ", options.limits.max_members);
   }

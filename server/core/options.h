@@ -40,6 +40,9 @@ struct Options {
   // Not 0: the job is elastic, and an epoch forms with at least so many members.
   uint32_t min_world_size = 0;
   uint32_t max_world_size = 0;  // of an elastic job; 0: world_size
+  // How many processes may take places that others had before, in the whole life of an elastic job;
+  // 0: any number.
+  uint32_t max_restarts_total = 0;
   // How long nobody must have come or gone before an epoch forms with places unfilled.
   absl::Duration settle = absl::Seconds(5);
   // How long the survivors of a broken epoch have to call Rejoin.
@@ -55,7 +58,7 @@ struct Options {
   std::string daemon_version;
   // Random, new at each start of a daemon.
   uint64_t instance = 1;
-  // Random numbers for epoch nonces.
+  // Numbers that nobody can guess: for epoch nonces and the keys of sessions.
   std::function<uint64_t()> random;
 
   // INVALID_ARGUMENT names the first field that is out of range.

@@ -88,21 +88,23 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
                                      const AttachRequest& request) {
   const bool again = !member->awaited();
   if (again) EndSession(member);
-  members_.StartSession(member, {options_.instance, ++last_session_}, stream);
+  members_.StartSession(member, {options_.instance, ++last_session_, options_.random()}, stream);
   member->attach_attempt = request.attempt;
   member->last_call = now_;
   member->contributions_requested.clear();
   member->withdrawn_sends.clear();
   member->stopped_since.reset();
   Attached attached{member->session(), {}, recovering()};
-  if (request.claim) attached.standing_tokens = AdoptLeases(member, *request.claim);
+  // Who has no place has never had one here, and so knows nothing of the job.
+  const bool knows = request.claim && member->rank();
+  if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
   Send(member, out_.Share(std::move(attached)));
   Log(again ? Severity::kInfo : Severity::kDebug,
       absl::StrCat(member->who(), again ? " attached again" : " attached"));
   if (epoch_ && member->rank() && epoch_->broken()) {
     Send(member, BrokenEvent(elastic() && !member->leaving()));
   }
-  if (request.claim) ApplyClaim(member, *request.claim);
+  if (knows) ApplyClaim(member, *request.claim);
   if (announced_.waiting > 0 && member->rank() && epoch_ && announced_.epoch == epoch_->id()) {
     Send(member, out_.Share(announced_));
   }

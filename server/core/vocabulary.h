@@ -41,11 +41,19 @@ inline bool IsHigher(const EpochId& a, const EpochId& b) {
   return std::tie(a.number, a.nonce) > std::tie(b.number, b.nonce);
 }
 
+// What must not be forgotten of the epochs that the job has had.
+struct JobHistory {
+  // How many processes have taken places that others had before.
+  uint32_t replacements = 0;
+  uint32_t largest_world_size = 0;
+};
+
 struct SessionId {
   uint64_t daemon_instance = 0;
   uint64_t counter = 0;
+  uint64_t key = 0;  // random: who does not know it is not the session's process
   friend bool operator==(const SessionId& a, const SessionId& b) {
-    return a.daemon_instance == b.daemon_instance && a.counter == b.counter;
+    return a.daemon_instance == b.daemon_instance && a.counter == b.counter && a.key == b.key;
   }
 };
 

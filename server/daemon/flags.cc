@@ -1,5 +1,6 @@
 #include "server/daemon/flags.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -9,14 +10,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "common/exit_codes.h"
+#include "common/termination_log.h"
+#include "common/workload.h"
 #include "server/core/options.h"
 #include "server/daemon/flag_values.h"
 #include "server/service/version.h"
 
 namespace muster::daemon {
 namespace {
-
-constexpr int kBadUsage = 2;
 
 constexpr char kDescription[] =
     "musterd coordinates one distributed job: it gives each process its rank, holds barriers, "
@@ -35,8 +37,9 @@ Examples:
                                              for other machines, whose ranks have the token too
 
 Exit status: 0 after a drain, or (--exit-when-done) when every member has left; 1 when it cannot
-serve, or (--exit-when-done) when the job has failed; 2 for bad usage; 64 for credentials that are
-missing or cannot be used.)";
+serve, or (--exit-when-done) when the job has failed; 64 for bad usage, and for credentials that are
+missing or cannot be used. The reason also goes to the file that MUSTER_TERMINATION_LOG names, or to
+/dev/termination-log where there is one.)";
 
 std::string Environment(absl::string_view flag) {
   const std::string upper = absl::AsciiStrToUpper(flag);
@@ -74,14 +77,24 @@ class Declarer {
 
 void DeclareJob(Declarer& app, Flags* flags) {
   core::Options& core = flags->server.core;
+  const std::string workload =
+      WorkloadJob([](const char* name) -> const char* { return std::getenv(name); });
+  if (!workload.empty()) core.job_id = workload;
   app.Group("Job");
-  app.Value("job", "ID", &core.job_id, "Name of the job; members of another job are refused");
+  app.Value(
+      "job", "ID", &core.job_id,
+      "Name of the job; members of another job are refused. Under Slurm\nslurm-JOB-RESTARTS unless "
+      "it is given");
   app.Value("world-size", "N", &core.world_size, "Number of members; 0: as the first member says");
   app.Value("min-world-size", "N", &core.min_world_size,
             "Makes the job elastic: after a loss it goes on with at least so\nmany members; 0: it "
             "fails");
   app.Value("max-world-size", "N", &core.max_world_size,
             "Most members of an elastic job; 0: --world-size");
+  app.Value(
+      "max-restarts-total", "N", &core.max_restarts_total,
+      "How many processes may take the places of others in the whole\nlife of an elastic job, "
+      "which fails at the next one; 0: any number");
   app.Value("settle", "DURATION", &core.settle,
             "How long nobody must have come or gone before an elastic job\nforms with places "
             "unfilled");
@@ -204,7 +217,8 @@ void Declare(CLI::App* app, Flags* flags) {
 
 int Explain(absl::string_view problem) {
   std::cerr << "musterd: " << problem << "\nRun 'musterd --help' for the flags.\n";
-  return kBadUsage;
+  WriteTerminationLog(problem);
+  return exit_codes::kBadConfiguration;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "server/daemon/signals.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,10 @@ sigset_t Set(std::initializer_list<int> signals) {
 
 void SetUpSignals() {
   signal(SIGPIPE, SIG_IGN);
+  // A container's first process inherits orphans: so they leave no zombies.
+  signal(SIGCHLD, SIG_IGN);
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {  // those that have ended before
+  }
   const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }

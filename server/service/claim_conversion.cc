@@ -45,6 +45,7 @@ void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
   }
   if (in.has_broken()) out->broken = ReadBroken(in.broken(), r);
   out->leaving = in.leaving();
+  out->history = {in.history().replacements(), in.history().largest_world_size()};
   if (in.has_stop_sequence()) out->stop_sequence = in.stop_sequence();
 }
 

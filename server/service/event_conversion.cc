@@ -12,6 +12,7 @@ using service::Fill;  // beside the overloads below
 void Fill(const core::Attached& in, const core::Options& options, v1::Attached* out) {
   out->mutable_session()->set_daemon_instance(in.session.daemon_instance);
   out->mutable_session()->set_counter(in.session.counter);
+  out->mutable_session()->set_key(in.session.key);
   out->set_daemon_version(options.daemon_version);
   out->mutable_limits()->set_max_payload_bytes(options.limits.max_payload_bytes);
   out->mutable_limits()->set_max_name_bytes(options.limits.max_name_bytes);

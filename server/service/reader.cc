@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/process_secret.h"
+
 namespace muster::service {
 namespace {
 
@@ -30,7 +32,9 @@ int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view i
   return 0;
 }
 
-core::SessionId Convert(const v1::SessionId& in) { return {in.daemon_instance(), in.counter()}; }
+core::SessionId Convert(const v1::SessionId& in) {
+  return {in.daemon_instance(), in.counter(), in.key()};
+}
 
 absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
   r.Require(in.code() >= 1 && in.code() <= kMaxStatusCode, "result.error.code",
@@ -52,6 +56,12 @@ core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_vie
   out.hostname = in.hostname();
   out.pid = in.pid();
   return out;
+}
+
+core::Incarnation ReadSecret(const std::string& in, Reader& r) {
+  r.Require(in.size() == kProcessSecretBytes, "secret",
+            absl::StrCat("has ", in.size(), " bytes; expected ", kProcessSecretBytes));
+  return IncarnationOf(in);
 }
 
 core::GroupName Convert(const v1::Group& in) {

@@ -44,6 +44,8 @@ core::EpochId Convert(const v1::EpochId& in);
 core::GroupName Convert(const v1::Group& in);
 core::Bytes Convert(std::string&& in);
 
+// The incarnation of the process whose secret it is.
+core::Incarnation ReadSecret(const std::string& in, Reader& r);
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
 // Not negative, and at most ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,

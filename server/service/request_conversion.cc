@@ -14,6 +14,15 @@ namespace {
 
 constexpr int32_t kMaxSignal = 64;
 
+// A stranger may know a member's incarnation, but not the secret that it is made of.
+absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnation& owner) {
+  if (member.incarnation == owner) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "AttachRequest.secret is not that of AttachRequest.member.incarnation: only the process "
+      "that has the secret may attach as this member; a process that was started anew needs a new "
+      "secret and the incarnation made of it");
+}
+
 // The part that all four kinds share. Requests differ by type, not by a common base.
 template <typename Request>
 core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request& in, Reader& r) {
@@ -45,9 +54,13 @@ absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest in) {
   out.protocol_version = in.protocol_version();
   out.sdk_version = in.sdk_version();
   out.attempt = in.attempt();
+  const core::Incarnation owner = ReadSecret(in.secret(), r);
   if (in.has_claim())
     out.claim = std::make_shared<const core::Claim>(ReadClaim(std::move(*in.mutable_claim()), r));
-  return r.Result(std::move(out));
+  absl::StatusOr<core::AttachRequest> read = r.Result(std::move(out));
+  if (!read.ok()) return read;
+  if (absl::Status s = CheckOwner(read->member, owner); !s.ok()) return s;
+  return read;
 }
 
 absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
@@ -155,7 +168,7 @@ absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateR
                          "; expected PROCESS_STATE_RUNNING (1) or PROCESS_STATE_STOPPED (2)"));
   core::ProcessStateReport out;
   out.job_id = in.job_id();
-  out.incarnation = in.incarnation();
+  out.incarnation = ReadSecret(in.secret(), r);
   out.stopped = in.state() == v1::PROCESS_STATE_STOPPED;
   return r.Result(std::move(out));
 }
@@ -168,7 +181,7 @@ absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
             absl::StrCat("is ", in.signal(), "; expected 1 to ", kMaxSignal));
   core::ExitReport out;
   out.job_id = in.job_id();
-  out.incarnation = in.incarnation();
+  out.incarnation = ReadSecret(in.secret(), r);
   out.signaled = in.has_signal();
   out.code = in.has_signal() ? in.signal() : in.exit_code();
   return r.Result(std::move(out));

@@ -89,6 +89,8 @@ template <typename Response>
 void FillPlace(const core::JoinAnswer& place, Response* out) {
   Fill(place.epoch, out->mutable_epoch());
   out->set_rank(place.rank);
+  out->mutable_history()->set_replacements(place.history.replacements);
+  out->mutable_history()->set_largest_world_size(place.history.largest_world_size);
 }
 
 // The same roster answers both.

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+#include "common/process_secret.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/server_builder.h"
@@ -25,8 +25,6 @@ constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
 // Calls under way on one connection. A member's own connection carries a handful; clients that
 // share one between members need an Attach and a call for each.
 constexpr int kMostCallsOfAConnection = 16384;
-
-uint64_t RandomNumber() { return absl::Uniform<uint64_t>(absl::BitGen()); }
 
 ServerOptions Completed(ServerOptions options) {
   options.core.daemon_version = kDaemonVersion;

@@ -61,15 +61,16 @@ TEST(OutcomeTest, CarriesValuesAndErrors) {
   EXPECT_EQ(UnpackOutcome("\x7f").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(IdentityTest, FirstJobOfAProcessHasTheGivenIncarnation) {
+TEST(IdentityTest, FirstJobOfAProcessHasTheGivenSecret) {
   JobOptions options;
-  options.incarnation = "00112233445566778899aabbccddeeff";
+  options.process_secret = "00112233445566778899aabbccddeeff";
   const Identity first = NextIdentity(options);
   const Identity second = NextIdentity(options);
-  EXPECT_EQ(first.incarnation, absl::string_view("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb"
-                                                 "\xcc\xdd\xee\xff",
-                                                 16));
-  EXPECT_EQ(second.incarnation.size(), 16);
+  EXPECT_EQ(first.secret, absl::string_view("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb"
+                                            "\xcc\xdd\xee\xff",
+                                            16));
+  EXPECT_EQ(second.secret.size(), 16);
+  EXPECT_NE(second.secret, first.secret);
   EXPECT_NE(second.incarnation, first.incarnation);
   EXPECT_LT(first.start_time_micros, second.start_time_micros);
   EXPECT_EQ(first.pid, getpid());

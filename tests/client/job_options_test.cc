@@ -19,12 +19,35 @@ class JobOptionsTest : public ::testing::Test {
   void TearDown() override { Clear(); }
 
   static void Clear() {
-    for (const char* name :
-         {"MUSTER_COORDINATOR", "MUSTER_JOB", "MUSTER_WORLD_SIZE", "MUSTER_RANK",
-          "MUSTER_LOCAL_RANK", "MUSTER_NODE_RANK", "MUSTER_NODE_ID", "MUSTER_TOPOLOGY",
-          "MUSTER_INCARNATION", "MUSTER_TIMEOUT", "MUSTER_COORDINATOR_TIMEOUT", "WORLD_SIZE",
-          "MUSTER_TOKEN_FILE", "MUSTER_TLS_CA", "MUSTER_TLS_CERT", "MUSTER_TLS_KEY",
-          "MUSTER_TLS_SERVER_NAME"}) {
+    for (const char* name : {"MUSTER_COORDINATOR",
+                             "MUSTER_JOB",
+                             "MUSTER_WORLD_SIZE",
+                             "MUSTER_RANK",
+                             "MUSTER_LOCAL_RANK",
+                             "MUSTER_NODE_RANK",
+                             "MUSTER_NODE_ID",
+                             "MUSTER_TOPOLOGY",
+                             "MUSTER_PROCESS_SECRET",
+                             "MUSTER_TIMEOUT",
+                             "MUSTER_COORDINATOR_TIMEOUT",
+                             "MUSTER_TOKEN_FILE",
+                             "MUSTER_TLS_CA",
+                             "MUSTER_TLS_CERT",
+                             "MUSTER_TLS_KEY",
+                             "MUSTER_TLS_SERVER_NAME",
+                             "WORLD_SIZE",
+                             "RANK",
+                             "SLURM_JOB_ID",
+                             "SLURM_RESTART_COUNT",
+                             "SLURM_PROCID",
+                             "PET_NODE_RANK",
+                             "PET_NNODES",
+                             "PET_NPROC_PER_NODE",
+                             "PET_MASTER_ADDR",
+                             "PET_MASTER_PORT",
+                             "LWS_WORKER_INDEX",
+                             "LWS_GROUP_SIZE",
+                             "LWS_LEADER_ADDRESS"}) {
       unsetenv(name);
     }
   }
@@ -83,7 +106,7 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
                              {"MUSTER_NODE_RANK", "2"},
                              {"MUSTER_NODE_ID", "node-a"},
                              {"MUSTER_TOPOLOGY", "zone/rack"},
-                             {"MUSTER_INCARNATION", "00112233445566778899aabbccddeeff"},
+                             {"MUSTER_PROCESS_SECRET", "00112233445566778899aabbccddeeff"},
                              {"MUSTER_TIMEOUT", "90s"},
                              {"MUSTER_COORDINATOR_TIMEOUT", "2m"}});
   ASSERT_TRUE(options.ok()) << options.status();
@@ -95,9 +118,67 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
   EXPECT_EQ(options->node_rank, 2);
   EXPECT_EQ(options->node_id, "node-a");
   EXPECT_EQ(options->topology, "zone/rack");
-  EXPECT_EQ(options->incarnation, "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(options->process_secret, "00112233445566778899aabbccddeeff");
   EXPECT_EQ(options->timeout, absl::Seconds(90));
   EXPECT_EQ(options->coordinator_timeout, absl::Minutes(2));
+}
+
+TEST_F(JobOptionsTest, ASecretThatIsMalformedIsNotRepeated) {
+  const absl::Status status = From({{"MUSTER_PROCESS_SECRET", "geheim"}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("MUSTER_PROCESS_SECRET"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("32 hexadecimal digits"));
+  EXPECT_THAT(std::string(status.message()), ::testing::Not(HasSubstr("geheim")));
+}
+
+TEST_F(JobOptionsTest, SlurmsJobAndRestartsNameTheJob) {
+  EXPECT_EQ(From({{"SLURM_JOB_ID", "77"}})->job, "slurm-77-0");
+  EXPECT_EQ(From({{"SLURM_JOB_ID", "77"}, {"SLURM_RESTART_COUNT", "2"}})->job, "slurm-77-2");
+  EXPECT_EQ(From({{"SLURM_JOB_ID", "77"}, {"MUSTER_JOB", "mine"}})->job, "mine");
+}
+
+TEST_F(JobOptionsTest, APodsPlaceComesWithWhereTheCoordinatorIs) {
+  const std::map<std::string, std::string> kubeflow = {{"PET_NNODES", "4"},
+                                                       {"PET_NPROC_PER_NODE", "1"},
+                                                       {"PET_NODE_RANK", "2"},
+                                                       {"PET_MASTER_ADDR", "train-0.train"},
+                                                       {"PET_MASTER_PORT", "29400"}};
+  const auto trained = From(kubeflow);
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  EXPECT_EQ(trained->coordinator, "train-0.train:29400");
+  EXPECT_EQ(trained->rank, 2);
+  EXPECT_EQ(trained->world_size, 4);
+  const auto group = From({{"LWS_GROUP_SIZE", "3"},
+                           {"LWS_WORKER_INDEX", "1"},
+                           {"LWS_LEADER_ADDRESS", "lws-0.lws.default"}});
+  ASSERT_TRUE(group.ok()) << group.status();
+  EXPECT_EQ(group->coordinator, "lws-0.lws.default:7370");
+  EXPECT_EQ(group->rank, 1);
+  EXPECT_EQ(group->world_size, 3);
+  std::map<std::string, std::string> own = kubeflow;
+  own["MUSTER_COORDINATOR"] = "musterd:7370";
+  EXPECT_EQ(From(own)->coordinator, "musterd:7370");
+}
+
+TEST_F(JobOptionsTest, APodThatIsAloneNeedsNoCoordinator) {
+  const auto alone = From({{"PET_NNODES", "1"},
+                           {"PET_NODE_RANK", "0"},
+                           {"PET_MASTER_ADDR", "train-0.train"},
+                           {"PET_MASTER_PORT", "29400"}});
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->coordinator, "");
+}
+
+// There PyTorch's own store listens.
+TEST_F(JobOptionsTest, ThePortOfTorchrunsStoreIsNotTakenForTheCoordinators) {
+  const auto options = From({{"PET_NNODES", "2"},
+                             {"PET_NODE_RANK", "1"},
+                             {"PET_MASTER_ADDR", "train-0.train"},
+                             {"PET_MASTER_PORT", "29400"},
+                             {"RANK", "1"},
+                             {"WORLD_SIZE", "2"}});
+  EXPECT_EQ(options.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(options.status().message()), HasSubstr("MUSTER_COORDINATOR is not set"));
 }
 
 TEST_F(JobOptionsTest, MalformedVariablesAreNamed) {
@@ -116,7 +197,6 @@ TEST_F(JobOptionsTest, MalformedVariablesAreNamed) {
   ExpectMalformed("MUSTER_NODE_RANK", "1.5", "rank");
   ExpectMalformed("MUSTER_NODE_ID", "", "node");
   ExpectMalformed("MUSTER_TOPOLOGY", "", "zone");
-  ExpectMalformed("MUSTER_INCARNATION", "xyz", "32 hexadecimal digits");
   ExpectMalformed("MUSTER_TIMEOUT", "30", "duration");
   ExpectMalformed("MUSTER_TIMEOUT", "-3s", "positive");
   ExpectMalformed("MUSTER_TIMEOUT", "inf", "finite");

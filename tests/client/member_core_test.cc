@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "muster/exit_code.h"
+
 namespace muster::internal {
 namespace {
 
@@ -206,6 +208,7 @@ TEST(MemberCoreTest, CallWaitsForTheNextSessionUntilTheCoordinatorTimeout) {
   machine.Advance(absl::Seconds(2));
   ASSERT_NE(machine.EndOf(2), nullptr);
   EXPECT_EQ(machine.EndOf(2)->code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ExitCode(*machine.EndOf(2)), kExitCoordinatorLost);
   EXPECT_THAT(std::string(machine.EndOf(2)->message()),
               HasSubstr("rank 0 of job 'run' could not reach the coordinator at host:7370 for 10m "
                         "(last error: connection refused)"));
@@ -223,6 +226,7 @@ TEST(MemberCoreTest, CoordinatorThatIsAwayForLongerThanItsTimeoutEndsTheEpochHer
   machine.Advance(absl::Milliseconds(1));
   EXPECT_TRUE(machine.TakeNews());
   EXPECT_EQ(machine.health().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ExitCode(machine.health()), kExitCoordinatorLost);
   EXPECT_THAT(std::string(machine.health().message()),
               HasSubstr("could not reach the coordinator at host:7370 for 10m"));
   machine.Barrier(2, absl::Hours(1));

@@ -72,7 +72,7 @@ class DescriptorsTest : public ::testing::Test {
 TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsStart) {
   auto daemon =
       StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0", "--world-size=17"});
-  EXPECT_EQ(daemon->Wait(), (Exit{false, 2}));
+  EXPECT_EQ(daemon->Wait(), (Exit{false, 64}));
   EXPECT_THAT(daemon->Output(), AllOf(HasSubstr("--world-size is 17"), HasSubstr("ulimit -Hn"),
                                       HasSubstr("16 members")));
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -193,6 +194,7 @@ class FuzzedService {
     const WaiterId id = ++last_id_;
     Note(id, *converted);
     calls_[id] = [this, request, speaker = speaker_](const core::Answer& answer) {
+      CheckCaller(request);
       const std::optional<Response> response = service::Whole<Response>(answer);
       Check(response.has_value(), "answers can be parsed");
       Learn(&members_[speaker], request, *response);
@@ -203,6 +205,26 @@ class FuzzedService {
       Deliver<Response>(request, step);
     };
     Take((core_.get()->*step)(now_, id, *converted));
+  }
+
+  using Session = std::tuple<uint64_t, uint64_t, uint64_t>;
+  static Session PartsOf(const v1::SessionId& session) {
+    return {session.daemon_instance(), session.counter(), session.key()};
+  }
+  // Who is answered has named a session that the daemon has given it, in every bit.
+  void CheckSession(const v1::CallContext& call) {
+    Check(sessions_.count(PartsOf(call.session())) > 0,
+          "who does not know a session is not answered in it");
+  }
+  void CheckCaller(const v1::ReportExitRequest&) {}
+  void CheckCaller(const v1::ReportProcessStateRequest&) {}
+  template <typename Request>
+  auto CheckCaller(const Request& request) -> decltype(request.call(), void()) {
+    CheckSession(request.call());
+  }
+  template <typename Request>
+  auto CheckCaller(const Request& request) -> decltype(request.context(), void()) {
+    CheckSession(request.context().call());
   }
 
   // Networks duplicate: the very same request once more.
@@ -301,6 +323,7 @@ class FuzzedService {
   void LearnSession(const Stream& stream, const v1::Attached& attached) {
     stream.member->Learn(attached);
     known_.sessions.push_back(attached.session());
+    sessions_.insert(PartsOf(attached.session()));
     collectives_.LearnSession(attached.session().counter(), stream.incarnation);
     incarnations_[attached.session().counter()] = stream.incarnation;
   }
@@ -366,6 +389,7 @@ class FuzzedService {
   size_t speaker_ = 0;  // who sends
   bool honest_ = false;
   uint64_t last_nonce_ = 0;
+  std::set<Session> sessions_;                    // of all daemons, as they are written
   std::map<uint64_t, std::string> incarnations_;  // by session
   CollectiveOracle collectives_;
   NumberOracle numbers_;

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/process_secret.h"
 
 namespace muster::fuzz {
 namespace {
 
 constexpr const char* kJob = "job";
 constexpr const char* kGroup = "g";
+
+std::string SecretOf(int number) { return std::string(15, 's') + static_cast<char>('0' + number); }
 
 v1::LeaseScope Scope(ByteSource* bytes) {
   return bytes->OneIn(2) ? v1::LEASE_SCOPE_NODE : v1::LEASE_SCOPE_JOB;
@@ -19,7 +22,8 @@ std::string LeaseName(ByteSource* bytes) { return absl::StrCat("work ", bytes->B
 }  // namespace
 
 FuzzedMember::FuzzedMember(int number, uint32_t world_size) : world_size_(world_size) {
-  identity_.set_incarnation(std::string(15, 'i') + static_cast<char>('0' + number));
+  secret_ = SecretOf(number);
+  identity_.set_incarnation(IncarnationOf(secret_));
   identity_.mutable_start_time()->set_seconds(number);
   identity_.set_node_id(std::string(1, static_cast<char>('a' + number % 2)));
   identity_.set_hostname("host");
@@ -61,6 +65,7 @@ void FuzzedMember::FillClaim(v1::Claim* claim) const {
 void FuzzedMember::Write(ByteSource* bytes, v1::AttachRequest* request) {
   request->set_job_id(kJob);
   *request->mutable_member() = identity_;
+  request->set_secret(secret_);
   request->set_protocol_version(1);
   request->set_attempt(++attempts_);
   FillClaim(request->mutable_claim());
@@ -91,13 +96,13 @@ void FuzzedMember::Write(ByteSource*, v1::RequestStopRequest* request) {
 
 void FuzzedMember::Write(ByteSource* bytes, v1::ReportExitRequest* request) {
   request->set_job_id(kJob);
-  request->set_incarnation(identity_.incarnation());
+  request->set_secret(secret_);
   request->set_exit_code(static_cast<int32_t>(bytes->Below(2)));
 }
 
 void FuzzedMember::Write(ByteSource* bytes, v1::ReportProcessStateRequest* request) {
   request->set_job_id(kJob);
-  request->set_incarnation(identity_.incarnation());
+  request->set_secret(secret_);
   request->set_state(bytes->OneIn(2) ? v1::PROCESS_STATE_STOPPED : v1::PROCESS_STATE_RUNNING);
 }
 

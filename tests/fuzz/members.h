@@ -67,6 +67,7 @@ class FuzzedMember {
   void FillClaim(v1::Claim* claim) const;
   v1::EpochId epoch() const { return place_ ? place_->epoch() : v1::EpochId(); }
 
+  std::string secret_;
   v1::MemberIdentity identity_;
   const uint32_t world_size_;
   uint64_t attempts_ = 0;

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 
+#include "common/process_secret.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -20,9 +21,9 @@ constexpr size_t kMostRepeats = 6;
 // What a claim may name at most.
 constexpr uint64_t kMostClaimed = uint64_t{1} << 62;
 
-std::string Incarnation(ByteSource* bytes) {
+std::string Secret(ByteSource* bytes) {
   if (bytes->OneIn(32)) return bytes->Text(bytes->Below(20));
-  return std::string(15, 'i') + static_cast<char>('0' + bytes->Below(kProcesses));
+  return std::string(15, 's') + static_cast<char>('0' + bytes->Below(kProcesses));
 }
 
 // Not UTF-8 would not get past protobuf.
@@ -87,6 +88,7 @@ class Filler {
       const bool choice = field.real_containing_oneof() != nullptr;
       if (choice ? bytes_->OneIn(2) : !bytes_->OneIn(8)) SetField(message, field, depth);
     }
+    if (auto* attach = dynamic_cast<v1::AttachRequest*>(message)) MakeOwn(attach);
   }
 
   // Goes down from message to message, as far as there are some, to a field that it sets.
@@ -132,6 +134,13 @@ class Filler {
   }
 
  private:
+  // Who attaches as somebody else gets no further.
+  void MakeOwn(v1::AttachRequest* request) {
+    if (!bytes_->OneIn(8)) {
+      request->mutable_member()->set_incarnation(IncarnationOf(request->secret()));
+    }
+  }
+
   // Messages that mean something only as a whole.
   bool FillWhole(Message* message) {
     if (auto* session = dynamic_cast<v1::SessionId*>(message)) {
@@ -224,7 +233,8 @@ class Filler {
   }
 
   std::string Text(const FieldDescriptor& field) {
-    if (field.name() == "incarnation") return Incarnation(bytes_);
+    if (field.name() == "secret") return Secret(bytes_);
+    if (field.name() == "incarnation") return IncarnationOf(Secret(bytes_));
     if (field.type() == FieldDescriptor::TYPE_BYTES) return bytes_->Text(bytes_->Below(9));
     return Name(bytes_, field.name());
   }

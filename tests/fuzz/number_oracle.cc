@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/process_secret.h"
 #include "server/core/coordinator.h"
 #include "server/service/request_conversion.h"
 
@@ -65,7 +66,13 @@ std::string NumberOracle::CheckGrant(core::Time now, const LeaseRequest& asked, 
 
 std::string NumberOracle::CheckClaimable(core::Time now, const v1::AttachRequest& request) const {
   core::Coordinator successor(options_);
-  const core::Effects effects = successor.Attach(now, 1, *service::FromProto(request));
+  // Only the member itself knows its secret: its name is put in behind that check.
+  v1::AttachRequest own = request;
+  own.set_secret(std::string(kProcessSecretBytes, 'p'));
+  own.mutable_member()->set_incarnation(IncarnationOf(own.secret()));
+  core::AttachRequest attach = *service::FromProto(own);
+  attach.member.incarnation = request.member().incarnation();
+  const core::Effects effects = successor.Attach(now, 1, attach);
   if (effects.ends.empty()) return "";
   return absl::StrCat("what a daemon has given out is refused by its successor: ",
                       effects.ends[0].status.ToString());

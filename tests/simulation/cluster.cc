@@ -103,6 +103,13 @@ void Cluster::PauseDaemon(absl::Duration length) {
   current()->PauseUntil(stage_->now() + length);
 }
 
+void Cluster::SendAsStranger(uint64_t choice) {
+  if (current() == nullptr || !current()->alive()) return;
+  if (current()->paused_until() > stage_->now()) return;
+  stage_->Say("a stranger calls daemon ", daemons_.rbegin()->first);
+  current()->Suffer(choice);
+}
+
 void Cluster::SplitDaemon(uint64_t places, absl::Duration length) {
   if (current() == nullptr || !current()->alive()) return;
   const DaemonId old = daemons_.rbegin()->first;
@@ -191,7 +198,7 @@ void Cluster::End(Program* program, bool silent) {
 void Cluster::ReportExit(const Process& process) {
   v1::ReportExitRequest report;
   report.set_job_id("simulated");
-  report.set_incarnation(process.identity().incarnation);
+  report.set_secret(process.identity().secret);
   report.set_signal(9);
   stage_->timeline.After(random_.Between(absl::ZeroDuration(), absl::Milliseconds(20)),
                          [this, report] {

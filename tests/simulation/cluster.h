@@ -39,6 +39,8 @@ class Cluster {
   void SplitDaemon(uint64_t places, absl::Duration length);
   void RequestStop(uint32_t place);
   void RejoinUnasked(uint32_t place);
+  // Somebody who is no member sends the daemon something; `choice` decides what.
+  void SendAsStranger(uint64_t choice);
   // A newer process is started at a place. The older one goes on, or is cut off, or has just died.
   enum class Older { kGoesOn, kIsCutOff, kDies };
   void ReplaceProcess(uint32_t place, Older older, absl::Duration length);

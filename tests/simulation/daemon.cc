@@ -5,9 +5,11 @@
 #include <variant>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
+#include "tests/simulation/stranger.h"
 
 namespace muster::simulation {
 namespace {
@@ -22,6 +24,23 @@ internal::Response Convert(const core::Answer& answer) {
 }
 
 constexpr size_t kMostTextBytes = 8 * 1024;
+
+// What the job is to its members.
+std::string PictureOf(const core::JobStatus& status) {
+  std::string picture =
+      absl::StrCat("state ", static_cast<int>(status.state), ", stop ", status.stop_requested,
+                   ", failures ", status.recent_failures.size(), "\n");
+  for (const core::MemberStatus& member : status.members) {
+    if (!member.rank) continue;
+    absl::StrAppend(&picture, "rank ", *member.rank, ": pid ", member.member.pid, ", state ",
+                    static_cast<int>(member.state), ", in '", member.waiting_in, "'\n");
+  }
+  for (const core::LeaseStatus& lease : status.leases) {
+    absl::StrAppend(&picture, "lease '", lease.name, "' of ", lease.node_id, ": token ",
+                    lease.token, ", completed ", lease.completed, "\n");
+  }
+  return picture;
+}
 
 template <typename... F>
 struct Overloaded : F... {
@@ -109,6 +128,44 @@ void Daemon::ReportExit(const v1::ReportExitRequest& report) {
   Apply(effects);
 }
 
+void Daemon::AttachStranger(const v1::AttachRequest& request) {
+  const absl::StatusOr<core::AttachRequest> converted = FromProto(request);
+  if (!converted.ok()) return;
+  const WaiterId stream = next_report_++;
+  core::Effects effects = core_.Attach(Now(), stream, *converted);
+  const auto is_its = [stream](const auto& e) { return e.stream == stream; };
+  effects.events.erase(std::remove_if(effects.events.begin(), effects.events.end(), is_its),
+                       effects.events.end());
+  const auto ended = std::find_if(effects.ends.begin(), effects.ends.end(), is_its);
+  const bool refused = ended != effects.ends.end();
+  if (refused) effects.ends.erase(ended);
+  Apply(effects);
+  if (!refused) Apply(core_.StreamClosed(Now(), stream));
+}
+
+void Daemon::CallAsStranger(const internal::Request& request) {
+  const WaiterId waiter = next_report_++;
+  strangers_call_ = waiter;
+  Call(waiter, request);
+  strangers_call_ = 0;
+  if (calls_.erase(waiter) > 0) {
+    stage_->Violation("daemon ", id_, " lets a stranger's call wait as if it were a member's");
+  }
+}
+
+void Daemon::Suffer(uint64_t choice) {
+  Apply(core_.Tick(Now()));  // what is due by now does not come of it
+  const core::JobStatus before = core_.GetStatus(Now());
+  const Guess guess = DrawGuess(choice, core_.options().instance, before);
+  std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
+                        [this](const v1::ReportExitRequest& r) { ReportExit(r); },
+                        [this](const internal::Request& r) { CallAsStranger(r); }},
+             guess);
+  if (PictureOf(core_.GetStatus(Now())) == PictureOf(before)) return;
+  stage_->Violation("daemon ", id_, " lets a stranger change the job from\n", PictureOf(before),
+                    "to\n", PictureOf(core_.GetStatus(Now())));
+}
+
 void Daemon::Apply(const core::Effects& effects) {
   for (const core::LogLine& line : effects.log) {
     stage_->Say("daemon ", id_, ": ", line.text);
@@ -150,6 +207,10 @@ void Daemon::Deliver(const core::Reply& reply) {
                              ", which has ended: ", reply.status.ToString());
   }
   CheckText(reply.status.message());
+  if (reply.waiter == strangers_call_) {
+    if (reply.status.ok()) stage_->Violation("daemon ", id_, " answers a stranger's call");
+    return;
+  }
   internal::Response response;
   if (reply.status.ok()) response = call.mapped()(reply.answer);
   sink_->Reply(reply.waiter, reply.status, std::move(response));

@@ -43,6 +43,8 @@ class Daemon {
   void Cancel(core::WaiterId waiter);
   void CloseStream(core::WaiterId stream);
   void ReportExit(const v1::ReportExitRequest& report);
+  // Somebody who is no member sends something; `choice` decides what. Nothing may come of it.
+  void Suffer(uint64_t choice);
 
   // The process is gone: nothing happens in it any more.
   void Kill() { alive_ = false; }
@@ -62,6 +64,8 @@ class Daemon {
   void Start(core::WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
              core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
                                                       const CoreRequest&));
+  void AttachStranger(const v1::AttachRequest& request);
+  void CallAsStranger(const internal::Request& request);
   void Apply(const core::Effects& effects);
   void Deliver(const core::Reply& reply);
   void Deliver(const core::StreamEvent& event);
@@ -85,6 +89,7 @@ class Daemon {
   std::map<core::WaiterId, Converter> calls_;
   std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
   core::WaiterId next_report_ = core::WaiterId{1} << 62;
+  core::WaiterId strangers_call_ = 0;
 };
 
 }  // namespace muster::simulation

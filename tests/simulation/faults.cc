@@ -4,7 +4,7 @@ namespace muster::simulation {
 namespace {
 
 std::vector<Fault::Kind> KindsOf(const Setting& setting) {
-  std::vector<Fault::Kind> kinds = {Fault::kCut, Fault::kPauseDaemon};
+  std::vector<Fault::Kind> kinds = {Fault::kCut, Fault::kPauseDaemon, Fault::kStranger};
   if (setting.restarts) kinds.insert(kinds.end(), 3, Fault::kRestartDaemon);
   if (setting.losses) {
     kinds.insert(kinds.end(), {Fault::kKill, Fault::kKill, Fault::kPause, Fault::kCutOff});
@@ -78,6 +78,8 @@ void Apply(const Fault& fault, Cluster* cluster) {
                                      fault.length);
     case Fault::kChurn:
       return cluster->Churn(absl::Minutes(3));
+    case Fault::kStranger:
+      return cluster->SendAsStranger(fault.choice);
     case Fault::kNewRun:
       return cluster->StartAgain(fault.choice, /*old_daemon_stays=*/one_of_four, fault.length);
   }

@@ -27,6 +27,7 @@ struct Fault {
     kReplace,        // a newer process is started for a place
     kChurn,          // processes come and go
     kNewRun,         // the job is started again
+    kStranger,       // somebody who is no member tries something
   };
 
   Kind kind = kCut;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/process_secret.h"
 
 namespace muster::simulation {
 
@@ -15,7 +16,8 @@ ProcessId ProcessOf(const v1::MemberIdentity& identity) {
 internal::Identity IdentityOf(const Setting& setting, ProcessId process, uint32_t place,
                               absl::Duration started) {
   internal::Identity identity;
-  identity.incarnation = absl::StrFormat("incarnation %04d", process);
+  identity.secret = absl::StrFormat("secret of p %04d", process);
+  identity.incarnation = IncarnationOf(identity.secret);
   identity.start_time_micros = absl::ToInt64Microseconds(started);
   identity.node_id = absl::StrCat("node ", place % setting.nodes);
   identity.hostname = absl::StrCat("host-", place % setting.nodes);

@@ -33,6 +33,8 @@ bool BelongsToAJob(const std::string& variable) {
                                        "PMI_",
                                        "PMIX_",
                                        "MPI_LOCAL",
+                                       "PET_",
+                                       "LWS_",
                                        "JOB_COMPLETION_INDEX="};
   for (const char* name : kNames) {
     if (absl::StartsWith(variable, name)) return true;

@@ -58,7 +58,7 @@ class Job {
   // registering, or waiting for members (m of n have joined). A name that does not resolve yet and
   // a coordinator that does not answer yet are tried again until the deadline.
   //   DEADLINE_EXCEEDED, UNAVAILABLE, INVALID_ARGUMENT; FAILED_PRECONDITION (world sizes that
-  //   disagree; the job is full, failed or finished; versions of SDK and daemon that do not fit);
+  //   disagree; the job is full or finished; versions of SDK and daemon that do not fit);
   //   NOT_FOUND (another job's coordinator); ALREADY_EXISTS (the rank asked for is taken);
   //   CANCELLED.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,

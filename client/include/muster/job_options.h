@@ -42,9 +42,10 @@ struct JobOptions {
   // neighbouring ranks. MUSTER_TOPOLOGY.
   std::string topology;
 
-  // 32 hexadecimal digits that name this start of the process, from a launcher that reports its end
-  // (ReportExit). Empty: random. MUSTER_INCARNATION.
-  std::string incarnation;
+  // 32 hexadecimal digits that prove to the coordinator that a caller is this start of the process,
+  // or the launcher that reports its end (ReportExit). Whoever knows them can pass for it. Empty:
+  // random. MUSTER_PROCESS_SECRET.
+  std::string process_secret;
 
   // Default time-out of every waiting call, Join included. Generous, because the slowest rank's
   // data loading is what others wait for; a *lost* rank ends a wait at once. MUSTER_TIMEOUT ("30m",

@@ -45,11 +45,13 @@
 //   a rank is lost: to hear of it        Job::OnFailure, health               job.h
 //     and to go on without it            Job::Rejoin, NewcomersWaiting        job.h
 //   to stop all ranks at one step        Job::RequestStop, StopRequested      job.h
+//   what to exit with                    ExitCode, WriteTerminationReason     exit_code.h
 
 #include "muster/call_options.h"
 #include "muster/codec.h"
 #include "muster/communicator.h"
 #include "muster/data_type.h"
+#include "muster/exit_code.h"
 #include "muster/group.h"
 #include "muster/job.h"
 #include "muster/job_options.h"

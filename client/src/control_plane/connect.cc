@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/control_plane/grpc_transport.h"
 #include "client/src/control_plane/remote_control_plane.h"
 #include "client/src/control_plane/resolve.h"
@@ -23,7 +24,7 @@ absl::Status RefuseSerial(const JobOptions& options) {
 
 absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
                             const absl::Status& resolved) {
-  return absl::Status(
+  const absl::Status error(
       resolved.code(),
       absl::StrCat(
           "joining job '", options.job, "': resolving the coordinator's name '", address.host,
@@ -31,6 +32,7 @@ absl::Status ResolvingError(const JobOptions& options, const HostPort& address,
           absl::IsDeadlineExceeded(resolved)
               ? absl::StrCat(" (gave up after ", absl::FormatDuration(options.timeout), ")")
               : ""));
+  return absl::IsDeadlineExceeded(error) ? WithExitCode(error, kExitCoordinatorLost) : error;
 }
 
 absl::StatusOr<std::shared_ptr<CallerCredentials>> LoadCredentials(const JobOptions& options) {
@@ -60,7 +62,9 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& optio
 absl::StatusOr<std::shared_ptr<ControlPlane>> Connect(const JobOptions& options,
                                                       Cancellation* cancellation) {
   if (!options.coordinator.empty()) return JoinRemote(options, cancellation);
-  if (absl::Status status = RefuseSerial(options); !status.ok()) return status;
+  if (absl::Status status = RefuseSerial(options); !status.ok()) {
+    return WithExitCode(status, kExitBadConfiguration);
+  }
   return std::make_shared<SerialControlPlane>(options);
 }
 

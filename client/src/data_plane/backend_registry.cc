@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "client/src/base/exit_code.h"
 
 namespace muster::internal {
 namespace {
@@ -42,9 +43,10 @@ absl::StatusOr<BackendChoice> ChooseNamed(const std::vector<BackendKind>& kinds,
                                             name == "nccl" ? ", which needs CUDA and NCCL" : ""));
   }
   if (const absl::Status usable = found->usable(); !usable.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(asker, " asks for the backend '", name,
-                     "', which cannot be used here: ", usable.message()));
+    return WithExitCode(absl::FailedPreconditionError(
+                            absl::StrCat(asker, " asks for the backend '", name,
+                                         "', which cannot be used here: ", usable.message())),
+                        ExitCode(usable));
   }
   return BackendChoice{*found, absl::StrCat(asker, " asks for it")};
 }

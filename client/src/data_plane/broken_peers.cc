@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/job/rank_names.h"
 
 namespace muster::internal {
@@ -33,8 +34,7 @@ absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
                                const CallOptions& options) {
   const absl::Status lost = AwaitLoss(group, options);
   if (!lost.ok()) return lost;
-  return absl::Status(why.code(),
-                      absl::StrCat(why.message(), "; no process of the job is known to be lost"));
+  return Reworded(why, absl::StrCat(why.message(), "; no process of the job is known to be lost"));
 }
 
 }  // namespace muster::internal

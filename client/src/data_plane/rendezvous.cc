@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/deadline.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/job/rank_names.h"
 #include "muster/sdk/v1/peers.pb.h"
 #include "muster/version.h"
@@ -27,7 +28,7 @@ sdk::v1::CommunicatorEntry EntryOf(absl::string_view backend,
   if (own.ok()) {
     entry.set_peer_info(*own);
   } else {
-    entry.set_error(own.status().ToString());
+    entry.set_error(own.status().ToString(absl::StatusToStringMode::kWithNoExtraData));
   }
   return entry;
 }
@@ -35,9 +36,10 @@ sdk::v1::CommunicatorEntry EntryOf(absl::string_view backend,
 absl::Status CheckAllTakePart(const Group& group, const Entries& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].error().empty()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(DescribePeer(group, static_cast<int>(i)),
-                     " cannot take part in the communicator: ", entries[i].error()));
+    return WithExitCode(absl::FailedPreconditionError(absl::StrCat(
+                            DescribePeer(group, static_cast<int>(i)),
+                            " cannot take part in the communicator: ", entries[i].error())),
+                        kExitPeerLost);
   }
   return absl::OkStatus();
 }

@@ -7,7 +7,6 @@
 #include <climits>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -16,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/process_secret.h"
 #include "common/utf8.h"
 
 namespace muster::internal {
@@ -48,13 +48,6 @@ absl::Time ProcessStart() {
   return absl::Now() - (SinceBoot() - started);
 }
 
-std::string RandomIncarnation() {
-  std::random_device random;
-  std::string bytes;
-  while (bytes.size() < 16) bytes.push_back(static_cast<char>(random()));
-  return bytes;
-}
-
 }  // namespace
 
 std::string Hostname() {
@@ -73,9 +66,10 @@ Identity NextIdentity(const JobOptions& options) {
   static std::atomic<bool> first{true};
   const bool is_first = first.exchange(false);
   Identity identity;
-  identity.incarnation = is_first && !options.incarnation.empty()
-                             ? absl::HexStringToBytes(options.incarnation)
-                             : RandomIncarnation();
+  identity.secret = is_first && !options.process_secret.empty()
+                        ? absl::HexStringToBytes(options.process_secret)
+                        : NewProcessSecret();
+  identity.incarnation = IncarnationOf(identity.secret);
   identity.start_time_micros = absl::ToUnixMicros(is_first ? ProcessStart() : absl::Now());
   identity.node_id = options.node_id.empty() ? DefaultNodeId() : options.node_id;
   identity.hostname = Hostname();

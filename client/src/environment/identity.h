@@ -10,15 +10,16 @@ namespace muster::internal {
 
 // Who this process is, as one Job of it tells the coordinator.
 struct Identity {
-  std::string incarnation;  // 16 bytes
+  std::string secret;       // 16 bytes, which prove that a caller is this process
+  std::string incarnation;  // made of the secret; names the process to others
   int64_t start_time_micros = 0;
   std::string node_id;
   std::string hostname;
   int64_t pid = 0;
 };
 
-// The identity of the next Job of this process. The first one has the incarnation of `options`, if
-// there is one, and the process's start time; later ones are incarnations of their own that start
+// The identity of the next Job of this process. The first one has the secret of `options`, if there
+// is one, and the process's start time; later ones are incarnations of their own that start
 // now.
 Identity NextIdentity(const JobOptions& options);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/base/checks.h"
 #include "client/src/environment/options.h"
@@ -40,12 +39,13 @@ absl::Status CheckNumbers(const JobOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckIncarnation(const std::string& incarnation) {
-  const bool hex = std::all_of(incarnation.begin(), incarnation.end(), absl::ascii_isxdigit);
-  if (incarnation.empty() || (incarnation.size() == 32 && hex)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Named("incarnation"), " is '",
-                                                 absl::CEscape(incarnation),
-                                                 "'; expected 32 hexadecimal digits"));
+// What it holds is not repeated: a log is no place for it.
+absl::Status CheckSecret(const std::string& secret) {
+  const bool hex = std::all_of(secret.begin(), secret.end(), absl::ascii_isxdigit);
+  if (secret.empty() || (secret.size() == 32 && hex)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Named("process_secret"), " is malformed (",
+                                                 secret.size(),
+                                                 " characters); expected 32 hexadecimal digits"));
 }
 
 absl::Status CheckPositive(absl::string_view field, absl::Duration value) {
@@ -90,7 +90,7 @@ absl::Status JobOptions::Validate() const {
   absl::Status status = CheckAddress(coordinator);
   status.Update(CheckTexts(*this));
   status.Update(CheckNumbers(*this));
-  status.Update(CheckIncarnation(incarnation));
+  status.Update(CheckSecret(process_secret));
   status.Update(CheckPositive("timeout", timeout));
   status.Update(CheckPositive("coordinator_timeout", coordinator_timeout));
   status.Update(CheckCredentials(*this));

@@ -1,20 +1,32 @@
 #include "client/src/environment/options.h"
 
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/placement.h"
 #include "common/credential_files.h"
+#include "common/workload.h"
 
 namespace muster::internal {
 namespace {
+
+// What the cluster says, for Muster's own variables to say better.
+void ReadWorkload(const Variables& variables, JobOptions* options) {
+  if (StartedByMuster(variables)) return;
+  const auto get = Getter(variables);
+  if (const std::string job = WorkloadJob(get); !job.empty()) options->job = job;
+  if (const std::optional<NodePlace> place = FindNodePlace(get)) {
+    options->coordinator = place->coordinator;
+  }
+}
 
 absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   VariableReader reader(variables);
   reader.Read("MUSTER_COORDINATOR", "host:port or [ipv6]:port", &options->coordinator);
   reader.Read("MUSTER_JOB", "the job's id", &options->job);
   reader.Read("MUSTER_TOPOLOGY", "zone/rack/switch", &options->topology);
-  reader.Read("MUSTER_INCARNATION", "32 hexadecimal digits", &options->incarnation);
+  reader.Read("MUSTER_PROCESS_SECRET", "32 hexadecimal digits", &options->process_secret);
   reader.Read(kTokenFileVariable, "the path of a token file", &options->token_file);
   reader.Read(kTlsCaVariable, "the path of a PEM file", &options->tls_ca);
   reader.Read(kTlsCertVariable, "the path of a PEM file", &options->tls_cert);
@@ -62,6 +74,7 @@ absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
 
 absl::StatusOr<JobOptions> ReadJobOptions(const Variables& variables) {
   JobOptions options;
+  ReadWorkload(variables, &options);
   absl::Status status = ReadOwnVariables(variables, &options);
   if (!status.ok()) return status;
   const absl::StatusOr<Placement> placement = ReadPlacement(variables);

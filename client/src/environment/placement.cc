@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/environment/launchers.h"
+#include "common/workload.h"
 
 namespace muster::internal {
 namespace {
@@ -56,12 +57,6 @@ Statement Ask(const Launcher& launcher, VariableReader* reader) {
     reader->Read(launcher.node_id, "the node's id", &statement.placement.node_id);
   }
   return statement;
-}
-
-// `muster run` and muster::Launch say everything that is to be said, and leave the rank and the
-// world size out where the coordinator is to decide them. What stands around them is not theirs.
-bool StartedByMuster(const Variables& variables) {
-  return variables.count("MUSTER_INCARNATION") > 0;
 }
 
 std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader) {
@@ -116,14 +111,32 @@ absl::Status Add(Statement statement, Placement* result) {
   return absl::OkStatus();
 }
 
-// A pod that runs several processes of the job, as their local ranks show, is a node of it, else a
-// rank. Whoever knows better than the pod's number is not contradicted.
-void AddCompletionIndex(VariableReader* reader, Placement* result) {
+// What the cluster says of the pod that this process runs in. A pod that runs several processes of
+// the job, as their local ranks show, is a node of it, else a rank. Whoever knows better than the
+// pod's number is not contradicted.
+void AddPod(const char* index_variable, const char* count_variable, bool counts_ranks,
+            VariableReader* reader, Placement* result) {
   std::optional<int> index;
-  reader->Read(kCompletionIndex, 0, "the index of a pod, at least 0", &index);
+  reader->Read(index_variable, 0, "the index of a pod, at least 0", &index);
   if (!index || result->rank) return;
-  std::optional<Told>& field = result->local_rank ? result->node_rank : result->rank;
-  if (!field) field = Told{*index, kCompletionIndex};
+  const bool is_node = result->local_rank.has_value() || !counts_ranks;
+  std::optional<Told>& field = is_node ? result->node_rank : result->rank;
+  if (!field) field = Told{*index, index_variable};
+  if (count_variable == nullptr || is_node || result->world_size) return;
+  std::optional<int> count;
+  reader->Read(count_variable, 1, "a number of pods, at least 1", &count);
+  if (count) result->world_size = Told{*count, count_variable};
+}
+
+void AddPods(const Variables& variables, VariableReader* reader, Placement* result) {
+  const auto get = Getter(variables);
+  const std::optional<NodePlace> place = FindNodePlace(get);
+  if (place) {
+    const std::string& each = place->processes_per_node;
+    AddPod(place->node_rank_variable, place->nodes.empty() ? nullptr : place->nodes_variable,
+           each.empty() || each == "1", reader, result);
+  }
+  AddPod(kCompletionIndex, nullptr, /*counts_ranks=*/true, reader, result);
 }
 
 absl::Status CheckRankInWorld(const Placement& placement) {
@@ -147,7 +160,7 @@ absl::StatusOr<Placement> ReadPlacement(const Variables& variables) {
     absl::Status status = Add(std::move(statement), &placement);
     if (!status.ok()) return status;
   }
-  if (!StartedByMuster(variables)) AddCompletionIndex(&reader, &placement);
+  if (!StartedByMuster(variables)) AddPods(variables, &reader, &placement);
   absl::Status status = reader.status();
   status.Update(CheckRankInWorld(placement));
   if (!status.ok()) return status;

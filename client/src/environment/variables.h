@@ -17,6 +17,20 @@ using Variables = std::map<std::string, std::string>;
 // Those of this process.
 Variables ProcessVariables();
 
+// As common/workload.h asks for them; `variables` must outlive it.
+inline auto Getter(const Variables& variables) {
+  return [&variables](const char* name) -> const char* {
+    const auto it = variables.find(name);
+    return it == variables.end() ? nullptr : it->second.c_str();
+  };
+}
+
+// `muster run` and muster::Launch say everything that is to be said, and leave the rank and the
+// world size out where the coordinator is to decide them. What stands around them is not theirs.
+inline bool StartedByMuster(const Variables& variables) {
+  return variables.count("MUSTER_PROCESS_SECRET") > 0;
+}
+
 // Reads variables one after another and keeps the first error: INVALID_ARGUMENT, which names the
 // variable, what it holds and what was expected. An unset variable leaves `out` as it is.
 class VariableReader {

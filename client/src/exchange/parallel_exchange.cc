@@ -23,7 +23,9 @@ template <class T>
 ParallelExchange<T>::~ParallelExchange() {
   const absl::Status status = Release();
   if (status.ok()) return;
-  Log(LogLevel::kWarning, absl::StrCat("the end of a parallel exchange: ", status.ToString()));
+  Log(LogLevel::kWarning,
+      absl::StrCat("the end of a parallel exchange: ",
+                   status.ToString(absl::StatusToStringMode::kWithNoExtraData)));
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/src/base/checks.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/control_plane/connect.h"
 #include "client/src/job/group_state.h"
 #include "client/src/job/lease_state.h"
@@ -62,8 +63,9 @@ absl::Status CheckRanks(absl::string_view name, const std::vector<int>& ranks, i
 
 absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> options,
                                                Cancellation* cancellation) {
-  if (!options.ok()) return options.status();
-  if (absl::Status status = options->Validate(); !status.ok()) return status;
+  absl::Status valid = options.status();
+  if (valid.ok()) valid = options->Validate();
+  if (!valid.ok()) return internal::WithExitCode(valid, kExitBadConfiguration);
   absl::StatusOr<Control> control = internal::Connect(*options, cancellation);
   if (!control.ok()) return control.status();
   return std::make_unique<Job>(*std::move(control));

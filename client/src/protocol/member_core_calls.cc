@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
 #include "client/src/protocol/transport_error.h"
@@ -179,7 +180,8 @@ absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) co
           ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout()), "; it")
           : "",
       " ", NotReachedSince(since, now), "; is musterd running there?");
-  return timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+  return WithExitCode(timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text),
+                      kExitCoordinatorLost);
 }
 
 std::string MemberCore::NotReachedSince(SteadyTime since, SteadyTime now) const {
@@ -190,11 +192,12 @@ std::string MemberCore::NotReachedSince(SteadyTime since, SteadyTime now) const 
 
 absl::Status MemberCore::NotRegistered(const PendingCall& call) const {
   const char* phase = options_.connected() ? "registering with" : "connecting to";
-  return absl::DeadlineExceededError(
+  const std::string text =
       absl::StrCat(call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()),
                    " while ", phase, " the coordinator at ", options_.coordinator,
                    last_error_.empty() ? "" : absl::StrCat(" (", last_error_, ")"),
-                   "; is musterd running there?"));
+                   "; is musterd running there?");
+  return WithExitCode(absl::DeadlineExceededError(text), kExitCoordinatorLost);
 }
 
 }  // namespace muster::internal

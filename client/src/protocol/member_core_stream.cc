@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
 #include "client/src/protocol/transport_error.h"
@@ -34,16 +35,26 @@ absl::Status CheckAnswer(const v1::AttachResponse& response) {
                    "' and does not answer as that protocol says"));
 }
 
+// Whether a refusal to register will be the same at the next try.
+bool IsConfigurations(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
+         absl::IsUnauthenticated(status);
+}
+
 // The final error of an attach, in the words of a caller.
 absl::Status Refusal(const std::string& coordinator, bool joined, const absl::Status& status) {
   if (joined) return absl::AbortedError(status.message());
   const std::string where = absl::StrCat("registering with ", coordinator, ": ");
   if (absl::IsUnimplemented(status)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(where, "what listens there is not a musterd that speaks protocol ",
-                     kProtocolVersion, " of SDK ", MUSTER_VERSION, " (", status.message(), ")"));
+    return WithExitCode(
+        absl::FailedPreconditionError(absl::StrCat(
+            where, "what listens there is not a musterd that speaks protocol ", kProtocolVersion,
+            " of SDK ", MUSTER_VERSION, " (", status.message(), ")")),
+        kExitBadConfiguration);
   }
-  return absl::Status(status.code(), absl::StrCat(where, status.message()));
+  const absl::Status refusal(status.code(), absl::StrCat(where, status.message()));
+  return IsConfigurations(status) ? WithExitCode(refusal, kExitBadConfiguration) : refusal;
 }
 
 }  // namespace
@@ -72,6 +83,7 @@ v1::AttachRequest MemberCore::NewAttach(SteadyTime now, uint64_t attempt) const 
   v1::AttachRequest request;
   request.set_job_id(options_.job_id);
   SetIdentity(options_.identity, request.mutable_member());
+  request.set_secret(options_.identity.secret);
   request.set_protocol_version(kProtocolVersion);
   request.set_sdk_version(MUSTER_VERSION);
   request.set_attempt(attempt);
@@ -108,7 +120,7 @@ void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& res
   }
   const v1::Attached& attached = response.attached();
   const v1::SessionId& session = attached.session();
-  session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter()});
+  session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter(), session.key()});
   limits_ = attached.limits();
   member_grace_ = DurationOf(attached.member_grace());
   roster_complete_by_ =
@@ -244,7 +256,8 @@ void MemberCore::GiveUp(SteadyTime now) {
                    ", and takes no further part in epoch ", membership_.place()->epoch().number(),
                    "; check that musterd runs there and that this node's network reaches it "
                    "(MUSTER_COORDINATOR_TIMEOUT says how long to try)");
-  BreakEpoch(EpochOf(membership_.place()->epoch()), {absl::UnavailableError(text), {}, now, {}});
+  BreakEpoch(EpochOf(membership_.place()->epoch()),
+             {WithExitCode(absl::UnavailableError(text), kExitCoordinatorLost), {}, now, {}});
 }
 
 void MemberCore::BreakEpoch(const EpochId& epoch, EpochEnd end) {

@@ -76,6 +76,7 @@ void Membership::AddTo(SteadyTime now, v1::Claim* claim) const {
   const uint64_t early = ended_early_.empty() ? 0 : ended_early_.rbegin()->first.number;
   claim->set_highest_epoch_number(std::max(place_->epoch().number(), early));
   claim->set_rank(place_->rank());
+  if (place_->has_history()) *claim->mutable_history() = place_->history();
   for (const auto& [name, group] : groups_) {
     v1::GroupClaim* const known = claim->add_groups();
     SetGroup(name, group.ranks, known->mutable_group());

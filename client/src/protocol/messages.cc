@@ -78,6 +78,7 @@ void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration w
   context->set_job_id(job_id);
   context->mutable_session()->set_daemon_instance(stamp.session.daemon_instance);
   context->mutable_session()->set_counter(stamp.session.counter);
+  context->mutable_session()->set_key(stamp.session.key);
   context->set_attempt(stamp.attempt);
   SetDuration(wait, context->mutable_wait_timeout());
 }
@@ -190,6 +191,7 @@ v1::JoinResponse PlaceOf(v1::RejoinResponse response) {
   place.mutable_epoch()->Swap(response.mutable_epoch());
   place.set_rank(response.rank());
   place.mutable_roster()->Swap(response.mutable_roster());
+  if (response.has_history()) place.mutable_history()->Swap(response.mutable_history());
   return place;
 }
 

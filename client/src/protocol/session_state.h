@@ -9,8 +9,9 @@ namespace muster::internal {
 struct SessionId {
   uint64_t daemon_instance = 0;
   uint64_t counter = 0;
+  uint64_t key = 0;
   friend bool operator==(const SessionId& a, const SessionId& b) {
-    return a.daemon_instance == b.daemon_instance && a.counter == b.counter;
+    return a.daemon_instance == b.daemon_instance && a.counter == b.counter && a.key == b.key;
   }
 };
 

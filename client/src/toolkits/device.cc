@@ -25,7 +25,9 @@ absl::StatusOr<std::string> DeviceFor(const std::string& backend, int local_rank
 
 // For the log, which has no place for an error of its own.
 std::string TextOf(const absl::StatusOr<std::string>& value) {
-  if (!value.ok()) return absl::StrCat("unknown (", value.status().ToString(), ")");
+  if (!value.ok())
+    return absl::StrCat("unknown (",
+                        value.status().ToString(absl::StatusToStringMode::kWithNoExtraData), ")");
   return value->empty() ? "none" : *value;
 }
 

@@ -29,7 +29,7 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   for (const char* word :
        {"muster run [flags] -- program", "--nproc-per-node", "--nnodes", "--node-rank", "--node-id",
         "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--failure-wait",
-        "--grace", "--musterd", "MUSTER_INCARNATION", "MASTER_PORT", "GROUP_RANK", "127"}) {
+        "--grace", "--musterd", "MUSTER_PROCESS_SECRET", "MASTER_PORT", "GROUP_RANK", "127"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }
@@ -57,7 +57,7 @@ struct Refusal {
 class RefusalTest : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
-  const std::string output = OutputOf(GetParam().arguments, 2);
+  const std::string output = OutputOf(GetParam().arguments, 64);
   EXPECT_THAT(output, StartsWith("muster: "));
   EXPECT_THAT(output, HasSubstr(GetParam().complaint));
   EXPECT_THAT(output, HasSubstr("--help'"));
@@ -87,19 +87,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"status", "--", "true"}, "muster status takes no program"}));
 
 TEST(StatusRefusalTest, NoCoordinator) {
-  EXPECT_THAT(OutputOf({"status"}, 2),
+  EXPECT_THAT(OutputOf({"status"}, 64),
               HasSubstr("use --coordinator host:port or set MUSTER_COORDINATOR"));
 }
 
 TEST(StatusRefusalTest, MalformedCoordinator) {
-  EXPECT_THAT(OutputOf({"status", "--coordinator", "head"}, 2),
+  EXPECT_THAT(OutputOf({"status", "--coordinator", "head"}, 64),
               HasSubstr("--coordinator: 'head' is not a valid address"));
-  EXPECT_THAT(OutputOf({"status"}, 2, {{"MUSTER_COORDINATOR", "head:x"}}),
+  EXPECT_THAT(OutputOf({"status"}, 64, {{"MUSTER_COORDINATOR", "head:x"}}),
               HasSubstr("'head:x' is not a valid address"));
 }
 
 TEST(StatusRefusalTest, MalformedInterval) {
-  EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--watch=often"}, 2),
+  EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--watch=often"}, 64),
               HasSubstr("--watch is 'often'; expected a duration"));
 }
 

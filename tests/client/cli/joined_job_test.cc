@@ -125,7 +125,7 @@ TEST(TwoNodesTest, AFailureOnOneNodeEndsRanksThatMakeNoCallsOnTheOther) {
   }
   ASSERT_TRUE(second.process().WaitForOutput("rank 3 of 4, "));
   kill(PidOf(3, second.process()), SIGKILL);
-  EXPECT_EQ(first.process().Wait(), (Exit{false, 1}));
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 75}));
   EXPECT_THAT(first.process().Output(),
               ContainsRegex("muster: the job has failed: .*rank 3 .*killed by signal 9 "
                             "\\(SIGKILL\\).*; ending ranks 0-1: SIGTERM in 0"));

@@ -1,5 +1,8 @@
 #include "client/cli/launch_plan.h"
 
+#include <map>
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -159,6 +162,68 @@ TEST(LaunchPlanTest, TheProgramIsNeeded) {
   EXPECT_THAT(Refusal(flags), HasSubstr("no program given"));
   flags.program = {""};
   EXPECT_THAT(Refusal(flags), HasSubstr("no program given"));
+}
+
+RunFlags InCluster(RunFlags flags, const std::map<std::string, std::string>& variables) {
+  FillFromCluster(
+      [&](const char* name) {
+        const auto it = variables.find(name);
+        return it == variables.end() ? nullptr : it->second.c_str();
+      },
+      &flags);
+  return flags;
+}
+
+const std::map<std::string, std::string> kKubeflow = {{"PET_NNODES", "3"},
+                                                      {"PET_NPROC_PER_NODE", "cpu"},
+                                                      {"PET_NODE_RANK", "1"},
+                                                      {"PET_MASTER_ADDR", "train-0"},
+                                                      {"PET_MASTER_PORT", "29400"}};
+
+TEST(ClusterTest, KubeflowSaysWhereTheNodeStands) {
+  const LaunchPlan plan = Plan(InCluster(Flags(), kKubeflow));
+  EXPECT_EQ(plan.job.nnodes, 3);
+  EXPECT_EQ(plan.job.node_rank, 1);
+  EXPECT_EQ(plan.job.nproc_per_node, 12);
+  EXPECT_EQ(plan.job.coordinator.ToString(), "train-0:29400");
+  EXPECT_EQ(plan.job.job, "default");
+}
+
+TEST(ClusterTest, FlagsSayItBetter) {
+  RunFlags flags = MultiNodeFlags();
+  const LaunchPlan plan = Plan(InCluster(flags, kKubeflow));
+  EXPECT_EQ(plan.job.node_rank, 2);
+  EXPECT_EQ(plan.job.nproc_per_node, 8);
+  EXPECT_EQ(plan.job.coordinator.ToString(), "head:7370");
+}
+
+TEST(ClusterTest, LeaderWorkerSetSaysWhereTheNodeStands) {
+  const LaunchPlan plan = Plan(InCluster(
+      Flags(),
+      {{"LWS_GROUP_SIZE", "2"}, {"LWS_WORKER_INDEX", "1"}, {"LWS_LEADER_ADDRESS", "lws-0.lws"}}));
+  EXPECT_EQ(plan.job.nnodes, 2);
+  EXPECT_EQ(plan.job.node_rank, 1);
+  EXPECT_EQ(plan.job.coordinator.ToString(), "lws-0.lws:7370");
+}
+
+TEST(ClusterTest, ASingleNodeHostsItsCoordinator) {
+  std::map<std::string, std::string> one = kKubeflow;
+  one["PET_NNODES"] = "1";
+  one["PET_NODE_RANK"] = "0";
+  EXPECT_FALSE(Plan(InCluster(Flags(), one)).coordinator_given);
+}
+
+TEST(ClusterTest, SlurmNamesAJobThatSeveralProcessesMustKnow) {
+  const std::map<std::string, std::string> slurm = {{"SLURM_JOB_ID", "77"},
+                                                    {"SLURM_RESTART_COUNT", "1"}};
+  EXPECT_EQ(Plan(InCluster(MultiNodeFlags(), slurm)).job.job, "slurm-77-1");
+  EXPECT_EQ(Plan(InCluster(Flags(), slurm)).job.job, "run-1");
+}
+
+TEST(ClusterTest, ARankThatLaunchesAJobOfItsOwnIsNotANodeOfIt) {
+  std::map<std::string, std::string> inner = kKubeflow;
+  inner["MUSTER_PROCESS_SECRET"] = std::string(32, 'a');
+  EXPECT_EQ(Plan(InCluster(Flags(), inner)).job.nnodes, 1);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
       {{"FAKE_MUSTERD_DIR", directory}, {"FAKE_MUSTERD", "ends-again"}});
   ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
   kill(std::stoi(ReadFile(directory + "/pid")), SIGKILL);
-  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 76}));
   EXPECT_THAT(muster.process().Output(),
               HasSubstr("exited with status 4 and is not restarted (it has ended 10 times "
                         "within 10s); ending ranks 0-1"));

@@ -67,6 +67,37 @@ TEST(RunEndTest, SurvivorsMayReportTheFailureThemselves) {
   EXPECT_THAT(muster.process().Output(), HasSubstr("; then rank 0 exited with status 3\n"));
 }
 
+// Rank 0 knows first that the job has failed, and is healthy.
+TEST(RunEndTest, TheGuiltyRankGivesTheExitStatus) {
+  const std::string file = MakeTempDir() + "/healthy-has-ended";
+  MusterCommand muster(RunShell(
+      {"--nproc-per-node=2", "--failure-wait=10m"},
+      absl::StrCat("f=", file,
+                   "; if [ $RANK = 0 ]; then echo $$ >$f.new; mv $f.new $f; exit 75; fi; until [ "
+                   "-e $f ]; do sleep 0.01; done; while kill -0 $(cat $f); do sleep 0.01; done "
+                   "2>/dev/null; exit 7")));
+  EXPECT_EQ(muster.process().Wait(), Status(7));
+  EXPECT_THAT(muster.process().Output(),
+              ContainsRegex(" failed: rank 1 .* exited with status 7; then rank 0 exited with "
+                            "status 75\n$"));
+}
+
+TEST(RunEndTest, TheReasonGoesToTheTerminationLog) {
+  const std::string log = MakeTempDir() + "/termination-log";
+  const std::map<std::string, std::string> env = {{"MUSTER_TERMINATION_LOG", log}};
+  MusterCommand failing(RunShell({"--job=j", "--node-id=n0"}, "exit 7"), env);
+  EXPECT_EQ(failing.process().Wait(), Status(7));
+  EXPECT_THAT(ReadFile(log),
+              ContainsRegex("^job j failed: rank 0 \\(pid [0-9]+, node n0\\) exited with status "
+                            "7\n$"));
+  MusterCommand well({"run", "--", "true"}, env);
+  EXPECT_EQ(well.process().Wait(), Status(0));
+  EXPECT_THAT(ReadFile(log), HasSubstr("exited with status 7"));
+  MusterCommand wrong({"run", "--nproc-per-node=x", "--", "true"}, env);
+  EXPECT_EQ(wrong.process().Wait(), Status(64));
+  EXPECT_THAT(ReadFile(log), HasSubstr("--nproc-per-node is 'x'"));
+}
+
 TEST(RunEndTest, ARanksLastWordsComeBeforeTheReport) {
   MusterCommand muster(RunShell({}, "echo my last words >&2; exit 1"));
   EXPECT_EQ(muster.process().Wait(), Status(1));

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "gmock/gmock.h"
@@ -82,6 +83,27 @@ TEST_F(RunOrphansTest, SupervisorStoppedAndLauncherKilled) {
   muster_.process().Signal(SIGKILL);
   muster_.process().Wait();
   EXPECT_TRUE(muster_.WaitForNone());
+}
+
+// Of a container: what loses its parents becomes a child of it, and signals that it does not handle
+// are not delivered.
+TEST(RunAsFirstProcessTest, PassesSignalsOnAndLeavesNothingBehind) {
+  if (system("unshare --pid --fork --mount-proc true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "this machine allows no PID namespace";
+  }
+  const auto container = MusterCommand::Wrapped(
+      {"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+       "exec \"$MUSTER\" run --nproc-per-node=2 -- sh -c '(setsid sh -c \"(sleep 1003 &)\" &); "
+       "trap \"echo told to end; exit 3\" TERM; sleep 1001 & echo up; wait'"});
+  ASSERT_TRUE(container->process().WaitForOutput("[0] up"));
+  ASSERT_TRUE(container->process().WaitForOutput("[1] up"));
+  ASSERT_TRUE(container->WaitForProcesses("sleep 1003", 2));
+  for (pid_t pid : container->ProcessesWith("nproc-per-node=2")) {
+    if (pid != container->process().pid()) kill(pid, SIGTERM);  // which is unshare's
+  }
+  EXPECT_EQ(container->process().Wait(), (Exit{false, 3}));
+  EXPECT_THAT(container->process().Output(), HasSubstr("[1] told to end"));
+  EXPECT_TRUE(container->WaitForNone());
 }
 
 TEST_F(RunOrphansTest, TwoSignals) {

@@ -127,7 +127,7 @@ TEST(RunOutputTest, RanksFindTheirPlaceInTheEnvironment) {
 
 TEST(RunOutputTest, EveryStartOfAProcessHasItsOwnIncarnation) {
   const std::string output =
-      OutputOf(RunShell({"--nproc-per-node=2", "--no-prefix"}, "echo $MUSTER_INCARNATION"));
+      OutputOf(RunShell({"--nproc-per-node=2", "--no-prefix"}, "echo $MUSTER_PROCESS_SECRET"));
   const std::vector<std::string> lines = SortedLines(output);
   ASSERT_THAT(lines, ElementsAre(SizeIs(32), SizeIs(32)));
   EXPECT_NE(lines[0], lines[1]);

@@ -24,11 +24,11 @@ constexpr Exit kSuccess = {false, 0};
 
 TEST(RunRestartTest, TheNewProcessHasTheRanksPlaceAndItsOwnIdentity) {
   const std::string file = MakeTempDir() + "/second";
-  MusterCommand muster(
-      RunShell({"--nproc-per-node=2", "--max-restarts=1", "--job=j", "--node-id=n"},
-               absl::StrCat("echo r$RANK l$LOCAL_RANK c$MUSTER_RESTART_COUNT i$MUSTER_INCARNATION; "
-                            "case $RANK$MUSTER_RESTART_COUNT in 10) exit 7;; 11) : >",
-                            file, ";; esac; until [ -e ", file, " ]; do sleep 0.01; done")));
+  MusterCommand muster(RunShell(
+      {"--nproc-per-node=2", "--max-restarts=1", "--job=j", "--node-id=n"},
+      absl::StrCat("echo r$RANK l$LOCAL_RANK c$MUSTER_RESTART_COUNT i$MUSTER_PROCESS_SECRET; "
+                   "case $RANK$MUSTER_RESTART_COUNT in 10) exit 7;; 11) : >",
+                   file, ";; esac; until [ -e ", file, " ]; do sleep 0.01; done")));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   const std::string output = muster.process().Output();
   EXPECT_THAT(output, ContainsRegex("muster: rank 1 \\(pid [0-9]+, node n\\) exited with status 7; "

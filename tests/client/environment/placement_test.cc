@@ -112,10 +112,23 @@ TEST(PlacementTest, APodThatRunsSeveralProcessesIsANode) {
   EXPECT_EQ(Place({{"MUSTER_LOCAL_RANK", "3"}, {"JOB_COMPLETION_INDEX", "1"}}), "-/-/3/1");
 }
 
+TEST(PlacementTest, KubeflowsAndLeaderWorkerSetsPodsAreRanksOrNodes) {
+  const Variables kubeflow = {{"PET_NNODES", "4"}, {"PET_NODE_RANK", "2"}};
+  EXPECT_EQ(Place(kubeflow), "2/4/-/-");
+  EXPECT_EQ(Place(With(kubeflow, {{"JOB_COMPLETION_INDEX", "2"}})), "2/4/-/-");
+  EXPECT_EQ(Place(With(kubeflow, {{"PET_NPROC_PER_NODE", "8"}})), "-/-/-/2");
+  EXPECT_EQ(Place(With(kubeflow, {{"PET_NNODES", "2:4"}})), "2/-/-/-") << "an elastic job's";
+  EXPECT_EQ(Place(With(kTorchrun, With(kubeflow, {{"PET_NPROC_PER_NODE", "auto"}}))), "5/8/1/1");
+  const Variables group = {{"LWS_GROUP_SIZE", "3"}, {"LWS_WORKER_INDEX", "1"}};
+  EXPECT_EQ(Place(group), "1/3/-/-");
+  EXPECT_EQ(Place(With(group, {{"MUSTER_LOCAL_RANK", "0"}})), "-/-/0/1");
+  EXPECT_THAT(Place(With(group, {{"LWS_WORKER_INDEX", "one"}})), HasSubstr("LWS_WORKER_INDEX"));
+}
+
 // In an elastic job `muster run` sets torchrun's variables for the programs that read them, and
 // leaves its own rank and world size to the coordinator.
 TEST(PlacementTest, AMusterLauncherSaysAllThatIsToBeSaid) {
-  const Variables elastic = {{"MUSTER_INCARNATION", std::string(32, 'a')},
+  const Variables elastic = {{"MUSTER_PROCESS_SECRET", std::string(32, 'a')},
                              {"MUSTER_LOCAL_RANK", "1"},
                              {"MUSTER_NODE_RANK", "0"}};
   EXPECT_EQ(Place(With(elastic, kTorchrun)), "-/-/1/0");
@@ -176,7 +189,7 @@ TEST(ReadJobOptionsTest, FillsThePlace) {
   EXPECT_EQ(options->local_rank, 1);
   EXPECT_EQ(options->node_rank, 1);
   EXPECT_EQ(options->node_id, "n1");
-  EXPECT_EQ(options->job, "default");
+  EXPECT_EQ(options->job, "slurm-77-0");
 }
 
 TEST(ReadJobOptionsTest, OneTaskAloneIsSerialMode) {

@@ -35,7 +35,7 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
   for (const char* expected :
        {"MUSTER_COORDINATOR=[fe80::1]:7370", "MUSTER_JOB=default", "MUSTER_WORLD_SIZE=24",
         "MUSTER_RANK=17", "MUSTER_LOCAL_RANK=1", "MUSTER_NODE_RANK=2", "MUSTER_NODE_ID=n2",
-        "MUSTER_INCARNATION=01ff", "MUSTER_RESTART_COUNT=2", "RANK=17", "WORLD_SIZE=24",
+        "MUSTER_PROCESS_SECRET=01ff", "MUSTER_RESTART_COUNT=2", "RANK=17", "WORLD_SIZE=24",
         "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=2", "MASTER_ADDR=fe80::1",
         "MASTER_PORT=7370"}) {
     EXPECT_THAT(variables, Contains(expected));

@@ -81,7 +81,7 @@ TEST(RunOutcomeTest, ALostCoordinatorIsTheFailure) {
   RunOutcome outcome = Outcome();
   outcome.CoordinatorLost({true, SIGSEGV});
   outcome.Add({0, 10, {true, SIGTERM}, kAfterOurSignal});
-  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.ExitStatus(), 76);
   EXPECT_EQ(outcome.Summary(),
             "job digits failed: its coordinator was killed by signal 11 (SIGSEGV); ended by the "
             "launcher: rank 0");
@@ -92,9 +92,31 @@ TEST(RunOutcomeTest, AFailureElsewhereIsAFailureHoweverTheRanksEnd) {
   outcome.FailedElsewhere("rank 7 (node 'n1') was lost");
   outcome.Add({0, 10, {false, 0}, kAfterOurSignal});
   outcome.Add({1, 11, {true, SIGTERM}, kAfterOurSignal});
-  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.ExitStatus(), 75);
   EXPECT_EQ(outcome.Summary(),
             "job digits failed: rank 7 (node 'n1') was lost; ended by the launcher: ranks 0-1");
+}
+
+TEST(RunOutcomeTest, WhoSaysThatItIsHealthyIsNotTheGuiltyOne) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 75}, kByItself});
+  outcome.Add({2, 12, {false, 76}, kByItself});
+  outcome.Add({1, 11, {false, 77}, kByItself});
+  outcome.Add({3, 13, {false, 75}, kByItself});
+  EXPECT_EQ(outcome.ExitStatus(), 77);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 1 (pid 11, node n0) exited with status 77; then ranks 0,3 "
+            "exited with status 75; then rank 2 exited with status 76");
+}
+
+TEST(RunOutcomeTest, WithoutAGuiltyRankHereAnotherIsToBlame) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({1, 11, {false, 75}, kByItself});
+  outcome.Add({0, 10, {true, SIGTERM}, kAfterOurSignal});
+  EXPECT_EQ(outcome.ExitStatus(), 75);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 1 (pid 11, node n0) exited with status 75, because of another "
+            "rank; ended by the launcher: rank 0");
 }
 
 TEST(RunOutcomeTest, OutputThatNobodyReadsIsLikeSigpipe) {

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "muster/exit_code.h"
 #include "muster/log.h"
 #include "muster/nccl.h"
 #include "muster/toolkits.h"
@@ -36,6 +37,7 @@ TEST_F(NoGpuTest, AskingForNcclIsAClearErrorOnEveryRank) {
     options.backend = "nccl";
     const absl::Status status = Communicator::Create(world, options).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(ExitCode(status), kExitUnhealthyNode);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr("CommunicatorOptions::backend asks for the backend 'nccl'"),
                       HasSubstr("no usable GPU")));
@@ -46,6 +48,7 @@ TEST_F(NoGpuTest, NcclsOwnHeaderSaysTheSame) {
   job_.Run([](int rank, const Group& world) {
     const absl::Status status = NcclCommunicator::Create(world).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(ExitCode(status), kExitUnhealthyNode);
     EXPECT_THAT(std::string(status.message()), HasSubstr("no usable GPU"));
   });
 }

@@ -21,7 +21,7 @@ using ::testing::MatchesRegex;
 
 constexpr Exit kSuccess = {false, 0};
 constexpr Exit kFailure = {false, 1};
-constexpr Exit kUsageError = {false, 2};
+constexpr Exit kUsageError = {false, 64};
 
 Curve CurveAlone(const std::vector<std::string>& flags) { return RunForCurve(CommandAlone(flags)); }
 

@@ -123,7 +123,7 @@ TEST(FinetuneTest, SurvivorsNameARankThatIsKilled) {
   ASSERT_TRUE(ranks[0].WaitForOutput("epoch  1"));
   ranks[3].Signal(SIGKILL);
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_EQ(ranks.exit(rank), (Exit{false, 1}));
+    EXPECT_EQ(ranks.exit(rank), (Exit{false, 75}));
     EXPECT_THAT(ranks.output(rank),
                 HasSubstr(absl::StrCat("pid ", ranks[3].pid(), ") was lost at ")));
   }
@@ -173,7 +173,7 @@ TEST(FinetuneTest, TellsItsFlagsAndRefusesOthers) {
   EXPECT_EQ(help->Wait(), kSuccess);
   EXPECT_THAT(help->Output(), AllOf(HasSubstr("--workspace"), HasSubstr("--epochs")));
   const auto wrong = Process::Start({Runfile("examples/finetune/finetune"), "--epochs", "few"});
-  EXPECT_EQ(wrong->Wait(), (Exit{false, 2}));
+  EXPECT_EQ(wrong->Wait(), (Exit{false, 64}));
 }
 
 }  // namespace

@@ -332,5 +332,83 @@ TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// The last of these dies and a newcomer takes its place. What the newcomer's Join is answered.
+WaiterId Replace(Harness& h, std::vector<Process>& p) {
+  h.ReportExit(p.back(), false, 3);
+  Process newcomer = h.Attached();
+  const WaiterId join = h.Join(newcomer);
+  std::vector<WaiterId> rejoins;
+  for (size_t i = 0; i + 1 < p.size(); ++i) rejoins.push_back(h.Rejoin(p[i]));
+  if (!h.StatusOf(join).ok()) return join;
+  h.TakePlace(newcomer, join);
+  for (size_t i = 0; i + 1 < p.size(); ++i) h.TakePlace(p[i], rejoins[i]);
+  p.back() = newcomer;
+  return join;
+}
+
+TEST(ElasticTest, FailsWhenMoreProcessesThanAllowedWouldTakeTheirPlaces) {
+  Options options = Elastic(2, 3);
+  options.max_restarts_total = 2;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  EXPECT_TRUE(h.StatusOf(Replace(h, p)).ok());
+  EXPECT_TRUE(h.StatusOf(Replace(h, p)).ok());
+  const WaiterId third = Replace(h, p);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+  EXPECT_THAT(Text(h, third),
+              AllOf(HasSubstr("3 processes"), HasSubstr("--max-restarts-total is 2"),
+                    HasSubstr("rank 2 (node 'n0', host host-n0, pid 1005) was lost: exited with "
+                              "status 3")));
+  ASSERT_TRUE(h.coordinator().Outcome().has_value());
+  EXPECT_THAT(std::string(h.coordinator().Outcome()->message()),
+              HasSubstr("--max-restarts-total is 2"));
+}
+
+TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
+  Options options = Elastic(2, 3);
+  options.max_restarts_total = 2;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  Replace(h, p);
+  h.Restart();
+  for (Process& process : p) h.Recover(process, 0);
+  EXPECT_TRUE(h.StatusOf(Replace(h, p)).ok());
+  h.Restart();
+  for (Process& process : p) h.Recover(process, 0);
+  Replace(h, p);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+}
+
+TEST(ElasticTest, WhoMakesTheJobLargerThanItWasReplacesNobody) {
+  Options options = Elastic(1, 3);
+  options.max_restarts_total = 1;
+  Harness h(options);
+  Process a = h.Attached();
+  const WaiterId join = h.Join(a);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(a, join);
+  std::vector<Process> more = {h.Attached(), h.Attached()};
+  const std::vector<WaiterId> joins = {h.Join(more[0]), h.Join(more[1])};
+  h.TakePlace(a, h.Rejoin(a));
+  EXPECT_EQ(a.history.replacements, 0u);
+  EXPECT_EQ(a.history.largest_world_size, 3u);
+  h.TakePlace(more[0], joins[0]);
+  h.TakePlace(more[1], joins[1]);
+
+  // Shrinks, and grows again: that is a return.
+  h.ReportExit(more[1], true, 9);
+  const WaiterId r0 = h.Rejoin(a), r1 = h.Rejoin(more[0]);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(a, r0);
+  h.TakePlace(more[0], r1);
+  EXPECT_EQ(a.history.replacements, 0u);
+  Process back = h.Attached();
+  h.Join(back);
+  const WaiterId again = h.Rejoin(a);
+  h.Rejoin(more[0]);
+  h.TakePlace(a, again);
+  EXPECT_EQ(a.history.replacements, 1u);
+}
+
 }  // namespace
 }  // namespace muster::core

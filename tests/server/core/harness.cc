@@ -37,6 +37,7 @@ Claim Harness::ClaimOf(const Process& process, uint64_t next_of_world) const {
   claim.roster = process.roster;
   claim.groups.push_back({{}, next_of_world, ""});
   claim.highest_epoch = process.epoch.number;
+  claim.history = process.history;
   return claim;
 }
 
@@ -150,6 +151,7 @@ void Harness::TakePlace(Process& process, WaiterId id) {
   process.epoch = answer->epoch;
   process.rank = answer->rank;
   process.roster = answer->roster;
+  process.history = answer->history;
   process.next.clear();
 }
 

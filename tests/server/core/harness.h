@@ -21,6 +21,7 @@ struct Process {
   EpochId epoch;
   uint32_t rank = 0;
   std::shared_ptr<const Roster> roster;
+  JobHistory history;
   std::map<std::string, uint64_t> next;  // sequence number by group name
 };
 

@@ -228,7 +228,9 @@ TEST(JoiningTest, AFailedJobRefusesNewcomersWithTheReason) {
   std::vector<Process> p = h.Formed(2);
   h.ReportExit(p[1], true, 9);
   Process late = h.Attached();
-  EXPECT_THAT(std::string(h.StatusOf(h.Join(late)).message()),
+  const absl::Status refused = h.StatusOf(h.Join(late));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << "not the newcomer's fault";
+  EXPECT_THAT(std::string(refused.message()),
               AllOf(HasSubstr("the job has failed"), HasSubstr("rank 1"), HasSubstr("SIGKILL")));
 }
 

@@ -1,6 +1,7 @@
 #include "tests/server/service/crowd.h"
 
 #include "absl/strings/str_format.h"
+#include "common/process_secret.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -39,7 +40,8 @@ Crowd::Crowd(const std::string& address, int size)
       thread_([this] { Notify(&queue_); }) {
   for (int i = 0; i < size; ++i) {
     v1::MemberIdentity& identity = members_[i].identity;
-    identity.set_incarnation(absl::StrFormat("member%010d", i));
+    members_[i].secret = absl::StrFormat("member%010d", i);
+    identity.set_incarnation(IncarnationOf(members_[i].secret));
     identity.mutable_start_time()->set_seconds(1);
     identity.set_node_id(absl::StrFormat("node-%04d.cluster.example", i / kMembersOfNode));
     identity.set_hostname(identity.node_id());
@@ -57,6 +59,7 @@ v1::AttachRequest Crowd::AttachRequest(Member* member) const {
   v1::AttachRequest request;
   request.set_job_id(kJob);
   *request.mutable_member() = member->identity;
+  request.set_secret(member->secret);
   request.set_protocol_version(kProtocolVersion);
   request.set_attempt(++member->attempts);
   if (member->place.roster().empty()) return request;

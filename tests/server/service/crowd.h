@@ -101,6 +101,7 @@ class Crowd {
 
  private:
   struct Member {
+    std::string secret;
     v1::MemberIdentity identity;
     v1::SessionId session;
     v1::JoinResponse place;

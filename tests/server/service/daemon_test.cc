@@ -3,14 +3,19 @@
 
 #include <signal.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/server/service/test_job.h"
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -87,6 +92,56 @@ TEST(DaemonTest, TwoDaemonsServeTwoJobs) {
   EXPECT_THAT(job_two.All([](TestMember& m) { return m.Barrier(); }), Each(IsOk()));
   TestMember lost_its_way(second->address(), one);
   EXPECT_THAT(lost_its_way.Attach(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("'two'")));
+}
+
+// Slurm's job and how often it was requeued tell runs apart.
+TEST(DaemonTest, AProcessOfAnEarlierRunIsRefused) {
+  const auto daemon = TestDaemon::Start({}, {{"SLURM_JOB_ID", "77"}, {"SLURM_RESTART_COUNT", "1"}});
+  TestMember::Options options;
+  options.job = "slurm-77-0";
+  TestMember earlier(daemon->address(), options);
+  EXPECT_THAT(earlier.Attach(),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("serves job 'slurm-77-1', not 'slurm-77-0'"),
+                             HasSubstr("check MUSTER_JOB"))));
+  options.job = "slurm-77-1";
+  TestMember now(daemon->address(), options);
+  EXPECT_THAT(now.Attach(), IsOk());
+}
+
+std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    if (!absl::ascii_isdigit(entry.path().filename().string()[0])) continue;
+    std::ifstream file(entry.path() / "stat");
+    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    pid_t pid = 0, of = 0;
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos || sscanf(stat.c_str(), "%d", &pid) != 1) continue;
+    if (sscanf(stat.c_str() + name_end, ") %*c %d", &of) == 1 && of == parent) {
+      children.push_back(pid);
+    }
+  }
+  return children;
+}
+
+// Its child ends when the port is known; a zombie would stay its child.
+TEST(DaemonTest, AsAContainersFirstProcessItReapsAndEndsAtSigterm) {
+  if (system("unshare --pid --fork true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "this machine allows no PID namespace";
+  }
+  const std::string port_file = MakeTempDir() + "/port";
+  const auto container = Process::Start(
+      {"unshare", "--pid", "--fork", "sh", "-c",
+       "(until [ -s \"$1\" ]; do sleep 0.01; done) & exec \"$0\" --listen=127.0.0.1:0 "
+       "--port-file=\"$1\"",
+       MusterdPath(), port_file});
+  ASSERT_GT(AwaitPort(*container, port_file), 0);
+  const std::vector<pid_t> first = ChildrenOf(container->pid());
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_TRUE(WaitUntil([&] { return ChildrenOf(first[0]).empty(); }));
+  kill(first[0], SIGTERM);
+  EXPECT_EQ(container->Wait(), kOk);
 }
 
 TEST(DaemonTest, SigtermDrainsParkedCalls) {

@@ -134,7 +134,7 @@ TEST(FailuresTest, AReportedExitSkipsTheGrace) {
   TestJob job(server->address(), 2);
   v1::ReportExitRequest report;
   report.set_job_id("default");
-  report.set_incarnation(job[1].identity().incarnation());
+  report.set_secret(job[1].secret());
   report.set_signal(9);
   ASSERT_THAT(job[0].Call(&Stub::ReportExit, report), IsOk());
   EXPECT_THAT(job[0].Barrier(),
@@ -197,7 +197,7 @@ TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   EXPECT_THAT(running->pending_collectives(0).missing_ranks(), ::testing::ElementsAre(0, 2));
   v1::ReportExitRequest report;
   report.set_job_id("default");
-  report.set_incarnation(job[2].identity().incarnation());
+  report.set_secret(job[2].secret());
   report.set_exit_code(3);
   ASSERT_THAT(job[0].Call(&Stub::ReportExit, report), IsOk());
   EXPECT_FALSE(parked.get().ok());

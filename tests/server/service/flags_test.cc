@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 constexpr Exit kOk{false, 0};
-constexpr Exit kBadUsage{false, 2};
+constexpr Exit kBadUsage{false, 64};
 constexpr Exit kBadConfiguration{false, 64};
 
 // Runs musterd until it ends by itself; returns what it printed.

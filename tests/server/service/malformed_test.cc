@@ -51,7 +51,7 @@ class MalformedTest : public ::testing::Test {
   v1::ReportExitRequest Report() {
     v1::ReportExitRequest request;
     request.set_job_id("default");
-    request.set_incarnation("never seen here.");
+    request.set_secret("never seen here.");
     request.set_exit_code(0);
     return request;
   }
@@ -72,7 +72,7 @@ TEST_F(MalformedTest, Attach) {
   };
   expect([](auto* r) { r->clear_member(); }, "AttachRequest.member is missing");
   expect([](auto* r) { r->clear_job_id(); }, "job_id is empty");
-  expect([](auto* r) { r->mutable_member()->set_incarnation("short"); }, "incarnation has 5 bytes");
+  expect([](auto* r) { r->set_secret("short"); }, "AttachRequest.secret has 5 bytes");
   expect([](auto* r) { r->mutable_member()->clear_node_id(); }, "node_id is empty");
   expect([](auto* r) { r->mutable_member()->set_node_id("a\nb"); }, "control character");
   expect([](auto* r) { r->mutable_member()->set_node_id(std::string(257, 'n')); }, "257 bytes");
@@ -240,8 +240,8 @@ TEST_F(MalformedTest, ReportExit) {
   report.set_signal(0);
   Expect(&Stub::ReportExit, report, "ReportExitRequest.signal is 0; expected 1 to 64");
   report = Report();
-  report.set_incarnation("short");
-  Expect(&Stub::ReportExit, report, "incarnation has 5 bytes");
+  report.set_secret("short");
+  Expect(&Stub::ReportExit, report, "ReportExitRequest.secret has 5 bytes");
   EXPECT_THAT(member_.Call(&Stub::ReportExit, Report()), IsOk());
 }
 

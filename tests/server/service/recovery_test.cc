@@ -147,7 +147,7 @@ TEST(ProcessStateTest, AStoppedProcessIsShownAsStopped) {
   TestJob job(server->address(), 2);
   v1::ReportProcessStateRequest request;
   request.set_job_id("default");
-  request.set_incarnation(job[1].identity().incarnation());
+  request.set_secret(job[1].secret());
   EXPECT_THAT(job[0].Call(&Stub::ReportProcessState, request),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("state")));
   request.set_state(v1::PROCESS_STATE_STOPPED);

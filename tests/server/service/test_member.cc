@@ -2,11 +2,10 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "common/process_secret.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
@@ -18,11 +17,6 @@ constexpr uint32_t kProtocolVersion = 1;
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 constexpr absl::Duration kStateTimeout = absl::Seconds(60);
 constexpr absl::Duration kDeadlineSlack = absl::Seconds(30);
-
-std::string NewIncarnation() {
-  static std::atomic<int> next{1};
-  return absl::StrFormat("%08d%08d", getpid() % 100000000, next++);
-}
 
 }  // namespace
 
@@ -61,8 +55,10 @@ void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusRespons
 }
 
 TestMember::TestMember(const std::shared_ptr<grpc::Channel>& channel, Options options)
-    : options_(std::move(options)), stub_(v1::CoordinatorService::NewStub(channel)) {
-  identity_.set_incarnation(NewIncarnation());
+    : options_(std::move(options)),
+      secret_(NewProcessSecret()),
+      stub_(v1::CoordinatorService::NewStub(channel)) {
+  identity_.set_incarnation(IncarnationOf(secret_));
   identity_.mutable_start_time()->set_seconds(options_.start_time_seconds);
   identity_.set_node_id(options_.node);
   identity_.set_hostname("host-of-" + options_.node);
@@ -75,6 +71,7 @@ v1::AttachRequest TestMember::AttachRequest() const {
   v1::AttachRequest request;
   request.set_job_id(options_.job);
   *request.mutable_member() = identity_;
+  request.set_secret(secret_);
   request.set_protocol_version(kProtocolVersion);
   request.set_sdk_version("0.1.0");
   return request;

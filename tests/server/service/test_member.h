@@ -91,6 +91,7 @@ class TestMember {
 
   Stub* stub() { return stub_.get(); }
   const v1::MemberIdentity& identity() const { return identity_; }
+  const std::string& secret() const { return secret_; }
   const v1::Attached& attached() const { return attached_; }
   uint64_t completed() const { return sequence_; }
   // Sends its next collective as if it had completed so many.
@@ -106,6 +107,7 @@ class TestMember {
   absl::StatusOr<Response> Completed(absl::StatusOr<Response> result);
 
   Options options_;
+  std::string secret_;
   v1::MemberIdentity identity_;
   std::unique_ptr<Stub> stub_;
   std::unique_ptr<grpc::ClientContext> stream_context_;

@@ -23,7 +23,7 @@ class UnreadAnswersTest : public ::testing::Test {
   }
 
   core::SessionId Attach(uint64_t counter, core::WaiterId stream) {
-    const core::SessionId session{7, counter};
+    const core::SessionId session{7, counter, /*key=*/99};
     unread_.SessionStarted(kProcess, session, stream, Note(stream));
     return session;
   }
@@ -44,6 +44,16 @@ TEST_F(UnreadAnswersTest, ALaterSendDropsTheAnswerToAnEarlierOneOfTheSameCall) {
   EXPECT_THAT(let_go_, IsEmpty());
   unread_.Arrived({session, "op 0", 3});
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
+}
+
+// It is counted before the core looks whose it is.
+TEST_F(UnreadAnswersTest, ASendOfSomebodyWhoDoesNotKnowTheSessionsKeyDropsNothing) {
+  core::SessionId guessed = Attach(1, 10);
+  Answer(11, {guessed, "op 0", 1}, 10);
+  guessed.key = 98;
+  unread_.Arrived({guessed, "op 0", 3});
+  unread_.Answered(12, {guessed, "op 0", 3}, 10 * kLimit, Note(12));
+  EXPECT_THAT(let_go_, IsEmpty());
 }
 
 TEST_F(UnreadAnswersTest, AnEarlierSendThatArrivesLaterDropsNothing) {

@@ -1,0 +1,249 @@
+// A stranger who reaches the daemon, and knows the job, its ranks and all that the daemon tells
+// anybody, gets nowhere.
+
+#include <functional>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "common/process_secret.h"
+#include "tests/server/service/test_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// What is answered to whoever is nobody here.
+const auto kTurnedAway =
+    AnyOf(absl::StatusCode::kAborted, absl::StatusCode::kUnavailable,
+          absl::StatusCode::kFailedPrecondition, absl::StatusCode::kPermissionDenied);
+
+class StrangerTest : public ::testing::Test {
+ protected:
+  StrangerTest() {
+    EXPECT_THAT(stranger_.Attach(), IsOk());
+    const auto status = GetStatus(stranger_.stub());
+    EXPECT_THAT(status, IsOk());
+    status_ = *status;
+  }
+
+  // A call of a member as the stranger would write it: by the daemon's instance, which any Attach
+  // tells, and the session's counter, which is a small number.
+  v1::CallContext Guess(uint64_t counter) {
+    v1::CallContext call = stranger_.CallContext();
+    call.mutable_session()->set_counter(counter);
+    call.mutable_session()->set_key(RandomNumber());
+    call.set_attempt(1'000'000);
+    return call;
+  }
+  absl::Status AttachAgain(v1::AttachRequest request) {
+    stranger_.Disconnect();
+    request.set_attempt(1'000'000);
+    return stranger_.Attach(request);
+  }
+  v1::CollectiveContext GuessCollective(uint64_t counter) {
+    v1::CollectiveContext context;
+    *context.mutable_call() = Guess(counter);
+    *context.mutable_epoch() = status_.epoch();
+    return context;
+  }
+  // Tries every session that there may be.
+  void ExpectTurnedAway(const std::function<absl::Status(uint64_t counter)>& call) {
+    for (uint64_t counter = 0; counter < 8; ++counter) {
+      EXPECT_THAT(call(counter), StatusIs(kTurnedAway, ::testing::_)) << "session " << counter;
+    }
+  }
+  template <typename Response, typename Request>
+  void ExpectTurnedAway(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
+                        Request request) {
+    ExpectTurnedAway([&](uint64_t counter) {
+      *request.mutable_call() = Guess(counter);
+      return stranger_.Call(method, request).status();
+    });
+  }
+
+  // The job goes on as if nothing had been: all meet, and get what they have sent.
+  void ExpectUnharmed() {
+    std::vector<std::future<absl::StatusOr<v1::AllGatherResponse>>> calls;
+    for (int rank = 0; rank < 3; ++rank) {
+      calls.push_back(std::async(std::launch::async, [this, rank] {
+        return job_[rank].AllGather(absl::StrCat("of ", rank));
+      }));
+    }
+    for (auto& call : calls) {
+      const auto gathered = call.get();
+      ASSERT_THAT(gathered, IsOk());
+      EXPECT_THAT(gathered->payloads(), ElementsAre("of 0", "of 1", "of 2"));
+      EXPECT_FALSE(gathered->stop_requested());
+    }
+    const auto status = GetStatus(stranger_.stub());
+    ASSERT_THAT(status, IsOk());
+    EXPECT_EQ(status->state(), v1::JOB_STATE_RUNNING);
+    EXPECT_EQ(status->recent_failures_size(), 0);
+    EXPECT_FALSE(status->stop_requested());
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(status->members(rank).state(), v1::MEMBER_STATE_RUNNING) << "rank " << rank;
+    }
+  }
+
+  const std::unique_ptr<service::Server> server_ = StartServer();
+  TestJob job_{server_->address(), 3};
+  TestMember stranger_{server_->address()};
+  v1::GetStatusResponse status_;
+};
+
+TEST_F(StrangerTest, CannotFinishTheJob) {
+  v1::LeaveRequest leave;
+  *leave.mutable_epoch() = status_.epoch();
+  ExpectTurnedAway(&Stub::Leave, leave);
+  EXPECT_THAT(stranger_.Leave(), Not(IsOk()));
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotStopIt) {
+  ExpectTurnedAway(&Stub::RequestStop, v1::RequestStopRequest());
+  v1::RequestStopRequest own;
+  *own.mutable_call() = stranger_.CallContext();
+  EXPECT_THAT(stranger_.Call(&Stub::RequestStop, own), Not(IsOk()));
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotStopItByAClaim) {
+  v1::AttachRequest request = stranger_.AttachRequest();
+  request.mutable_claim()->set_stop_asked(true);
+  EXPECT_THAT(AttachAgain(request), IsOk());
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotBreakIt) {
+  v1::RejoinRequest rejoin;
+  *rejoin.mutable_claim()->mutable_epoch() = status_.epoch();
+  ExpectTurnedAway(&Stub::Rejoin, rejoin);
+  v1::AttachRequest request = stranger_.AttachRequest();
+  *request.mutable_claim()->mutable_epoch() = status_.epoch();
+  request.mutable_claim()->mutable_broken()->set_reason("because I say so");
+  EXPECT_THAT(AttachAgain(request), StatusIs(kTurnedAway, HasSubstr("is over")));
+  request.mutable_claim()->mutable_epoch()->set_number(status_.epoch().number() + 1);
+  EXPECT_THAT(AttachAgain(request), StatusIs(kTurnedAway, HasSubstr("is over")));
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotAttachAsARank) {
+  for (const v1::MemberStatus& member : status_.members()) {
+    v1::AttachRequest request = stranger_.AttachRequest();
+    *request.mutable_member() = member.member();
+    const auto refused = StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("secret"));
+    if (!member.has_rank()) continue;
+    EXPECT_THAT(AttachAgain(request), refused);
+    request.set_secret(member.member().incarnation());
+    EXPECT_THAT(AttachAgain(request), refused);
+  }
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotTakeARanksPlace) {
+  TestMember::Options later;
+  later.start_time_seconds = 1'000'000'000;
+  TestMember newcomer(server_->address(), later);
+  ASSERT_THAT(newcomer.Attach(), IsOk());
+  v1::JoinRequest join;
+  *join.mutable_call() = newcomer.CallContext();
+  join.set_rank(1);
+  EXPECT_THAT(newcomer.Call(&Stub::Join, join), Not(IsOk()));
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotReportAnExit) {
+  for (const v1::MemberStatus& member : status_.members()) {
+    v1::ReportExitRequest report;
+    report.set_job_id("default");
+    report.set_secret(member.member().incarnation());
+    report.set_signal(9);
+    EXPECT_THAT(stranger_.Call(&Stub::ReportExit, report), IsOk());  // of a process nobody knows
+  }
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotReportAStop) {
+  v1::ReportProcessStateRequest report;
+  report.set_job_id("default");
+  report.set_secret(status_.members(1).member().incarnation());
+  report.set_state(v1::PROCESS_STATE_STOPPED);
+  EXPECT_THAT(stranger_.Call(&Stub::ReportProcessState, report), IsOk());
+  ExpectUnharmed();
+}
+
+// Rank 1 is about to come to the collective: whoever could call in its place would give the others
+// what it likes, or leave rank 1 out of step for good.
+TEST_F(StrangerTest, CannotCallInARanksPlace) {
+  auto first = std::async(std::launch::async, [this] { return job_[0].AllGather("of 0"); });
+  AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
+    return status.pending_collectives_size() == 1;
+  });
+  ExpectTurnedAway([&](uint64_t counter) {
+    v1::AllGatherRequest forged;
+    *forged.mutable_context() = GuessCollective(counter);
+    forged.set_payload("forged");
+    return stranger_.Call(&Stub::AllGather, forged).status();
+  });
+  ExpectTurnedAway([&](uint64_t counter) {  // at an attempt that the true one never reaches
+    v1::BarrierRequest other;
+    *other.mutable_context() = GuessCollective(counter);
+    return stranger_.Call(&Stub::Barrier, other).status();
+  });
+  auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
+  auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
+  for (auto* call : {&first, &second, &third}) {
+    const auto gathered = call->get();
+    ASSERT_THAT(gathered, IsOk());
+    EXPECT_THAT(gathered->payloads(), ElementsAre("of 0", "of 1", "of 2"));
+  }
+  ExpectUnharmed();
+}
+
+TEST_F(StrangerTest, CannotTakeOrCompleteALease) {
+  const auto granted = job_[1].AcquireLease("weights", 1);
+  ASSERT_THAT(granted, IsOk());
+  const uint64_t token = granted->granted().token();
+  EXPECT_THAT(stranger_.CompleteLease("weights", token, "forged"), Not(IsOk()));
+  v1::AbandonLeaseRequest abandon;
+  abandon.set_name("weights");
+  abandon.set_scope(v1::LEASE_SCOPE_JOB);
+  abandon.set_request_id(1);
+  ExpectTurnedAway(&Stub::AbandonLease, abandon);
+  v1::AttachRequest claiming = stranger_.AttachRequest();
+  v1::CompletedLease* done = claiming.mutable_claim()->add_completed_leases();
+  done->set_name("weights");
+  done->set_scope(v1::LEASE_SCOPE_JOB);
+  done->mutable_result()->set_token(token + 1);
+  done->mutable_result()->set_value("forged");
+  EXPECT_THAT(AttachAgain(claiming), IsOk());
+  ASSERT_THAT(job_[1].CompleteLease("weights", token, "true"), IsOk());
+  const auto answered = job_[2].AcquireLease("weights", 1);
+  ASSERT_THAT(answered, IsOk());
+  EXPECT_EQ(answered->completed().value(), "true");
+  ExpectUnharmed();
+}
+
+TEST(SessionsTest, HaveKeysThatNobodyCanCountOnTo) {
+  const auto server = StartServer();
+  TestJob job(server->address(), 3);
+  std::vector<uint64_t> small;
+  for (int rank = 0; rank < 3; ++rank) {
+    const uint64_t key = job[rank].attached().session().key();
+    if (key >> 32 == 0) small.push_back(key);
+    for (int other = 0; other < rank; ++other) {
+      EXPECT_NE(key, job[other].attached().session().key());
+    }
+  }
+  EXPECT_THAT(small, IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::testing
