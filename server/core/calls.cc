@@ -4,21 +4,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/overloaded.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
 
 namespace muster::core {
-namespace {
-
-// For std::visit: one function for each alternative.
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
   if (job_id.empty() || job_id == options_.job_id) return absl::OkStatus();

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "client/src/base/steady_clock.h"
 #include "common/awake_callbacks.h"
+#include "common/overloaded.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::internal {
@@ -362,13 +363,6 @@ class GrpcTransport final : public Transport {
   std::string peer_;
   InFlightSet in_flight_;
 };
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 std::shared_ptr<InFlight> GrpcTransport::Call(Request request, absl::Duration timeout, Done done) {
   return std::visit(

@@ -171,7 +171,8 @@ class MemberCore {
   absl::Status NotRegistered(const PendingCall& call) const;
 
   // member_core_stream.cc: the Attach stream.
-  void OpenAttach(SteadyTime now);
+  // With the claim's roster where a coordinator has asked for it.
+  void OpenAttach(SteadyTime now, bool with_roster = false);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
   v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
   // All that a coordinator which was started anew must learn from this member.

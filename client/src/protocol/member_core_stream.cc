@@ -36,7 +36,7 @@ absl::Status CheckAnswer(const v1::AttachResponse& response) {
 }
 
 // Whether a refusal to register will be the same at the next try.
-bool IsConfigurations(const absl::Status& status) {
+bool BlamesConfiguration(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
          absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
          absl::IsUnauthenticated(status);
@@ -54,15 +54,17 @@ absl::Status Refusal(const std::string& coordinator, bool joined, const absl::St
         kExitBadConfiguration);
   }
   const absl::Status refusal(status.code(), absl::StrCat(where, status.message()));
-  return IsConfigurations(status) ? WithExitCode(refusal, kExitBadConfiguration) : refusal;
+  return BlamesConfiguration(status) ? WithExitCode(refusal, kExitBadConfiguration) : refusal;
 }
 
 }  // namespace
 
-void MemberCore::OpenAttach(SteadyTime now) {
+void MemberCore::OpenAttach(SteadyTime now, bool with_roster) {
   stream_ = Stream();
   stream_.attempt = session_.BeginAttach();
-  effects_.outputs.push_back(OpenStream{stream_.attempt, NewAttach(now, stream_.attempt)});
+  v1::AttachRequest request = NewAttach(now, stream_.attempt);
+  if (with_roster) *request.mutable_claim()->mutable_roster() = membership_.place()->roster();
+  effects_.outputs.push_back(OpenStream{stream_.attempt, std::move(request)});
 }
 
 // A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
@@ -71,11 +73,7 @@ void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
   const bool over = left_ || stopping_ || !fate_.ok();
   if (over || stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
   const uint64_t old = stream_.attempt;
-  stream_ = Stream();
-  stream_.attempt = session_.BeginAttach();
-  v1::AttachRequest request = NewAttach(now, stream_.attempt);
-  *request.mutable_claim()->mutable_roster() = membership_.place()->roster();
-  effects_.outputs.push_back(OpenStream{stream_.attempt, std::move(request)});
+  OpenAttach(now, /*with_roster=*/true);
   effects_.outputs.push_back(CancelSend{old});
 }
 

@@ -36,9 +36,9 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
 
 TEST(HelpTest, OfStatusNamesEveryFlag) {
   const std::string help = OutputOf({"status", "--help"}, 0);
-  for (const char* word : {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch",
-                           "--token-file", "MUSTER_TOKEN_FILE", "--tls-ca", "--tls-cert",
-                           "--tls-key", "--tls-server-name"}) {
+  for (const char* word :
+       {"--coordinator", "MUSTER_COORDINATOR", "--json", "--watch", "--token-file",
+        "MUSTER_TOKEN_FILE", "--tls-ca", "--tls-cert", "--tls-key", "--tls-server-name"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }
@@ -66,8 +66,9 @@ TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
-        Refusal{{}, "no command given; expected run, status, health or token"}, Refusal{{"start"}, "start"},
-        Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
+        Refusal{{}, "no command given; expected run, status, health or token"},
+        Refusal{{"start"}, "start"}, Refusal{{"run"}, "no program given"},
+        Refusal{{"run", "--"}, "no program given"},
         Refusal{{"run", "./train"}, "./train; put the program after --"},
         Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},
         Refusal{{"run", "--nproc-per-node", "--", "true"}, "--nproc-per-node"},

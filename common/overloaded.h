@@ -1,0 +1,16 @@
+#ifndef MUSTER_COMMON_OVERLOADED_H_
+#define MUSTER_COMMON_OVERLOADED_H_
+
+namespace muster {
+
+// For std::visit: one function for each alternative.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace muster
+
+#endif  // MUSTER_COMMON_OVERLOADED_H_
