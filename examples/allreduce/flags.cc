@@ -10,7 +10,7 @@ namespace {
 using muster::DataType;
 using muster::ReduceOp;
 
-constexpr int kUsageError = 2;
+constexpr int kUsageError = 64;  // docs/exit-codes.md
 
 template <class T>
 std::map<std::string, T> ByName(std::initializer_list<T> values) {

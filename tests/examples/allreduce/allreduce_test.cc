@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr Exit kFailure = {false, 1};
-constexpr Exit kUsageError = {false, 2};
+constexpr Exit kUsageError = {false, 64};
 
 struct Ended {
   Exit exit;
