@@ -42,8 +42,14 @@ void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
 
 // Returns the tokens that stand. A grant is believed only while the coordinator recovers: at any
 // other time it knows its grants itself.
-std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim& claim) {
+// Numbers only grow, and are checked to be no higher than an honest one can be: so they are taken
+// from everybody, since the one who knows the highest may be of an epoch that nobody recovers.
+void Coordinator::Impl::ObserveNumbers(const Claim& claim) {
+  highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
   leases_.Observe(claim.highest_token);
+}
+
+std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim& claim) {
   AdoptResults(member, claim);
   std::vector<uint64_t> standing;
   for (const HeldLease& held : claim.held) {
@@ -59,7 +65,6 @@ std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim
 }
 
 void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim) {
-  highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
   if (claim.stop_asked) AskStop();
   if (!claim.epoch || !epoch_ || !(*claim.epoch == epoch_->id())) return;
   ApplyHistory(claim.history);

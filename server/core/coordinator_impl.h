@@ -164,6 +164,7 @@ class Coordinator::Impl {
 
   // ---- claims.cc ----
   void AdoptResults(Member* member, const Claim& claim);
+  void ObserveNumbers(const Claim& claim);
   std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
   void ApplyClaim(Member* member, const Claim& claim);
   void ApplyHistory(const JobHistory& history);

@@ -76,8 +76,7 @@ absl::Status Coordinator::Impl::CheckRejoin(const Member& member,
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinRequest& request) {
   if (absl::Status s = CheckRejoin(*member, request); !s.ok()) return s;
-  leases_.Observe(request.claim.highest_token);
-  highest_epoch_ = std::max(highest_epoch_, request.claim.highest_epoch);
+  ObserveNumbers(request.claim);
   const bool earlier = !(*request.claim.epoch == epoch_->id());
   if (earlier && !epoch_->broken()) {  // the answer that told it of its place was lost
     Respond(id, epoch_->PlaceOf(*member->rank(), history_));

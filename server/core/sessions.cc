@@ -95,7 +95,8 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   member->withdrawn_sends.clear();
   member->stopped_since.reset();
   Attached attached{member->session(), {}, recovering()};
-  // Who has no place has never had one here, and so knows nothing of the job.
+  if (request.claim) ObserveNumbers(*request.claim);
+  // Who has no place has never had one here, and so knows nothing else of the job.
   const bool knows = request.claim && member->rank();
   if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
   Send(member, out_.Share(std::move(attached)));

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -45,7 +46,7 @@ class FuzzedService {
         now_(absl::FromUnixSeconds(1700000000)),
         numbers_(ProbeOptions()) {
     Check(options_.Validate().ok(), "the harness makes valid options");
-    options_.random = [this] { return DrawNonce(); };
+    options_.random = [this] { return Draw(); };
     const uint32_t flag = std::max(options_.world_size, options_.max_world_size);
     const uint32_t size = flag != 0 ? flag : 1 + static_cast<uint32_t>(bytes->Below(4));
     for (uint32_t i = 0; i < size; ++i) members_.emplace_back(i, flag != 0 ? 0 : size);
@@ -73,10 +74,13 @@ class FuzzedService {
     return options;
   }
 
-  uint64_t DrawNonce() {
-    collectives_.Formed(++last_nonce_);
-    numbers_.Formed(last_nonce_);
-    return last_nonce_;
+  // For the epochs that form, and for the keys of sessions, which no epoch is called by: numbers
+  // that no claim hits upon by itself.
+  uint64_t Draw() {
+    const uint64_t number = std::mt19937_64(++draws_)();
+    collectives_.Formed(number);
+    numbers_.Formed(number);
+    return number;
   }
 
   void Step() {
@@ -388,7 +392,7 @@ class FuzzedService {
   std::vector<FuzzedMember> members_;
   size_t speaker_ = 0;  // who sends
   bool honest_ = false;
-  uint64_t last_nonce_ = 0;
+  uint64_t draws_ = 0;
   std::set<Session> sessions_;                    // of all daemons, as they are written
   std::map<uint64_t, std::string> incarnations_;  // by session
   CollectiveOracle collectives_;

@@ -67,7 +67,7 @@ TEST(FailuresTest, LostMemberIsNamedToThoseWhoJoinedTooLate) {
   jobs.Destroy(1);
   ExpectNames(jobs[0].AwaitFailure(absl::InfiniteDuration()), "rank 1");
   const absl::Status status = Job::Join(OptionsFor(jobs.daemon().address())).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(Message(status), HasSubstr("rank 1"));
 }
 

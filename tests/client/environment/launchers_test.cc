@@ -85,6 +85,8 @@ TEST(LaunchersTest, EveryProcessGetsTheRankThatItsLauncherSays) {
       for (int rank = size - 1; rank >= 0; --rank) {
         Environment environment = launcher.variables(rank, size);
         environment["MUSTER_COORDINATOR"] = daemon->address();
+        environment["MUSTER_JOB"] =
+            "default";  // musterd, which is not under Slurm, has no other name
         ranks.push_back(Process::Start(Program(), environment));
       }
       for (int rank = size - 1; rank >= 0; --rank) {

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "muster/exit_code.h"
 #include "tests/util/fake_job.h"
 
 namespace muster::internal {
@@ -29,9 +30,12 @@ TEST_F(JoinOutcomesTest, AllOkIsOk) { EXPECT_TRUE(Join(1, {kOk, kOk, kOk, kOk}).
 
 TEST_F(JoinOutcomesTest, ARankThatIsOkHearsWhoFailedAndWhy) {
   const absl::Status status = Join(0, {kOk, kOk, kNoMemory, kOk});
-  EXPECT_EQ(status, absl::FailedPreconditionError(
-                        "initializing NCCL failed on rank 2 (node 'node-2', pid 1002): cudaMalloc "
-                        "failed: out of memory"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(
+      status.message(),
+      "initializing NCCL failed on rank 2 (node 'node-2', pid 1002): cudaMalloc failed: out of "
+      "memory");
+  EXPECT_EQ(ExitCode(status), kExitPeerLost);
 }
 
 TEST_F(JoinOutcomesTest, ARankKeepsItsOwnErrorIfNoneIsWorse) {

@@ -164,7 +164,8 @@ void RandomJoining::CheckRefusal(const Actor& actor, const absl::Status& status)
     case absl::StatusCode::kAlreadyExists:
       return CheckTaken(actor, text);
     case absl::StatusCode::kAborted:
-      return CheckLost(actor, text);
+      return absl::StrContains(text, "the job has failed") ? CheckState(actor, text)
+                                                           : CheckLost(actor, text);
     case absl::StatusCode::kFailedPrecondition:
       return CheckState(actor, text);
     case absl::StatusCode::kDeadlineExceeded:
