@@ -28,46 +28,65 @@ void CollectiveOracle::LearnSession(uint64_t session, const std::string& incarna
 void CollectiveOracle::Sent(core::WaiterId call, const core::CollectiveRequest& request) {
   const auto session = sessions_.find(request.call.session.counter);
   if (session == sessions_.end()) return;
-  const core::GroupName group = GroupOf(request, session->second);
+  const core::GroupName group = GroupOf(request.epoch.nonce, request.group, session->second);
   parked_[call] = {{request.epoch.nonce, group, request.sequence}, session->second};
 }
 
-core::GroupName CollectiveOracle::GroupOf(const core::CollectiveRequest& request,
+core::GroupName CollectiveOracle::GroupOf(uint64_t nonce, const core::GroupName& named,
                                           const std::string& incarnation) const {
-  if (request.group.name.empty() || !request.group.ranks.empty()) return request.group;
-  const auto roster = rosters_.find(request.epoch.nonce);
-  if (roster == rosters_.end()) return request.group;
-  for (const auto& [nonce, group] : groups_) {
-    if (nonce != request.epoch.nonce || group.name != request.group.name) continue;
+  if (named.name.empty() || !named.ranks.empty()) return named;
+  const auto roster = rosters_.find(nonce);
+  if (roster == rosters_.end()) return named;
+  for (const auto& [of, group] : groups_) {
+    if (of != nonce || group.name != named.name) continue;
     for (const uint32_t rank : group.ranks) {
       if (roster->second.at(rank) == incarnation) return group;
     }
   }
-  return request.group;
+  return named;
 }
 
 std::string CollectiveOracle::Answered(const std::vector<core::Reply>& replies) {
+  LearnGroups(replies);
   std::string wrong;
   for (const core::Reply& reply : replies) {
     const auto call = parked_.find(reply.waiter);
     if (call == parked_.end() || !reply.status.ok() || !wrong.empty()) continue;
-    const Key& key = call->second.key;
+    const Key key = Resolved(call->second);
     const core::GroupName& group = std::get<1>(key);
     const bool known = group.name.empty() || !group.ranks.empty();
-    if (known && formed_.count(std::get<0>(key)) > 0 && complete_.insert(key).second) {
-      wrong = CheckAllPresent(key);
-    }
-  }
-  for (const core::Reply& reply : replies) {
-    if (!reply.status.ok()) parked_.erase(reply.waiter);
-  }
-  // What is left was accepted.
-  for (const auto& [call, parked] : parked_) {
-    const auto& [nonce, group, sequence] = parked.key;
-    if (formed_.count(nonce) > 0 && !group.ranks.empty()) groups_.emplace(nonce, group);
+    // The daemon may know the group of a claim. What is repeated later, with ranks, was complete
+    // then.
+    const bool earlier = complete_.count(ByName(key)) > 0;
+    if (!complete_.insert(key).second || earlier || !known) continue;
+    if (formed_.count(std::get<0>(key)) > 0) wrong = CheckAllPresent(key);
   }
   for (const core::Reply& reply : replies) parked_.erase(reply.waiter);
   return wrong;
+}
+
+// From the calls that were accepted: they wait, or are answered now.
+void CollectiveOracle::LearnGroups(const std::vector<core::Reply>& replies) {
+  std::set<core::WaiterId> refused;
+  for (const core::Reply& reply : replies) {
+    if (!reply.status.ok()) refused.insert(reply.waiter);
+  }
+  for (const auto& [call, parked] : parked_) {
+    const auto& [nonce, group, sequence] = parked.key;
+    const bool names = formed_.count(nonce) > 0 && !group.ranks.empty();
+    if (names && refused.count(call) == 0) groups_.emplace(nonce, group);
+  }
+}
+
+CollectiveOracle::Key CollectiveOracle::ByName(const Key& key) {
+  const auto& [nonce, group, sequence] = key;
+  return {nonce, {group.name, {}}, sequence};
+}
+
+// The call may have come before the group's ranks were known here.
+CollectiveOracle::Key CollectiveOracle::Resolved(const Parked& parked) const {
+  const auto& [nonce, group, sequence] = parked.key;
+  return {nonce, GroupOf(nonce, group, parked.incarnation), sequence};
 }
 
 std::string CollectiveOracle::CheckAllPresent(const Key& key) const {
@@ -84,8 +103,7 @@ std::string CollectiveOracle::CheckAllPresent(const Key& key) const {
 
 // A call that names no ranks means the one group of that name which its caller is in.
 bool CollectiveOracle::IsPresent(const Key& key, const std::string& incarnation) const {
-  const auto& [nonce, group, sequence] = key;
-  const Key by_name{nonce, {group.name, {}}, sequence};
+  const Key by_name = ByName(key);
   return std::any_of(parked_.begin(), parked_.end(), [&](const auto& call) {
     return (call.second.key == key || call.second.key == by_name) &&
            call.second.incarnation == incarnation;

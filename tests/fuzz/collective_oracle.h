@@ -40,8 +40,12 @@ class CollectiveOracle {
   };
 
   // The group that the call means, with its ranks; without them where it is not known.
-  core::GroupName GroupOf(const core::CollectiveRequest& request,
+  core::GroupName GroupOf(uint64_t nonce, const core::GroupName& named,
                           const std::string& incarnation) const;
+  void LearnGroups(const std::vector<core::Reply>& replies);
+  Key Resolved(const Parked& parked) const;
+  // As calls without ranks name it.
+  static Key ByName(const Key& key);
   std::string CheckAllPresent(const Key& key) const;
   bool IsPresent(const Key& key, const std::string& incarnation) const;
 
