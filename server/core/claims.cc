@@ -42,14 +42,13 @@ void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
 
 // Returns the tokens that stand. A grant is believed only while the coordinator recovers: at any
 // other time it knows its grants itself.
-// Numbers only grow, and are checked to be no higher than an honest one can be: so they are taken
-// from everybody, since the one who knows the highest may be of an epoch that nobody recovers.
 void Coordinator::Impl::ObserveNumbers(const Claim& claim) {
   highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
   leases_.Observe(claim.highest_token);
 }
 
 std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim& claim) {
+  ObserveNumbers(claim);
   AdoptResults(member, claim);
   std::vector<uint64_t> standing;
   for (const HeldLease& held : claim.held) {

@@ -95,8 +95,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   member->withdrawn_sends.clear();
   member->stopped_since.reset();
   Attached attached{member->session(), {}, recovering()};
-  if (request.claim) ObserveNumbers(*request.claim);
-  // Who has no place has never had one here, and so knows nothing else of the job.
+  // Who has no place has never had one here, and so knows nothing of the job: not even its numbers.
   const bool knows = request.claim && member->rank();
   if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
   Send(member, out_.Share(std::move(attached)));

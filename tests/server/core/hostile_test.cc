@@ -67,14 +67,18 @@ TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
 TEST(HostileTest, WhatWasAcceptedOnceIsAcceptedAfterTheNextRestart) {
   Harness h(Elastic(1, 2));
   Process liar = h.Attached();
-  Claim claim;
+  const WaiterId join = h.Join(liar);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(liar, join);
+  h.Restart();
+  Claim claim = h.ClaimOf(liar, 0);
   claim.highest_epoch = absl::ToUnixMicros(h.now() + kMaxClaimedLead);
   claim.highest_token = claim.highest_epoch << kTokenShift;
   h.Attach(liar, claim);
   ASSERT_FALSE(h.EndOf(liar.stream).has_value());
-  const WaiterId join = h.Join(liar);
+  const WaiterId rejoin = h.Rejoin(liar);
   h.Advance(absl::Seconds(5));
-  h.TakePlace(liar, join);
+  h.TakePlace(liar, rejoin);
   EXPECT_GT(liar.epoch.number, claim.highest_epoch);
   const uint64_t token = h.TokenOf(h.Acquire(liar, "w", 1));
   EXPECT_GT(token, claim.highest_token);

@@ -244,15 +244,34 @@ TEST(RecoveryTest, AClaimOfAnotherEpochIsRefusedAfterwards) {
 }
 
 TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
-  Harness h(1);
+  Options elastic = Harness::DefaultOptions(2);
+  elastic.min_world_size = 1;
+  Harness h(elastic);
   Process first = h.Attached();
-  Claim claim;
+  const WaiterId join = h.Join(first);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(first, join);
+  h.Restart();
+  Claim claim = h.ClaimOf(first, 0);
   // The clock of an earlier daemon was wrong by 90 years.
   claim.highest_epoch = absl::ToUnixMicros(h.now() + absl::Hours(24 * 365 * 90));
-  h.Restart();
   h.Attach(first, claim);
-  const auto& answer = std::get<JoinAnswer>(h.ReplyTo(h.Join(first)).answer);
-  EXPECT_EQ(answer.epoch.number, claim.highest_epoch + 1);
+  const WaiterId rejoin = h.Rejoin(first);
+  h.Advance(absl::Seconds(5));
+  h.TakePlace(first, rejoin);
+  EXPECT_EQ(first.epoch.number, claim.highest_epoch + 1);
+}
+
+// A process without a place has never had one: whoever says that it knows of high numbers lies.
+TEST(RecoveryTest, NumbersAreTakenFromMembersOnly) {
+  Harness h(1);
+  Process stranger = h.Attached();
+  Claim claim;
+  claim.highest_epoch = absl::ToUnixMicros(h.now() + absl::Hours(24 * 365 * 90));
+  h.Restart();
+  h.Attach(stranger, claim);
+  const auto& answer = std::get<JoinAnswer>(h.ReplyTo(h.Join(stranger)).answer);
+  EXPECT_LT(answer.epoch.number, claim.highest_epoch);
 }
 
 TEST(RecoveryTest, WhenOnlyLeaversAreHereTheOthersHaveLeft) {
