@@ -59,8 +59,8 @@ class Job {
   // a coordinator that does not answer yet are tried again until the deadline.
   //   DEADLINE_EXCEEDED, UNAVAILABLE, INVALID_ARGUMENT; FAILED_PRECONDITION (world sizes that
   //   disagree; the job is full or finished; versions of SDK and daemon that do not fit);
-  //   NOT_FOUND (another job's coordinator); ALREADY_EXISTS (the rank asked for is taken);
-  //   CANCELLED.
+  //   ABORTED (the job has failed); NOT_FOUND (another job's coordinator); ALREADY_EXISTS (the rank
+  //   asked for is taken); CANCELLED.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 
