@@ -85,7 +85,7 @@ run --root "$root/images"
 expect 0
 expect_call "buildah --root $root/images/store --runroot $root/images/run pull"
 expect_call "debootstrap --variant=minbase bookworm\|debootstrap --variant=minbase trixie"
-expect_call "buildah .* commit .* docker.io/library/debian:.*-slim"
+expect_call "buildah .* commit .* debian:.*-slim"
 
 echo "== which a user cannot do, who is told why there is none"
 AS=1000 run
