@@ -7,11 +7,7 @@ rules=$PWD/bazel
 root=$(realpath "$TEST_TMPDIR")
 home=$root/home
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
+. tests/tools/stand_ins.sh
 
 # make_toolkit FOLDER NAME: as much of one as the rules look for; its header says NAME.
 make_toolkit() {

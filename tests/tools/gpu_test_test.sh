@@ -8,18 +8,7 @@ run_script=$PWD/$2
 root=$TEST_TMPDIR
 bundle=$root/muster-gpu-test
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-# make_command PATH: a command that does what standard input says.
-make_command() {
-  mkdir -p "$(dirname "$1")"
-  { echo '#!/bin/bash'; cat; } > "$1"
-  chmod +x "$1"
-}
+. tests/tools/stand_ins.sh
 
 # Programs that start only where the folder with both good libraries comes first.
 make_bundle() {

@@ -8,16 +8,7 @@ cp "$1" "$root/tools/image"
 echo '#define MUSTER_VERSION "1.2.3"' > "$root/client/include/muster/version.h"
 echo 'FROM scratch' > "$root/deploy/Dockerfile"
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-make_command() {
-  { echo '#!/bin/bash'; cat; } > "$1"
-  chmod +x "$1"
-}
+. tests/tools/stand_ins.sh
 
 # make_builder NAME WORKS: notes its calls. It has no image, and no registry is reached.
 make_builder() {

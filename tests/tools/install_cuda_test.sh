@@ -6,17 +6,7 @@ install_cuda=$PWD/$1
 root=$TEST_TMPDIR
 home=$root/data/muster/cuda
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-# make_command NAME: a command that does what standard input says.
-make_command() {
-  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
-  chmod +x "$root/bin/$1"
-}
+. tests/tools/stand_ins.sh
 
 # make_headers FOLDER
 make_headers() {

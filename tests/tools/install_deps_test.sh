@@ -5,18 +5,7 @@ set -euo pipefail
 install_deps=$PWD/$1
 root=$TEST_TMPDIR
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-# make_command NAME: a command that does what standard input says.
-make_command() {
-  mkdir -p "$root/bin"
-  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
-  chmod +x "$root/bin/$1"
-}
+. tests/tools/stand_ins.sh
 
 # make_system ID VERSION UID: a system on which nothing is installed yet.
 make_system() {

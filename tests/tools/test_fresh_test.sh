@@ -7,17 +7,7 @@ test_fresh=$PWD/$1
 root=$(realpath "$TEST_TMPDIR")
 folder=$root/folder
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
-
-# make_command NAME: a command that does what standard input says.
-make_command() {
-  { echo '#!/bin/bash'; cat; } > "$root/bin/$1"
-  chmod +x "$root/bin/$1"
-}
+. tests/tools/stand_ins.sh
 
 # Entering the new system is going to its checkout: run_commands' "cd /muster" goes there.
 make_commands() {

@@ -7,11 +7,7 @@ test_script=$PWD/$1
 counter=$PWD/$2
 root=$TEST_TMPDIR/root
 
-fail() {
-  echo "FAILED: $*" >&2
-  echo "--- output:" >&2 && cat "$root/output" >&2
-  exit 1
-}
+. tests/tools/stand_ins.sh
 
 make_command() { cat > "$1" && chmod +x "$1"; }
 

@@ -26,11 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string MusterPath() { return LaunchCommand({}, {})[0]; }
 
 // Runs "muster arguments..." to its end.
@@ -62,7 +57,7 @@ class OwnCoordinatorTest : public ::testing::Test {
     ASSERT_TRUE(run_->WaitForOutput(" begun\n"));
     coordinator_ = Between("at ", " with ");
     token_file_ = Between(" with ", " and ");
-    token_ = std::string(absl::StripSuffix(ReadAll(token_file_), "\n"));
+    token_ = std::string(absl::StripSuffix(ReadFile(token_file_), "\n"));
   }
 
   std::string Between(const std::string& before, const std::string& after) const {
@@ -122,7 +117,7 @@ TEST_F(OwnCoordinatorTest, TheTokenIsInNoCommandLineAndNoEnvironment) {
   int looked = 0;
   for (const auto& process : fs::directory_iterator("/proc")) {
     for (const char* name : {"cmdline", "environ"}) {
-      const std::string text = ReadAll(process.path() / name);
+      const std::string text = ReadFile(process.path() / name);
       looked += absl::StrContains(text, token_file_);
       EXPECT_FALSE(absl::StrContains(text, token_)) << process.path() << " " << name;
     }

@@ -9,12 +9,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-Options Elastic(uint32_t least, uint32_t most) {
-  Options options = Harness::DefaultOptions(most);
-  options.min_world_size = least;
-  return options;
-}
-
 std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
 
 JobState StateOf(Harness& h) { return h.coordinator().GetStatus(h.now()).state; }
@@ -25,7 +19,7 @@ const JoinAnswer& PlaceOf(const Harness& h, WaiterId id) {
 }
 
 TEST(ElasticTest, SurvivorsGoOnInTheirOrderAfterTheSettleTime) {
-  Harness h(Elastic(2, 4));
+  Harness h(Harness::ElasticOptions(2, 4));
   std::vector<Process> p = h.Formed(4);
   h.ReportExit(p[1], true, 9);
   ASSERT_THAT(h.BrokenEvents(p[0].stream), SizeIs(1));
@@ -51,7 +45,7 @@ TEST(ElasticTest, SurvivorsGoOnInTheirOrderAfterTheSettleTime) {
 }
 
 TEST(ElasticTest, ANewcomerTakesTheVacatedPlaceAtOnce) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[1], true, 9);
   Process newcomer = h.Attached();
@@ -66,7 +60,7 @@ TEST(ElasticTest, ANewcomerTakesTheVacatedPlaceAtOnce) {
 }
 
 TEST(ElasticTest, Rank0IsASurvivorAndOrderIsKept) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[0], true, 9);
   Process newcomer = h.Attached();
@@ -78,7 +72,7 @@ TEST(ElasticTest, Rank0IsASurvivorAndOrderIsKept) {
 }
 
 TEST(ElasticTest, ARejoinBreaksTheEpochAndTakesTheNewcomerIn) {
-  Harness h(Elastic(1, 3));
+  Harness h(Harness::ElasticOptions(1, 3));
   Process a = h.Attached(), b = h.Attached();
   const WaiterId ja = h.Join(a), jb = h.Join(b);
   h.Advance(absl::Seconds(5));
@@ -103,7 +97,7 @@ TEST(ElasticTest, ARejoinBreaksTheEpochAndTakesTheNewcomerIn) {
 }
 
 TEST(ElasticTest, ANewcomerThatGoesAwayIsTakenBack) {
-  Harness h(Elastic(1, 2));
+  Harness h(Harness::ElasticOptions(1, 2));
   Process a = h.Attached();
   const WaiterId ja = h.Join(a);
   h.Advance(absl::Seconds(5));
@@ -117,7 +111,7 @@ TEST(ElasticTest, ANewcomerThatGoesAwayIsTakenBack) {
 }
 
 TEST(ElasticTest, ASilentSurvivorIsLostAtTheRejoinDeadline) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]);
   h.Advance(absl::Milliseconds(59'999));
@@ -130,7 +124,7 @@ TEST(ElasticTest, ASilentSurvivorIsLostAtTheRejoinDeadline) {
 }
 
 TEST(ElasticTest, SurvivorsBelowTheMinimumGetAClearEnd) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[1], true, 9);
   h.ReportExit(p[2], true, 9);
@@ -158,7 +152,7 @@ void FlapUntil(Harness& h, absl::Duration limit, const std::function<bool()>& do
 }
 
 TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheNextEpochForEver) {
-  Harness h(Elastic(2, 4));
+  Harness h(Harness::ElasticOptions(2, 4));
   std::vector<Process> p = h.Formed(4);
   h.ReportExit(p[3], true, 9);
   const WaiterId r0 = h.Rejoin(p[0]);
@@ -169,7 +163,7 @@ TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheNextEpochForEver) {
 }
 
 TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotKeepTheJobFromFailing) {
-  Harness h(Elastic(2, 5));
+  Harness h(Harness::ElasticOptions(2, 5));
   std::vector<Process> p = h.Formed(5);
   for (int dead : {2, 3, 4}) h.ReportExit(p[dead], true, 9);
   h.Rejoin(p[0]);
@@ -178,7 +172,7 @@ TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotKeepTheJobFromFailing) {
 }
 
 TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheFirstEpochForEver) {
-  Harness h(Elastic(2, 4));
+  Harness h(Harness::ElasticOptions(2, 4));
   Process a = h.Attached(), b = h.Attached();
   h.Join(a, {}, absl::Hours(1));
   const WaiterId jb = h.Join(b, {}, absl::Hours(1));
@@ -187,7 +181,7 @@ TEST(ElasticTest, ANewcomerThatComesAndGoesDoesNotPutOffTheFirstEpochForEver) {
 }
 
 TEST(ElasticTest, ALateReplacementSavesTheJobBeforeTheDeadline) {
-  Harness h(Elastic(2, 2));
+  Harness h(Harness::ElasticOptions(2, 2));
   std::vector<Process> p = h.Formed(2);
   h.ReportExit(p[1], true, 9);
   const WaiterId r0 = h.Rejoin(p[0]);
@@ -198,7 +192,7 @@ TEST(ElasticTest, ALateReplacementSavesTheJobBeforeTheDeadline) {
 }
 
 TEST(ElasticTest, ALostAnswerOfRejoinIsGivenAgain) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[2], true, 9);
   h.Rejoin(p[0]);
@@ -211,7 +205,7 @@ TEST(ElasticTest, ALostAnswerOfRejoinIsGivenAgain) {
 }
 
 TEST(ElasticTest, ALostAnswerOfJoinIsGivenAgainThoughTheEpochHasEnded) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   Process unaware = p[1];
   unaware.epoch = {};
@@ -227,7 +221,7 @@ TEST(ElasticTest, ALostAnswerOfJoinIsGivenAgainThoughTheEpochHasEnded) {
 }
 
 TEST(ElasticTest, TheLostCannotComeBackIntoTheNextEpoch) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.CloseStream(p[2]);
   h.Advance(absl::Seconds(2));
@@ -248,7 +242,7 @@ TEST(ElasticTest, ARejoinOfAJobThatIsNotElasticIsRefused) {
 }
 
 TEST(ElasticTest, ReformingSurvivesARestart) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.ReportExit(p[2], true, 9);
   const EpochBroken told = h.BrokenEvents(p[0].stream).at(0);
@@ -268,7 +262,7 @@ TEST(ElasticTest, ReformingSurvivesARestart) {
 }
 
 TEST(ElasticTest, ALeaseIsTakenOverWithAHigherTokenAfterItsHolderIsLost) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   const uint64_t stale = h.TokenOf(h.Acquire(p[2], "work", 1));
   h.Acquire(p[0], "work", 1);
@@ -288,7 +282,7 @@ TEST(ElasticTest, ALeaseIsTakenOverWithAHigherTokenAfterItsHolderIsLost) {
 }
 
 TEST(ElasticTest, TheSameWithTheDaemonRestartedInBetween) {
-  Harness h(Elastic(2, 3));
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   const uint64_t stale = h.TokenOf(h.Acquire(p[2], "work", 1));
   h.Restart();
@@ -310,7 +304,7 @@ TEST(ElasticTest, TheSameWithTheDaemonRestartedInBetween) {
 }
 
 TEST(ElasticTest, ASurvivorThatLeavesIsNotWaitedFor) {
-  Harness h(Elastic(2, 4));
+  Harness h(Harness::ElasticOptions(2, 4));
   std::vector<Process> p = h.Formed(4);
   h.ReportExit(p[3], true, 9);
   const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]), r2 = h.Rejoin(p[2]);
@@ -322,7 +316,7 @@ TEST(ElasticTest, ASurvivorThatLeavesIsNotWaitedFor) {
 }
 
 TEST(ElasticTest, ThoseWhoWaitWhenTheJobFinishesAreTold) {
-  Harness h(Elastic(1, 2));
+  Harness h(Harness::ElasticOptions(1, 2));
   std::vector<Process> p = h.Formed(2);
   Process spare = h.Attached();
   const WaiterId join = h.Join(spare);
@@ -347,7 +341,7 @@ WaiterId Replace(Harness& h, std::vector<Process>& p) {
 }
 
 TEST(ElasticTest, FailsWhenMoreProcessesThanAllowedWouldTakeTheirPlaces) {
-  Options options = Elastic(2, 3);
+  Options options = Harness::ElasticOptions(2, 3);
   options.max_restarts_total = 2;
   Harness h(options);
   std::vector<Process> p = h.Formed(3);
@@ -365,7 +359,7 @@ TEST(ElasticTest, FailsWhenMoreProcessesThanAllowedWouldTakeTheirPlaces) {
 }
 
 TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
-  Options options = Elastic(2, 3);
+  Options options = Harness::ElasticOptions(2, 3);
   options.max_restarts_total = 2;
   Harness h(options);
   std::vector<Process> p = h.Formed(3);
@@ -380,7 +374,7 @@ TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
 }
 
 TEST(ElasticTest, WhoMakesTheJobLargerThanItWasReplacesNobody) {
-  Options options = Elastic(1, 3);
+  Options options = Harness::ElasticOptions(1, 3);
   options.max_restarts_total = 1;
   Harness h(options);
   Process a = h.Attached();

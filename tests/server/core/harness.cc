@@ -17,6 +17,12 @@ core::Options Harness::DefaultOptions(uint32_t world_size) {
   return options;
 }
 
+core::Options Harness::ElasticOptions(uint32_t min_world_size, uint32_t world_size) {
+  core::Options options = DefaultOptions(world_size);
+  options.min_world_size = min_world_size;
+  return options;
+}
+
 Harness::Harness(core::Options options)
     : now_(absl::FromUnixSeconds(1'700'000'000)),
       coordinator_(std::make_unique<Coordinator>(std::move(options))) {

@@ -30,6 +30,8 @@ struct Process {
 class Harness {
  public:
   static core::Options DefaultOptions(uint32_t world_size);
+  // Of an elastic job.
+  static core::Options ElasticOptions(uint32_t min_world_size, uint32_t world_size);
   explicit Harness(core::Options options);
   explicit Harness(uint32_t world_size) : Harness(DefaultOptions(world_size)) {}
 

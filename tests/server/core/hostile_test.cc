@@ -16,12 +16,6 @@ using ::testing::SizeIs;
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-Options Elastic(uint32_t least, uint32_t most) {
-  Options options = Harness::DefaultOptions(most);
-  options.min_world_size = least;
-  return options;
-}
-
 // What becomes of an Attach with this claim, spoiled by `spoil`, at a daemon that was restarted.
 absl::StatusCode CodeOf(const std::function<void(Claim&)>& spoil) {
   Harness h(2);
@@ -49,7 +43,7 @@ TEST(HostileTest, NumbersThatCannotBeCountedOnFromAreRefused) {
 }
 
 TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
-  Harness h(Elastic(1, 2));
+  Harness h(Harness::ElasticOptions(1, 2));
   std::vector<Process> p = h.Formed(2);
   RejoinRequest request{h.Context(p[0]), h.ClaimOf(p[0], 0)};
   request.claim.highest_epoch = kMost;
@@ -65,7 +59,7 @@ TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
 }
 
 TEST(HostileTest, WhatWasAcceptedOnceIsAcceptedAfterTheNextRestart) {
-  Harness h(Elastic(1, 2));
+  Harness h(Harness::ElasticOptions(1, 2));
   Process liar = h.Attached();
   const WaiterId join = h.Join(liar);
   h.Advance(absl::Seconds(5));

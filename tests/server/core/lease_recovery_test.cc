@@ -151,9 +151,7 @@ TEST(LeaseRecoveryTest, TheLaterOfTwoClaimedGrantsStands) {
 
 // The epoch that a restarted daemon recovers may be larger than what it has places for.
 TEST(LeaseRecoveryTest, AMemberWithoutAPlaceInTheNextEpochHoldsNothing) {
-  core::Options options = Harness::DefaultOptions(3);
-  options.min_world_size = 1;
-  Harness h(options);
+  Harness h(Harness::ElasticOptions(1, 3));
   std::vector<Process> p = h.Formed(3);
   const uint64_t token = h.TokenOf(h.Acquire(p[2], "work", 1));
   h.Restart([](core::Options* o) { o->world_size = 2; });

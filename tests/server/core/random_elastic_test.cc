@@ -31,15 +31,10 @@ constexpr uint32_t kPlaces = 4;
 constexpr uint32_t kLeast = 2;
 constexpr size_t kMostAlive = 6;
 
-Options ElasticOptions() {
-  Options options = Harness::DefaultOptions(kPlaces);
-  options.min_world_size = kLeast;
-  return options;
-}
-
 class Schedule {
  public:
-  Schedule(uint64_t seed, bool verbose) : random_(seed), verbose_(verbose), h_(ElasticOptions()) {
+  Schedule(uint64_t seed, bool verbose)
+      : random_(seed), verbose_(verbose), h_(Harness::ElasticOptions(kLeast, kPlaces)) {
     for (uint32_t i = 0; i < kPlaces; ++i) Start();
   }
 

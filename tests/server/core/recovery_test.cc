@@ -244,9 +244,7 @@ TEST(RecoveryTest, AClaimOfAnotherEpochIsRefusedAfterwards) {
 }
 
 TEST(RecoveryTest, EpochNumbersGrowOverARestartWhoseClockIsBehind) {
-  Options elastic = Harness::DefaultOptions(2);
-  elastic.min_world_size = 1;
-  Harness h(elastic);
+  Harness h(Harness::ElasticOptions(1, 2));
   Process first = h.Attached();
   const WaiterId join = h.Join(first);
   h.Advance(absl::Seconds(5));

@@ -90,9 +90,7 @@ TEST(StallTest, LeaversAreToldWhoStays) {
 }
 
 TEST(StallTest, SurvivorsAreToldWhoHasNotRejoined) {
-  core::Options options = Harness::DefaultOptions(3);
-  options.min_world_size = 2;
-  Harness h(options);
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.Rejoin(p[0]);
   h.Advance(absl::Seconds(10));

@@ -75,9 +75,7 @@ TEST(StoppingTest, ACollectiveThatSomeoneCompletedWithoutItDoesNotCarryIt) {
 }
 
 TEST(StoppingTest, AStopThatNobodySawBelongsToTheNextEpochToo) {
-  core::Options options = Harness::DefaultOptions(3);
-  options.min_world_size = 2;
-  Harness h(options);
+  Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
   h.RequestStop(p[0]);
   h.ReportExit(p[2], true, 9);

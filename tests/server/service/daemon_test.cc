@@ -113,8 +113,7 @@ std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     if (!absl::ascii_isdigit(entry.path().filename().string()[0])) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    const std::string stat = ReadFile(entry.path() / "stat");
     pid_t pid = 0, of = 0;
     const size_t name_end = stat.rfind(')');
     if (name_end == std::string::npos || sscanf(stat.c_str(), "%d", &pid) != 1) continue;
