@@ -17,6 +17,11 @@ TlsFiles TlsFilesOf(const CredentialFiles& files) {
   return {files.tls_cert, files.tls_key, files.tls_ca};
 }
 
+absl::Status CheckTls(const CredentialFiles& files) {
+  absl::Status status = CheckTogether(files);
+  return status.ok() ? CheckTlsFiles(TlsFilesOf(files)) : status;
+}
+
 std::shared_ptr<grpc::ChannelCredentials> Tls(const CredentialFiles& files) {
   grpc::experimental::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(WatchTlsFiles(TlsFilesOf(files)));
@@ -28,14 +33,13 @@ std::shared_ptr<grpc::ChannelCredentials> Tls(const CredentialFiles& files) {
 }  // namespace
 
 absl::Status CheckFiles(const CredentialFiles& files) {
-  if (absl::Status s = CheckTogether(files); !s.ok()) return s;
-  if (absl::Status s = CheckTlsFiles(TlsFilesOf(files)); !s.ok()) return s;
+  if (absl::Status s = CheckTls(files); !s.ok()) return s;
   return files.token_file.empty() ? absl::OkStatus() : ReadTokenFile(files.token_file).status();
 }
 
 absl::StatusOr<std::shared_ptr<CallerCredentials>> CallerCredentials::Load(
     const CredentialFiles& files) {
-  if (absl::Status s = CheckFiles(files); !s.ok()) return s;
+  if (absl::Status s = CheckTls(files); !s.ok()) return s;
   std::shared_ptr<CallerCredentials> credentials(new CallerCredentials(files));
   if (!files.token_file.empty()) {
     absl::StatusOr<std::unique_ptr<CallerToken>> token = CallerToken::Open(files.token_file);

@@ -26,6 +26,19 @@ inline constexpr char kTlsCertVariable[] = "MUSTER_TLS_CERT";
 inline constexpr char kTlsKeyVariable[] = "MUSTER_TLS_KEY";
 inline constexpr char kTlsServerNameVariable[] = "MUSTER_TLS_SERVER_NAME";
 
+// Each of them, with the flag of the command line.
+struct CredentialField {
+  std::string CredentialFiles::*value;
+  const char* variable;
+  const char* flag;
+};
+inline constexpr CredentialField kCredentialFields[] = {
+    {&CredentialFiles::token_file, kTokenFileVariable, "--token-file"},
+    {&CredentialFiles::tls_ca, kTlsCaVariable, "--tls-ca"},
+    {&CredentialFiles::tls_cert, kTlsCertVariable, "--tls-cert"},
+    {&CredentialFiles::tls_key, kTlsKeyVariable, "--tls-key"},
+    {&CredentialFiles::tls_server_name, kTlsServerNameVariable, "--tls-server-name"}};
+
 // Whether they make sense together; reads none of them. INVALID_ARGUMENT names what is missing.
 absl::Status CheckTogether(const CredentialFiles& files);
 

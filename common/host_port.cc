@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 
 namespace muster {
@@ -63,6 +64,14 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
     return Malformed(text, absl::StrCat("the port is not a number from ", least_port, " to 65535"));
   }
   return address;
+}
+
+std::string HostOfPeer(absl::string_view uri) {
+  const std::string text = absl::StrReplaceAll(uri, {{"%5B", "["}, {"%5D", "]"}});
+  absl::string_view address = text;
+  if (!absl::ConsumePrefix(&address, "ipv4:") && !absl::ConsumePrefix(&address, "ipv6:")) return "";
+  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+  return parsed.ok() ? parsed->host : "";
 }
 
 }  // namespace muster

@@ -23,6 +23,9 @@ struct HostPort {
 // expected. `least_port` is 0 where a system may pick a free one.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port = 1);
 
+// The host of what gRPC calls a peer: "::1" of "ipv6:%5B::1%5D:7370". Empty for what is not TCP.
+std::string HostOfPeer(absl::string_view uri);
+
 }  // namespace muster
 
 #endif  // MUSTER_COMMON_HOST_PORT_H_

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 
 namespace muster {
 namespace {
@@ -21,12 +23,7 @@ std::string Line(absl::string_view reason) {
   for (char& c : line) {
     if (absl::ascii_iscntrl(c)) c = ' ';
   }
-  if (line.size() >= kMaxBytes) {
-    size_t end = kMaxBytes - 1;
-    while (end > 0 && (line[end] & 0xC0) == 0x80) --end;
-    line.resize(end);
-  }
-  return line + "\n";
+  return absl::StrCat(WholeCharacters(line, kMaxBytes - 1), "\n");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "common/token.h"
 
 #include <openssl/crypto.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/random_bytes.h"
 
 namespace muster {
 namespace {
@@ -38,11 +38,8 @@ absl::Status Unusable(absl::string_view why) {
 }  // namespace
 
 std::string NewToken() {
-  std::string bytes(kRandomBytes, '\0');
-  while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-  }
   std::string token;
-  absl::WebSafeBase64Escape(bytes, &token);
+  absl::WebSafeBase64Escape(RandomBytes(kRandomBytes), &token);
   token.erase(token.find_last_not_of('=') + 1);
   return token;
 }

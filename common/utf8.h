@@ -19,6 +19,9 @@ bool IsControl(char32_t c);
 // none.
 size_t FindUnprintable(absl::string_view text);
 
+// The longest prefix of at most `max_bytes` bytes that ends between two characters.
+absl::string_view WholeCharacters(absl::string_view text, size_t max_bytes);
+
 // `text` with control characters and what is not UTF-8 replaced by '?'.
 std::string Printable(absl::string_view text);
 

@@ -5,9 +5,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/cli/coordinator_flag.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
-#include "common/host_port.h"
 
 namespace muster::cli {
 namespace {
@@ -20,14 +20,8 @@ int Fail(int exit_status, absl::string_view text) {
 }
 
 absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
-  if (flags.coordinator.empty()) {
-    return absl::InvalidArgumentError(
-        "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
-  }
-  const absl::Status address = ParseHostPort(flags.coordinator).status();
-  if (!address.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.message()));
-  }
+  const absl::Status address = RequireCoordinator(flags.coordinator).status();
+  if (!address.ok()) return address;
   if (absl::ParseDuration(flags.timeout, timeout) && *timeout > absl::ZeroDuration() &&
       *timeout < absl::InfiniteDuration()) {
     return absl::OkStatus();

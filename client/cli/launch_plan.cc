@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/coordinator_flag.h"
 #include "common/utf8.h"
 
 #define RETURN_IF_ERROR(expression)                       \
@@ -83,11 +84,8 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
 absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated_job,
                              JobPlan* job) {
   if (flags.coordinator) {
-    absl::StatusOr<HostPort> address = ParseHostPort(*flags.coordinator);
-    if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--coordinator: ", address.status().message()));
-    }
+    absl::StatusOr<HostPort> address = ParseCoordinatorFlag(*flags.coordinator);
+    if (!address.ok()) return address.status();
     job->coordinator = *std::move(address);
   }
   // A musterd that somebody else started serves the job "default" unless it was told otherwise.
@@ -100,21 +98,14 @@ absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated
 
 // A coordinator of its own has a token of its own.
 absl::Status FillCredentials(const RunFlags& flags, JobPlan* job) {
-  const CredentialFiles& files = flags.credentials;
-  const std::pair<const char*, bool> given[] = {
-      {"--token-file", !files.token_file.empty()},
-      {"--tls-ca", !files.tls_ca.empty()},
-      {"--tls-cert", !files.tls_cert.empty()},
-      {"--tls-key", !files.tls_key.empty()},
-      {"--tls-server-name", !files.tls_server_name.empty()}};
-  for (const auto& [flag, is_given] : given) {
-    if (flags.coordinator || !is_given) continue;
+  for (const CredentialField& field : kCredentialFields) {
+    if (flags.coordinator || (flags.credentials.*field.value).empty()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(flag,
+        absl::StrCat(field.flag,
                      " needs --coordinator: the coordinator that muster run starts has a "
                      "token of its own, which its ranks get without a flag"));
   }
-  job->credentials = files;
+  job->credentials = flags.credentials;
   return absl::OkStatus();
 }
 
@@ -200,11 +191,8 @@ absl::Status CheckName(const std::string& flag, const std::string& name) {
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " has ", name.size(), " bytes; expected ", expected));
   }
-  for (absl::string_view rest = name; !rest.empty();) {
-    const std::optional<char32_t> c = TakeCodePoint(&rest);
-    if (!c || IsControl(*c)) return Malformed(flag, name, expected);
-  }
-  return absl::OkStatus();
+  const bool printable = FindUnprintable(name) == absl::string_view::npos;
+  return printable ? absl::OkStatus() : Malformed(flag, name, expected);
 }
 
 absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,

@@ -1,7 +1,6 @@
 // The muster command: see ParseCommandLine() for what it takes.
 
 #include <sched.h>
-#include <sys/random.h>
 
 #include <cstdlib>
 #include <iostream>
@@ -17,17 +16,14 @@
 #include "client/cli/status_command.h"
 #include "client/launcher/gpu_count.h"
 #include "common/exit_codes.h"
+#include "common/random_bytes.h"
 #include "common/termination_log.h"
 #include "common/token.h"
 
 namespace muster::cli {
 namespace {
 
-std::string GenerateJobId() {
-  std::string bytes(4, '\0');
-  [[maybe_unused]] const ssize_t size = getrandom(bytes.data(), bytes.size(), 0);
-  return absl::StrCat("run-", absl::BytesToHexString(bytes));
-}
+std::string GenerateJobId() { return absl::StrCat("run-", absl::BytesToHexString(RandomBytes(4))); }
 
 Machine ThisMachine() {
   cpu_set_t cpus;

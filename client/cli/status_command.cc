@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/cli/coordinator_flag.h"
 #include "client/cli/status_report.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
@@ -21,16 +22,6 @@ constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(3);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
 constexpr char kClearScreen[] = "\033[H\033[2J";
-
-absl::StatusOr<HostPort> Coordinator(const std::string& text) {
-  if (text.empty()) {
-    return absl::InvalidArgumentError(
-        "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
-  }
-  absl::StatusOr<HostPort> address = ParseHostPort(text);
-  if (address.ok()) return address;
-  return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.status().message()));
-}
 
 absl::StatusOr<absl::Duration> WatchInterval(const std::string& text) {
   absl::Duration interval;
@@ -133,7 +124,7 @@ class Watch {
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<HostPort> address = Coordinator(flags.coordinator);
+  const absl::StatusOr<HostPort> address = RequireCoordinator(flags.coordinator);
   if (!address.ok()) return Fail(exit_codes::kBadConfiguration, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());

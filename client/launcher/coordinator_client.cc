@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "common/caller_credentials.h"
+#include "common/grpc_status.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::launcher {
@@ -28,10 +29,6 @@ grpc::ChannelArguments ChannelOptions() {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return arguments;
-}
-
-absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
 }  // namespace

@@ -44,18 +44,12 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
 
 // What a user has set for another coordinator does not fit one with a token of its own.
 RankVariables CredentialVariables(const JobPlan& plan) {
-  const CredentialFiles& files = plan.credentials;
   const bool own_token = plan.hosted && plan.hosted->own_token;
-  const std::pair<const char*, const std::string&> all[] = {
-      {kTokenFileVariable, files.token_file},
-      {kTlsCaVariable, files.tls_ca},
-      {kTlsCertVariable, files.tls_cert},
-      {kTlsKeyVariable, files.tls_key},
-      {kTlsServerNameVariable, files.tls_server_name}};
   RankVariables variables;
-  for (const auto& [name, value] : all) {
-    if (!value.empty()) variables[name] = value;
-    if (value.empty() && own_token) variables[name] = std::nullopt;
+  for (const CredentialField& field : kCredentialFields) {
+    const std::string& value = plan.credentials.*field.value;
+    if (!value.empty()) variables[field.variable] = value;
+    if (value.empty() && own_token) variables[field.variable] = std::nullopt;
   }
   return variables;
 }
@@ -63,8 +57,11 @@ RankVariables CredentialVariables(const JobPlan& plan) {
 }  // namespace
 
 CredentialFiles CredentialsFromEnvironment() {
-  return {GetEnv(kTokenFileVariable), GetEnv(kTlsCaVariable), GetEnv(kTlsCertVariable),
-          GetEnv(kTlsKeyVariable), GetEnv(kTlsServerNameVariable)};
+  CredentialFiles files;
+  for (const CredentialField& field : kCredentialFields) {
+    files.*field.value = GetEnv(field.variable);
+  }
+  return files;
 }
 
 RankVariables VariablesOf(const JobPlan& plan, const RankStart& start) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 
 namespace muster::core {
 namespace {
@@ -11,11 +12,8 @@ constexpr absl::string_view kEllipsis = "...";
 
 size_t EncodedBytes(char c) { return c >= 0x20 && c <= 0x7e && c != '%' ? 1 : 3; }
 
-bool ContinuesCharacter(char c) { return (c & 0xc0) == 0x80; }
-
 std::string CutAt(absl::string_view text, size_t end) {
-  while (end > 0 && ContinuesCharacter(text[end])) --end;
-  return absl::StrCat(text.substr(0, end), kEllipsis);
+  return absl::StrCat(WholeCharacters(text, end), kEllipsis);
 }
 
 }  // namespace

@@ -4,9 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
+#include "common/host_port.h"
 #include "common/tls_files.h"
 #include "common/token.h"
 #include "grpc/grpc_security_constants.h"
@@ -150,10 +148,11 @@ void CallGuard::Learn(const TokenFile::Token& token, absl::Time now) {
 
 void CallGuard::Refused(const grpc::ServerContextBase& context, const absl::Status& why) {
   ++refused_;
-  const std::string host = HostOfPeer(context.peer());
+  const std::string peer = context.peer();
+  const std::string host = HostOfPeer(peer);
   const absl::Time now = SteadyNow();
   std::lock_guard<std::mutex> lock(mutex_);
-  refusals_.Add(host, std::string(why.message()), now);
+  refusals_.Add(host.empty() ? peer : host, std::string(why.message()), now);
   WriteLines(now);
 }
 
@@ -175,16 +174,6 @@ void CallGuard::Look() {
 
 void CallGuard::WriteLines(absl::Time now) {
   for (const std::string& line : refusals_.TakeLines(now)) logger_->warn(line);
-}
-
-std::string HostOfPeer(absl::string_view peer) {
-  const std::string text = absl::StrReplaceAll(peer, {{"%5B", "["}, {"%5D", "]"}});
-  absl::string_view host = text;
-  if (!absl::ConsumePrefix(&host, "ipv4:") && !absl::ConsumePrefix(&host, "ipv6:")) return text;
-  host = host.substr(0, host.rfind(':'));
-  absl::ConsumePrefix(&host, "[");
-  absl::ConsumeSuffix(&host, "]");
-  return std::string(host);
 }
 
 }  // namespace muster::service

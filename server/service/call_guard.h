@@ -78,9 +78,6 @@ class CallGuard {
   RefusalLog refusals_;
 };
 
-// "10.0.0.7" of gRPC's "ipv4:10.0.0.7:5512".
-std::string HostOfPeer(absl::string_view peer);
-
 }  // namespace muster::service
 
 #endif  // MUSTER_SERVER_SERVICE_CALL_GUARD_H_

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/utf8.h"
 
 namespace muster::service {
 namespace {
@@ -13,24 +14,19 @@ constexpr size_t kMaxEncodedBytes = 7000;
 
 size_t EncodedSize(char c) { return c >= ' ' && c <= '~' && c != '%' ? 1 : 3; }
 
-bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Length of the longest prefix of whole UTF-8 characters that fits.
-size_t FittingLength(absl::string_view text) {
+// The longest prefix of whole characters that fits.
+absl::string_view FittingPart(absl::string_view text) {
   size_t encoded = 0;
-  size_t length = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (!ContinuesCharacter(text[i])) length = i;
     encoded += EncodedSize(text[i]);
-    if (encoded > kMaxEncodedBytes) return length;
+    if (encoded > kMaxEncodedBytes) return WholeCharacters(text, i);
   }
-  return text.size();
+  return text;
 }
 
 std::string Fitting(absl::string_view text) {
-  const size_t length = FittingLength(text);
-  if (length == text.size()) return std::string(text);
-  return absl::StrCat(text.substr(0, length), "...");
+  const absl::string_view part = FittingPart(text);
+  return part.size() == text.size() ? std::string(text) : absl::StrCat(part, "...");
 }
 
 }  // namespace

@@ -46,5 +46,12 @@ TEST(HostPortTest, RefusesWhatIsNoAddress) {
   }
 }
 
+TEST(HostOfPeerTest, LeavesThePortOut) {
+  EXPECT_EQ(HostOfPeer("ipv4:10.0.0.7:5512"), "10.0.0.7");
+  EXPECT_EQ(HostOfPeer("ipv6:%5B::1%5D:5512"), "::1");
+  EXPECT_EQ(HostOfPeer("ipv6:[fe80::1]:5512"), "fe80::1");
+  EXPECT_EQ(HostOfPeer("unix:/tmp/socket"), "");
+}
+
 }  // namespace
 }  // namespace muster

@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "client/src/base/steady_clock.h"
 #include "common/awake_callbacks.h"
+#include "common/grpc_status.h"
 #include "common/overloaded.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
@@ -25,10 +24,6 @@ namespace {
 
 using Async = v1::CoordinatorService::StubInterface::async_interface;
 using GrpcDone = std::function<void(grpc::Status)>;
-
-absl::Status FromGrpc(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 // What has begun and has not ended.
 class InFlightSet {
@@ -212,16 +207,6 @@ class AttachStream final : public InFlight,
   InFlightSet* const in_flight_;
 };
 
-// "ipv6:%5B::1%5D:7370" -> "::1". Empty for what is not TCP.
-std::string PeerIp(const std::string& uri) {
-  const std::string text = absl::StrReplaceAll(uri, {{"%5B", "["}, {"%5D", "]"}});
-  const size_t scheme = text.find(':');
-  if (!absl::StartsWith(text, "ipv") || scheme == std::string::npos) return "";
-  const absl::StatusOr<HostPort> address =
-      ParseHostPort(absl::string_view(text).substr(scheme + 1));
-  return address.ok() ? address->host : "";
-}
-
 std::string Target(const HostPort& address) {
   const absl::string_view scheme = address.is_ipv4()   ? "ipv4:"
                                    : address.is_ipv6() ? "ipv6:"
@@ -282,7 +267,7 @@ class GrpcTransport final : public Transport {
 
   std::string peer() const override {
     std::lock_guard<std::mutex> lock(mutex_);
-    return PeerIp(peer_);
+    return HostOfPeer(peer_);
   }
 
  private:
