@@ -1,10 +1,53 @@
 #include "tests/client/fake_transport.h"
 
+#include <gtest/gtest.h>
+
+#include <future>
 #include <utility>
 
 namespace muster::internal {
 
 using Lock = std::unique_lock<std::mutex>;
+
+void FakeCoordinator::Events::Add(std::function<void()> event) {
+  Lock lock(mutex_);
+  events_.push_back(std::move(event));
+  added_.notify_one();
+}
+
+void FakeCoordinator::Events::AddAndWait(std::function<void()> event) {
+  std::promise<void> run;
+  Add([&] {
+    event();
+    run.set_value();
+  });
+  run.get_future().wait();
+}
+
+void FakeCoordinator::Events::RunNext() {
+  Lock lock(mutex_);
+  EXPECT_FALSE(std::exchange(in_use_, true)) << "two threads poll";
+  added_.wait(lock, [this] { return !events_.empty(); });
+  const std::function<void()> event = std::move(events_.front());
+  events_.pop_front();
+  thread_ = std::this_thread::get_id();
+  lock.unlock();
+  event();
+  lock.lock();
+  in_use_ = false;
+}
+
+std::thread::id FakeCoordinator::Events::thread() const {
+  Lock lock(mutex_);
+  return thread_;
+}
+
+void FakeCoordinator::Events::RunAll() {
+  Lock lock(mutex_);
+  const std::deque<std::function<void()>> events = std::exchange(events_, {});
+  lock.unlock();
+  for (const auto& event : events) event();
+}
 
 void FakeCoordinator::Call::Cancel() {
   {
@@ -12,22 +55,26 @@ void FakeCoordinator::Call::Cancel() {
     cancelled = true;
     owner->changed_.notify_all();
   }
-  Reply(absl::CancelledError("cancelled by the client"));
+  if (const auto end = End(absl::CancelledError("cancelled by the client"), {})) events->Add(end);
 }
 
 void FakeCoordinator::Call::Reply(const absl::Status& status, Response response) {
-  {
-    Lock lock(owner->mutex_);
-    if (std::exchange(ended, true)) return;
-  }
-  done(status, std::move(response));
-  done = nullptr;
+  if (const auto end = End(status, std::move(response))) events->AddAndWait(end);
 }
 
-void FakeCoordinator::Stream::Cancel() { End(absl::CancelledError("cancelled by the client")); }
+std::function<void()> FakeCoordinator::Call::End(const absl::Status& status, Response response) {
+  Lock lock(owner->mutex_);
+  if (std::exchange(ended, true)) return nullptr;
+  return
+      [done = std::move(done), status, response = std::move(response)] { done(status, response); };
+}
+
+void FakeCoordinator::Stream::Cancel() {
+  if (const auto end = Ending(absl::CancelledError("cancelled by the client"))) events->Add(end);
+}
 
 void FakeCoordinator::Stream::Send(const v1::AttachResponse& response) {
-  handler.on_response(response);
+  events->AddAndWait([on_response = handler.on_response, response] { on_response(response); });
 }
 
 void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_t>& standing) {
@@ -51,12 +98,13 @@ void FakeCoordinator::Stream::Break(const v1::EpochId& epoch, const std::string&
 }
 
 void FakeCoordinator::Stream::End(const absl::Status& status) {
-  {
-    Lock lock(owner->mutex_);
-    if (std::exchange(ended, true)) return;
-  }
-  handler.on_end(status);
-  handler = {};
+  if (const auto end = Ending(status)) events->AddAndWait(end);
+}
+
+std::function<void()> FakeCoordinator::Stream::Ending(const absl::Status& status) {
+  Lock lock(owner->mutex_);
+  if (std::exchange(ended, true)) return nullptr;
+  return [on_end = std::exchange(handler, {}).on_end, status] { on_end(status); };
 }
 
 class FakeTransport final : public Transport {
@@ -70,20 +118,21 @@ class FakeTransport final : public Transport {
     lock.unlock();
     for (const auto& call : calls) call->Cancel();
     for (const auto& stream : streams) stream->Cancel();
+    events_->RunAll();
   }
 
-  std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) override {
+  std::shared_ptr<InFlight> Call(Request request, Done done) override {
     auto call = std::make_shared<FakeCoordinator::Call>();
     call->request = std::move(request);
-    call->timeout = timeout;
     call->done = std::move(done);
+    call->events = events_;
     call->owner = coordinator_;
     Lock lock(coordinator_->mutex_);
     coordinator_->calls_.push_back(call);
     coordinator_->changed_.notify_all();
     const absl::Status answer = coordinator_->answer_to_all_;
     lock.unlock();
-    if (!answer.ok()) call->Reply(answer);
+    if (!answer.ok()) events_->Add(call->End(answer, {}));
     return call;
   }
 
@@ -91,6 +140,7 @@ class FakeTransport final : public Transport {
     auto stream = std::make_shared<FakeCoordinator::Stream>();
     stream->request = std::move(request);
     stream->handler = std::move(handler);
+    stream->events = events_;
     stream->owner = coordinator_;
     Lock lock(coordinator_->mutex_);
     coordinator_->streams_.push_back(stream);
@@ -98,11 +148,18 @@ class FakeTransport final : public Transport {
     return stream;
   }
 
+  void Poll() override { events_->RunNext(); }
+  void Wake() override {
+    events_->Add([] {});
+  }
+
   bool connected() const override { return true; }
   std::string peer() const override { return "127.0.0.1"; }
 
  private:
   FakeCoordinator* const coordinator_;
+  const std::shared_ptr<FakeCoordinator::Events> events_ =
+      std::make_shared<FakeCoordinator::Events>();
 };
 
 std::unique_ptr<Transport> FakeCoordinator::NewTransport() {

@@ -2,10 +2,12 @@
 #define MUSTER_TESTS_CLIENT_FAKE_TRANSPORT_H_
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "client/src/control_plane/transport.h"
@@ -16,21 +18,47 @@ namespace muster::internal {
 // answers it.
 class FakeCoordinator {
  public:
+  // The callbacks that a transport is to run, in order.
+  class Events {
+   public:
+    void Add(std::function<void()> event);
+    // The same, and waits until it has run.
+    void AddAndWait(std::function<void()> event);
+    // Waits for the next one, and runs it. One thread at a time may.
+    void RunNext();
+    void RunAll();
+    // Of the event that was run last.
+    std::thread::id thread() const;
+
+   private:
+    mutable std::mutex mutex_;
+    std::condition_variable added_;
+    std::deque<std::function<void()>> events_;
+    bool in_use_ = false;
+    std::thread::id thread_;
+  };
+
   struct Call : InFlight {
     void Cancel() override;
-    // Answers; nothing happens if it has been answered or cancelled.
+    // Answers, and returns when the SDK has taken it; nothing happens if the call has ended.
     void Reply(const absl::Status& status, Response response = {});
 
     Request request;
-    absl::Duration timeout;
     Transport::Done done;
+    std::shared_ptr<Events> events;
     FakeCoordinator* owner = nullptr;
     bool ended = false;
     bool cancelled = false;
+
+   private:
+    friend class FakeTransport;
+    // What ends it with this answer; null if it has ended.
+    std::function<void()> End(const absl::Status& status, Response response);
   };
 
   struct Stream : InFlight {
     void Cancel() override;
+    // Each of these returns when the SDK has taken it.
     void Send(const v1::AttachResponse& response);
     // Registers the member in the session with this number.
     // `standing` are the tokens of its leases that stand.
@@ -40,8 +68,12 @@ class FakeCoordinator {
 
     v1::AttachRequest request;
     Transport::StreamHandler handler;
+    std::shared_ptr<Events> events;
     FakeCoordinator* owner = nullptr;
     bool ended = false;
+
+   private:
+    std::function<void()> Ending(const absl::Status& status);
   };
 
   // The SDK's way to this coordinator, which must outlive it.

@@ -28,11 +28,6 @@ void Network::Send(ProcessId from, internal::SendCall send) {
   if (tampered_.count(from) > 0) Tamper(&random_, &send.request);
   auto flight = std::make_shared<Flight>();
   flight->rpc = {from, 0, send.attempt, std::move(send.request), false};
-  stage_->timeline.After(send.timeout, [this, flight] {
-    if (flight->ended) return;
-    EndAtClient(flight, absl::DeadlineExceededError("Deadline Exceeded"));
-    CloseAtServer(flight);
-  });
   Launch(std::move(flight));
 }
 

@@ -9,6 +9,15 @@
 #include "muster/log.h"
 
 namespace muster::internal {
+namespace {
+
+// How long the transport is left alone between the calls of a program that makes one after the
+// other. What the coordinator says meanwhile is heard that much later.
+constexpr std::chrono::milliseconds kStandBack(20);
+// A call that takes longer than this may cost one more wake-up when it ends.
+constexpr std::chrono::seconds kLongPoll(1);
+
+}  // namespace
 
 MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)), member_([&] {
@@ -18,6 +27,7 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
   Lock lock(mutex_);
   Apply(member_.Start(SteadyClock::now()));
   thread_ = std::thread([this] { RunThread(); });
+  stand_in_ = std::thread([this] { StandIn(); });
 }
 
 MemberDriver::~MemberDriver() {
@@ -27,8 +37,11 @@ MemberDriver::~MemberDriver() {
     stopping_ = true;
     news_.notify_all();
     WakeThread();
+    stand_in_wakes_.notify_one();
+    transport_->Wake();
   }
   thread_.join();
+  stand_in_.join();
   transport_.reset();  // ends its callbacks, which use all of the rest
 }
 
@@ -63,11 +76,9 @@ absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCal
   Apply(begin(member_, SteadyClock::now(), id));
   Drain(&lock);
   lock.unlock();
-  CancelWatch watch(cancellation, [this, id] {
-    RunInCallback([id](MemberCore& member, SteadyTime now) { return member.Cancel(now, id); });
-  });
+  CancelWatch watch(cancellation, [this, id] { Cancel(id); });
   lock.lock();
-  waiter.wakes.wait(lock, [&] { return waiter.reply.has_value(); });
+  AwaitReply(&lock, &waiter);
   // What the end of the call has asked for, such as its withdrawal.
   Drain(&lock);
   lock.unlock();
@@ -80,17 +91,76 @@ void MemberDriver::Run(Step step) {
   Drain(&lock);
 }
 
-void MemberDriver::RunInCallback(Step step) {
+void MemberDriver::RunInPoll(Step step) {
   Lock lock(mutex_);
   Apply(step(member_, SteadyClock::now()));
-  if (!outbox_.empty() && !draining_) WakeThread();
 }
 
 void MemberDriver::OnEnd(uint64_t attempt, Step step) {
   Lock lock(mutex_);
   flights_.erase(attempt);
-  lock.unlock();
-  RunInCallback(step);
+  Apply(step(member_, SteadyClock::now()));
+}
+
+// Whoever cancels is not kept by what that has to send.
+void MemberDriver::Cancel(CallId id) {
+  Lock lock(mutex_);
+  Apply(member_.Cancel(SteadyClock::now(), id));
+  if (!outbox_.empty() && !draining_) WakeThread();
+}
+
+void MemberDriver::AwaitReply(Lock* lock, Waiter* waiter) {
+  ++turns_;
+  while (!waiter->reply) {
+    if (polling_) {
+      waiter->wakes.wait(*lock, [&] { return waiter->reply || !polling_; });
+    } else {
+      Poll(lock, waiter);
+    }
+  }
+  ++turns_;
+  PassPolling();
+  if (stand_in_sleeps_) stand_in_wakes_.notify_one();
+}
+
+void MemberDriver::Poll(Lock* lock, Waiter* waiter) {
+  polling_ = true;
+  poller_ = waiter;
+  poller_thread_ = std::this_thread::get_id();
+  lock->unlock();
+  transport_->Poll();
+  lock->lock();
+  polling_ = false;
+  poller_ = nullptr;
+  Drain(lock);
+}
+
+void MemberDriver::PassPolling() {
+  if (polling_) return;
+  for (const auto& [id, waiter] : waiters_) {
+    if (!waiter->reply) return waiter->wakes.notify_one();
+  }
+}
+
+void MemberDriver::StandIn() {
+  Lock lock(mutex_);
+  uint64_t seen = 0;
+  SteadyTime seen_at;
+  while (!stopping_) {
+    const bool polled_of_late = turns_ != seen;
+    if (polled_of_late) seen_at = SteadyClock::now();
+    seen = turns_;
+    if (!polled_of_late && !polling_) {
+      Poll(&lock, nullptr);
+      PassPolling();
+    } else if (SteadyClock::now() - seen_at < kLongPoll) {
+      stand_in_wakes_.wait_for(lock, kStandBack, [this] { return stopping_; });
+    } else {
+      stand_in_sleeps_ = true;
+      stand_in_wakes_.wait(lock, [&] { return stopping_ || turns_ != seen; });
+      stand_in_sleeps_ = false;
+    }
+  }
 }
 
 void MemberDriver::Apply(Effects effects) {
@@ -99,13 +169,16 @@ void MemberDriver::Apply(Effects effects) {
     if (const auto* open = std::get_if<OpenStream>(&output)) flights_[open->attempt];
     outbox_.push_back(std::move(output));
   }
-  for (Completion& completion : effects.completions) {
-    Waiter* const waiter = waiters_.extract(completion.call).mapped();
-    waiter->reply = std::move(completion.reply);
-    waiter->wakes.notify_one();
-  }
+  for (Completion& completion : effects.completions) Complete(std::move(completion));
   if (effects.news) news_.notify_all();
   if (effects.news || member_.NextDeadline() < armed_) WakeThread();
+}
+
+void MemberDriver::Complete(Completion completion) {
+  Waiter* const waiter = waiters_.extract(completion.call).mapped();
+  waiter->reply = std::move(completion.reply);
+  if (waiter != poller_) return waiter->wakes.notify_one();
+  if (poller_thread_ != std::this_thread::get_id()) transport_->Wake();
 }
 
 void MemberDriver::Drain(Lock* lock) {
@@ -127,14 +200,13 @@ void MemberDriver::Do(SendCall send) {
       return member.OnReply(now, attempt, status, std::move(response));
     });
   };
-  KeepFlight(send.attempt,
-             transport_->Call(std::move(send.request), send.timeout, std::move(done)));
+  KeepFlight(send.attempt, transport_->Call(std::move(send.request), std::move(done)));
 }
 
 void MemberDriver::Do(OpenStream open) {
   Transport::StreamHandler handler;
   handler.on_response = [this, attempt = open.attempt](const v1::AttachResponse& response) {
-    RunInCallback([&](MemberCore& member, SteadyTime now) {
+    RunInPoll([&](MemberCore& member, SteadyTime now) {
       return member.OnStreamResponse(now, attempt, response);
     });
   };

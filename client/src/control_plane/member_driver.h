@@ -28,8 +28,13 @@ namespace muster::internal {
 // effects to the network, and lets threads of the program wait for their calls. Decides nothing.
 // Thread-safe.
 //
-// The transport is called by the program's threads and by the one thread of this object, one at a
-// time and without a lock, never from the transport's own callbacks.
+// A thread of the program that waits for its call polls the transport meanwhile, and so takes the
+// answer by itself: handing it over from one thread to another would cost as much as all the rest
+// of a call. Of several that wait one polls, for all. While none does, a thread of this object
+// stands in. Another one keeps the time and runs listeners, which may take long.
+//
+// The transport is called without a lock, by those whose steps have asked for something, one at a
+// time, never from its own callbacks.
 class MemberDriver {
  public:
   // Begins to attach.
@@ -88,10 +93,20 @@ class MemberDriver {
 
   // Takes what a step has asked for. Under the lock.
   void Apply(Effects effects);
-  // Runs a step in a callback, whose outputs are left to the own thread.
-  void RunInCallback(Step step);
+  void Complete(Completion completion);
+  // Runs a step within Transport::Poll(); who polls drains.
+  void RunInPoll(Step step);
   // The same for the callback that ends a send.
   void OnEnd(uint64_t attempt, Step step);
+  void Cancel(CallId id);
+
+  // Blocks until the call has ended.
+  void AwaitReply(Lock* lock, Waiter* waiter);
+  // Polls once. `waiter`: whose thread this is; null: the one that stands in.
+  void Poll(Lock* lock, Waiter* waiter);
+  // Nobody polls any more: somebody who waits shall.
+  void PassPolling();
+  void StandIn();
 
   // Does what the steps have asked for, unless another thread is at it.
   void Drain(Lock* lock);
@@ -122,7 +137,15 @@ class MemberDriver {
   SteadyTime armed_ = SteadyTime::max();  // when the thread wakes
   std::condition_variable thread_wakes_;
 
-  std::thread thread_;  // last: it uses all the others
+  bool polling_ = false;
+  Waiter* poller_ = nullptr;       // for whom, where it is a thread of the program
+  std::thread::id poller_thread_;  // of whoever polls now, or did last
+  uint64_t turns_ = 0;             // how often threads of the program have begun or ended to wait
+  bool stand_in_sleeps_ = false;   // until a thread of the program has polled
+  std::condition_variable stand_in_wakes_;
+
+  std::thread thread_;  // these last: they use all the others
+  std::thread stand_in_;
 };
 
 }  // namespace muster::internal

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "client/src/protocol/requests.h"
 
 namespace muster::internal {
@@ -19,17 +18,17 @@ class InFlight {
   virtual void Cancel() = 0;
 };
 
-// The way to a coordinator. Thread-safe. Callbacks run on the transport's threads, or on the thread
-// that makes a call of the transport: make none under a lock that callbacks take.
+// The way to a coordinator. Has no threads: callbacks run within Poll(), and within the destructor.
+// Thread-safe, but for Poll(), in which there may be one thread at a time.
 class Transport {
  public:
   // Ends what is in flight, and returns when every callback has.
   virtual ~Transport() = default;
 
-  // Ends with exactly one `done`; the response counts where the status is OK. UNAVAILABLE, at once,
-  // where there is no connection.
+  // Ends with exactly one `done`, however long that takes; the response counts where the status is
+  // OK. UNAVAILABLE, at once, where there is no connection.
   using Done = std::function<void(const absl::Status& status, Response response)>;
-  virtual std::shared_ptr<InFlight> Call(Request request, absl::Duration timeout, Done done) = 0;
+  virtual std::shared_ptr<InFlight> Call(Request request, Done done) = 0;
 
   // Any number of `on_response`, then exactly one `on_end`.
   struct StreamHandler {
@@ -37,6 +36,12 @@ class Transport {
     std::function<void(const absl::Status&)> on_end;
   };
   virtual std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) = 0;
+
+  // Waits until something has happened, runs its callbacks, and returns. Somebody must be in here
+  // nearly all the time: what keeps the connection alive is done here too.
+  virtual void Poll() = 0;
+  // Makes the Poll() in progress return soon, or else the next one.
+  virtual void Wake() = 0;
 
   // Whether there is a connection now.
   virtual bool connected() const = 0;

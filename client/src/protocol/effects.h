@@ -17,12 +17,11 @@ namespace muster::internal {
 // A call of the program, as the surroundings name it. Never reused; 0 is no call.
 using CallId = uint64_t;
 
-// Sends a unary call, which must end with exactly one MemberCore::OnReply(), after `timeout` at the
-// latest.
+// Sends a unary call, which must end with exactly one MemberCore::OnReply(); without a limit of its
+// own: a call that takes too long is cancelled.
 struct SendCall {
   uint64_t attempt = 0;
   Request request;
-  absl::Duration timeout;
 };
 
 // Opens an Attach stream, which must end with exactly one MemberCore::OnStreamEnd().

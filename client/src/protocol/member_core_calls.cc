@@ -71,9 +71,7 @@ void MemberCore::Send(SteadyTime now, PendingCall* call) {
   ++call->sends;
   Request request = call->request(now);
   FillContext(options_.job_id, *call->in_flight, wait, &request);
-  // The transport's own limit comes last: it only cleans up.
-  effects_.outputs.push_back(
-      SendCall{call->in_flight->attempt, std::move(request), wait + 2 * options_.slack});
+  effects_.outputs.push_back(SendCall{call->in_flight->attempt, std::move(request)});
 }
 
 void MemberCore::Withdraw(PendingCall* call) {
@@ -104,11 +102,6 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
                       (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   call->in_flight.reset();
   if (!counts) return;
-  // So late it is the transport's own limit, which names nobody; this process was stopped.
-  if (absl::IsDeadlineExceeded(status) && now >= After(call->deadline.when(), options_.slack)) {
-    last_error_ = std::string(status.message());
-    return End(now, id, Unreachable(now, *call));
-  }
   if (IsTransportError(status)) return PauseBeforeRetry(now, id, call, status.message());
   if (status.ok()) return End(now, id, std::move(response));
   if (absl::IsAborted(status) && !left_ && !call->only_in) {

@@ -1,4 +1,4 @@
-#include "common/awake_callbacks.h"
+#include "server/service/awake_callbacks.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-namespace muster {
+namespace muster::service {
 namespace {
 
 // The thread that has taken the last beat stays awake for a second after it.
@@ -63,4 +63,4 @@ void AwakeCallbacks::Beat(Lock* lock) {
   changed_.wait(*lock, [this] { return !beating_; });
 }
 
-}  // namespace muster
+}  // namespace muster::service

@@ -1,5 +1,5 @@
-#ifndef MUSTER_COMMON_AWAKE_CALLBACKS_H_
-#define MUSTER_COMMON_AWAKE_CALLBACKS_H_
+#ifndef MUSTER_SERVER_SERVICE_AWAKE_CALLBACKS_H_
+#define MUSTER_SERVER_SERVICE_AWAKE_CALLBACKS_H_
 
 #include <grpcpp/channel.h>
 
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace muster {
+namespace muster::service {
 
 // Keeps the threads that run gRPC's callbacks awake, for as long as the object is there. Where
 // nothing has come for a second, each of them sleeps for 100 ms and looks at nothing meanwhile (as
@@ -36,6 +36,6 @@ class AwakeCallbacks {
   std::thread thread_;
 };
 
-}  // namespace muster
+}  // namespace muster::service
 
-#endif  // MUSTER_COMMON_AWAKE_CALLBACKS_H_
+#endif  // MUSTER_SERVER_SERVICE_AWAKE_CALLBACKS_H_

@@ -1,0 +1,150 @@
+#ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_CALLS_H_
+#define MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_CALLS_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "client/src/control_plane/grpc_link.h"
+#include "client/src/control_plane/transport.h"
+#include "common/caller_credentials.h"
+#include "common/grpc_status.h"
+
+// Calls in flight, as objects that the events of a completion queue drive: the tag of an event is
+// the object. Begun by any thread; their events are handled by one at a time.
+namespace muster::internal {
+
+// What an event of a completion queue is for.
+class EventTarget {
+ public:
+  // The operation that was begun last has ended. `ok` as gRPC defines it for that operation.
+  virtual void OnEvent(bool ok) = 0;
+  void* tag() { return this; }
+
+ protected:
+  ~EventTarget() = default;
+};
+
+// What the calls of one transport share.
+struct GrpcCaller {
+  CallerCredentials::Judgement Judge(uint64_t token, const grpc::Status& status) const {
+    return credentials->Judge(token, FromGrpc(status), coordinator);
+  }
+
+  const std::shared_ptr<CallerCredentials> credentials;
+  const std::string coordinator;  // for messages
+  grpc::CompletionQueue* const events;
+};
+
+// The context of a call, which any thread may cancel.
+class CallContext {
+ public:
+  // For the call's own use until Renew().
+  grpc::ClientContext* get() const { return context_.get(); }
+
+  // For a call that has ended and goes out again: a context serves once.
+  void Renew();
+  void Cancel();
+
+ private:
+  std::mutex mutex_;  // guards which context it is
+  bool cancelled_ = false;
+  std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
+};
+
+// Runs last, within an event; the call may be gone when it returns.
+using Ended = std::function<void()>;
+
+template <class Req, class Resp>
+class UnaryCall final : public InFlight, public EventTarget {
+ public:
+  using Method = std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> (
+      v1::CoordinatorService::Stub::*)(grpc::ClientContext*, const Req&, grpc::CompletionQueue*);
+
+  UnaryCall(const GrpcCaller& caller, std::shared_ptr<Link> link, Method method, Req request,
+            Transport::Done done)
+      : caller_(caller),
+        link_(std::move(link)),
+        method_(method),
+        request_(std::move(request)),
+        done_(std::move(done)) {}
+
+  void Start(Ended ended) {
+    ended_ = std::move(ended);
+    Send();
+  }
+
+  void Cancel() override { context_.Cancel(); }
+
+  void OnEvent(bool /*ok*/) override {
+    const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
+    if (judgement.send_again) {
+      context_.Renew();
+      return Send();
+    }
+    const Ended ended = std::move(ended_);
+    done_(judgement.status, std::move(response_));
+    ended();
+  }
+
+ private:
+  void Send() {
+    token_ = caller_.credentials->Sign(context_.get());
+    reader_ = (link_->stub.get()->*method_)(context_.get(), request_, caller_.events);
+    reader_->Finish(&response_, &status_, tag());
+  }
+
+  const GrpcCaller& caller_;
+  const std::shared_ptr<Link> link_;
+  const Method method_;
+  const Req request_;
+  const Transport::Done done_;
+  CallContext context_;
+  uint64_t token_ = 0;  // that was sent
+  Resp response_;
+  grpc::Status status_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> reader_;  // within the context
+  Ended ended_;
+};
+
+class AttachStream final : public InFlight, public EventTarget {
+ public:
+  // `on_peer` gets gRPC's name of the peer before each response.
+  AttachStream(const GrpcCaller& caller, std::shared_ptr<Link> link, v1::AttachRequest request,
+               Transport::StreamHandler handler, std::function<void(const std::string&)> on_peer);
+
+  void Start(Ended ended);
+  void Cancel() override { context_.Cancel(); }
+  void OnEvent(bool ok) override;
+
+ private:
+  enum class Awaits { kStart, kResponse, kEnd };
+
+  void Send();
+  void TakeResponse();
+  void TakeEnd();
+
+  const GrpcCaller& caller_;
+  const std::shared_ptr<Link> link_;
+  const v1::AttachRequest request_;
+  const Transport::StreamHandler handler_;
+  const std::function<void(const std::string&)> on_peer_;
+  CallContext context_;
+  Awaits awaits_ = Awaits::kStart;
+  uint64_t token_ = 0;  // that was sent
+  v1::AttachResponse response_;
+  grpc::Status status_;
+  std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;  // within the context
+  Ended ended_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_CONTROL_PLANE_GRPC_CALLS_H_
