@@ -44,9 +44,9 @@ const std::vector<Operation>& Operations() {
 class Contest {
  public:
   Contest(const Settings& settings, int ranks) : settings_(settings), ranks_(ranks) {
-    comparisons_.push_back({ranks, "join", {}});
+    comparisons_.push_back({ranks, "join", "ms", 1000, {}});
     for (const Operation& operation : Operations()) {
-      comparisons_.push_back({ranks, operation.title, {}});
+      comparisons_.push_back({ranks, operation.title, "us", 1, {}});
     }
   }
 

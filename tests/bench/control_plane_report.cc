@@ -52,23 +52,40 @@ void PrintHead() {
   PrintLine(std::vector<std::string>(titles.size(), "---"));
 }
 
-void PrintRow(const Comparison& comparison, Field field) {
-  std::vector<std::string> cells = {absl::StrCat(comparison.ranks), comparison.operation};
-  const std::vector<double> ours = Values(comparison.samples.at(Side::kMuster), field);
-  for (const Side side : kSides) {
-    const auto found = comparison.samples.find(side);
-    const bool there = found != comparison.samples.end();
-    const std::vector<double> theirs = there ? Values(found->second, field) : std::vector<double>();
-    cells.push_back(there ? Rounded(MedianOf(theirs)) : kNotInstalled);
-    if (side != Side::kMuster) cells.push_back(there ? Rounded(Ratio(ours, theirs)) : "-");
+// What one side's cells say of one or two figures: medians, and ratios.
+struct Cells {
+  std::vector<std::string> medians;
+  std::vector<std::string> ratios;
+};
+
+Cells CellsOf(const Comparison& comparison, Side side, const std::vector<Field>& fields) {
+  Cells cells;
+  for (const Field field : fields) {
+    const std::vector<double> ours = Values(comparison.samples.at(Side::kMuster), field);
+    const std::vector<double> theirs = Values(comparison.samples.at(side), field);
+    cells.medians.push_back(Rounded(MedianOf(theirs) / comparison.micros));
+    cells.ratios.push_back(absl::StrFormat("%.2f", Ratio(ours, theirs)));
   }
-  PrintLine(cells);
+  return cells;
 }
 
-void PrintTable(const char* title, const std::vector<Comparison>& comparisons, Field field) {
+void PrintRow(const Comparison& comparison, const std::vector<Field>& fields) {
+  std::vector<std::string> row = {absl::StrCat(comparison.ranks),
+                                  absl::StrCat(comparison.operation, ", ", comparison.unit)};
+  for (const Side side : kSides) {
+    const bool there = comparison.samples.count(side) > 0;
+    const Cells cells = there ? CellsOf(comparison, side, fields) : Cells{{kNotInstalled}, {"-"}};
+    row.push_back(absl::StrJoin(cells.medians, " + "));
+    if (side != Side::kMuster) row.push_back(absl::StrJoin(cells.ratios, ", "));
+  }
+  PrintLine(row);
+}
+
+void PrintTable(const char* title, const std::vector<Comparison>& comparisons,
+                const std::vector<Field>& fields) {
   std::printf("\n%s\n\n", title);
   PrintHead();
-  for (const Comparison& comparison : comparisons) PrintRow(comparison, field);
+  for (const Comparison& comparison : comparisons) PrintRow(comparison, fields);
 }
 
 nlohmann::json ToJson(const Comparison& comparison) {
@@ -85,12 +102,11 @@ nlohmann::json ToJson(const Comparison& comparison) {
 }  // namespace
 
 void PrintTables(const std::vector<Comparison>& comparisons) {
-  std::printf("Medians; a ratio is Muster's figure divided by the one on its left.\n");
-  PrintTable("Microseconds of one operation:", comparisons, &Sample::wall);
-  PrintTable("Microseconds of processor time that one operation takes in a rank's process:",
-             comparisons, &Sample::client);
-  PrintTable("Microseconds of processor time that one operation of one rank takes in the service:",
-             comparisons, &Sample::service);
+  std::printf(
+      "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
+  PrintTable("Wall time of an operation:", comparisons, {&Sample::wall});
+  PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
+             comparisons, {&Sample::client, &Sample::service});
 }
 
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {

@@ -14,6 +14,8 @@ namespace muster::testing {
 struct Comparison {
   int ranks = 0;
   std::string operation;
+  std::string unit;   // of the tables
+  double micros = 1;  // of that unit
   std::map<Side, std::vector<Sample>> samples;
 };
 
