@@ -1,0 +1,149 @@
+#!/bin/bash
+# Instructions of one barrier: in a rank's process, the SDK with all its threads, and in musterd for each
+# arrival; beside them those of a bare gRPC call and of the service that parks it. No times: these numbers
+# are nearly the same on a busy machine. Needs valgrind.
+#
+#   bazel run //tests/bench:calls                 2 and 8 ranks; a few minutes
+#   bazel run //tests/bench:calls -- 32           other sizes
+#   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there:
+#                                                 callgrind_annotate --inclusive=yes says where they go
+set -euo pipefail
+
+readonly BENCH="$(cd "$(dirname "$0")" && pwd)"
+readonly MUSTERD="$BENCH/../../server/musterd"
+readonly WORK="$(mktemp -d)"
+readonly PROFILES="${PROFILES:-$WORK}"
+readonly BARRIERS=200
+readonly PATIENCE=300   # seconds
+trap 'stop_all; rm -rf "$WORK"' EXIT
+sizes=("$@")
+[ ${#sizes[@]} -gt 0 ] || sizes=(2 8)
+
+fail() { echo "calls: $*" >&2; exit 1; }
+command -v valgrind > /dev/null || fail "needs valgrind: apt-get install valgrind"
+
+pids=()
+commands=()
+
+stop_all() {
+  local fd
+  for fd in "${commands[@]}"; do exec {fd}>&-; done
+  [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2> /dev/null || true
+  wait
+  pids=() commands=()
+}
+
+# callgrind OUT ARGUMENT... -- COMMAND...
+under_callgrind() {
+  local out=$1 options=()
+  shift
+  while [ "$1" != -- ]; do options+=("$1"); shift; done
+  shift
+  exec valgrind --tool=callgrind --callgrind-out-file="$out" --log-file="$out.log" "${options[@]}" "$@"
+}
+
+# start_service SIDE RANKS [OUT]: under callgrind if there is an OUT; its instrumentation is off.
+start_service() {
+  local command=("$BENCH/bare_service" "$job/port" "$2")
+  [ "$1" = bare ] || command=("$MUSTERD" --listen=127.0.0.1:0 --port-file="$job/port" --world-size="$2")
+  if [ $# -gt 2 ]; then
+    (under_callgrind "$3" --instr-atstart=no -- "${command[@]}") > "$job/service.log" 2>&1 &
+  else
+    "${command[@]}" > "$job/service.log" 2>&1 &
+  fi
+  service=$!
+  pids+=("$service")
+  local waited
+  for ((waited = 0; waited < PATIENCE * 10; ++waited)); do
+    [ ! -s "$job/port" ] || return 0
+    kill -0 "$service" 2> /dev/null || fail "the service has ended: $(cat "$job/service.log")"
+    sleep 0.1
+  done
+  fail "the service does not listen"
+}
+
+# start_ranks SIDE RANKS [OUT]: the first under callgrind if there is an OUT.
+start_ranks() {
+  local rank fd
+  exec {replies}<> "$job/replies"
+  for ((rank = 0; rank < $2; ++rank)); do
+    mkfifo "$job/commands.$rank"
+    exec {fd}<> "$job/commands.$rank"
+    commands+=("$fd")
+    (
+      export MUSTER_COORDINATOR="$address" MUSTER_RANK="$rank"
+      command=("$BENCH/control_plane_rank" "$1" "$job" "$rank" "$2")
+      [ $# -lt 3 ] || [ "$rank" -gt 0 ] || under_callgrind "$3" -- "${command[@]}"
+      exec "${command[@]}"
+    ) > "$job/rank.$rank.log" 2>&1 &
+    pids+=("$!")
+  done
+  await up
+}
+
+tell() {
+  local fd
+  for fd in "${commands[@]}"; do echo "$*" >&"$fd"; done
+}
+
+await() {
+  local line i
+  for i in "${commands[@]}"; do
+    read -r -t "$PATIENCE" -u "$replies" line || fail "a rank is silent, and not $1: $(cat "$job"/*.log)"
+    [[ $line == *" $1"* ]] || fail "a rank said '$line', and not $1"
+  done
+}
+
+# begin SIDE RANKS: a job that has joined and has warmed up; the variables service_out and rank_out say
+# what runs under callgrind.
+begin() {
+  job=$(mktemp -d "$WORK/job.XXXXXX")
+  mkfifo "$job/replies"
+  start_service "$1" "$2" ${service_out:+"$service_out"}
+  address=127.0.0.1:$(cat "$job/port")
+  start_ranks "$1" "$2" ${rank_out:+"$rank_out"}
+  tell join "$address"; await joined
+  tell run barrier 0 0 50; await ran
+}
+
+total_of() { awk '/^totals: / { print $2 }' "$1"; }
+
+# of_rank SIDE RANKS: of one barrier. The rank itself counts from the first to the last.
+of_rank() {
+  local rank_out=$PROFILES/$1.$2.rank service_out=
+  rm -f "$rank_out"*
+  begin "$@"
+  tell run barrier 0 50 "$BARRIERS"; await ran
+  stop_all
+  mv "$rank_out.2" "$rank_out"
+  echo $(($(total_of "$rank_out") / BARRIERS))
+}
+
+# of_service SIDE RANKS: of one arrival. The ranks meet in one more barrier before they begin.
+of_service() {
+  local service_out=$PROFILES/$1.$2.service rank_out=
+  rm -f "$service_out"*
+  begin "$@"
+  callgrind_control -i on "$service" > /dev/null 2>&1
+  tell run barrier 0 50 "$BARRIERS"; await ran
+  callgrind_control -i off "$service" > /dev/null 2>&1
+  callgrind_control -d "$service" > /dev/null 2>&1
+  stop_all
+  mv "$service_out.1" "$service_out"
+  echo $(($(total_of "$service_out") / (BARRIERS + 1) / $2))
+}
+
+row() {
+  local ours=$1 floor=$2
+  shift 2
+  awk -v what="$*" -v ours="$ours" -v floor="$floor" \
+    'BEGIN { printf "| %s | %d | %d | %.2f |\n", what, ours, floor, ours / floor }'
+}
+
+mkdir -p "$PROFILES"
+echo "| instructions | Muster | bare gRPC | ratio |"
+echo "|---|---|---|---|"
+for ranks in "${sizes[@]}"; do
+  row "$(of_rank muster "$ranks")" "$(of_rank bare "$ranks")" "a barrier of $ranks ranks, in a rank's process"
+  row "$(of_service muster "$ranks")" "$(of_service bare "$ranks")" "an arrival, of $ranks ranks, in the service"
+done

@@ -1,0 +1,164 @@
+#include "tests/bench/contestant.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/bench/clocks.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kPython[] = "/usr/bin/python3";  // whose wheels tools/peers brings
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As tools/peers chooses it.
+std::string ChosenPeersHome() {
+  if (const std::string home = Variable("MUSTER_PEERS_HOME"); !home.empty()) return home;
+  std::string data = Variable("XDG_DATA_HOME");
+  if (data.empty()) data = Variable("HOME") + "/.local/share";
+  return data + "/muster/peers";
+}
+
+double MicrosOfProcess(pid_t pid) { return static_cast<double>(ProcessorNanosOf(pid)) / 1e3; }
+
+// Of one number of every rank: the upper median, the mean.
+double MedianOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
+  std::vector<int64_t> values;
+  for (const RankCrew::Numbers& answer : answers) values.push_back(answer.at(column));
+  std::sort(values.begin(), values.end());
+  return static_cast<double>(values[values.size() / 2]);
+}
+
+double MeanOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
+  double sum = 0;
+  for (const RankCrew::Numbers& answer : answers) sum += static_cast<double>(answer.at(column));
+  return sum / static_cast<double>(answers.size());
+}
+
+std::unique_ptr<Process> StartBare(const std::string& port_file, int ranks) {
+  return Process::Start({Runfile("tests/bench/bare_service"), port_file, absl::StrCat(ranks)});
+}
+
+absl::Status DidNotStart(Side side) {
+  return absl::InternalError(absl::StrCat("the service of ", TitleOf(side), " did not start"));
+}
+
+}  // namespace
+
+std::string NameOf(Side side) {
+  static const char* const kNames[] = {"muster", "bare", "tcpstore", "jax"};
+  return kNames[static_cast<int>(side)];
+}
+
+std::string TitleOf(Side side) {
+  static const char* const kTitles[] = {"Muster", "bare gRPC", "TCPStore", "JAX"};
+  return kTitles[static_cast<int>(side)];
+}
+
+std::string PeersHome() {
+  const std::string home = ChosenPeersHome();
+  return std::filesystem::is_directory(home + "/python") ? home : "";
+}
+
+bool IsInstalled(Side side) {
+  return side == Side::kMuster || side == Side::kBare || !PeersHome().empty();
+}
+
+absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks) {
+  std::unique_ptr<Contestant> contestant(new Contestant(side, ranks));
+  if (const absl::Status s = contestant->StartService(); !s.ok()) return s;
+  if (const auto up = contestant->crew_.Await("up"); !up.ok()) return up.status();
+  return contestant;
+}
+
+Contestant::Contestant(Side side, int ranks)
+    : side_(side), ranks_(ranks), crew_(TitleOf(side), ranks) {}
+
+absl::Status Contestant::StartService() {
+  const std::string port_file = crew_.folder() + "/port";
+  if (side_ == Side::kMuster) {
+    daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", ranks_)});
+    if (daemon_ == nullptr) return DidNotStart(side_);
+    address_ = daemon_->address();
+    service_ = daemon_->process().pid();
+    StartRanks();
+    return absl::OkStatus();
+  }
+  std::unique_ptr<Process> service =
+      side_ == Side::kBare ? StartBare(port_file, ranks_) : StartPeer(port_file);
+  const int port = AwaitPort(*service, port_file);
+  address_ = absl::StrCat("127.0.0.1:", port);
+  service_ = service->pid();
+  crew_.Add(std::move(service));
+  if (port == 0) return DidNotStart(side_);
+  if (side_ == Side::kBare) StartRanks();
+  return absl::OkStatus();
+}
+
+// The process that starts the ranks is the service, too.
+std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) const {
+  const std::string program = absl::StrCat("tests/bench/", NameOf(side_), "_ranks.py");
+  return Process::Start(
+      {kPython, Runfile(program), crew_.folder(), absl::StrCat(ranks_), port_file},
+      {{"PYTHONPATH", PeersHome() + "/python"}, {"PYTHONDONTWRITEBYTECODE", "1"}});
+}
+
+void Contestant::StartRanks() {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    crew_.Add(
+        Process::Start({Runfile("tests/bench/control_plane_rank"), NameOf(side_), crew_.folder(),
+                        absl::StrCat(rank), absl::StrCat(ranks_)},
+                       {{"MUSTER_COORDINATOR", address_}, {"MUSTER_RANK", absl::StrCat(rank)}}));
+  }
+}
+
+absl::StatusOr<Sample> Contestant::Join() {
+  const double before = MicrosOfProcess(service_);
+  crew_.Tell("join " + address_);
+  const auto answers = crew_.Await("joined");
+  if (!answers.ok()) return answers.status();
+  int64_t begin = answers->front().at(0);
+  int64_t end = 0;
+  for (const RankCrew::Numbers& answer : *answers) {
+    begin = std::min(begin, answer.at(0));
+    end = std::max(end, answer.at(1));
+  }
+  const double wall = static_cast<double>(end - begin) / 1e3;
+  return Sample{wall, wall, MeanOf(*answers, 2) / 1e3,
+                (MicrosOfProcess(service_) - before) / ranks_};
+}
+
+absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
+  const double before = MicrosOfProcess(service_);
+  crew_.Tell(absl::StrCat("run ", operation.kind, " ", operation.bytes, " ", next_, " ", count));
+  next_ += count;
+  const auto answers = crew_.Await("ran");
+  if (!answers.ok()) return answers.status();
+  const double used = MicrosOfProcess(service_) - before;
+  if (const absl::Status cleaned = Clean(count); !cleaned.ok()) return cleaned;
+  // The ranks meet in one barrier before they begin.
+  const int served = operation.kind == "barrier" ? count + 1 : count;
+  return Sample{MedianOf(*answers, 0) / 1e3 / count, MedianOf(*answers, 1) / 1e3,
+                MeanOf(*answers, 2) / 1e3 / count, used / served / ranks_};
+}
+
+// Keys of peers are theirs to remove; that is not part of the time.
+absl::Status Contestant::Clean(int count) {
+  if (side_ == Side::kMuster || side_ == Side::kBare) return absl::OkStatus();
+  crew_.Tell(absl::StrCat("clean ", next_ - count, " ", count));
+  return crew_.Await("cleaned").status();
+}
+
+absl::Status Contestant::Leave() {
+  crew_.Tell("leave");
+  return crew_.Await("left").status();
+}
+
+}  // namespace muster::testing

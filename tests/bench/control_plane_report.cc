@@ -1,0 +1,123 @@
+#include "tests/bench/control_plane_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+
+namespace muster::testing {
+namespace {
+
+using Field = double Sample::*;
+
+constexpr char kNotInstalled[] = "not installed: tools/peers";
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::vector<double> Values(const std::vector<Sample>& samples, Field field) {
+  std::vector<double> values;
+  for (const Sample& sample : samples) values.push_back(sample.*field);
+  return values;
+}
+
+std::string Rounded(double value) { return absl::StrFormat(value < 99.5 ? "%.3g" : "%.0f", value); }
+
+// Of rounds that were made one after the other, so that what the machine did meanwhile hits both.
+double Ratio(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
+  return MedianOf(std::move(ratios));
+}
+
+void PrintLine(const std::vector<std::string>& cells) {
+  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
+}
+
+void PrintHead() {
+  std::vector<std::string> titles = {"ranks", "operation"};
+  for (const Side side : kSides) {
+    titles.push_back(TitleOf(side));
+    if (side != Side::kMuster) titles.push_back("ratio");
+  }
+  PrintLine(titles);
+  PrintLine(std::vector<std::string>(titles.size(), "---"));
+}
+
+// What one side's cells say of one or two figures: medians, and ratios.
+struct Cells {
+  std::vector<std::string> medians;
+  std::vector<std::string> ratios;
+};
+
+Cells CellsOf(const Comparison& comparison, Side side, const std::vector<Field>& fields) {
+  Cells cells;
+  for (const Field field : fields) {
+    const std::vector<double> ours = Values(comparison.samples.at(Side::kMuster), field);
+    const std::vector<double> theirs = Values(comparison.samples.at(side), field);
+    cells.medians.push_back(Rounded(MedianOf(theirs) / comparison.micros));
+    cells.ratios.push_back(absl::StrFormat("%.2f", Ratio(ours, theirs)));
+  }
+  return cells;
+}
+
+void PrintRow(const Comparison& comparison, const std::vector<Field>& fields) {
+  std::vector<std::string> row = {absl::StrCat(comparison.ranks),
+                                  absl::StrCat(comparison.operation, ", ", comparison.unit)};
+  for (const Side side : kSides) {
+    const bool there = comparison.samples.count(side) > 0;
+    const Cells cells = there ? CellsOf(comparison, side, fields) : Cells{{kNotInstalled}, {"-"}};
+    row.push_back(absl::StrJoin(cells.medians, " + "));
+    if (side != Side::kMuster) row.push_back(absl::StrJoin(cells.ratios, ", "));
+  }
+  PrintLine(row);
+}
+
+void PrintTable(const char* title, const std::vector<Comparison>& comparisons,
+                const std::vector<Field>& fields) {
+  std::printf("\n%s\n\n", title);
+  PrintHead();
+  for (const Comparison& comparison : comparisons) PrintRow(comparison, fields);
+}
+
+nlohmann::json ToJson(const Comparison& comparison) {
+  nlohmann::json sides = nlohmann::json::object();
+  for (const auto& [side, samples] : comparison.samples) {
+    sides[NameOf(side)] = {{"wall_us", Values(samples, &Sample::wall)},
+                           {"median_operation_us", Values(samples, &Sample::median)},
+                           {"client_cpu_us", Values(samples, &Sample::client)},
+                           {"service_cpu_us", Values(samples, &Sample::service)}};
+  }
+  return {{"ranks", comparison.ranks}, {"operation", comparison.operation}, {"sides", sides}};
+}
+
+}  // namespace
+
+void PrintTables(const std::vector<Comparison>& comparisons) {
+  std::printf(
+      "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
+  PrintTable("Wall time of an operation:", comparisons, {&Sample::wall});
+  PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
+             comparisons, {&Sample::client, &Sample::service});
+}
+
+bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {
+  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
+                        {"comparisons", nlohmann::json::array()}};
+  for (const Comparison& comparison : comparisons) {
+    all["comparisons"].push_back(ToJson(comparison));
+  }
+  std::ofstream file(path);
+  file << all.dump(1) << std::endl;
+  return file.good();
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,19 @@
+#!/bin/bash
+# tests/bench:control_plane runs, and its JSON has what it measures. Looks at no time.
+set -euo pipefail
+
+json=$TEST_TMPDIR/control_plane.json
+"$1" --ranks 2 --joins 1 --rounds 2 --round-ms 1 --without-peers --json "$json"
+/usr/bin/python3 - "$json" <<'PYTHON'
+import json, sys
+
+comparisons = json.load(open(sys.argv[1]))["comparisons"]
+operations = [comparison["operation"] for comparison in comparisons]
+assert operations[0] == "join" and len(operations) == 6, operations
+for comparison in comparisons:
+    assert set(comparison["sides"]) == {"muster", "bare"}, comparison
+    for samples in comparison["sides"].values():
+        rounds = 1 if comparison["operation"] == "join" else 2
+        for figure in ("wall_us", "client_cpu_us", "service_cpu_us"):
+            assert len(samples[figure]) == rounds and min(samples[figure]) > 0, comparison
+PYTHON

@@ -1,0 +1,109 @@
+#include "tests/bench/rank_crew.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr int kLookMs = 500;
+constexpr int kPatienceMs = 300000;
+
+volatile sig_atomic_t interrupted = 0;
+
+// To read and write: then opening it does not wait for the other side. Whoever reads it sees its
+// end when this process ends.
+int MakePipe(const std::string& path) {
+  if (mkfifo(path.c_str(), 0600) != 0) return -1;
+  return open(path.c_str(), O_RDWR | O_CLOEXEC);
+}
+
+}  // namespace
+
+void StopOnInterrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+RankCrew::RankCrew(std::string name, int ranks) : name_(std::move(name)), folder_(MakeTempDir()) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    commands_.push_back(MakePipe(absl::StrCat(folder_, "/commands.", rank)));
+  }
+  replies_ = MakePipe(folder_ + "/replies");
+}
+
+RankCrew::~RankCrew() {
+  for (const int pipe : commands_) close(pipe);
+  close(replies_);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void RankCrew::Tell(const std::string& line) {
+  for (const int pipe : commands_) dprintf(pipe, "%s\n", line.c_str());
+}
+
+absl::StatusOr<std::vector<RankCrew::Numbers>> RankCrew::Await(const std::string& word) {
+  std::vector<Numbers> answers(size());
+  for (int count = 0; count < size(); ++count) {
+    const absl::StatusOr<std::string> line = NextLine();
+    if (!line.ok()) return line.status();
+    std::istringstream words(*line);
+    int rank = 0;
+    std::string said;
+    words >> rank >> said;
+    if (said != word || rank < 0 || rank >= size()) {
+      return Complain(absl::StrCat("a rank said '", *line, "', not ", word));
+    }
+    for (int64_t number; words >> number;) answers[rank].push_back(number);
+  }
+  return answers;
+}
+
+absl::StatusOr<std::string> RankCrew::NextLine() {
+  for (int waited = 0; read_.find('\n') == std::string::npos; waited += kLookMs) {
+    if (waited > kPatienceMs) return Complain("the ranks are silent");
+    pollfd ready = {replies_, POLLIN, 0};
+    const int came = poll(&ready, 1, kLookMs);
+    if (interrupted != 0) return absl::CancelledError("interrupted");
+    char buffer[4096];
+    const ssize_t size = came == 1 ? read(replies_, buffer, sizeof(buffer)) : 0;
+    if (size > 0) read_.append(buffer, size);
+    if (size > 0) continue;
+    if (const absl::Status alive = CheckAlive(); !alive.ok()) return alive;
+  }
+  const size_t end = read_.find('\n');
+  const std::string line = read_.substr(0, end);
+  read_.erase(0, end + 1);
+  return line;
+}
+
+absl::Status RankCrew::CheckAlive() {
+  for (const auto& process : processes_) {
+    if (!process->Running()) return Complain("a process has ended");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankCrew::Complain(const std::string& what) const {
+  std::string text = absl::StrCat(name_, ", ", size(), " ranks: ", what);
+  for (const auto& process : processes_) {
+    if (const std::string output = process->Output(); !output.empty()) {
+      absl::StrAppend(&text, "; a process has written:\n", output);
+      break;
+    }
+  }
+  return absl::InternalError(text);
+}
+
+}  // namespace muster::testing

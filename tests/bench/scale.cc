@@ -1,0 +1,288 @@
+// What a job of thousands costs a real musterd: simulated members in a few processes, a connection
+// for each node of 8. Forms the job, runs barriers and all-gathers, starts the daemon anew, and
+// loses a member. The members share the processors with the daemon, so that wall time says what
+// this machine does; the daemon's processor time for each member is the figure to look at.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpcpp/grpcpp.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "nlohmann/json.hpp"
+#include "tests/bench/callers_folder.h"
+#include "tests/bench/clocks.h"
+#include "tests/bench/rank_crew.h"
+#include "tests/bench/scale_swarm.h"
+#include "tests/util/daemon.h"
+#include "tests/util/process.h"
+#include "tests/util/process_usage.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr size_t kGathered = 128;
+constexpr int kSignal = 9;  // that the lost member is said to have died of
+
+struct Settings {
+  std::vector<int> members = {1024, 4096, 10240};
+  int parts = 2;
+  int rounds = 5;
+  std::string json;
+};
+
+// Of one step of a job: the time until its last member is through; processor time of daemon and
+// members, and bytes of answers, for each member.
+struct Cost {
+  double wall_ms = 0;
+  double daemon_us = 0;
+  double member_us = 0;
+  double bytes = 0;
+};
+
+struct Result {
+  int members = 0;
+  double resident = 0;  // bytes of the daemon for each member, at rest
+  std::vector<std::pair<std::string, Cost>> steps;
+};
+
+// A daemon and its members.
+class ScaleJob {
+ public:
+  ScaleJob(int members, int parts) : members_(members), crew_("members", parts) {}
+
+  absl::Status Start() {
+    daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", members_)});
+    if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
+    before_ = MemoryOf(pid()).resident;
+    for (int part = 0; part < crew_.size(); ++part) {
+      crew_.Add(
+          Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(), absl::StrCat(part),
+                          absl::StrCat(crew_.size()), absl::StrCat(members_)}));
+    }
+    return crew_.Await("up").status();
+  }
+
+  absl::StatusOr<Cost> Form() {
+    return Measure(Nanos(CLOCK_MONOTONIC), ProcessorNanosOf(pid()), {Attach(), "join"});
+  }
+
+  absl::StatusOr<Cost> Run(const std::string& line) {
+    return Measure(Nanos(CLOCK_MONOTONIC), ProcessorNanosOf(pid()), {line});
+  }
+
+  // From the start of the new process to the end of a barrier of all.
+  absl::StatusOr<Cost> Restart() {
+    daemon_->Kill();
+    if (const absl::Status ended = Tell("await-end"); !ended.ok()) return ended;
+    const int64_t begin = Nanos(CLOCK_MONOTONIC);
+    daemon_->StartAgain();
+    return Measure(begin, 0, {Attach(), "barrier"});
+  }
+
+  // From the report that a member has died to the last of the others that knows, by the end of its
+  // barrier and by its stream.
+  absl::StatusOr<Cost> Lose() {
+    if (const absl::Status parked = Tell("park"); !parked.ok()) return parked;
+    const auto channel =
+        grpc::CreateChannel(daemon_->address(), grpc::InsecureChannelCredentials());
+    channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
+    AwaitQuiet();
+    crew_.Tell("await-loss");
+    const int64_t cpu = ProcessorNanosOf(pid());
+    const int64_t begin = Nanos(CLOCK_MONOTONIC);
+    if (const absl::Status told = ReportExit(channel); !told.ok()) return told;
+    Cost cost;
+    if (const absl::Status known = Collect(begin, &cost); !known.ok()) return known;
+    cost.daemon_us = static_cast<double>(ProcessorNanosOf(pid()) - cpu) / 1e3 / members_;
+    return cost;
+  }
+
+  // The least in some seconds of rest.
+  double ResidentOfMember() const {
+    int64_t least = MemoryOf(pid()).resident;
+    for (int i = 0; i < 30; ++i) {
+      absl::SleepFor(absl::Milliseconds(100));
+      least = std::min(least, MemoryOf(pid()).resident);
+    }
+    return static_cast<double>(least - before_) / members_;
+  }
+
+ private:
+  pid_t pid() const { return daemon_->process().pid(); }
+  std::string Attach() const { return "attach " + daemon_->address(); }
+
+  absl::Status Tell(const std::string& line) {
+    crew_.Tell(line);
+    return crew_.Await("done").status();
+  }
+
+  // `begin` and `cpu`: the time, and the daemon's processor time, at the beginning.
+  absl::StatusOr<Cost> Measure(int64_t begin, int64_t cpu, const std::vector<std::string>& lines) {
+    Cost cost;
+    for (const std::string& line : lines) {
+      crew_.Tell(line);
+      if (const absl::Status done = Collect(begin, &cost); !done.ok()) return done;
+    }
+    cost.daemon_us = static_cast<double>(ProcessorNanosOf(pid()) - cpu) / 1e3 / members_;
+    return cost;
+  }
+
+  // Waits until all parts have done what they were told, and adds that up.
+  absl::Status Collect(int64_t begin, Cost* cost) {
+    const auto answers = crew_.Await("done");
+    if (!answers.ok()) return answers.status();
+    for (const RankCrew::Numbers& answer : *answers) {
+      cost->wall_ms = std::max(cost->wall_ms, static_cast<double>(answer.at(1) - begin) / 1e6);
+      cost->member_us += static_cast<double>(answer.at(2)) / 1e3 / members_;
+      cost->bytes += static_cast<double>(answer.at(3)) / members_;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReportExit(const std::shared_ptr<grpc::Channel>& channel) const {
+    const auto stub = v1::CoordinatorService::NewStub(channel);
+    v1::ReportExitRequest request;
+    request.set_job_id("default");
+    request.set_secret(SecretOf(members_ - 1));
+    request.set_signal(kSignal);
+    grpc::ClientContext context;
+    v1::ReportExitResponse response;
+    const grpc::Status status = stub->ReportExit(&context, request, &response);
+    return status.ok() ? absl::OkStatus() : absl::InternalError(status.error_message());
+  }
+
+  // Until the daemon has nothing to do but what it does each second.
+  void AwaitQuiet() const {
+    const absl::Duration look = absl::Milliseconds(300);
+    for (int64_t used = -1; ProcessorNanosOf(pid()) - used > absl::ToInt64Nanoseconds(look) / 20;) {
+      used = ProcessorNanosOf(pid());
+      absl::SleepFor(look);
+    }
+  }
+
+  const int members_;
+  int64_t before_ = 0;
+  std::unique_ptr<TestDaemon> daemon_;
+  RankCrew crew_;
+};
+
+// The one with the median wall time.
+Cost MedianOf(std::vector<Cost> costs) {
+  std::sort(costs.begin(), costs.end(),
+            [](const Cost& a, const Cost& b) { return a.wall_ms < b.wall_ms; });
+  return costs[costs.size() / 2];
+}
+
+absl::StatusOr<Cost> Repeat(ScaleJob* job, const std::string& line, int rounds) {
+  std::vector<Cost> costs;
+  for (int round = 0; round < rounds; ++round) {
+    const absl::StatusOr<Cost> cost = job->Run(line);
+    if (!cost.ok()) return cost;
+    costs.push_back(*cost);
+  }
+  return MedianOf(std::move(costs));
+}
+
+void PrintStep(int members, const std::string& name, const Cost& cost) {
+  std::printf("| %d | %s | %.4g | %.4g | %.4g | %.0f |\n", members, name.c_str(), cost.wall_ms,
+              cost.daemon_us, cost.member_us, cost.bytes);
+  std::fflush(stdout);
+}
+
+absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
+  ScaleJob job(members, settings.parts);
+  if (const absl::Status started = job.Start(); !started.ok()) return started;
+  Result result{members, 0, {}};
+  absl::Status error;
+  const auto add = [&](const std::string& name, const absl::StatusOr<Cost>& cost) {
+    if (!cost.ok()) error = cost.status();
+    if (!cost.ok()) return false;
+    PrintStep(members, name, *cost);
+    result.steps.emplace_back(name, *cost);
+    return true;
+  };
+  const bool whole = add("form", job.Form()) &&
+                     add("barrier", Repeat(&job, "barrier", settings.rounds)) &&
+                     add("all-gather of 128 bytes",
+                         Repeat(&job, absl::StrCat("all-gather ", kGathered), settings.rounds));
+  if (!whole) return error;
+  result.resident = job.ResidentOfMember();
+  if (!add("restart to a completed barrier", job.Restart())) return error;
+  if (!add("a loss told to all", job.Lose())) return error;
+  std::printf("| %d | resident memory of the daemon, KiB for each member | %.1f | | | |\n", members,
+              result.resident / 1024);
+  std::fflush(stdout);
+  return result;
+}
+
+nlohmann::json ToJson(const Result& result) {
+  nlohmann::json steps = nlohmann::json::object();
+  for (const auto& [name, cost] : result.steps) {
+    steps[name] = {{"wall_ms", cost.wall_ms},
+                   {"daemon_cpu_us_per_member", cost.daemon_us},
+                   {"client_cpu_us_per_member", cost.member_us},
+                   {"answer_bytes_per_member", cost.bytes}};
+  }
+  return {{"members", result.members},
+          {"resident_bytes_per_member", result.resident},
+          {"steps", steps}};
+}
+
+bool WriteJson(const nlohmann::json& all, const std::string& path) {
+  std::ofstream file(path);
+  file << all.dump(1) << std::endl;
+  return file.good();
+}
+
+int Fail(const std::string& what) {
+  std::fprintf(stderr, "scale: %s\n", what.c_str());
+  return 1;
+}
+
+int Main(const Settings& settings) {
+  StopOnInterrupt();
+  std::printf(
+      "| members | | ms | daemon's CPU for each member, us | a member's CPU, us | bytes |\n");
+  std::printf("|---|---|---|---|---|---|\n");
+  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
+                        {"sizes", nlohmann::json::array()}};
+  for (const int members : settings.members) {
+    const absl::StatusOr<Result> result = MeasureJob(members, settings);
+    if (!result.ok()) return Fail(result.status().ToString());
+    all["sizes"].push_back(ToJson(*result));
+    if (!settings.json.empty() && !WriteJson(all, settings.json)) {
+      return Fail("cannot write " + settings.json);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  muster::testing::Settings settings;
+  CLI::App app("What a job of thousands costs musterd; the members are simulated.", "scale");
+  app.add_option("--members", settings.members, "Sizes of jobs")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 100000));
+  app.add_option("--processes", settings.parts, "Processes that the members are spread over")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 8));
+  app.add_option("--rounds", settings.rounds, "Barriers and all-gathers; the median counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--json", settings.json, "File that gets the figures");
+  CLI11_PARSE(app, argc, argv);
+  settings.json = muster::testing::FromCallersFolder(settings.json);
+  return muster::testing::Main(settings);
+}

@@ -1,0 +1,84 @@
+// Some of the members of a job, for scale.cc: scale_members FOLDER PART PARTS WORLD. Does what the
+// lines of the pipe FOLDER/commands.PART say, with all its members at once, and answers each by a
+// line in FOLDER/replies when the last of them is through: "PART done BEGIN END CPU BYTES", in
+// nanoseconds, the first two of the machine's monotonic clock, and bytes of answers.
+//
+//   (start) answers "PART up"; attach ADDRESS, join, barrier, all-gather BYTES, park, await-loss
+//   and await-end are what scale_swarm.h says.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/bench/clocks.h"
+#include "tests/bench/scale_swarm.h"
+
+namespace muster::testing {
+namespace {
+
+// A connection for each node.
+void RaiseDescriptorLimit() {
+  rlimit limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+absl::Status Do(const std::string& line, Swarm* swarm) {
+  std::istringstream words(line);
+  std::string command;
+  std::string address;
+  size_t bytes = 0;
+  words >> command;
+  if (command == "attach" && words >> address) return swarm->Attach(address);
+  if (command == "join") return swarm->Join();
+  if (command == "barrier") return swarm->Barrier();
+  if (command == "all-gather" && words >> bytes) return swarm->AllGather(bytes);
+  if (command == "await-loss") return swarm->AwaitLoss();
+  if (command == "await-end") return swarm->AwaitEnd();
+  if (command != "park") return absl::InvalidArgumentError("unknown command: " + line);
+  swarm->Park();
+  return absl::OkStatus();
+}
+
+int Main(const std::string& folder, int part, int parts, int world) {
+  RaiseDescriptorLimit();
+  std::ifstream commands(absl::StrCat(folder, "/commands.", part));
+  const int replies = open(absl::StrCat(folder, "/replies").c_str(), O_WRONLY | O_CLOEXEC);
+  const auto reply = [&](const std::string& words) {
+    dprintf(replies, "%d %s\n", part, words.c_str());
+  };
+  // Whole nodes.
+  const auto first = [&](int p) {
+    return static_cast<int>(int64_t{world} * p / parts / kMembersOfNode * kMembersOfNode);
+  };
+  const int end = part + 1 == parts ? world : first(part + 1);
+  Swarm swarm(first(part), end - first(part), world);
+  reply("up");
+  for (std::string line; std::getline(commands, line);) {
+    const int64_t cpu = Nanos(CLOCK_PROCESS_CPUTIME_ID);
+    const int64_t begin = Nanos(CLOCK_MONOTONIC);
+    const absl::Status done = Do(line, &swarm);
+    const int64_t ended = Nanos(CLOCK_MONOTONIC);
+    if (!done.ok()) {
+      reply("failed " + absl::StrReplaceAll(done.ToString(), {{"\n", " "}}));
+      return 1;
+    }
+    reply(absl::StrCat("done ", begin, " ", ended, " ", Nanos(CLOCK_PROCESS_CPUTIME_ID) - cpu, " ",
+                       swarm.TakeBytes()));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  return muster::testing::Main(argv[1], std::stoi(argv[2]), std::stoi(argv[3]), std::stoi(argv[4]));
+}

@@ -1,0 +1,104 @@
+#ifndef MUSTER_TESTS_BENCH_SCALE_SWARM_H_
+#define MUSTER_TESTS_BENCH_SCALE_SWARM_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/grpcpp.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster::testing {
+
+inline constexpr int kMembersOfNode = 8;
+
+// AttachRequest.secret of a member, by its number in the job.
+std::string SecretOf(int number);
+
+// Many members of one job on the wire, without the SDK: a connection for each node, and one thread
+// that hears all answers. Each call below is made by all members at once, and returns when the last
+// of them has been answered. Rosters and payloads in answers are received, and not looked at: what
+// a member does with them would cost this process more than the daemon.
+class Swarm {
+ public:
+  // Members `first` and up, `count` of the `world`.
+  Swarm(int first, int count, int world);
+  ~Swarm();
+
+  // Opens the streams, with a claim once the members have joined.
+  absl::Status Attach(const std::string& address);
+  absl::Status Join();
+  absl::Status Barrier();
+  absl::Status AllGather(size_t bytes);
+
+  // Starts a barrier at all but the job's last member.
+  void Park();
+  // Until these calls and all streams have told of a loss.
+  absl::Status AwaitLoss();
+  // Until the streams have ended, as they do when the daemon is killed.
+  absl::Status AwaitEnd();
+
+  // Bytes of all answers to calls since the last question.
+  int64_t TakeBytes();
+
+ private:
+  struct Member;
+  // What a completion of gRPC's queue is about.
+  struct Tag {
+    enum Kind { kStarted, kEvent, kEnded, kAnswered };
+    Member* member = nullptr;
+    Kind kind = kStarted;
+  };
+  // How many have got so far, since the call began that waits for it.
+  struct Progress {
+    int attached = 0;
+    int answered = 0;
+    int told = 0;   // of a loss, by their streams
+    int ended = 0;  // streams
+    absl::Status error;
+  };
+  using MakeRequest = std::function<grpc::ByteBuffer(Member*)>;
+
+  v1::AttachRequest AttachRequest(Member* member) const;
+  v1::CallContext CallContext(Member* member) const;
+  v1::CollectiveContext CollectiveContext(Member* member) const;
+
+  void StartStream(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartCall(Member* member, const std::string& method, const grpc::ByteBuffer& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartBarriers(size_t count);
+  absl::Status CallAll(const std::string& method, const MakeRequest& request);
+  absl::Status Await(int Progress::*counter, size_t count);
+
+  void Hear();
+  void Handle(const Tag& tag, bool ok) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeEvent(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeEnd(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeAnswer(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int world_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<v1::CoordinatorService::Stub>> streams_;  // one for each node
+  std::vector<std::unique_ptr<grpc::GenericStub>> calls_;               // the same connections
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Member>> members_ ABSL_GUARDED_BY(mutex_);
+  Progress progress_ ABSL_GUARDED_BY(mutex_);
+  bool attaching_ ABSL_GUARDED_BY(mutex_) = false;  // streams that end begin anew
+  bool losing_ ABSL_GUARDED_BY(mutex_) = false;  // calls and streams are expected to fail
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Of the first member, for a claim that must name everybody.
+  v1::JoinResponse roster_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_BENCH_SCALE_SWARM_H_

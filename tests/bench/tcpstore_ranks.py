@@ -1,0 +1,59 @@
+"""PyTorch's TCPStore, with libuv, as torch.distributed uses it where nothing else is there yet: counters and keys."""
+
+import datetime
+
+from torch.distributed import TCPStore
+
+import peer_ranks
+
+TIMEOUT = datetime.timedelta(minutes=10)
+
+
+class Side:
+    def join(self, address, rank, ranks):
+        host, port = address.split(":")
+        self.rank, self.ranks = rank, ranks
+        self.store = TCPStore(host, int(port), ranks, False, TIMEOUT, use_libuv=True)
+        self.barrier("join")  # it waits for nobody by itself
+
+    def barrier(self, name):
+        if self.store.add(f"barrier/{name}", 1) == self.ranks:
+            self.store.set(f"barrier/{name}/done", b"1")
+        else:
+            self.store.wait([f"barrier/{name}/done"])
+
+    def broadcast(self, number, root, value):
+        if self.rank != root:
+            return self.store.get(f"broadcast/{number}")
+        self.store.set(f"broadcast/{number}", value)
+        return value
+
+    def all_gather(self, number, value):
+        self.store.set(f"gather/{number}/{self.rank}", value)
+        return self.store.multi_get([f"gather/{number}/{rank}" for rank in range(self.ranks)])
+
+    def lease(self, number, value):
+        if self.store.add(f"lease/{number}", 1) > 1:
+            return self.store.get(f"lease/{number}/value")
+        self.store.set(f"lease/{number}/value", value)
+        return value
+
+    def clean(self, numbers):
+        for number in numbers:
+            for key in (f"barrier/{number}", f"broadcast/{number}", f"lease/{number}"):
+                for part in ("", "/done", "/value"):
+                    self.store.delete_key(key + part)
+            for rank in range(self.ranks):
+                self.store.delete_key(f"gather/{number}/{rank}")
+
+    def leave(self):
+        self.barrier("leave")
+
+
+def serve(ranks):
+    store = TCPStore("127.0.0.1", 0, None, True, TIMEOUT, wait_for_workers=False, use_libuv=True)
+    return store, store.port
+
+
+if __name__ == "__main__":
+    peer_ranks.main(Side(), serve)
