@@ -52,21 +52,22 @@ leaves in the background get SIGTERM when it is restarted and when the run ends,
 Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
 the guilty rank, the first that failed with another one than 75 and 76 (128 + N if signal N killed
 it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
-output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 126
-or 127 if the program cannot be executed or found; 141 if nobody reads the output any more. The
-reason also goes to the file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where
-there is one.)";
+output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
+this node cannot start the ranks (too many processes or open files); 126 or 127 if the program
+cannot be executed or found; 141 if nobody reads the output any more. The reason also goes to the
+file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where there is one.)";
 
 constexpr char kStatusDetails[] =
     R"(With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
 
-Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials; 64 for invalid
-arguments.)";
+Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the status
+cannot be written; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
 
 constexpr char kHealthDetails[] =
     R"(A probe for containers: asks grpc.health.v1, which needs no token, once.
 
-Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments.)";
+Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments, or a certificate
+that cannot be used.)";
 
 // CLI11 derives a usage line that knows nothing of "--".
 class HelpFormatter : public CLI::Formatter {

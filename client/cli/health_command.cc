@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/coordinator_flag.h"
+#include "client/cli/question.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
 
@@ -32,16 +33,18 @@ absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
 
 }  // namespace
 
-int RunHealthCommand(const HealthFlags& flags) {
+int RunHealthCommand(HealthFlags flags) {
+  // The answer is for everybody, and a token that cannot be read must not look like a sick daemon.
+  flags.credentials.token_file.clear();
   absl::Duration timeout;
-  if (absl::Status s = CheckFlags(flags, &timeout); !s.ok()) {
-    return Fail(exit_codes::kBadConfiguration, s.message());
-  }
+  absl::Status usable = CheckFlags(flags, &timeout);
+  if (usable.ok()) usable = PrepareToAsk(flags.credentials);
+  if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
   const absl::Status health =
       launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);
   if (health.ok()) return 0;
   return Fail(kExitFailure, absl::StrCat("the coordinator at ", flags.coordinator,
-                                         " does not serve: ", health.message()));
+                                         " does not serve: ", WhyNoAnswer(health, timeout)));
 }
 
 }  // namespace muster::cli

@@ -15,8 +15,9 @@ struct HealthFlags {
 };
 
 // `muster health`: whether the coordinator serves, as grpc.health.v1 says. Returns the exit status:
-// 0 if it does; 1, after one line with the reason, if not; 2 for a malformed flag.
-int RunHealthCommand(const HealthFlags& flags);
+// 0 if it does; 1, after one line with the reason, if not; 64 for a malformed flag or a file that
+// cannot be used.
+int RunHealthCommand(HealthFlags flags);
 
 }  // namespace muster::cli
 

@@ -41,8 +41,8 @@ int Run(RunFlags flags, int argc, char** argv) {
 }
 
 int RunTokenCommand() {
-  std::cout << NewToken() << "\n" << std::flush;
-  return std::cout ? 0 : exit_codes::kFailed;
+  std::cout << NewToken() << "\n";
+  return 0;
 }
 
 int Main(int argc, char** argv) {
@@ -54,7 +54,14 @@ int Main(int argc, char** argv) {
   return Run(std::get<RunFlags>(command), argc, argv);
 }
 
+// A disk that is full, for instance, where a token was to go.
+int AfterOutput(int status) {
+  if (std::cout.flush()) return status;
+  std::cerr << "muster: standard output takes no more; what was to be printed is lost in part\n";
+  return status == 0 ? exit_codes::kFailed : status;
+}
+
 }  // namespace
 }  // namespace muster::cli
 
-int main(int argc, char** argv) { return muster::cli::Main(argc, argv); }
+int main(int argc, char** argv) { return muster::cli::AfterOutput(muster::cli::Main(argc, argv)); }

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_end.h"
+#include "common/exit_codes.h"
 #include "common/termination_log.h"
 
 namespace muster::cli {
@@ -53,6 +54,7 @@ int NodeRun::Refuse(const absl::Status& status) {
     return launcher::ShellStatus({true, *supervisor_.first_ending_signal()});
   }
   if (absl::IsNotFound(status)) return kExitNotFound;
+  if (absl::IsResourceExhausted(status)) return exit_codes::kUnhealthyNode;
   return absl::IsPermissionDenied(status) ? kExitNotExecutable : kExitFailure;
 }
 

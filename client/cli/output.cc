@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/process_end.h"
 
 namespace muster::cli {
 namespace {
@@ -66,7 +67,7 @@ absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
                                      const std::string& prefix, std::optional<int> log) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a pipe for ", owner));
+    return launcher::StartError(errno, absl::StrCat("cannot create a pipe for ", owner));
   }
   fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
   Screen* const screen = stream == Stream::kStdout ? stdout_ : stderr_;

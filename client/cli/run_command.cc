@@ -44,6 +44,13 @@ void Refuse(const std::string& text) {
   WriteTerminationLog(text);
 }
 
+// Returns the exit status.
+int RefuseStart(int error, absl::string_view what) {
+  const absl::Status status = launcher::StartError(error, what);
+  Refuse(std::string(status.message()));
+  return absl::IsResourceExhausted(status) ? exit_codes::kUnhealthyNode : kExitFailure;
+}
+
 // Blocks and returns what the launcher waits for.
 sigset_t BlockSignals() {
   sigset_t set = launcher::SignalRelay::Signals();
@@ -120,18 +127,12 @@ class Launcher {
 
 int StartAndWait(LaunchPlan plan, const std::string& program, int argc, char** argv) {
   int control[2];
-  if (pipe2(control, O_CLOEXEC) != 0) {
-    Say(absl::StrCat("cannot create a pipe: ", strerror(errno)));
-    return kExitFailure;
-  }
+  if (pipe2(control, O_CLOEXEC) != 0) return RefuseStart(errno, "cannot create a pipe");
   const sigset_t signals = BlockSignals();
   const bool had_children = launcher::HasChildren();
   launcher::BecomeSubreaper();
   const pid_t supervisor = fork();
-  if (supervisor < 0) {
-    Say(absl::StrCat("cannot start the supervisor process: ", strerror(errno)));
-    return kExitFailure;
-  }
+  if (supervisor < 0) return RefuseStart(errno, "cannot start the supervisor process");
   if (supervisor == 0) {
     close(control[1]);
     SetProcessName(kSupervisorName, argc, argv);

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/coordinator_flag.h"
+#include "client/cli/question.h"
 #include "client/cli/status_report.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
@@ -53,17 +54,12 @@ void Show(const std::string& text, bool redraw) {
 
 std::string OutOfReach(const HostPort& address, const absl::Status& why) {
   return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
-                      why.message());
+                      WhyNoAnswer(why, kCallTimeout));
 }
 
 int ShowOnce(launcher::CoordinatorClient* client, const HostPort& address, bool json) {
   const absl::StatusOr<std::string> text = Text(client, json);
-  if (!text.ok()) {
-    const char* hint = absl::IsUnavailable(text.status()) || absl::IsDeadlineExceeded(text.status())
-                           ? "; check that musterd is running there and reachable"
-                           : "";
-    return Fail(kExitFailure, absl::StrCat(OutOfReach(address, text.status()), hint));
-  }
+  if (!text.ok()) return Fail(kExitFailure, OutOfReach(address, text.status()));
   Show(*text, /*redraw=*/false);
   return 0;
 }
@@ -77,7 +73,7 @@ class Watch {
         interval_(interval),
         client_(address_.ToString(), flags.credentials) {}
 
-  // Until standard output is closed.
+  // Until standard output takes no more.
   int Run() {
     while (std::cout) {
       const absl::StatusOr<std::string> text = Text(&client_, json_);
@@ -128,6 +124,9 @@ int RunStatusCommand(const StatusFlags& flags) {
   if (!address.ok()) return Fail(exit_codes::kBadConfiguration, address.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
+  if (absl::Status usable = PrepareToAsk(flags.credentials); !usable.ok()) {
+    return Fail(exit_codes::kBadConfiguration, usable.message());
+  }
   if (flags.watch) return Watch(*address, flags, *interval).Run();
   launcher::CoordinatorClient client(address->ToString(), flags.credentials);
   return ShowOnce(&client, *address, flags.json);

@@ -16,8 +16,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/process_end.h"
 #include "client/launcher/rank_environment.h"
 #include "client/src/base/outcome.h"
+#include "muster/exit_code.h"
 #include "muster/log.h"
 
 namespace muster::internal {
@@ -78,7 +80,7 @@ void Report(int fd, const absl::Status& status) {
   // Not exit(): what the program has registered for its end is the program's, not its forks'.
   std::cout.flush();
   fflush(nullptr);
-  _exit(status.ok() ? 0 : 1);
+  _exit(ExitCode(status));
 }
 
 // What the body has returned, once the process has ended; nullopt if it did not return. Closes the
@@ -109,14 +111,14 @@ ForkedRanks::ForkedRanks(Body body, const std::vector<int>& own_fds)
 absl::StatusOr<pid_t> ForkedRanks::Start(const launcher::JobPlan& job,
                                          const launcher::RankStart& start) {
   int report[2];
-  if (pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  if (pipe2(report, O_CLOEXEC | O_NONBLOCK) != 0) return launcher::StartError(errno, "pipe");
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) BeRank(parent, report[1], job, start);
   const int error = errno;
   close(report[1]);
   if (pid < 0) close(report[0]);
-  if (pid < 0) return absl::ErrnoToStatus(error, "fork");
+  if (pid < 0) return launcher::StartError(error, "fork");
   setpgid(pid, pid);  // whichever of the two comes first
   report_fds_.push_back(report[0]);
   LaunchedProcess& process = result_.processes.emplace_back();

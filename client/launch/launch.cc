@@ -10,6 +10,8 @@
 #include "client/launcher/gpu_count.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/rank_environment.h"
+#include "client/src/base/exit_code.h"
+#include "common/exit_codes.h"
 #include "common/host_port.h"
 
 namespace muster::internal {
@@ -88,6 +90,13 @@ absl::StatusOr<launcher::CoordinatorCommand> MakeCoordinator(const LaunchOptions
                                       own_token};
 }
 
+// Nothing of this is another rank's fault, as ABORTED and UNAVAILABLE are elsewhere.
+absl::Status AsOwnFailure(const absl::Status& error) {
+  if (absl::IsInvalidArgument(error)) return error;
+  return WithExitCode(error,
+                      absl::IsResourceExhausted(error) ? kExitUnhealthyNode : exit_codes::kFailed);
+}
+
 }  // namespace
 
 absl::StatusOr<LaunchResult> LaunchProcesses(
@@ -100,10 +109,11 @@ absl::StatusOr<LaunchResult> LaunchProcesses(
     if (!coordinator.ok()) return coordinator.status();
     plan->hosted = *std::move(coordinator);
   }
-  return RunSupervised(*plan, [&](int local_rank) {
+  absl::StatusOr<LaunchResult> result = RunSupervised(*plan, [&](int local_rank) {
     absl::Status status = options.before ? options.before() : absl::OkStatus();
     return status.ok() ? body(local_rank) : status;
   });
+  return result.ok() ? result : AsOwnFailure(result.status());
 }
 
 }  // namespace muster::internal

@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/base/exit_code.h"
+#include "muster/exit_code.h"
 #include "muster/launch.h"
 
 namespace muster {
@@ -25,6 +27,17 @@ std::vector<const LaunchedProcess*> Failures(const LaunchResult& result) {
   return failures;
 }
 
+// As that of `muster run`: what the first says that failed by itself, and does not say that another
+// one is to blame.
+int ExitCodeOf(const LaunchResult& result, const std::vector<const LaunchedProcess*>& failures) {
+  for (const LaunchedProcess* process : failures) {
+    const int code = ExitCode(process->status);
+    const bool healthy = code == kExitPeerLost || code == kExitCoordinatorLost;
+    if (!process->was_ended && !healthy) return code;
+  }
+  return ExitCode(result.coordinator.ok() ? failures.front()->status : result.coordinator);
+}
+
 }  // namespace
 
 absl::Status LaunchResult::status() const {
@@ -34,9 +47,10 @@ absl::Status LaunchResult::status() const {
   if (!coordinator.ok()) parts.emplace_back(coordinator.message());
   for (const LaunchedProcess* process : failures) parts.push_back(Describe(*process));
   const absl::Status& cause = coordinator.ok() ? failures.front()->status : coordinator;
-  return absl::Status(cause.code(),
-                      absl::StrCat(failures.size(), " of ", processes.size(),
-                                   " processes failed: ", absl::StrJoin(parts, "; ")));
+  return internal::WithExitCode(
+      absl::Status(cause.code(), absl::StrCat(failures.size(), " of ", processes.size(),
+                                              " processes failed: ", absl::StrJoin(parts, "; "))),
+      ExitCodeOf(*this, failures));
 }
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/src/base/exit_code.h"
 #include "client/src/base/outcome.h"
 #include "muster/codec.h"
 
@@ -39,8 +40,10 @@ LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {
   process.pid = numbers.pid;
   process.exit_status = numbers.exit_status;
   if (numbers.signal != 0) process.signal = numbers.signal;
-  process.status = std::move(status);
   process.was_ended = numbers.was_ended != 0;
+  // What its error has noted did not come with the words.
+  const int code = numbers.signal != 0 ? 128 + numbers.signal : numbers.exit_status;
+  process.status = ExitCode(status) == code ? std::move(status) : WithExitCode(status, code);
   return process;
 }
 
@@ -53,7 +56,7 @@ absl::StatusOr<LaunchResult> ReadResult(absl::string_view bytes) {
   if (!numbers.ok()) return numbers.status();
   LaunchResult result;
   if (*first_failed >= 0) result.first_failed_rank = *first_failed;
-  result.coordinator = UnpackOutcome(*coordinator).status();
+  result.coordinator = WithExitCode(UnpackOutcome(*coordinator).status(), kExitCoordinatorLost);
   for (const Numbers& one : *numbers) {
     const auto status = Codec<std::string>::Read(&bytes);
     if (!status.ok()) return status.status();

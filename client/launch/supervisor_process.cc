@@ -18,6 +18,7 @@
 #include "client/launch/forked_ranks.h"
 #include "client/launch/result_codec.h"
 #include "client/launcher/event_loop.h"
+#include "client/launcher/process_end.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/signal_relay.h"
 #include "client/launcher/supervisor.h"
@@ -36,7 +37,7 @@ struct Pipe {
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot create a pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return launcher::StartError(errno, "cannot create a pipe");
   return Pipe{ends[0], ends[1]};
 }
 
@@ -167,7 +168,7 @@ absl::StatusOr<LaunchResult> RunSupervised(const JobPlan& plan, const ForkedRank
   if (supervisor > 0) waitpid(supervisor, nullptr, 0);
   for (const int fd : {control->write_end, result->read_end, signal_fd}) close(fd);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (supervisor < 0) return absl::ErrnoToStatus(fork_error, "cannot fork");
+  if (supervisor < 0) return launcher::StartError(fork_error, "cannot fork");
   if (conversation.signal()) raise(*conversation.signal());
   if (said.empty()) return SupervisorKilled(supervisor);
   return UnpackResult(said);

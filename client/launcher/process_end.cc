@@ -3,9 +3,28 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
 
 namespace muster::launcher {
+namespace {
+
+// EAGAIN: too many processes. Of the four it is the one that absl takes for a passing trouble.
+bool SaysNoRoom(int error) {
+  return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+}  // namespace
+
+absl::Status StartError(int error, absl::string_view call) {
+  const absl::Status status = absl::ErrnoToStatus(error, call);
+  if (!SaysNoRoom(error)) return status;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      status.message(),
+      "; this node has no room for it: 'ulimit -n' and 'ulimit -u' show the limits of files and "
+      "processes, and a container may have lower ones"));
+}
 
 ProcessEnd FromWaitStatus(int wait_status) {
   if (WIFSIGNALED(wait_status)) return {true, WTERMSIG(wait_status)};

@@ -3,7 +3,14 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace muster::launcher {
+
+// Why a process could not be started: what `call` left in errno. RESOURCE_EXHAUSTED where this
+// machine, or what the caller may use of it, has no room for one more.
+absl::Status StartError(int error, absl::string_view call);
 
 // How a process ended.
 struct ProcessEnd {

@@ -38,11 +38,8 @@ absl::Status RankTable::Start(int local_rank) {
   const absl::StatusOr<pid_t> pid =
       starter_->Start(plan_, {local_rank, place.secret, place.starts});
   if (!pid.ok()) {
-    const char* hint = absl::IsResourceExhausted(pid.status())
-                           ? "; 'ulimit -n' and 'ulimit -u' show the limits"
-                           : "";
     return absl::Status(pid.status().code(), absl::StrCat("cannot start rank ", place.rank, ": ",
-                                                          pid.status().message(), hint));
+                                                          pid.status().message()));
   }
   place.pid = *pid;
   place.alive = true;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/process_end.h"
 
 namespace muster::launcher {
 namespace {
@@ -64,7 +65,7 @@ absl::StatusOr<pid_t> Spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = Pointers(request.argv);
   const std::vector<char*> env = Pointers(request.env);
   int pipe_fds[2];
-  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return StartError(errno, "pipe");
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) Execute(request, parent, pipe_fds[1], argv.data(), env.data());
@@ -72,10 +73,10 @@ absl::StatusOr<pid_t> Spawn(const SpawnRequest& request) {
   close(pipe_fds[1]);
   const int exec_error = pid < 0 ? 0 : AwaitExec(pipe_fds[0]);
   close(pipe_fds[0]);
-  if (pid < 0) return absl::ErrnoToStatus(fork_error, "fork");
+  if (pid < 0) return StartError(fork_error, "fork");
   if (exec_error == 0) return pid;
   waitpid(pid, nullptr, 0);
-  return absl::ErrnoToStatus(exec_error, request.path);
+  return StartError(exec_error, request.path);
 }
 
 }  // namespace muster::launcher

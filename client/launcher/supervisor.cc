@@ -75,8 +75,10 @@ absl::Status Supervisor::StartCoordinator() {
   absl::StatusOr<std::unique_ptr<CoordinatorProcess>> started =
       CoordinatorProcess::Start(*plan_.hosted, [this] { return starter_->CoordinatorOutput(); });
   if (!started.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot start the coordinator: ", started.status().message()));
+    const std::string text =
+        absl::StrCat("cannot start the coordinator: ", started.status().message());
+    return absl::IsResourceExhausted(started.status()) ? absl::ResourceExhaustedError(text)
+                                                       : absl::UnavailableError(text);
   }
   coordinator_ = *std::move(started);
   return AwaitCoordinator();

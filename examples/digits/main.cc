@@ -86,8 +86,9 @@ int Run(muster::Job& job, const Flags& flags) {
     const absl::StatusOr<int> exit_status = Work(job, flags, &progress);
     if (exit_status.ok()) return *exit_status;
     if (const absl::Status rejoined = job.Rejoin(); !rejoined.ok()) {
-      Fail(rejoined);
-      return Fail(exit_status.status());  // what it began with
+      const absl::Status& first = exit_status.status();  // what it began with
+      if (rejoined.message() != first.message()) Fail(rejoined);
+      return Fail(first);
     }
   }
 }

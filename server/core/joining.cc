@@ -20,13 +20,22 @@ PlaceWish WishOf(const JoinRequest& request) {
           request.topology};
 }
 
+// A process that was started again at once is here before its predecessor counts as lost. It asks
+// again, and hears then that the job has failed.
+absl::Status PlaceInDoubt(const Member& holder) {
+  return absl::UnavailableError(
+      absl::StrCat(holder.who(),
+                   " still has its place: its connection has ended, and it counts as "
+                   "lost soon unless it attaches again"));
+}
+
 }  // namespace
 
 uint32_t Coordinator::Impl::WorldSize() const { return epoch_ ? epoch_->size() : Places(); }
 
 absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
   if (wish.world_size > options_.limits.max_members) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    return absl::InvalidArgumentError(absl::StrCat(
         "world size ", wish.world_size, " is over the limit of ", options_.limits.max_members,
         " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
@@ -37,9 +46,9 @@ absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const Place
   const std::string source = options_.max_world_size != 0 ? "musterd --max-world-size"
                              : options_.world_size != 0   ? "musterd --world-size"
                                                           : places_.agreed_by();
-  return absl::FailedPreconditionError(absl::StrCat("world sizes disagree: ", member.who(),
-                                                    " expects ", wish.world_size, " members, ",
-                                                    source, " says ", known));
+  return absl::InvalidArgumentError(absl::StrCat("world sizes disagree: ", member.who(),
+                                                 " expects ", wish.world_size, " members, ", source,
+                                                 " says ", known));
 }
 
 absl::Status Coordinator::Impl::CheckContent(const Member&, const JoinRequest& request) const {
@@ -65,8 +74,9 @@ absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinReques
 
 absl::Status Coordinator::Impl::RefuseLateJoin(const Member& member, const PlaceWish& wish) const {
   if (wish.rank && *wish.rank < WorldSize()) {
-    return PlaceTaken(absl::StrCat("rank ", *wish.rank), epoch_->members()[*wish.rank]->who(),
-                      member.who());
+    const Member& holder = *epoch_->members()[*wish.rank];
+    if (!holder.attached() && !holder.gone()) return PlaceInDoubt(holder);
+    return PlaceTaken(absl::StrCat("rank ", *wish.rank), holder.who(), member.who());
   }
   return absl::FailedPreconditionError(
       absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));

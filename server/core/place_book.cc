@@ -47,7 +47,7 @@ absl::Status PlaceBook::CheckAllAskOrNone(Id id, const Candidate& candidate) con
   if (other == candidates_.end()) return absl::OkStatus();
   const PlaceWish& wish = other->second.wish;
   if (wish.rank.has_value() == candidate.wish.rank.has_value()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
+  return absl::InvalidArgumentError(absl::StrCat(
       "either every member asks for a rank or none does: ", WhoIs(candidate), " ",
       DescribeWish(candidate.wish), ", ", WhoIs(other->second), " ", DescribeWish(wish)));
 }

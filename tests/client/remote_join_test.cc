@@ -80,7 +80,9 @@ TEST_F(RemoteJoinTest, JoinRefusalsKeepTheirCode) {
   joining = StartJoin();
   coordinator_.NextStream()->Accept(1);
   coordinator_.NextCall()->Reply(absl::AlreadyExistsError("rank 1 is taken"));
-  EXPECT_EQ(joining.get().status(), absl::AlreadyExistsError("rank 1 is taken"));
+  status = joining.get().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(Message(status), "rank 1 is taken");
 }
 
 TEST_F(RemoteJoinTest, WhatIsNoMusterdIsRefused) {

@@ -219,7 +219,7 @@ TEST_F(RemoteRestartTest, WaitThatStallsIsLogged) {
     if (level == LogLevel::kWarning) logged.set_value(std::string(line));
   });
   v1::AttachResponse response;
-  response.mutable_still_waiting()->set_text("Barrier('x') waits for rank 0 (node a)");
+  response.mutable_still_waiting()->set_text("job 'run': Barrier('x') waits for rank 0 (node a)");
   stream_->Send(response);
   EXPECT_EQ(logged.get_future().get(),
             "rank 1 of job 'run': Barrier('x') waits for rank 0 (node a)");

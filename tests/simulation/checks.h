@@ -7,6 +7,7 @@
 #include "tests/simulation/lease_checks.h"
 #include "tests/simulation/memberships.h"
 #include "tests/simulation/network.h"
+#include "tests/simulation/replacements.h"
 
 namespace muster::simulation {
 
@@ -16,9 +17,13 @@ class Checks : public WireTap {
  public:
   // Both must outlive this.
   Checks(const Setting* setting, Stage* stage)
-      : memberships(setting, stage), collectives(&memberships, stage), leases(setting, stage) {}
+      : memberships(setting, stage),
+        replacements(setting, stage),
+        collectives(&memberships, stage),
+        leases(setting, stage) {}
 
   Memberships memberships;
+  Replacements replacements;
   CollectiveChecks collectives;
   LeaseChecks leases;
   // Processes of which others may be told that they were lost: something has happened to them.
@@ -29,6 +34,7 @@ class Checks : public WireTap {
   void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
                 const internal::Response& response) override {
     memberships.Answered(rpc.daemon, status, response);
+    replacements.Answered(rpc.daemon, status, response);
     collectives.Answered(waiter, rpc, status);
     leases.Answered(rpc, status, response);
   }

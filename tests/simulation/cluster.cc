@@ -67,6 +67,7 @@ core::Options Cluster::DaemonOptions() {
       options.max_world_size = std::max(setting_->size - 1, setting_->least_size);
     }
     options.settle = absl::Seconds(1);
+    options.max_restarts_total = setting_->max_restarts_total;
   }
   return options;
 }

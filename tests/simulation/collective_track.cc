@@ -82,13 +82,24 @@ void CollectiveTrack::Completed(internal::Response response) {
   on_step_();
 }
 
-// Ranks disagree here, or one of them has left. After a restart of the daemon the one before the
-// disagreement, which others have completed, may be refused too.
+// Ranks disagree here. After a restart of the daemon the collective before the disagreement, which
+// others have completed, may be refused too. What is too large takes no number: who comes late
+// finds the group finished by what others have called under the same one.
+bool CollectiveTrack::MeetsDisagreement() const {
+  if (!group_->dissent_at) return false;
+  const auto begin = group_->steps.begin();
+  const size_t until = std::max(next_, *group_->dissent_at);
+  return std::count_if(begin + next_, begin + until,
+                       [](const CollectiveStep& step) { return !step.large; }) <= 1;
+}
+
+// Ranks disagree, or one of them has left.
 void CollectiveTrack::CheckRefusal(const absl::Status& status) {
-  const bool disagree = group_->dissent_at && next_ + 1 >= *group_->dissent_at;
+  const bool disagree = MeetsDisagreement();
   const bool left = plan_->early_leaver && IndexOf(*group_, *plan_->early_leaver);
-  // A restarted daemon does not know of a refusal that those who heard of it have left with.
-  const bool forgotten = group_->steps[next_].large && actor_->setting->restarts;
+  // Another daemon does not know of a refusal that those who heard of it have left with.
+  const bool forgotten =
+      group_->steps[next_].large && (actor_->setting->restarts || actor_->setting->split);
   if (!disagree && !left && !forgotten && !actor_->setting->hostile) Unexpected(Name(), status);
 }
 

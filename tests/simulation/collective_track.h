@@ -23,6 +23,7 @@ class CollectiveTrack final : public Track {
   void CallNext();
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
   void Completed(internal::Response response);
+  bool MeetsDisagreement() const;
   void CheckRefusal(const absl::Status& status);
   std::string Name() const;
 

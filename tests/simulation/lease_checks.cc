@@ -18,14 +18,23 @@ std::string LeaseKey(const LeaseStep& lease, const std::string& node) {
   return lease.scope == LeaseScope::kJob ? lease.name : absl::StrCat(lease.name, " on ", node);
 }
 
-// A grant may be repeated, to the same request.
 void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
                            const internal::Response& response) {
-  const auto* answer = std::get_if<v1::AcquireLeaseResponse>(&response);
-  if (!status.ok() || answer == nullptr || !answer->has_granted()) return;
+  if (!status.ok()) return;
+  const auto* acquired = std::get_if<v1::AcquireLeaseResponse>(&response);
+  if (acquired != nullptr && acquired->has_granted()) CheckGrant(rpc, *acquired);
+  if (!std::holds_alternative<v1::CompleteLeaseResponse>(response)) return;
+  const auto& done = std::get<v1::CompleteLeaseRequest>(std::get<internal::Request>(rpc.request));
+  const uint64_t token = done.result().token();
+  // The answer may be long on its way, and another one be granted meanwhile.
+  highest_when_completed_.try_emplace(token, leases_[names_[token]].resource.highest());
+}
+
+// A grant may be repeated, to the same request.
+void LeaseChecks::CheckGrant(const Rpc& rpc, const v1::AcquireLeaseResponse& answer) {
   const auto& asked = std::get<v1::AcquireLeaseRequest>(std::get<internal::Request>(rpc.request));
   const Request request{rpc.process, asked.request_id()};
-  const uint64_t token = answer->granted().token();
+  const uint64_t token = answer.granted().token();
   const auto [grant, is_new] = grants_.try_emplace(token, request);
   if (!(grant->second == request)) {
     stage_->Violation("token ", token, " is granted to process ", rpc.process, ", and was to ",
@@ -54,6 +63,7 @@ void LeaseChecks::Granted(const Process& process, const std::string& name, uint6
   }
   lease.holder = process.id();
   lease.token = std::max(lease.token, token);
+  names_[token] = name;
 }
 
 bool LeaseChecks::Write(const Process& process, const std::string& name, uint64_t token) {
@@ -85,9 +95,10 @@ void LeaseChecks::Completed(const Process& process, const std::string& name, uin
     return;
   }
   const bool one_line = !setting_->split && !setting_->leftovers && !setting_->hostile;
-  if (one_line && lease.resource.highest() > token) {
+  const uint64_t highest = highest_when_completed_[token];
+  if (one_line && highest > token) {
     stage_->Violation("process ", process.id(), " completes '", name, "' under token ", token,
-                      ", after ", lease.resource.highest());
+                      ", after ", highest);
   }
   CheckCompletedOnce(name, token);
 }

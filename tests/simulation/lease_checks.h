@@ -40,7 +40,7 @@ class LeaseChecks {
   // Both must outlive this.
   LeaseChecks(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
-  // At a daemon; see WireTap. What is no grant is ignored.
+  // At a daemon; see WireTap. What is neither a grant nor a completion is ignored.
   void Answered(const Rpc& rpc, const absl::Status& status, const internal::Response& response);
 
   // In a program. `lease` is the name, and of a node lease the node too: LeaseKey().
@@ -75,6 +75,7 @@ class LeaseChecks {
     }
   };
 
+  void CheckGrant(const Rpc& rpc, const v1::AcquireLeaseResponse& answer);
   void CheckCompletedOnce(const std::string& lease, uint64_t token);
 
   const Setting* const setting_;
@@ -82,6 +83,9 @@ class LeaseChecks {
   std::map<std::string, Lease> leases_;
   std::map<uint64_t, Request> grants_;            // by token
   std::map<DaemonId, uint64_t> highest_granted_;  // by daemon, or all under 0
+  std::map<uint64_t, std::string> names_;         // of leases, by token
+  // The resource's highest token when a completion under this one was accepted first.
+  std::map<uint64_t, uint64_t> highest_when_completed_;
 };
 
 // What distinguishes leases for a process on this node.

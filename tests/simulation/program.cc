@@ -65,6 +65,7 @@ void Program::Joined(absl::StatusOr<internal::Response> reply) {
   if (!reply.ok()) return actor_.Later([this, status = reply.status()] { Exit(status); });
   const auto& response = std::get<v1::JoinResponse>(*reply);
   actor_.checks->memberships.Entered(*actor_.process, response);
+  actor_.checks->replacements.Entered(actor_.process->id(), response);
   if (actor_.setting->leftovers && actor_.stage->now() - started_ > kLongestForming) {
     actor_.stage->Violation("process ", actor_.process->id(), " has a place only after ",
                             absl::FormatDuration(actor_.stage->now() - started_));
@@ -142,6 +143,7 @@ void Program::Rejoined(absl::StatusOr<internal::Response> reply) {
   if (!reply.ok()) return actor_.Later([this, status = reply.status()] { Exit(status); });
   const auto& response = std::get<v1::JoinResponse>(*reply);
   actor_.checks->memberships.Entered(*actor_.process, response);
+  actor_.checks->replacements.Entered(actor_.process->id(), response);
   next_place_ = PlaceOf(response);
   if (open_tracks_ == 0) MoveOn();
 }

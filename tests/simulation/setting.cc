@@ -50,6 +50,8 @@ void DrawMore(Setting* setting) {
   if (setting->many_leases) setting->size += 4;
   if (setting->leftovers) BeStartedAgain(setting);
   setting->clock_goes_back &= setting->harmless();
+  Random limit(setting->seed, "limit of restarts");
+  if (setting->elastic && limit.Chance(0.6)) setting->max_restarts_total = 1 + limit.Pick(3);
 }
 
 }  // namespace
@@ -95,6 +97,7 @@ std::string Setting::Describe() const {
   if (hostile) words.push_back("a hostile member");
   if (many_leases) words.push_back("many leases");
   if (fewer_places) words.push_back("fewer places");
+  if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
                       " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));
 }

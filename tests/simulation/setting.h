@@ -47,7 +47,8 @@ struct Setting {
   bool leftovers = false;      // the job is started again, and not all of its processes have ended
   bool hostile = false;        // the process at the first place sends what no SDK would send
   bool many_leases = false;
-  bool fewer_places = false;  // a restarted daemon has one place less
+  bool fewer_places = false;        // a restarted daemon has one place less
+  uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic
   // jobs: who forms a new epoch may leave somebody behind.

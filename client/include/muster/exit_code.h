@@ -19,7 +19,8 @@ inline constexpr int kExitBadConfiguration = 64;
 inline constexpr int kExitPeerLost = 75;
 // The coordinator could not be reached for as long as this process was told to try.
 inline constexpr int kExitCoordinatorLost = 76;
-// A GPU, or NCCL, could not be initialized here: another node may do better.
+// A GPU, or NCCL, could not be initialized here, or the machine could not start the job's
+// processes: another node may do better.
 inline constexpr int kExitUnhealthyNode = 77;
 
 // The exit code that goes with an error of the SDK: 0 for OK, one of those above, or 1, which says

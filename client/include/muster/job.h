@@ -57,10 +57,11 @@ class Job {
   // Errors say in which phase joining ended: resolving the coordinator's name, connecting,
   // registering, or waiting for members (m of n have joined). A name that does not resolve yet and
   // a coordinator that does not answer yet are tried again until the deadline.
-  //   DEADLINE_EXCEEDED, UNAVAILABLE, INVALID_ARGUMENT; FAILED_PRECONDITION (world sizes that
-  //   disagree; the job is full or finished; versions of SDK and daemon that do not fit);
-  //   ABORTED (the job has failed); NOT_FOUND (another job's coordinator); ALREADY_EXISTS (the rank
-  //   asked for is taken); CANCELLED.
+  //   DEADLINE_EXCEEDED, UNAVAILABLE; INVALID_ARGUMENT (options that cannot be, or do not fit those
+  //   of the others: world sizes that disagree, a rank out of range, a rank asked for where others
+  //   ask for none); FAILED_PRECONDITION (the job is full or finished; versions of SDK and daemon
+  //   that do not fit); ABORTED (the job has failed); NOT_FOUND (another job's coordinator);
+  //   ALREADY_EXISTS (the rank asked for is taken); CANCELLED.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 

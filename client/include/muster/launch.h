@@ -57,7 +57,7 @@ struct LaunchedProcess {
   int rank = 0;
   int local_rank = 0;
   int64_t pid = 0;
-  int exit_status = 0;        // 0: the function returned without an error; -1: a signal ended it
+  int exit_status = 0;        // ExitCode() of what the function returned; -1: a signal ended it
   std::optional<int> signal;  // that ended it
 
   // OK; or the error that the function returned; or INTERNAL with the exception that it threw; or
@@ -78,6 +78,7 @@ struct LaunchResult {
   absl::Status coordinator;
 
   // OK if every process is; else one error that tells of all of them, the first failure first.
+  // ExitCode() makes of it what `muster run` would exit with: the code of the guilty process.
   absl::Status status() const;
 };
 
@@ -133,6 +134,8 @@ absl::Status CallLaunched(F& fn, Args&... args) {
 //   INVALID_ARGUMENT     an option is malformed;
 //   NOT_FOUND            there is no musterd;
 //   UNAVAILABLE          the coordinator ended before it listened, with why;
+//   RESOURCE_EXHAUSTED   this machine has no room for the processes, or for their descriptors:
+//                        ExitCode() says that the node is unhealthy;
 //   ABORTED              the process that watches over the others was killed, and so were they.
 template <class F, class... Args>
 [[nodiscard]] absl::StatusOr<LaunchResult> Launch(const LaunchOptions& options, F&& fn,

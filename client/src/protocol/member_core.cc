@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/exit_code.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
@@ -51,6 +52,10 @@ void MemberCore::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* r
   if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
     *reply = absl::DeadlineExceededError(
         absl::StrCat(call.what, ": waiting for members: ", reply->status().message()));
+  }
+  // Two processes were given one place, and will be when they are started again.
+  if (absl::IsAlreadyExists(reply->status())) {
+    *reply = WithExitCode(reply->status(), kExitBadConfiguration);
   }
   if (reply->ok()) TakePlace(call, reply);
 }

@@ -186,6 +186,7 @@ class MemberCore {
   void Contribute(SteadyTime now, const v1::NeedContribution& need);
   void LogStreamEnd();
   void LogReattached(bool recovering);
+  void WarnOfWaiting(absl::string_view text);
   void Warn(std::string line);
   // This member can do nothing more in the job. The first reason counts.
   void Fail(const absl::Status& why);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
@@ -141,7 +142,7 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
     case v1::AttachResponse::kGroupFinished:
       return TakeFinish(response.group_finished());
     case v1::AttachResponse::kStillWaiting:
-      return Warn(absl::StrCat(Describe(), ": ", response.still_waiting().text()));
+      return WarnOfWaiting(response.still_waiting().text());
     case v1::AttachResponse::kNewcomersWaiting:
       return TakeNewcomers(response.newcomers_waiting());
     default:  // a later protocol's
@@ -219,6 +220,12 @@ void MemberCore::LogReattached(bool recovering) {
   Warn(absl::StrCat(Describe(), ": reached the coordinator at ", options_.coordinator,
                     registered_ ? " again" : "",
                     recovering ? "; it was restarted and waits for the other members" : ""));
+}
+
+// The text begins with the job, as every text of the coordinator does; so do this process's own.
+void MemberCore::WarnOfWaiting(absl::string_view text) {
+  absl::ConsumePrefix(&text, absl::StrCat("job '", options_.job_id, "': "));
+  Warn(absl::StrCat(Describe(), ": ", text));
 }
 
 void MemberCore::Warn(std::string line) {

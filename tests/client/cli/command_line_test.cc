@@ -1,5 +1,6 @@
 // The muster command's help texts and refusals.
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/muster_command.h"
@@ -102,6 +103,20 @@ TEST(StatusRefusalTest, MalformedCoordinator) {
 TEST(StatusRefusalTest, MalformedInterval) {
   EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--watch=often"}, 64),
               HasSubstr("--watch is 'often'; expected a duration"));
+}
+
+TEST(StatusRefusalTest, FilesThatCannotBeUsed) {
+  EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--token-file=/no/such/token"}, 64),
+              StartsWith("muster: cannot read the token file /no/such/token: "));
+}
+
+TEST(OutputTest, WhatCannotBeWrittenIsAnError) {
+  for (const char* command : {"token", "--version", "run --help"}) {
+    const auto muster =
+        MusterCommand::Wrapped({"sh", "-c", absl::StrCat("exec $MUSTER ", command, " >/dev/full")});
+    EXPECT_EQ(muster->process().Wait(), (Exit{false, 1})) << command;
+    EXPECT_THAT(muster->process().Output(), HasSubstr("standard output takes no more")) << command;
+  }
 }
 
 TEST(StatusRefusalTest, CoordinatorOutOfReach) {

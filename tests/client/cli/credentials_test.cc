@@ -209,6 +209,29 @@ TEST_F(TokenDaemonTest, HealthSaysInOneLineWhyNot) {
               HasSubstr("--timeout is 'soon'"));
 }
 
+TEST_F(TokenDaemonTest, HealthDoesNotTakeItsOwnFilesForTheCoordinators) {
+  const Words health = {"health", "--coordinator", daemon_->address()};
+  EXPECT_EQ(Muster(health, 0, {{"MUSTER_TOKEN_FILE", "/no/such/token"}}), "") << "needs none";
+  EXPECT_THAT(Muster(health, 64, {{"MUSTER_TLS_CA", "/no/such/ca"}}),
+              AllOf(HasSubstr("/no/such/ca cannot be read"), Not(HasSubstr("does not serve"))));
+}
+
+TEST_F(TokenDaemonTest, AnAnswerThatDoesNotComeInTimeIsToldInWords) {
+  daemon_->process().Signal(SIGSTOP);
+  EXPECT_THAT(Muster({"health", "--coordinator", daemon_->address(), "--timeout=300ms"}, 1),
+              HasSubstr("does not serve: no answer within 300ms; check that musterd is running"));
+  daemon_->process().Signal(SIGCONT);
+}
+
+TEST_F(TokenDaemonTest, WhoSpeaksTlsToADaemonWithoutItIsToldSo) {
+  const std::string ca = MakeTempDir() + "/ca";
+  ReplaceFile(ca, Authority().pem());
+  EXPECT_THAT(
+      Muster({"health", "--coordinator", daemon_->address(), "--tls-ca", ca}, 1),
+      MatchesRegex("muster: [^\n]*andshake[^\n]*; check that musterd serves TLS there[^\n]*\n"))
+      << "in one line: gRPC has nothing to add";
+}
+
 TEST(HealthTest, SpeaksTls) {
   const std::string directory = MakeTempDir();
   const auto path = [&](const std::string& name) { return absl::StrCat(directory, "/", name); };

@@ -16,6 +16,7 @@ namespace {
 
 using muster::testing::Exit;
 using muster::testing::MakeTempDir;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -43,6 +44,17 @@ TEST(RunEndTest, AFailedRankGivesTheExitStatusAndIsNamed) {
               ContainsRegex("muster: job j failed: rank 1 \\(pid [0-9]+, node n0\\) exited with "
                             "status 7; ended by the launcher: ranks 0,2\n$"));
   EXPECT_TRUE(muster.WaitForNone());
+}
+
+// Another node may do better, and this one is to be looked at.
+TEST(RunEndTest, ANodeWithoutRoomForTheRanksIsUnhealthy) {
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "ulimit -n 24; exec \"$MUSTER\" run --nproc-per-node 16 -- true"});
+  EXPECT_EQ(muster->process().Wait(), Status(77));
+  EXPECT_THAT(muster->process().Output(),
+              AllOf(HasSubstr("cannot start rank "), HasSubstr("Too many open files"),
+                    HasSubstr("this node has no room for it: 'ulimit -n'")));
+  EXPECT_TRUE(muster->WaitForNone());
 }
 
 TEST(RunEndTest, AKilledRankIsNamedWithItsSignal) {

@@ -106,6 +106,21 @@ TEST(RunAsFirstProcessTest, PassesSignalsOnAndLeavesNothingBehind) {
   EXPECT_TRUE(container->WaitForNone());
 }
 
+TEST(StatusAsFirstProcessTest, EndsOnCtrlC) {
+  if (system("unshare --pid --fork --mount-proc true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "this machine allows no PID namespace";
+  }
+  const auto container =
+      MusterCommand::Wrapped({"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                              "exec \"$MUSTER\" status --watch=100ms --coordinator=127.0.0.1:9"});
+  ASSERT_TRUE(container->process().WaitForOutput("trying again"));
+  for (pid_t pid : container->ProcessesWith("--watch=100ms")) {
+    if (pid != container->process().pid()) kill(pid, SIGINT);  // which is unshare's
+  }
+  EXPECT_EQ(container->process().Wait(), (Exit{false, 128 + SIGINT}));
+  EXPECT_TRUE(container->WaitForNone());
+}
+
 TEST_F(RunOrphansTest, TwoSignals) {
   muster_.process().Signal(SIGINT);
   muster_.process().Signal(SIGTERM);

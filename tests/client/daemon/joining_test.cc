@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "muster/exit_code.h"
 #include "muster/job.h"
 #include "muster/log.h"
 #include "tests/client/daemon/jobs.h"
@@ -178,6 +179,7 @@ TEST(JoiningTest, WrongJobIsRefused) {
   options.job = "evaluation";
   const absl::Status status = JoinError(options);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
   EXPECT_THAT(Message(status), HasSubstr("serves job 'training'"));
 }
 
@@ -186,8 +188,25 @@ TEST(JoiningTest, WorldSizesThatDisagreeAreRefused) {
   JobOptions options = OptionsFor(daemon->address());
   options.world_size = 2;
   const absl::Status status = JoinError(options);
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
   EXPECT_THAT(Message(status), AllOf(HasSubstr("expects 2"), HasSubstr("says 3")));
+}
+
+TEST(JoiningTest, EitherAllAskForARankOrNone) {
+  const auto daemon = TestDaemon::Start({"--world-size=3"});
+  JobOptions options = OptionsFor(daemon->address());
+  Cancellation cancellation;
+  auto first = std::async(std::launch::async, [&] { return Job::Join(options, &cancellation); });
+  ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Join"));
+  JobOptions other = options;
+  other.rank = 1;
+  const absl::Status status = JoinError(other);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
+  EXPECT_THAT(Message(status), HasSubstr("either every member asks for a rank or none does"));
+  cancellation.Cancel();
+  EXPECT_EQ(first.get().status().code(), absl::StatusCode::kCancelled);
 }
 
 TEST(JoiningTest, RankOutOfRangeIsRefused) {
@@ -196,6 +215,7 @@ TEST(JoiningTest, RankOutOfRangeIsRefused) {
   options.rank = 2;
   const absl::Status status = JoinError(options);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
   EXPECT_THAT(Message(status), HasSubstr("rank 2 is out of range"));
 }
 
@@ -213,6 +233,7 @@ TEST(JoiningTest, RankOfALiveMemberIsNotGivenTwice) {
   const bool first_refused = first.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   const absl::Status status = (first_refused ? first : second).get().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
   EXPECT_THAT(Message(status), HasSubstr("rank 0 is asked for twice"));
   options.rank = 1;
   EXPECT_TRUE(StartJoin(options).get().ok());
@@ -224,6 +245,30 @@ TEST(JoiningTest, FullJobIsRefused) {
   const absl::Status status = JoinError(OptionsFor(jobs.daemon().address()));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("the job is full"));
+  EXPECT_EQ(ExitCode(status), 1) << "the job, which goes well, must not be given up for it";
+}
+
+TEST(JoiningTest, FinishedJobIsRefused) {
+  Jobs jobs(1);
+  ASSERT_TRUE(jobs[0].Leave().ok());
+  const absl::Status status = JoinError(OptionsFor(jobs.daemon().address()));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("the job is finished"));
+  EXPECT_EQ(ExitCode(status), 1) << "a success must not be made a failure for it";
+}
+
+// Systemd, or a container engine, is faster than the grace of the process that it replaces.
+TEST(JoiningTest, WhoIsStartedAgainAtOnceHearsThatTheJobHasFailed) {
+  Jobs jobs(2, {"--member-grace=300ms"});
+  jobs.Destroy(1);
+  ASSERT_TRUE(StatusReader(jobs.daemon().address()).WaitFor([](const auto& status) {
+    return status.members(1).state() != v1::MEMBER_STATE_RUNNING;
+  }));
+  JobOptions options = OptionsFor(jobs.daemon().address());
+  options.rank = 1;
+  const absl::Status status = JoinError(options);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
+  EXPECT_EQ(ExitCode(status), kExitPeerLost);
 }
 
 TEST(JoiningTest, JoinCanBeCancelled) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "client/src/base/exit_code.h"
+#include "muster/exit_code.h"
 #include "muster/job.h"
 #include "muster/toolkits.h"
 #include "tests/util/daemon.h"
@@ -158,6 +161,42 @@ TEST(LaunchTest, EveryErrorIsCarriedBack) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Text(result.status()),
               AllOf(HasSubstr("1 of 3 processes failed: rank 1 (pid "), HasSubstr("out of luck")));
+}
+
+// Rank 1 cannot use its GPU, and the others end because of it, or are ended.
+TEST(LaunchTest, TheExitCodeIsThatOfTheGuiltyProcess) {
+  const auto fail = [](int local_rank) {
+    if (local_rank == 0) return absl::AbortedError("rank 1 was lost");
+    return internal::WithExitCode(absl::FailedPreconditionError("no usable GPU"),
+                                  kExitUnhealthyNode);
+  };
+  const LaunchResult result = Result(Spawn(Slots(2), fail));
+  EXPECT_EQ(result.processes[0].exit_status, kExitPeerLost);
+  EXPECT_EQ(result.processes[1].exit_status, kExitUnhealthyNode);
+  EXPECT_EQ(ExitCode(result.processes[1].status), kExitUnhealthyNode);
+  EXPECT_EQ(ExitCode(result.status()), kExitUnhealthyNode);
+}
+
+TEST(LaunchTest, WhereNobodyHereIsGuiltyTheExitCodeSaysSo) {
+  const auto fail = [] { return absl::AbortedError("rank 7 was lost"); };
+  EXPECT_EQ(ExitCode(Result(Launch(Slots(2), fail)).status()), kExitPeerLost);
+  const auto killed = [] { raise(SIGKILL); };
+  EXPECT_EQ(ExitCode(Result(Launch(Slots(1), killed)).status()), 128 + SIGKILL);
+}
+
+TEST(LaunchTest, AMachineWithoutRoomForTheProcessesIsUnhealthy) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(STDIN_FILENO);  // the lowest descriptor that is free
+  close(next);
+  rlimit few = before;
+  few.rlim_cur = next + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const absl::Status status = Launch(Slots(1), [] {}).status();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(Text(status), HasSubstr("'ulimit -n' and 'ulimit -u' show the limits"));
+  EXPECT_EQ(ExitCode(status), kExitUnhealthyNode);
 }
 
 TEST(LaunchTest, ExceptionsAndExitStatusesAreTold) {
@@ -313,6 +352,7 @@ TEST(LaunchTest, WithoutACoordinatorNothingRuns) {
   options.coordinator = daemon->address();
   const absl::Status taken = Launch(options, [] {}).status();
   EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ExitCode(taken), 1) << "no other rank is to blame";
   EXPECT_THAT(Text(taken), AllOf(HasSubstr("before it listened"), HasSubstr(daemon->address())));
 }
 

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <cerrno>
+
 #include "client/launcher/process_end.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/launcher/run_outcome.h"
@@ -12,6 +14,7 @@ namespace muster::launcher {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr bool kByItself = false;
 constexpr bool kAfterOurSignal = true;
@@ -23,6 +26,17 @@ TEST(RankRangesTest, JoinsNeighbours) {
   EXPECT_EQ(RankRanges({7, 7, 8}), "7-8");
   EXPECT_EQ(NamedRanks({4}), "rank 4");
   EXPECT_EQ(NamedRanks({0, 2}), "ranks 0,2");
+}
+
+TEST(StartErrorTest, TellsANodeWithoutRoomFromOtherErrors) {
+  for (const int error : {EAGAIN, ENOMEM, EMFILE, ENFILE}) {
+    const absl::Status status = StartError(error, "fork");
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("this node has no room for it"));
+  }
+  const absl::Status other = StartError(EACCES, "fork");
+  EXPECT_TRUE(absl::IsPermissionDenied(other)) << other;
+  EXPECT_THAT(std::string(other.message()), Not(HasSubstr("room")));
 }
 
 TEST(ProcessEndTest, SaysHow) {

@@ -72,7 +72,7 @@ TEST(JoiningTest, WorldSizesThatDisagreeAreBothNamed) {
   Process a = h.Attached(), b = h.Attached();
   h.Join(a, Wish(4));
   const WaiterId jb = h.Join(b, Wish(8));
-  EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(h.StatusOf(jb).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(h.StatusOf(jb).message()),
               AllOf(HasSubstr("pid 1002) expects 8"), HasSubstr("pid 1001) says 4")));
 }
@@ -221,6 +221,19 @@ TEST(JoiningTest, AFullJobRefusesNewcomers) {
   EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(h.StatusOf(join).message()), HasSubstr("the job is full"));
   EXPECT_EQ(h.StatusOf(h.Join(late, Wish(0, 1))).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(JoiningTest, WhoIsStartedAgainBeforeItsLossIsCertainMayAskAgain) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.CloseStream(p[1]);
+  Process again = h.Attached();
+  const absl::Status early = h.StatusOf(h.Join(again, Wish(0, 1)));
+  EXPECT_EQ(early.code(), absl::StatusCode::kUnavailable) << "not final";
+  EXPECT_THAT(std::string(early.message()),
+              HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002) still has its place"));
+  h.Advance(absl::Seconds(2));
+  EXPECT_EQ(h.StatusOf(h.Join(again, Wish(0, 1))).code(), absl::StatusCode::kAborted);
 }
 
 TEST(JoiningTest, AFailedJobRefusesNewcomersWithTheReason) {

@@ -71,10 +71,12 @@ class RandomJoining {
   void CheckNodes(const Roster& roster);
   void CheckLaterEpoch(const Roster& roster);
   void CheckRefusal(const Actor& actor, const absl::Status& status);
+  void CheckWish(const Actor& actor, const std::string& text);
   static void CheckRange(const JoinRequest& wish, const std::string& text);
+  void CheckInDoubt(const Actor& actor, const std::string& text);
   void CheckTaken(const Actor& actor, const std::string& text);
   void CheckLost(const Actor& actor, const std::string& text);
-  void CheckState(const Actor& actor, const std::string& text);
+  void CheckState(const std::string& text);
   // Of the whole job, after every step: nobody waits for what is there.
   void CheckProgress();
   void CheckConflicts();

@@ -164,18 +164,36 @@ void RandomJoining::CheckRefusal(const Actor& actor, const absl::Status& status)
     case absl::StatusCode::kAlreadyExists:
       return CheckTaken(actor, text);
     case absl::StatusCode::kAborted:
-      return absl::StrContains(text, "the job has failed") ? CheckState(actor, text)
+      return absl::StrContains(text, "the job has failed") ? CheckState(text)
                                                            : CheckLost(actor, text);
     case absl::StatusCode::kFailedPrecondition:
-      return CheckState(actor, text);
+      return CheckState(text);
     case absl::StatusCode::kDeadlineExceeded:
       EXPECT_GE(h_.now(), actor.called + actor.timeout) << "pid " << actor.process.identity.pid;
       return;
     case absl::StatusCode::kInvalidArgument:
-      return CheckRange(actor.wish, text);
+      return CheckWish(actor, text);
+    case absl::StatusCode::kUnavailable:
+      return CheckInDoubt(actor, text);
     default:
       ADD_FAILURE() << "pid " << actor.process.identity.pid << " must not be told " << status;
   }
+}
+
+// What others have said, or the daemon's flags, rules out what the process asks for.
+void RandomJoining::CheckWish(const Actor& actor, const std::string& text) {
+  if (absl::StrContains(text, "world sizes disagree")) {
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("expects ", actor.wish.world_size))) << text;
+    EXPECT_TRUE(Names(text, actor.process.identity)) << text;
+    return;
+  }
+  if (absl::StrContains(text, "either every member asks for a rank or none does")) {
+    const Actor* other = OtherNamed(actor, text);
+    ASSERT_NE(other, nullptr) << text;
+    EXPECT_NE(other->wish.rank.has_value(), actor.wish.rank.has_value()) << text;
+    return;
+  }
+  CheckRange(actor.wish, text);
 }
 
 // Some number is too large for the size that the text names.
@@ -197,6 +215,14 @@ void RandomJoining::CheckTaken(const Actor& actor, const std::string& text) {
       << "nobody is there: " << text;
 }
 
+// Somebody else is a member, and has lost its connection.
+void RandomJoining::CheckInDoubt(const Actor& actor, const std::string& text) {
+  const Actor* holder = OtherNamed(actor, text);
+  ASSERT_NE(holder, nullptr) << text;
+  EXPECT_EQ(holder->process.rank, actor.wish.rank) << text;
+  EXPECT_FALSE(holder->connected) << text;
+}
+
 // Who is told that it was lost has given a reason, or another one has its place.
 void RandomJoining::CheckLost(const Actor& actor, const std::string& text) {
   EXPECT_TRUE(actor.disturbed || actor.process.epoch.number != 0)
@@ -207,18 +233,7 @@ void RandomJoining::CheckLost(const Actor& actor, const std::string& text) {
   EXPECT_TRUE(SamePlace(actor, *newer)) << text;
 }
 
-void RandomJoining::CheckState(const Actor& actor, const std::string& text) {
-  if (absl::StrContains(text, "world sizes disagree")) {
-    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("expects ", actor.wish.world_size))) << text;
-    EXPECT_TRUE(Names(text, actor.process.identity)) << text;
-    return;
-  }
-  if (absl::StrContains(text, "either every member asks for a rank or none does")) {
-    const Actor* other = OtherNamed(actor, text);
-    ASSERT_NE(other, nullptr) << text;
-    EXPECT_NE(other->wish.rank.has_value(), actor.wish.rank.has_value()) << text;
-    return;
-  }
+void RandomJoining::CheckState(const std::string& text) {
   EXPECT_FALSE(epochs_.empty()) << "no epoch has formed: " << text;
 }
 

@@ -1,0 +1,78 @@
+#include "tests/simulation/replacements.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/simulation/memberships.h"
+
+namespace muster::simulation {
+
+void Replacements::Answered(DaemonId daemon, const absl::Status& status,
+                            const internal::Response& response) {
+  if (!status.ok()) return;
+  if (const auto* join = std::get_if<v1::JoinResponse>(&response)) See(daemon, *join);
+  if (const auto* rejoin = std::get_if<v1::RejoinResponse>(&response)) See(daemon, *rejoin);
+}
+
+// The first answer of an epoch is sent when it forms.
+template <typename Place>
+void Replacements::See(DaemonId daemon, const Place& place) {
+  const uint64_t nonce = place.epoch().nonce();
+  const auto [told, is_new] = told_.emplace(nonce, place.history());
+  if (told->second.SerializeAsString() != place.history().SerializeAsString()) {
+    stage_->Violation("members of epoch ", place.epoch().number(), " are told of ",
+                      told->second.replacements(), " and of ", place.history().replacements(),
+                      " replacements");
+  }
+  if (!is_new) return;
+  Count count = CountBefore(daemon, place);
+  const uint32_t size = static_cast<uint32_t>(place.roster_size());
+  const uint32_t newcomers = static_cast<uint32_t>(
+      std::count_if(place.roster().begin(), place.roster().end(),
+                    [](const v1::RosterEntry& entry) { return !entry.has_previous_rank(); }));
+  newcomers_ += newcomers;
+  const uint32_t growth = size - std::min(size, count.largest);
+  count.replaced += newcomers - std::min(newcomers, growth);
+  count.largest = std::max(count.largest, size);
+  counts_[nonce] = count;
+  last_formed_[daemon] = nonce;
+  Check(count, place.history());
+}
+
+// In the epochs that it follows, as far as a member or the daemon knows them.
+template <typename Place>
+Replacements::Count Replacements::CountBefore(DaemonId daemon, const Place& place) const {
+  Count count;
+  if (const auto last = last_formed_.find(daemon); last != last_formed_.end()) {
+    Include(last->second, &count);
+  }
+  for (const v1::RosterEntry& entry : place.roster()) {
+    const auto latest = latest_of_.find(ProcessOf(entry.member()));
+    if (entry.has_previous_rank() && latest != latest_of_.end()) Include(latest->second, &count);
+  }
+  return count;
+}
+
+void Replacements::Include(uint64_t epoch_nonce, Count* count) const {
+  const Count& other = counts_.at(epoch_nonce);
+  count->replaced = std::max(count->replaced, other.replaced);
+  count->largest = std::max(count->largest, other.largest);
+}
+
+void Replacements::Check(const Count& count, const v1::JobHistory& told) {
+  const uint32_t most = setting_->max_restarts_total;
+  if (most != 0 && count.replaced > most) {
+    stage_->Violation(count.replaced, " processes have taken the places of others, ", most, " may");
+  }
+  if (told.replacements() < count.replaced || told.largest_world_size() < count.largest) {
+    stage_->Violation("of ", count.replaced, " replacements, in a job of up to ", count.largest,
+                      ", members are told ", told.ShortDebugString());
+  }
+  // Who came in has either made the job larger or replaced somebody.
+  if (told.replacements() + told.largest_world_size() > newcomers_) {
+    stage_->Violation(newcomers_, " have come into epochs, and members are told ",
+                      told.ShortDebugString());
+  }
+}
+
+}  // namespace muster::simulation
