@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "grpc/grpc.h"
 #include "grpcpp/server_context.h"
@@ -14,8 +15,8 @@ namespace muster::service {
 // after the RPC's end: unlike ServerContext::TryCancel it holds on to the call itself.
 inline UnreadAnswers::LetGo LetGoOf(grpc::CallbackServerContext* context) {
   grpc_call_ref(context->c_call());
-  std::shared_ptr<grpc_call> call(context->c_call(), grpc_call_unref);
-  return [call](const absl::Status& why) {
+  std::unique_ptr<grpc_call, void (*)(grpc_call*)> call(context->c_call(), grpc_call_unref);
+  return [call = std::move(call)](const absl::Status& why) {
     grpc_call_cancel_with_status(call.get(), static_cast<grpc_status_code>(why.code()),
                                  std::string(why.message()).c_str(), nullptr);
   };

@@ -17,7 +17,7 @@ constexpr int64_t kFirstSecond = -62135596800;
 constexpr int64_t kLastSecond = 253402300799;
 constexpr int32_t kNanosPerSecond = 1000000000;
 
-// In microseconds since 1970. The text is made for an error only: a claim names every member.
+// In microseconds since 1970.
 int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view identity,
                       Reader& r) {
   if (in.seconds() >= kFirstSecond && in.seconds() <= kLastSecond && in.nanos() >= 0 &&
@@ -25,7 +25,7 @@ int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view i
     return in.seconds() * 1000000 + in.nanos() / 1000;
   }
   r.Require(
-      false, absl::StrCat(identity, ".start_time"),
+      false, {identity, "start_time"},
       absl::StrCat("is ", in.seconds(), " seconds and ", in.nanos(),
                    " nanoseconds; expected a time from the year 1 to the year 9999, and 0 to ",
                    kNanosPerSecond - 1, " nanoseconds"));
@@ -59,8 +59,9 @@ core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_vie
 }
 
 core::Incarnation ReadSecret(const std::string& in, Reader& r) {
-  r.Require(in.size() == kProcessSecretBytes, "secret",
-            absl::StrCat("has ", in.size(), " bytes; expected ", kProcessSecretBytes));
+  r.Require(in.size() == kProcessSecretBytes, "secret", [&] {
+    return absl::StrCat("has ", in.size(), " bytes; expected ", kProcessSecretBytes);
+  });
   return IncarnationOf(in);
 }
 
@@ -74,26 +75,26 @@ core::Bytes Convert(std::string&& in) {
   return std::make_shared<const std::string>(std::move(in));
 }
 
-absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
-                            Reader& r) {
+absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r) {
   const absl::Duration wait = absl::Seconds(in.seconds()) + absl::Nanoseconds(in.nanos());
-  r.Require(wait >= absl::ZeroDuration() && wait <= kMaxWaitTimeout, field,
-            absl::StrCat("is ", absl::FormatDuration(wait), "; expected 0 to ",
-                         absl::FormatDuration(kMaxWaitTimeout), " (10 years)"));
+  r.Require(wait >= absl::ZeroDuration() && wait <= kMaxWaitTimeout, field, [&] {
+    return absl::StrCat("is ", absl::FormatDuration(wait), "; expected 0 to ",
+                        absl::FormatDuration(kMaxWaitTimeout), " (10 years)");
+  });
   return wait;
 }
 
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
                            Reader& r) {
   r.RequirePresent(present, field);
-  r.Require(in.has_session(), absl::StrCat(field, ".session"),
+  r.Require(in.has_session(), {field, "session"},
             "is missing: call Attach first and repeat the session that it names");
   core::CallContext out;
   out.job_id = in.job_id();
   out.session = Convert(in.session());
   out.attempt = in.attempt();
   if (in.has_wait_timeout()) {
-    out.wait_timeout = ReadDuration(in.wait_timeout(), absl::StrCat(field, ".wait_timeout"), r);
+    out.wait_timeout = ReadDuration(in.wait_timeout(), {field, "wait_timeout"}, r);
   }
   return out;
 }
@@ -104,8 +105,9 @@ core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view f
 }
 
 core::LeaseScope ReadScope(v1::LeaseScope in, Reader& r) {
-  r.Require(in == v1::LEASE_SCOPE_NODE || in == v1::LEASE_SCOPE_JOB, "scope",
-            absl::StrCat("is ", in, "; expected LEASE_SCOPE_NODE (1) or LEASE_SCOPE_JOB (2)"));
+  r.Require(in == v1::LEASE_SCOPE_NODE || in == v1::LEASE_SCOPE_JOB, "scope", [&] {
+    return absl::StrCat("is ", in, "; expected LEASE_SCOPE_NODE (1) or LEASE_SCOPE_JOB (2)");
+  });
   return in == v1::LEASE_SCOPE_JOB ? core::LeaseScope::kJob : core::LeaseScope::kNode;
 }
 

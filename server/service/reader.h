@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,19 +16,33 @@
 // is wrong with a part is noted in the Reader, and the part's value then means nothing.
 namespace muster::service {
 
+// A field's name, in parts: it is put together for an error only.
+struct Field {
+  Field(const char* whole) : name(whole) {}        // NOLINT(google-explicit-constructor)
+  Field(absl::string_view whole) : name(whole) {}  // NOLINT(google-explicit-constructor)
+  Field(absl::string_view message, absl::string_view field) : parent(message), name(field) {}
+  std::string ToString() const { return absl::StrCat(parent, parent.empty() ? "" : ".", name); }
+
+  absl::string_view parent;
+  absl::string_view name;
+};
+
 // Collects the first problem of one request while its fields are read.
 class Reader {
  public:
   explicit Reader(absl::string_view message) : message_(message) {}
 
-  void Require(bool condition, absl::string_view field, absl::string_view problem) {
+  void Require(bool condition, const Field& field, absl::string_view problem) {
+    Require(condition, field, [&] { return std::string(problem); });
+  }
+  // The same with a text that takes work to make.
+  void Require(bool condition, const Field& field, absl::FunctionRef<std::string()> problem) {
     if (condition || !status_.ok()) return;
-    status_ = absl::InvalidArgumentError(absl::StrCat(message_, ".", field, " ", problem));
+    status_ =
+        absl::InvalidArgumentError(absl::StrCat(message_, ".", field.ToString(), " ", problem()));
   }
 
-  void RequirePresent(bool present, absl::string_view field) {
-    Require(present, field, "is missing");
-  }
+  void RequirePresent(bool present, const Field& field) { Require(present, field, "is missing"); }
 
   template <typename T>
   absl::StatusOr<T> Result(T value) const {
@@ -48,8 +63,7 @@ core::Bytes Convert(std::string&& in);
 core::Incarnation ReadSecret(const std::string& in, Reader& r);
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
 // Not negative, and at most ten years.
-absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
-                            Reader& r);
+absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r);
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
                            Reader& r);
 core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);

@@ -11,8 +11,8 @@ namespace {
 // What gRPC itself keeps for a call.
 constexpr uint64_t kBytesPerCall = 4096;
 
-void LetAllGo(const std::vector<UnreadAnswers::LetGo>& dropped, const absl::Status& why) {
-  for (const UnreadAnswers::LetGo& let_go : dropped) let_go(why);
+void LetAllGo(std::vector<UnreadAnswers::LetGo> dropped, const absl::Status& why) {
+  for (UnreadAnswers::LetGo& let_go : dropped) let_go(why);
 }
 
 absl::Status Replaced() {
@@ -100,7 +100,7 @@ void UnreadAnswers::SessionStarted(const core::Incarnation& process, core::Sessi
     }
     state.streams.emplace(stream, std::move(let_go));
   }
-  LetAllGo(dropped, absl::CancelledError("the process has attached again"));
+  LetAllGo(std::move(dropped), absl::CancelledError("the process has attached again"));
 }
 
 void UnreadAnswers::StreamDone(const core::Incarnation& process, core::WaiterId stream) {
@@ -128,7 +128,7 @@ void UnreadAnswers::Arrived(const SendName& send) {
     if (session == nullptr) return;
     DropOlderSend(session, send, &dropped);
   }
-  LetAllGo(dropped, Replaced());
+  LetAllGo(std::move(dropped), Replaced());
 }
 
 void UnreadAnswers::Answered(core::WaiterId id, const SendName& send, uint64_t bytes,
@@ -144,8 +144,8 @@ void UnreadAnswers::Answered(core::WaiterId id, const SendName& send, uint64_t b
         &replaced);
     DropOldest(session, id, &oldest);
   }
-  LetAllGo(replaced, Replaced());
-  LetAllGo(oldest, absl::UnavailableError("the member does not read its answers"));
+  LetAllGo(std::move(replaced), Replaced());
+  LetAllGo(std::move(oldest), absl::UnavailableError("the member does not read its answers"));
 }
 
 void UnreadAnswers::DropOldest(Session* session, core::WaiterId spared, Dropped* dropped) const {

@@ -2,13 +2,13 @@
 #define MUSTER_SERVER_SERVICE_UNREAD_ANSWERS_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "server/core/types.h"
 
@@ -45,7 +45,7 @@ inline SendName NameOf(const core::ProcessStateReport&) { return {}; }
 class UnreadAnswers {
  public:
   // Ends an RPC although it was answered. Called at most once; the RPC may have ended before.
-  using LetGo = std::function<void(const absl::Status&)>;
+  using LetGo = absl::AnyInvocable<void(const absl::Status&)>;
 
   // With a limit of what the core may hold, no member that reads its answers before it calls on
   // reaches it: the core still holds the payloads of those answers.
