@@ -1,5 +1,7 @@
 #include "common/utf8.h"
 
+#include <algorithm>
+
 namespace muster {
 namespace {
 
@@ -41,7 +43,10 @@ std::optional<char32_t> TakeCodePoint(absl::string_view* text) {
 bool IsControl(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
 size_t FindUnprintable(absl::string_view text) {
-  for (absl::string_view rest = text; !rest.empty();) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  // Most names are ASCII.
+  const auto first = std::find_if_not(text.begin(), text.end(), is_plain);
+  for (absl::string_view rest = text.substr(first - text.begin()); !rest.empty();) {
     const size_t position = text.size() - rest.size();
     const std::optional<char32_t> c = TakeCodePoint(&rest);
     if (!c || IsControl(*c)) return position;

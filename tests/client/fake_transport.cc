@@ -121,8 +121,9 @@ class FakeTransport final : public Transport {
     events_->RunAll();
   }
 
-  std::shared_ptr<InFlight> Call(Request request, Done done) override {
+  void Call(uint64_t attempt, Request request, Done done) override {
     auto call = std::make_shared<FakeCoordinator::Call>();
+    call->attempt = attempt;
     call->request = std::move(request);
     call->done = std::move(done);
     call->events = events_;
@@ -133,11 +134,11 @@ class FakeTransport final : public Transport {
     const absl::Status answer = coordinator_->answer_to_all_;
     lock.unlock();
     if (!answer.ok()) events_->Add(call->End(answer, {}));
-    return call;
   }
 
-  std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) override {
+  void Attach(uint64_t attempt, v1::AttachRequest request, StreamHandler handler) override {
     auto stream = std::make_shared<FakeCoordinator::Stream>();
+    stream->attempt = attempt;
     stream->request = std::move(request);
     stream->handler = std::move(handler);
     stream->events = events_;
@@ -145,7 +146,11 @@ class FakeTransport final : public Transport {
     Lock lock(coordinator_->mutex_);
     coordinator_->streams_.push_back(stream);
     coordinator_->changed_.notify_all();
-    return stream;
+  }
+
+  void Cancel(uint64_t attempt) override {
+    if (const auto call = Find(coordinator_->calls_, attempt)) call->Cancel();
+    if (const auto stream = Find(coordinator_->streams_, attempt)) stream->Cancel();
   }
 
   void Poll() override { events_->RunNext(); }
@@ -157,6 +162,15 @@ class FakeTransport final : public Transport {
   std::string peer() const override { return "127.0.0.1"; }
 
  private:
+  template <class T>
+  std::shared_ptr<T> Find(const std::vector<std::shared_ptr<T>>& all, uint64_t attempt) const {
+    Lock lock(coordinator_->mutex_);
+    for (const std::shared_ptr<T>& one : all) {
+      if (one->attempt == attempt && one->events == events_) return one;
+    }
+    return nullptr;
+  }
+
   FakeCoordinator* const coordinator_;
   const std::shared_ptr<FakeCoordinator::Events> events_ =
       std::make_shared<FakeCoordinator::Events>();

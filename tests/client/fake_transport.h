@@ -38,11 +38,12 @@ class FakeCoordinator {
     std::thread::id thread_;
   };
 
-  struct Call : InFlight {
-    void Cancel() override;
+  struct Call {
+    void Cancel();
     // Answers, and returns when the SDK has taken it; nothing happens if the call has ended.
     void Reply(const absl::Status& status, Response response = {});
 
+    uint64_t attempt = 0;
     Request request;
     Transport::Done done;
     std::shared_ptr<Events> events;
@@ -56,8 +57,8 @@ class FakeCoordinator {
     std::function<void()> End(const absl::Status& status, Response response);
   };
 
-  struct Stream : InFlight {
-    void Cancel() override;
+  struct Stream {
+    void Cancel();
     // Each of these returns when the SDK has taken it.
     void Send(const v1::AttachResponse& response);
     // Registers the member in the session with this number.
@@ -66,6 +67,7 @@ class FakeCoordinator {
     void Break(const v1::EpochId& epoch, const std::string& reason, bool may_rejoin = false);
     void End(const absl::Status& status);
 
+    uint64_t attempt = 0;
     v1::AttachRequest request;
     Transport::StreamHandler handler;
     std::shared_ptr<Events> events;

@@ -21,6 +21,13 @@
 // the object. Begun by any thread; their events are handled by one at a time.
 namespace muster::internal {
 
+// A call or stream that has begun.
+class InFlight {
+ public:
+  virtual ~InFlight() = default;
+  virtual void Cancel() = 0;
+};
+
 // What an event of a completion queue is for.
 class EventTarget {
  public:

@@ -4,6 +4,7 @@
 #include <grpcpp/completion_queue.h>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -21,16 +22,22 @@ using Stub = v1::CoordinatorService::Stub;
 // What has begun and has not ended. Thread-safe.
 class InFlightSet {
  public:
-  void Add(std::shared_ptr<InFlight> call) {
+  void Add(uint64_t attempt, std::shared_ptr<InFlight> call) {
     std::lock_guard<std::mutex> lock(mutex_);
-    InFlight* const key = call.get();
-    calls_.emplace(key, std::move(call));
+    calls_.emplace(attempt, std::move(call));
   }
 
-  void Remove(InFlight* call) {
+  void Remove(uint64_t attempt) {
     std::unique_lock<std::mutex> lock(mutex_);
-    const auto removed = calls_.extract(call);
+    const auto removed = calls_.extract(attempt);
     lock.unlock();  // it may end here
+  }
+
+  // Null if it has ended.
+  std::shared_ptr<InFlight> Find(uint64_t attempt) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto call = calls_.find(attempt);
+    return call == calls_.end() ? nullptr : call->second;
   }
 
   std::vector<std::shared_ptr<InFlight>> All() const {
@@ -42,7 +49,7 @@ class InFlightSet {
 
  private:
   mutable std::mutex mutex_;
-  std::unordered_map<InFlight*, std::shared_ptr<InFlight>> calls_;
+  std::unordered_map<uint64_t, std::shared_ptr<InFlight>> calls_;  // by attempt
 };
 
 // An event that somebody who waits for events gets, whatever else happens.
@@ -76,12 +83,16 @@ class GrpcTransport final : public Transport {
     }
   }
 
-  std::shared_ptr<InFlight> Call(Request request, Done done) override;
+  void Call(uint64_t attempt, Request request, Done done) override;
 
-  std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) override {
-    return Begin(std::make_shared<AttachStream>(
-        caller_, links_.ForAttach(), std::move(request), std::move(handler),
-        [this](const std::string& peer) { links_.Answered(peer); }));
+  void Attach(uint64_t attempt, v1::AttachRequest request, StreamHandler handler) override {
+    Begin(attempt, std::make_shared<AttachStream>(
+                       caller_, links_.ForAttach(), std::move(request), std::move(handler),
+                       [this](const std::string& peer) { links_.Answered(peer); }));
+  }
+
+  void Cancel(uint64_t attempt) override {
+    if (const auto call = in_flight_.Find(attempt)) call->Cancel();
   }
 
   void Poll() override { TakeEvent(); }
@@ -102,19 +113,18 @@ class GrpcTransport final : public Transport {
   }
 
   template <class C>
-  std::shared_ptr<InFlight> Begin(std::shared_ptr<C> call) {
-    in_flight_.Add(call);
-    call->Start([this, which = call.get()] { in_flight_.Remove(which); });
-    return call;
+  void Begin(uint64_t attempt, const std::shared_ptr<C>& call) {
+    in_flight_.Add(attempt, call);
+    call->Start([this, attempt] { in_flight_.Remove(attempt); });
   }
 
   template <class Req, class Resp>
-  std::shared_ptr<InFlight> Unary(std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> (
-                                      Stub::*method)(grpc::ClientContext*, const Req&,
-                                                     grpc::CompletionQueue*),
-                                  Req request, Done done) {
-    return Begin(std::make_shared<UnaryCall<Req, Resp>>(caller_, links_.Current(), method,
-                                                        std::move(request), std::move(done)));
+  void Unary(uint64_t attempt,
+             std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> (Stub::*method)(
+                 grpc::ClientContext*, const Req&, grpc::CompletionQueue*),
+             Req request, Done done) {
+    Begin(attempt, std::make_shared<UnaryCall<Req, Resp>>(caller_, links_.Current(), method,
+                                                          std::move(request), std::move(done)));
   }
 
   GrpcLinks links_;
@@ -124,25 +134,24 @@ class GrpcTransport final : public Transport {
   InFlightSet in_flight_;
 };
 
-std::shared_ptr<InFlight> GrpcTransport::Call(Request request, Done done) {
+void GrpcTransport::Call(uint64_t attempt, Request request, Done done) {
   const auto send = [&](auto method, auto& r) {
-    return Unary(method, std::move(r), std::move(done));
+    Unary(attempt, method, std::move(r), std::move(done));
   };
-  return std::visit(
-      Overloaded{
-          [&](v1::JoinRequest& r) { return send(&Stub::AsyncJoin, r); },
-          [&](v1::BarrierRequest& r) { return send(&Stub::AsyncBarrier, r); },
-          [&](v1::BroadcastRequest& r) { return send(&Stub::AsyncBroadcast, r); },
-          [&](v1::GatherRequest& r) { return send(&Stub::AsyncGather, r); },
-          [&](v1::AllGatherRequest& r) { return send(&Stub::AsyncAllGather, r); },
-          [&](v1::AcquireLeaseRequest& r) { return send(&Stub::AsyncAcquireLease, r); },
-          [&](v1::CompleteLeaseRequest& r) { return send(&Stub::AsyncCompleteLease, r); },
-          [&](v1::AbandonLeaseRequest& r) { return send(&Stub::AsyncAbandonLease, r); },
-          [&](v1::RejoinRequest& r) { return send(&Stub::AsyncRejoin, r); },
-          [&](v1::RequestStopRequest& r) { return send(&Stub::AsyncRequestStop, r); },
-          [&](v1::LeaveRequest& r) { return send(&Stub::AsyncLeave, r); },
-      },
-      request);
+  std::visit(Overloaded{
+                 [&](v1::JoinRequest& r) { send(&Stub::AsyncJoin, r); },
+                 [&](v1::BarrierRequest& r) { send(&Stub::AsyncBarrier, r); },
+                 [&](v1::BroadcastRequest& r) { send(&Stub::AsyncBroadcast, r); },
+                 [&](v1::GatherRequest& r) { send(&Stub::AsyncGather, r); },
+                 [&](v1::AllGatherRequest& r) { send(&Stub::AsyncAllGather, r); },
+                 [&](v1::AcquireLeaseRequest& r) { send(&Stub::AsyncAcquireLease, r); },
+                 [&](v1::CompleteLeaseRequest& r) { send(&Stub::AsyncCompleteLease, r); },
+                 [&](v1::AbandonLeaseRequest& r) { send(&Stub::AsyncAbandonLease, r); },
+                 [&](v1::RejoinRequest& r) { send(&Stub::AsyncRejoin, r); },
+                 [&](v1::RequestStopRequest& r) { send(&Stub::AsyncRequestStop, r); },
+                 [&](v1::LeaveRequest& r) { send(&Stub::AsyncLeave, r); },
+             },
+             request);
 }
 
 }  // namespace

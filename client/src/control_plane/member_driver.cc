@@ -96,12 +96,6 @@ void MemberDriver::RunInPoll(Step step) {
   Apply(step(member_, SteadyClock::now()));
 }
 
-void MemberDriver::OnEnd(uint64_t attempt, Step step) {
-  Lock lock(mutex_);
-  flights_.erase(attempt);
-  Apply(step(member_, SteadyClock::now()));
-}
-
 // Whoever cancels is not kept by what that has to send.
 void MemberDriver::Cancel(CallId id) {
   Lock lock(mutex_);
@@ -164,11 +158,7 @@ void MemberDriver::StandIn() {
 }
 
 void MemberDriver::Apply(Effects effects) {
-  for (Output& output : effects.outputs) {
-    if (const auto* send = std::get_if<SendCall>(&output)) flights_[send->attempt];
-    if (const auto* open = std::get_if<OpenStream>(&output)) flights_[open->attempt];
-    outbox_.push_back(std::move(output));
-  }
+  for (Output& output : effects.outputs) outbox_.push_back(std::move(output));
   for (Completion& completion : effects.completions) Complete(std::move(completion));
   if (effects.news) news_.notify_all();
   if (effects.news || member_.NextDeadline() < armed_) WakeThread();
@@ -196,11 +186,11 @@ void MemberDriver::Drain(Lock* lock) {
 
 void MemberDriver::Do(SendCall send) {
   auto done = [this, attempt = send.attempt](const absl::Status& status, Response response) {
-    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+    RunInPoll([&](MemberCore& member, SteadyTime now) {
       return member.OnReply(now, attempt, status, std::move(response));
     });
   };
-  KeepFlight(send.attempt, transport_->Call(std::move(send.request), std::move(done)));
+  transport_->Call(send.attempt, std::move(send.request), std::move(done));
 }
 
 void MemberDriver::Do(OpenStream open) {
@@ -211,26 +201,14 @@ void MemberDriver::Do(OpenStream open) {
     });
   };
   handler.on_end = [this, attempt = open.attempt](const absl::Status& status) {
-    OnEnd(attempt, [&](MemberCore& member, SteadyTime now) {
+    RunInPoll([&](MemberCore& member, SteadyTime now) {
       return member.OnStreamEnd(now, attempt, status);
     });
   };
-  KeepFlight(open.attempt, transport_->Attach(std::move(open.request), std::move(handler)));
+  transport_->Attach(open.attempt, std::move(open.request), std::move(handler));
 }
 
-void MemberDriver::KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight) {
-  Lock lock(mutex_);
-  const auto entry = flights_.find(attempt);
-  if (entry != flights_.end()) entry->second = std::move(flight);
-}
-
-void MemberDriver::Do(const CancelSend& cancel) {
-  Lock lock(mutex_);
-  const auto entry = flights_.find(cancel.attempt);
-  const std::shared_ptr<InFlight> flight = entry == flights_.end() ? nullptr : entry->second;
-  lock.unlock();
-  if (flight != nullptr) flight->Cancel();
-}
+void MemberDriver::Do(const CancelSend& cancel) { transport_->Cancel(cancel.attempt); }
 
 void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
 

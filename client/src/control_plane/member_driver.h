@@ -96,8 +96,6 @@ class MemberDriver {
   void Complete(Completion completion);
   // Runs a step within Transport::Poll(); who polls drains.
   void RunInPoll(Step step);
-  // The same for the callback that ends a send.
-  void OnEnd(uint64_t attempt, Step step);
   void Cancel(CallId id);
 
   // Blocks until the call has ended.
@@ -114,7 +112,6 @@ class MemberDriver {
   void Do(OpenStream open);
   void Do(const CancelSend& cancel);
   void Do(const WriteLog& log);
-  void KeepFlight(uint64_t attempt, std::shared_ptr<InFlight> flight);
 
   void RunThread();
   void WakeThread();
@@ -129,7 +126,6 @@ class MemberDriver {
   std::map<CallId, Waiter*> waiters_;
   std::deque<Output> outbox_;
   bool draining_ = false;
-  std::map<uint64_t, std::shared_ptr<InFlight>> flights_;  // by attempt; null while it begins
   std::map<EpochId, Listeners> listeners_;
   mutable std::condition_variable news_;
   bool stopping_ = false;

@@ -1,8 +1,8 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_TRANSPORT_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_TRANSPORT_H_
 
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -10,16 +10,9 @@
 
 namespace muster::internal {
 
-// A call or stream that has begun.
-class InFlight {
- public:
-  virtual ~InFlight() = default;
-  // Ends it soon, with CANCELLED; no effect on what has ended. Does not block.
-  virtual void Cancel() = 0;
-};
-
 // The way to a coordinator. Has no threads: callbacks run within Poll(), and within the destructor.
-// Thread-safe, but for Poll(), in which there may be one thread at a time.
+// Calls and streams are named by their attempt, which is never used twice. Thread-safe, but for
+// Poll(), in which there may be one thread at a time.
 class Transport {
  public:
   // Ends what is in flight, and returns when every callback has.
@@ -28,14 +21,18 @@ class Transport {
   // Ends with exactly one `done`, however long that takes; the response counts where the status is
   // OK. UNAVAILABLE, at once, where there is no connection.
   using Done = std::function<void(const absl::Status& status, Response response)>;
-  virtual std::shared_ptr<InFlight> Call(Request request, Done done) = 0;
+  virtual void Call(uint64_t attempt, Request request, Done done) = 0;
 
   // Any number of `on_response`, then exactly one `on_end`.
   struct StreamHandler {
     std::function<void(const v1::AttachResponse&)> on_response;
     std::function<void(const absl::Status&)> on_end;
   };
-  virtual std::shared_ptr<InFlight> Attach(v1::AttachRequest request, StreamHandler handler) = 0;
+  virtual void Attach(uint64_t attempt, v1::AttachRequest request, StreamHandler handler) = 0;
+
+  // Ends what has begun under this attempt soon, with CANCELLED; no effect on what has ended. Does
+  // not block.
+  virtual void Cancel(uint64_t attempt) = 0;
 
   // Waits until something has happened, runs its callbacks, and returns. Somebody must be in here
   // nearly all the time: what keeps the connection alive is done here too.

@@ -1,10 +1,9 @@
 #include "client/src/protocol/collective_sequence.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::internal {
 namespace {
@@ -12,13 +11,14 @@ namespace {
 // As the coordinator names it: "Barrier('epoch 1')", "Gather(root 2, int32)".
 std::string DescribeCall(const CollectiveCall& call) {
   static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
-  std::vector<std::string> parts;
-  if (!call.label.empty()) parts.push_back(absl::StrCat("'", call.label, "'"));
+  std::string text = absl::StrCat(kNames[static_cast<int>(call.kind)], "(");
+  absl::string_view comma;
+  if (!call.label.empty()) absl::StrAppend(&text, "'", call.label, "'"), comma = ", ";
   if (call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kGather) {
-    parts.push_back(absl::StrCat("root ", call.root));
+    absl::StrAppend(&text, comma, "root ", call.root), comma = ", ";
   }
-  if (!call.type_name.empty()) parts.push_back(call.type_name);
-  return absl::StrCat(kNames[static_cast<int>(call.kind)], "(", absl::StrJoin(parts, ", "), ")");
+  if (!call.type_name.empty()) absl::StrAppend(&text, comma, call.type_name);
+  return absl::StrCat(text, ")");
 }
 
 bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
