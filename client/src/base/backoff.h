@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <utility>
 
 #include "absl/time/time.h"
 
@@ -23,11 +22,9 @@ inline Random RandomFromDevice() {
 // must not come back at one moment.
 class Backoff {
  public:
-  explicit Backoff(Random random) : random_(std::move(random)) {}
-
   void Reset() { bound_ = kFirst; }
-  absl::Duration Next() {
-    const double fraction = static_cast<double>(random_() >> 11) / static_cast<double>(1ull << 53);
+  absl::Duration Next(const Random& random) {
+    const double fraction = static_cast<double>(random() >> 11) / static_cast<double>(1ull << 53);
     const absl::Duration wait = bound_ * fraction;
     bound_ = std::min(2 * bound_, kLargest);
     return wait;
@@ -37,7 +34,6 @@ class Backoff {
   static constexpr absl::Duration kFirst = absl::Milliseconds(50);
   static constexpr absl::Duration kLargest = absl::Seconds(1);
 
-  Random random_;
   absl::Duration bound_ = kFirst;
 };
 

@@ -56,7 +56,8 @@ absl::Status AwaitResolvable(const HostPort& address, const Deadline& deadline) 
     lookup->cancelled = true;
     lookup->changed.notify_all();
   });
-  Backoff backoff(RandomFromDevice());
+  const Random random = RandomFromDevice();
+  Backoff backoff;
   std::string last_error = "no answer from the resolver";
   std::unique_lock<std::mutex> lock(lookup->mutex);
   while (true) {
@@ -66,7 +67,8 @@ absl::Status AwaitResolvable(const HostPort& address, const Deadline& deadline) 
     if (lookup->cancelled) return absl::CancelledError("the call was cancelled");
     if (lookup->error && lookup->error->empty()) return absl::OkStatus();
     last_error = lookup->error.value_or(last_error);
-    const SteadyTime next = std::min(deadline.when(), After(SteadyClock::now(), backoff.Next()));
+    const SteadyTime next =
+        std::min(deadline.when(), After(SteadyClock::now(), backoff.Next(random)));
     lookup->changed.wait_until(lock, next, [&] { return lookup->cancelled; });
     if (SteadyClock::now() >= deadline.when()) return absl::DeadlineExceededError(last_error);
   }

@@ -31,8 +31,7 @@ absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) 
 
 }  // namespace
 
-MemberCore::MemberCore(MemberOptions options)
-    : options_(std::move(options)), stream_backoff_(options_.random) {}
+MemberCore::MemberCore(MemberOptions options) : options_(std::move(options)) {}
 
 Effects MemberCore::Start(SteadyTime now) {
   detached_since_ = now;
@@ -269,7 +268,7 @@ Effects MemberCore::Stop(SteadyTime now) {
 }
 
 PendingCall MemberCore::NewCall(SteadyTime now, std::string what, const Deadline& deadline) const {
-  return PendingCall(std::move(what), deadline, now, options_.random);
+  return PendingCall(std::move(what), deadline, now);
 }
 
 Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {

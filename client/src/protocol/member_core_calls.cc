@@ -120,7 +120,7 @@ void MemberCore::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
   if (now > After(*call->unavailable_since, options_.coordinator_timeout)) {
     return End(now, id, Unreachable(now, *call));
   }
-  call->paused_until = After(now, call->backoff.Next());
+  call->paused_until = After(now, call->backoff.Next(options_.random));
 }
 
 void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) {

@@ -199,7 +199,7 @@ Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::St
   if (MayReopen(status)) {
     LogStreamEnd();
     if (stream_.answered) stream_backoff_.Reset();
-    stream_.reopen_at = After(now, stream_backoff_.Next());
+    stream_.reopen_at = After(now, stream_backoff_.Next(options_.random));
   } else {
     Fail(Refusal(options_.coordinator, membership_.place() != nullptr, status));
   }

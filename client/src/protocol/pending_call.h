@@ -20,8 +20,8 @@ namespace muster::internal {
 // A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
 // is sent again.
 struct PendingCall {
-  PendingCall(std::string name, const Deadline& d, SteadyTime now, const Random& random)
-      : what(std::move(name)), deadline(d), start(now), backoff(random) {}
+  PendingCall(std::string name, const Deadline& d, SteadyTime now)
+      : what(std::move(name)), deadline(d), start(now) {}
 
   std::string what;  // "Barrier('epoch 1') op 12 of the world"
   Deadline deadline;
