@@ -50,6 +50,7 @@ core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_vie
 // Not negative, and at most ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, absl::string_view field,
                             Reader& r);
+core::SessionId Convert(const v1::SessionId& in);
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
                            Reader& r);
 core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);
