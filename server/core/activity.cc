@@ -11,7 +11,7 @@ constexpr absl::Duration kTogether = absl::Seconds(1);
 
 }  // namespace
 
-void Activity::Begin(WaiterId call, std::string what, Time since) {
+void Activity::Begin(WaiterId call, std::shared_ptr<const std::string> what, Time since) {
   state_ = State::kIn;
   call_ = call;
   what_ = std::move(what);
@@ -45,13 +45,14 @@ std::string Activity::Describe(Time now, absl::string_view ago) const {
       return absl::StrCat("no call since the coordinator was restarted ", HowLong(now - since_),
                           " ", ago);
     case State::kIn:
-      return absl::StrCat("in ", what_, " for ", HowLong(now - since_));
+      return absl::StrCat("in ", *what_, " for ", HowLong(now - since_));
     case State::kCutOff:
-      return absl::StrCat("in ", what_, " for ", HowLong(until_ - since_));
+      return absl::StrCat("in ", *what_, " for ", HowLong(until_ - since_));
     case State::kCompleted:
-      return absl::StrCat("last completed ", what_, " ", HowLong(now - until_), " ", ago);
+      return absl::StrCat("last completed ", *what_, " ", HowLong(now - until_), " ", ago);
     case State::kEnded:
-      return absl::StrCat("last called ", what_, ", which ended ", HowLong(now - until_), " ", ago);
+      return absl::StrCat("last called ", *what_, ", which ended ", HowLong(now - until_), " ",
+                          ago);
   }
   return "";
 }

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_CORE_ACTIVITY_H_
 #define MUSTER_SERVER_CORE_ACTIVITY_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace muster::core {
 class Activity {
  public:
   // The member is parked in a call, since that time.
-  void Begin(WaiterId call, std::string what, Time since);
+  void Begin(WaiterId call, std::shared_ptr<const std::string> what, Time since);
   // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
   void Complete(WaiterId call, Time now) { Finish(call, State::kCompleted, now); }
   void End(WaiterId call, Time now) { Finish(call, State::kEnded, now); }
@@ -34,7 +35,7 @@ class Activity {
 
   State state_ = State::kNone;
   WaiterId call_ = 0;
-  std::string what_;
+  std::shared_ptr<const std::string> what_;  // never null where it is in a call, or was
   Time since_;
   Time until_;
 };

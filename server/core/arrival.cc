@@ -5,16 +5,16 @@
 namespace muster::core {
 
 void Arrival::Record(WaiterId by, const CollectiveRequest& request) {
-  *this = {true,
-           by,
-           request.call.attempt,
-           request.kind,
-           request.root,
-           request.label,
-           request.type_name,
-           request.payload_size,
-           request.call_site,
-           request.payload};
+  sent = true;
+  waiter = by;
+  attempt = request.call.attempt;
+  kind = request.kind;
+  root = request.root;
+  label = request.label;
+  type_name = request.type_name;
+  payload_size = request.payload_size;
+  call_site = request.call_site;
+  payload = request.payload;
 }
 
 bool Arrival::SameCall(const Arrival& other) const {

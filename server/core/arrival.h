@@ -15,6 +15,7 @@ struct Arrival {
   bool sent = false;    // the content is fixed
   WaiterId waiter = 0;  // parked, if not 0
   uint64_t attempt = 0;
+  uint64_t withdrawn_below = 0;  // sends under lower attempts do not count, sent already or not
   CollectiveKind kind = CollectiveKind::kBarrier;
   uint32_t root = 0;
   std::string label;

@@ -9,8 +9,6 @@
 #include "server/core/describe.h"
 
 namespace muster::core {
-namespace {}  // namespace
-
 absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
   if (job_id.empty() || job_id == options_.job_id) return absl::OkStatus();
   return absl::NotFoundError(
@@ -93,9 +91,9 @@ absl::Status Coordinator::Impl::CanPark(const Member& member) const {
 }
 
 void Coordinator::Impl::Park(WaiterId id, Member* member, Wait wait, const CallContext& call,
-                             std::string what) {
+                             Words what) {
   const Time since = call.since.value_or(now_);
-  if (!what.empty()) member->activity.Begin(id, std::move(what), since);
+  if (what != nullptr) member->activity.Begin(id, std::move(what), since);
   WatchForStalls();
   parked_.Park(id, {member, since, call.wait_timeout.value_or(options_.default_wait_timeout),
                     std::move(wait)});
@@ -106,6 +104,7 @@ void Coordinator::Impl::Finish(WaiterId id, const absl::Status& status, Answer a
   if (!call) return;
   Activity& activity = call->member->activity;
   status.ok() ? activity.Complete(id, now_) : activity.End(id, now_);
+  if (NodeBatches::IsPart(id)) return batches_.End(id, status, std::move(answer));
   out_.Reply(id, status, std::move(answer));
 }
 
@@ -152,6 +151,7 @@ void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& statu
 }
 
 void Coordinator::Impl::Cancel(WaiterId id) {
+  if (batches_.Forget(id)) return;  // its parts stay
   Withdraw(id);
   const std::optional<ParkedCall> call = parked_.Take(id);
   if (!call) return;
@@ -178,6 +178,10 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
 // The text is made before the withdrawal: the caller's own arrival does not count as missing.
 void Coordinator::Impl::TimeOut(WaiterId id) {
   const ParkedCall& call = *parked_.Find(id);
+  if (NodeBatches::IsPart(id)) {  // its member is told by a call of its own
+    Withdraw(id);
+    return Finish(id, absl::DeadlineExceededError("the part's wait has ended"));
+  }
   Member* member = call.member;
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);

@@ -55,6 +55,10 @@ CollectiveGroup::Step CollectiveGroup::Only(WaiterId waiter, absl::Status status
 }
 
 void CollectiveGroup::Append(Step rest, Step* step) {
+  if (step->empty()) {
+    *step = std::move(rest);
+    return;
+  }
   std::move(rest.begin(), rest.end(), std::back_inserter(*step));
 }
 
@@ -65,7 +69,7 @@ CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId
   Step step;
   if (!first_said_[index]) step = Observe(index, request.sequence);
   const bool past = request.sequence < sequence_ && sequence_ - request.sequence == 1;
-  absence_words_ = {};
+  for (Words& words : absence_words_) words.at = absl::InfinitePast();
   Append(past && !contradicted_ ? ArriveAtPast(index, waiter, request)
                                 : ArriveAtCurrent(now, index, waiter, request),
          &step);
@@ -92,6 +96,9 @@ absl::Status CollectiveGroup::CheckRefusals(uint32_t index,
 
 absl::Status CollectiveGroup::CheckContent(uint32_t index, const CollectiveRequest& request) const {
   const Arrival& arrival = arrivals_[index];
+  if (request.call.attempt < arrival.withdrawn_below) {
+    return absl::CancelledError("this send of the call was given up before it arrived");
+  }
   if (!arrival.sent || request.refusals > refusals_) return absl::OkStatus();
   // A late duplicate of a call that was withdrawn must not count.
   if (request.call.attempt <= arrival.attempt) {
@@ -252,6 +259,29 @@ void CollectiveGroup::Withdraw(uint32_t index, WaiterId waiter) {
   if (arrival.waiter != waiter) return;
   arrival.waiter = 0;
   --parked_;
+}
+
+absl::Status CollectiveGroup::WithdrawBelow(uint32_t index, uint64_t sequence, uint64_t attempt,
+                                            Step* step) {
+  if (sequence > sequence_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", ranks_[index], " takes back its arrival at op ", sequence, " of ",
+                     words_, ", which is at op ", sequence_));
+  }
+  const auto given_up = [step](WaiterId waiter) {
+    Append(Only(waiter, absl::CancelledError("the caller has given this send up")), step);
+  };
+  const Arrival& past = past_.arrivals()[index];
+  if (sequence_ - sequence == 1 && past.waiter != 0 && past.attempt < attempt) {
+    given_up(past_.Unpark(index));
+  }
+  if (sequence < sequence_) return absl::OkStatus();
+  Arrival& arrival = arrivals_[index];
+  arrival.withdrawn_below = std::max(arrival.withdrawn_below, attempt);
+  if (arrival.waiter == 0 || arrival.attempt >= attempt) return absl::OkStatus();
+  given_up(std::exchange(arrival.waiter, 0));
+  --parked_;
+  return absl::OkStatus();
 }
 
 CollectiveGroup::Step CollectiveGroup::FailParked(const absl::Status& status) {

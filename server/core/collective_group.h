@@ -65,6 +65,11 @@ class CollectiveGroup {
   // The waiter no longer waits: its arrival does not count any more. Unknown waiters are ignored.
   void Withdraw(uint32_t index, WaiterId waiter);
 
+  // The rank takes back what it has sent at this number under lower attempts, or may yet be found
+  // to have sent: no such send counts any more. FAILED_PRECONDITION if the number is ahead of the
+  // group's.
+  absl::Status WithdrawBelow(uint32_t index, uint64_t sequence, uint64_t attempt, Step* step);
+
   // Ends every call that is parked in the current collective with this error. The sequence number
   // is not consumed.
   Step FailParked(const absl::Status& status);

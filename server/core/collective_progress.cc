@@ -124,7 +124,7 @@ CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
   if (next > sequence_ + 1) ForgetArrivals();
   past_ = PastCollective(std::exchange(arrivals_, std::vector<Arrival>(ranks_.size())), bytes_);
   budget_->Charge(past_.bytes() - std::exchange(bytes_, 0));
-  ForgetArrivals();
+  sample_.reset();
   sequence_ = next;
   parked_ = 0;
   refusals_ = 0;
@@ -132,6 +132,7 @@ CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
   Step rest = past_.AnswerAll();
   contributor_news_ |= past_.WantsAny();
   MarkStop(&rest);
+  if (step.empty()) return rest;
   Append(std::move(rest), &step);
   return step;
 }

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
-#include "server/core/numbers.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
@@ -18,21 +17,26 @@ bool RootOnly(CollectiveKind kind) { return kind == CollectiveKind::kBroadcast; 
 
 absl::Status Coordinator::Impl::CheckContent(const Member&,
                                              const CollectiveRequest& request) const {
-  const Limits& limits = options_.limits;
-  const uint32_t max = limits.max_name_bytes;
+  if (absl::Status s = CheckTexts(request); !s.ok()) return s;
+  return CheckPayloadSize(request.payload);
+}
+
+absl::Status Coordinator::Impl::CheckTexts(const CollectiveRequest& request) const {
+  const uint32_t max = options_.limits.max_name_bytes;
   absl::Status s = CheckOptionalName("group name", request.group.name, max);
   if (!s.ok()) return s;
   if (s = CheckOptionalName("label", request.label, max); !s.ok()) return s;
   if (s = CheckOptionalName("type name", request.type_name, max); !s.ok()) return s;
   if (s = CheckOptionalName("call site", request.call_site, kMaxCallSiteBytes); !s.ok()) return s;
-  if (!CanBeCountedOn(request.sequence)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "sequence number ", request.sequence, " is too large; expected less than ", kMaxSequence));
-  }
-  if (request.payload->size() <= limits.max_payload_bytes) return s;
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "payload has ", request.payload->size(), " bytes; the limit is ", limits.max_payload_bytes,
-      " (musterd --max-payload-bytes raises it; tensors belong on a Communicator)"));
+  return CheckSequence(request.sequence);
+}
+
+absl::Status Coordinator::Impl::CheckPayloadSize(const Bytes& payload) const {
+  const uint64_t limit = options_.limits.max_payload_bytes;
+  if (payload->size() <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("payload has ", payload->size(), " bytes; the limit is ", limit,
+                   " (musterd --max-payload-bytes raises it; tensors belong on a Communicator)"));
 }
 
 absl::Status Coordinator::Impl::CheckRoot(const CollectiveRequest& request,
@@ -57,21 +61,20 @@ absl::Status Coordinator::Impl::CheckGroupAndRoot(const Member& member,
 }
 
 // What a rank sends must be what its call says that everybody sends.
-absl::Status Coordinator::Impl::CheckPayload(const CollectiveRequest& request, uint32_t index,
-                                             uint32_t rank) const {
+absl::Status Coordinator::Impl::CheckPayload(const CollectiveRequest& request, const Bytes& payload,
+                                             uint32_t index, uint32_t rank) const {
   const bool sends = !RootOnly(request.kind) || index == request.root;
   if (!sends) {
-    if (request.payload->empty()) return absl::OkStatus();
+    if (payload->empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank,
                                                    " sends a payload to a Broadcast with root ",
                                                    request.root, "; only the root does"));
   }
-  if (!request.payload_size || *request.payload_size == request.payload->size()) {
+  if (!request.payload_size || *request.payload_size == payload->size()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " sends a payload of ",
-                                                 request.payload->size(), " bytes to ",
-                                                 OperationOf(request)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "rank ", rank, " sends a payload of ", payload->size(), " bytes to ", OperationOf(request)));
 }
 
 absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& name,
@@ -105,20 +108,22 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   if (!found.ok()) return found.status();
   CollectiveGroup* group = *found;
   const uint32_t index = *group->IndexOf(*member->rank());
-  if (absl::Status s = CheckPayload(request, index, *member->rank()); !s.ok()) return s;
-  const std::string op =
-      absl::StrCat(OperationOf(request), " op ", request.sequence, " of ", group->description());
+  if (absl::Status s = CheckPayload(request, request.payload, index, *member->rank()); !s.ok())
+    return s;
+  const Words op = Say(
+      absl::StrCat(OperationOf(request), " op ", request.sequence, " of ", group->description()));
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;
     // Whoever is late for a refusal hears of that, though the others have left since.
-    if (absl::Status s = CheckNobodyIsLeaving(*group, op); !s.ok() && !group->HasRefused(request)) {
+    if (absl::Status s = CheckNobodyIsLeaving(*group, *op);
+        !s.ok() && !group->HasRefused(request)) {
       return s;
     }
     member->last_collective = op;
   }
   const bool only_contributes = group->HasCompleted(index, request.sequence);
   Park(id, member, ForCollective{group, index, request.sequence}, request.call,
-       only_contributes ? "" : op);
+       only_contributes ? nullptr : op);
   Apply(group, group->Arrive(now_, index, id, request));
   if (epoch_->recovered()) RequestContribution(*group, member);
   return absl::OkStatus();

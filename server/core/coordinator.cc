@@ -48,6 +48,13 @@ Effects Coordinator::RequestStop(Time now, WaiterId waiter, const StopRequest& r
 Effects Coordinator::Collective(Time now, WaiterId waiter, const CollectiveRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<CollectiveRequest>, request);
 }
+Effects Coordinator::NodeCollective(Time now, WaiterId waiter,
+                                    const NodeCollectiveRequest& request) {
+  return Call(*impl_, now, waiter, &Impl::ReceiveTogether, request);
+}
+Effects Coordinator::WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request) {
+  return Call(*impl_, now, waiter, &Impl::Receive<WithdrawRequest>, request);
+}
 Effects Coordinator::AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<AcquireLeaseRequest>, request);
 }
@@ -108,6 +115,7 @@ Coordinator::Impl::Impl(Options options)
 
 Effects Coordinator::Impl::Take() {
   Advance();
+  AnswerBatches();
   return out_.Take();
 }
 

@@ -39,6 +39,9 @@ class Coordinator {
   // Leaves (and breaks) the claimed epoch of an elastic job for the next one.
   Effects Rejoin(Time now, WaiterId waiter, const RejoinRequest& request);
   Effects Collective(Time now, WaiterId waiter, const CollectiveRequest& request);
+  // `waiter` must be below 2^53.
+  Effects NodeCollective(Time now, WaiterId waiter, const NodeCollectiveRequest& request);
+  Effects WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request);
   Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);
   Effects CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request);
   Effects AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request);

@@ -19,6 +19,7 @@
 #include "server/core/group_table.h"
 #include "server/core/lease_table.h"
 #include "server/core/member_table.h"
+#include "server/core/node_batches.h"
 #include "server/core/outbox.h"
 #include "server/core/parked_calls.h"
 #include "server/core/parked_claims.h"
@@ -34,8 +35,8 @@ namespace muster::core {
 //
 // Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
 // members say of themselves), recovery.cc (a restarted daemon), joining.cc, forming.cc, elastic.cc,
-// stopping.cc, stall.cc, collectives.cc, leases.cc, leaving.cc, status.cc; calls.cc has what all
-// calls share.
+// stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc, leaving.cc, status.cc;
+// calls.cc has what all calls share.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
@@ -51,6 +52,8 @@ class Coordinator::Impl {
     if (recovering()) return Defer(waiter, *caller, request);
     return Serve(waiter, *caller, request);
   }
+  // The arrivals of several members: served now, or answered with RESEND.
+  absl::Status ReceiveTogether(WaiterId waiter, const NodeCollectiveRequest& request);
   absl::Status ReportExit(WaiterId waiter, const ExitReport& report);
   absl::Status ReportProcessState(WaiterId waiter, const ProcessStateReport& report);
   void Cancel(WaiterId waiter);
@@ -80,6 +83,7 @@ class Coordinator::Impl {
   absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
   absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
   absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
+  absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
   absl::Status CheckContent(const Member& member, const AcquireLeaseRequest& request) const;
   absl::Status CheckContent(const Member& member, const CompleteLeaseRequest& request) const;
   absl::Status CheckContent(const Member& member, const AbandonLeaseRequest& request) const;
@@ -87,6 +91,7 @@ class Coordinator::Impl {
   // ---- Calls of members; an error refuses the call, which has changed nothing then ----
   absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const CollectiveRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const WithdrawRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const AcquireLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const CompleteLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const AbandonLeaseRequest& request);
@@ -118,8 +123,12 @@ class Coordinator::Impl {
   // What a call of a process that this daemon does not (or no longer) know is told.
   absl::Status UnknownSession(const SessionId& session) const;
   absl::Status CanPark(const Member& member) const;
-  // `what` is said of the member while it waits; empty where it waits for nothing of its own.
-  void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, std::string what);
+  // `what` is said of the member while it waits; null where it waits for nothing of its own.
+  using Words = std::shared_ptr<const std::string>;
+  static Words Say(std::string what) {
+    return std::make_shared<const std::string>(std::move(what));
+  }
+  void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
   // Ends a parked call; ids that are not parked are ignored.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
   // Answers a call that was never parked.
@@ -252,7 +261,10 @@ class Coordinator::Impl {
   // `known`: the group, where it is not new.
   absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
   absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
-  absl::Status CheckPayload(const CollectiveRequest& request, uint32_t index, uint32_t rank) const;
+  absl::Status CheckTexts(const CollectiveRequest& request) const;
+  absl::Status CheckPayloadSize(const Bytes& payload) const;
+  absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload, uint32_t index,
+                            uint32_t rank) const;
   absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
@@ -260,6 +272,23 @@ class Coordinator::Impl {
   absl::Status CollectiveTimeout(const ParkedCall& call, const ForCollective& wait) const;
   std::string DescribeAbsentees(const Absentees& absent, size_t of) const;
   void AnnounceFinished(const CollectiveGroup& group);
+
+  // ---- node_collectives.cc ----
+  struct PartOf {
+    Member* member;
+    uint32_t index;  // in the group
+  };
+  absl::Status CheckTogether(const NodeCollectiveRequest& request) const;
+  // Who sends each part; an error says why one of them cannot be taken.
+  absl::StatusOr<std::vector<PartOf>> MatchParts(const Member& sender, const CollectiveGroup& group,
+                                                 const NodeCollectiveRequest& request) const;
+  absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;
+  absl::Status ServeTogether(WaiterId id, Member* sender, const NodeCollectiveRequest& request);
+  void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
+                 const NodeCollectiveRequest& request);
+  // Of a member whose stream has closed: nobody else would end them.
+  void EndPartsOf(Member* member);
+  void AnswerBatches();
 
   // ---- leases.cc ----
   LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) const;
@@ -303,6 +332,7 @@ class Coordinator::Impl {
   MemberStatus StatusOf(const Member& member, Time now) const;
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
   std::vector<PendingCollective> PendingCollectives(Time now) const;
+  std::vector<std::string> NodesThatArriveTogether() const;
 
   const Options options_;
   Time now_;
@@ -324,6 +354,7 @@ class Coordinator::Impl {
   ByteBudget budget_;  // before the groups and leases that use it
   LeaseTable leases_;
   ParkedCalls parked_;
+  NodeBatches batches_;
   PlaceBook places_;
   std::unique_ptr<Epoch> epoch_;
 

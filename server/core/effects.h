@@ -35,6 +35,13 @@ struct CollectiveAnswer {
   std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the payloads; may be null
 };
 
+// Of a NodeCollective: what the completed parts are answered with, as a CollectiveAnswer; none: the
+// members send their own calls.
+struct NodeAnswer {
+  std::vector<uint32_t> completed;  // indices of parts, growing
+  CollectiveAnswer answer;          // where there are any
+};
+
 struct LeaseGrant {
   uint64_t token = 0;
 };
@@ -42,7 +49,7 @@ struct LeaseGrant {
 using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
 
 // What a call that ends OK is answered with; monostate where the response is empty.
-using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, LeaseAnswer>;
+using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer>;
 
 // Ends a call.
 struct Reply {

@@ -81,7 +81,8 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   for (uint32_t rank = 0; rank < epoch_->size(); ++rank) {
     Member* member = epoch_->members()[rank];
     members_.SetRank(member, rank);
-    member->last_collective.clear();
+    member->last_collective.reset();
+    member->sends_for_node = false;
     member->activity = Activity();
     member->contributions_requested.clear();
   }

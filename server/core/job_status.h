@@ -73,6 +73,7 @@ struct JobStatus {
   uint32_t max_world_size = 0;
   uint32_t newcomers_waiting = 0;
   bool stop_requested = false;
+  std::vector<std::string> node_collective_nodes;  // sorted
 };
 
 }  // namespace muster::core

@@ -123,7 +123,7 @@ void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext
     Withdraw(older);
     Finish(older, absl::CancelledError("replaced by a later send of the same call"));
   }
-  Park(id, member, ForPlace{rejoins}, call, rejoins ? "Rejoin" : "Join");
+  Park(id, member, ForPlace{rejoins}, call, Say(rejoins ? "Rejoin" : "Join"));
   member->join_attempt = call.attempt;
   const Candidate candidate{member->identity, wish};
   if (places_.Enter(member->arrival, candidate, now_ + options_.member_grace)) {

@@ -65,7 +65,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   if (absl::Status s = CanPark(*member); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   Park(id, member, ForLease{key, request.request_id}, request.call,
-       absl::StrCat("AcquireLease('", request.name, "')"));
+       Say(absl::StrCat("AcquireLease('", request.name, "')")));
   Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
                         request.call.attempt, id));
   ReportForgottenResults();

@@ -25,7 +25,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRe
   if (absl::Status s = CanPark(*member); !s.ok()) return s;
   Finish(parked_.LeaveOf(*member),
          absl::CancelledError("replaced by a later send of the same call"));
-  Park(id, member, ForLeavers(), request.call, "Leave");
+  Park(id, member, ForLeavers(), request.call, Say("Leave"));
   StartLeaving(member);
   return absl::OkStatus();
 }

@@ -98,6 +98,7 @@ void MemberTable::LeaveEpoch(Member* member) {
     m->lost_.reset();
     m->exit_.reset();
     m->leaving_ = m->left_ = false;
+    m->sends_for_node = false;
   });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "server/core/activity.h"
 #include "server/core/deadlines.h"
 #include "server/core/requests.h"
@@ -61,14 +62,24 @@ class Member {
   std::set<uint64_t> withdrawn_sends;
 
   // For messages and status.
-  std::string last_collective;
+  std::shared_ptr<const std::string> last_collective;  // null before the first
+  bool sends_for_node = false;                         // a NodeCollective of its epoch
   Activity activity;
   std::optional<Time> stopped_since;  // its launcher says so
   Time last_call;
 
  private:
   friend class MemberTable;
+  friend class ParkedCalls;
 
+  // Its calls that are parked, in the order in which they came.
+  struct ParkedIds {
+    absl::InlinedVector<WaiterId, 2> all;
+    WaiterId join = 0;
+    WaiterId leave = 0;
+  };
+
+  ParkedIds parked_;
   SessionId session_;
   WaiterId stream_ = 0;
   std::optional<uint32_t> rank_;

@@ -1,58 +1,46 @@
 #include "server/core/parked_calls.h"
 
+#include <algorithm>
+
 namespace muster::core {
 
 const ParkedCall* ParkedCalls::Find(WaiterId id) const {
   const auto it = calls_.find(id);
-  return it == calls_.end() ? nullptr : &it->second;
+  return it == calls_.end() ? nullptr : &it->second.call;
 }
 
 void ParkedCalls::Park(WaiterId id, ParkedCall call) {
-  OfMember& of_member = by_member_[call.member];
-  of_member.all.insert(id);
+  Member::ParkedIds& of_member = call.member->parked_;
+  of_member.all.push_back(id);
   if (std::holds_alternative<ForPlace>(call.wait)) of_member.join = id;
   if (std::holds_alternative<ForLeavers>(call.wait)) of_member.leave = id;
-  deadlines_.Set(id, call.since + call.timeout);
-  calls_[id] = std::move(call);
+  const auto deadline = deadlines_.emplace_hint(deadlines_.end(), call.since + call.timeout, id);
+  calls_.emplace(id, Entry{std::move(call), deadline});
 }
 
 std::optional<ParkedCall> ParkedCalls::Take(WaiterId id) {
-  auto entry = calls_.extract(id);
-  if (entry.empty()) return std::nullopt;
-  deadlines_.Clear(id);
-  const auto it = by_member_.find(entry.mapped().member);
-  OfMember& of_member = it->second;
-  of_member.all.erase(id);
+  const auto it = calls_.find(id);
+  if (it == calls_.end()) return std::nullopt;
+  if (it->second.deadline) deadlines_.erase(*it->second.deadline);
+  std::optional<ParkedCall> call = std::move(it->second.call);
+  calls_.erase(it);
+  Member::ParkedIds& of_member = call->member->parked_;
+  of_member.all.erase(std::find(of_member.all.begin(), of_member.all.end(), id));
   if (of_member.join == id) of_member.join = 0;
   if (of_member.leave == id) of_member.leave = 0;
-  if (of_member.all.empty()) by_member_.erase(it);
-  return std::move(entry.mapped());
+  return call;
 }
 
-const ParkedCalls::OfMember* ParkedCalls::FindOf(const Member& member) const {
-  const auto it = by_member_.find(&member);
-  return it == by_member_.end() ? nullptr : &it->second;
+std::optional<WaiterId> ParkedCalls::PopExpired(Time now) {
+  if (NextDeadline() > now) return std::nullopt;
+  const WaiterId id = deadlines_.begin()->second;
+  deadlines_.erase(deadlines_.begin());
+  calls_.at(id).deadline.reset();
+  return id;
 }
 
 std::vector<WaiterId> ParkedCalls::Of(const Member& member) const {
-  const OfMember* of_member = FindOf(member);
-  if (of_member == nullptr) return {};
-  return {of_member->all.begin(), of_member->all.end()};
-}
-
-size_t ParkedCalls::CountOf(const Member& member) const {
-  const OfMember* of_member = FindOf(member);
-  return of_member == nullptr ? 0 : of_member->all.size();
-}
-
-WaiterId ParkedCalls::JoinOf(const Member& member) const {
-  const OfMember* of_member = FindOf(member);
-  return of_member == nullptr ? 0 : of_member->join;
-}
-
-WaiterId ParkedCalls::LeaveOf(const Member& member) const {
-  const OfMember* of_member = FindOf(member);
-  return of_member == nullptr ? 0 : of_member->leave;
+  return {member.parked_.all.begin(), member.parked_.all.end()};
 }
 
 }  // namespace muster::core

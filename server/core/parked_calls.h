@@ -11,7 +11,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
-#include "server/core/deadlines.h"
 #include "server/core/lease_table.h"
 #include "server/core/member_table.h"
 #include "server/core/requests.h"
@@ -21,9 +20,9 @@ namespace muster::core {
 class CollectiveGroup;
 
 // A call of an attached member.
-using MemberCall =
-    std::variant<JoinRequest, CollectiveRequest, AcquireLeaseRequest, CompleteLeaseRequest,
-                 AbandonLeaseRequest, LeaveRequest, RejoinRequest, StopRequest>;
+using MemberCall = std::variant<JoinRequest, CollectiveRequest, WithdrawRequest,
+                                AcquireLeaseRequest, CompleteLeaseRequest, AbandonLeaseRequest,
+                                LeaveRequest, RejoinRequest, StopRequest>;
 
 // Payload bytes of a call.
 uint64_t HeldBytes(const MemberCall& call);
@@ -69,25 +68,28 @@ class ParkedCalls {
 
   // The ids of the member's calls, in the order in which they came.
   std::vector<WaiterId> Of(const Member& member) const;
-  size_t CountOf(const Member& member) const;
-  WaiterId JoinOf(const Member& member) const;   // its Join or Rejoin, 0 if there is none
-  WaiterId LeaveOf(const Member& member) const;  // its Leave, 0 if there is none
+  size_t CountOf(const Member& member) const { return member.parked_.all.size(); }
+  // Its Join or Rejoin, and its Leave; 0 if there is none.
+  WaiterId JoinOf(const Member& member) const { return member.parked_.join; }
+  WaiterId LeaveOf(const Member& member) const { return member.parked_.leave; }
 
-  Time NextDeadline() const { return deadlines_.Next(); }
+  Time NextDeadline() const {
+    return deadlines_.empty() ? absl::InfiniteFuture() : deadlines_.begin()->first;
+  }
   // A call whose deadline has come. It stays parked, and is not returned again.
-  std::optional<WaiterId> PopExpired(Time now) { return deadlines_.Pop(now); }
+  std::optional<WaiterId> PopExpired(Time now);
 
  private:
-  struct OfMember {
-    std::set<WaiterId> all;
-    WaiterId join = 0;
-    WaiterId leave = 0;
+  // Most calls wait as long as those before them: they are put at the end, and taken out from where
+  // they stand, without a search.
+  using Deadlines = std::set<std::pair<Time, WaiterId>>;
+  struct Entry {
+    ParkedCall call;
+    std::optional<Deadlines::iterator> deadline;  // unless it has been returned as expired
   };
-  const OfMember* FindOf(const Member& member) const;
 
-  absl::flat_hash_map<WaiterId, ParkedCall> calls_;
-  absl::flat_hash_map<const Member*, OfMember> by_member_;
-  Deadlines<WaiterId> deadlines_;
+  absl::flat_hash_map<WaiterId, Entry> calls_;
+  Deadlines deadlines_;
 };
 
 }  // namespace muster::core

@@ -106,17 +106,23 @@ CollectiveAnswer PastCollective::AnswerFor(uint32_t index) {
 }
 
 std::vector<FinishedCall> PastCollective::Answer(uint32_t index) {
-  if (arrivals_[index].waiter == 0) return {};
-  if (NeedOf(index) != kNothing && !answer_is_known_) return {};
-  return {{Unpark(index), absl::OkStatus(), AnswerFor(index)}};
+  std::vector<FinishedCall> done;
+  AppendAnswer(index, &done);
+  return done;
+}
+
+void PastCollective::AppendAnswer(uint32_t index, std::vector<FinishedCall>* done) {
+  if (arrivals_[index].waiter == 0) return;
+  if (NeedOf(index) != kNothing && !answer_is_known_) return;
+  done->push_back({Unpark(index), absl::OkStatus(), AnswerFor(index)});
 }
 
 std::vector<FinishedCall> PastCollective::AnswerAll() {
   std::vector<FinishedCall> done;
-  if (parked_ == std::array<size_t, 3>{}) return done;
-  for (uint32_t i = 0; i < arrivals_.size(); ++i) {
-    for (FinishedCall& one : Answer(i)) done.push_back(std::move(one));
-  }
+  const size_t parked = parked_[kNothing] + parked_[kRoot] + parked_[kAll];
+  if (parked == 0) return done;
+  done.reserve(parked);
+  for (uint32_t i = 0; i < arrivals_.size(); ++i) AppendAnswer(i, &done);
   return done;
 }
 

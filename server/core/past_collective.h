@@ -69,6 +69,7 @@ class PastCollective {
   bool MakesAnswer(uint32_t index, const CollectiveRequest& request) const;
   Need NeedOf(uint32_t index) const;
   CollectiveAnswer AnswerFor(uint32_t index);
+  void AppendAnswer(uint32_t index, std::vector<FinishedCall>* done);
 
   std::vector<Arrival> arrivals_;
   std::optional<uint32_t> sample_;  // an arrival that was sent

@@ -31,6 +31,9 @@ std::string DescribeCall(const MemberCall& call) {
     std::string operator()(const CollectiveRequest& c) {
       return absl::StrCat(OperationOf(c), " op ", c.sequence, " of ", DescribeGroup(c.group));
     }
+    std::string operator()(const WithdrawRequest& w) {
+      return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));
+    }
     std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
     std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
     std::string operator()(const AbandonLeaseRequest& a) { return Lease("Abandon", a.name); }
@@ -190,7 +193,7 @@ absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall ca
   }
   std::string what = DescribeCall(call);
   Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
-       std::move(what));
+       Say(std::move(what)));
   deferred_.push_back(id);
   if (!member->rank()) TellOfRecovery(*member);
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/core/claim.h"
 #include "server/core/vocabulary.h"
@@ -58,6 +59,29 @@ struct CollectiveRequest {
   std::string call_site;                 // for messages
   std::optional<uint64_t> payload_size;  // where it must be the same everywhere
   Bytes payload;                         // never null
+};
+
+// One member's share of a NodeCollectiveRequest.
+struct ArrivalPart {
+  SessionId session;
+  uint64_t attempt = 0;
+  std::optional<absl::Duration> wait_timeout;  // as the call's, if not set
+  std::string call_site;                       // as the call's, if empty
+  Bytes payload;                               // never null
+};
+
+// The arrivals of several members of a node.
+struct NodeCollectiveRequest {
+  CollectiveRequest call;  // the sender's; what it says holds for all parts, but for its payload
+  std::vector<ArrivalPart> parts;
+};
+
+// Takes back what a member has sent to a collective under lower attempts.
+struct WithdrawRequest {
+  CallContext call;
+  EpochId epoch;
+  GroupName group;
+  uint64_t sequence = 0;
 };
 
 struct AcquireLeaseRequest {

@@ -129,6 +129,7 @@ void Coordinator::Impl::StreamClosed(WaiterId stream) {
   if (TakeParkedClaim(stream)) return;
   Member* member = members_.FindByStream(stream);
   if (member == nullptr) return;  // of an older session, or ended by us
+  EndPartsOf(member);
   members_.CloseStream(member);
   member->activity.CutOff(now_);
   if (member->gone()) return;

@@ -1,5 +1,6 @@
 // The status page: what the coordinator knows, in the words of its errors.
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,7 +63,7 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
                       0,
                       0,
                       StateOf(member),
-                      member.last_collective,
+                      member.last_collective ? *member.last_collective : "",
                       "",
                       {},
                       now - member.last_call,
@@ -116,6 +117,15 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
   return pending;
 }
 
+std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
+  std::set<std::string> nodes;
+  if (!epoch_) return {};
+  for (const Member* member : epoch_->members()) {
+    if (member->sends_for_node) nodes.insert(member->identity.node_id);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
   status.state = recovering() ? JobState::kRecovering : state_;
@@ -138,6 +148,7 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
     status.newcomers_waiting += epoch_ && !CandidateOf(id)->rank();
   }
   status.stop_requested = stop_asked_;
+  status.node_collective_nodes = NodesThatArriveTogether();
   return status;
 }
 

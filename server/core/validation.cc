@@ -137,6 +137,18 @@ absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, s
   return ValidateName(what, name, static_cast<uint32_t>(max_bytes));
 }
 
+absl::Status CheckSequence(uint64_t sequence) {
+  if (CanBeCountedOn(sequence)) return absl::OkStatus();
+  return Malformed("sequence number ", sequence, " is too large; expected less than ",
+                   kMaxSequence);
+}
+
+absl::Status CheckNodeParts(size_t parts) {
+  if (parts == 0) return Malformed("a NodeCollective has no parts; its sender is one of them");
+  return AtMost("the parts of the NodeCollective are", parts, kMaxNodeParts,
+                "; send several, or single calls");
+}
+
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
                         const Limits& limits) {
   if (group.name.empty() && group.ranks.empty()) return absl::OkStatus();

@@ -18,6 +18,7 @@ namespace muster::core {
 inline constexpr size_t kIncarnationBytes = 16;
 inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
+inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; ids count on it
 // Reasons, causes and activities, ours and those that claims bring back. gRPC's metadata, which
 // carries errors, has 8 KiB in all.
 inline constexpr size_t kMaxTextBytes = 6 << 10;
@@ -36,6 +37,12 @@ absl::Status CheckText(absl::string_view what, absl::string_view text);
 
 // A name that may be left out: empty, or as ValidateName says.
 absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes);
+
+// Of a collective: one that can be counted on from.
+absl::Status CheckSequence(uint64_t sequence);
+
+// How many parts a NodeCollective has.
+absl::Status CheckNodeParts(size_t parts);
 
 // A group of an epoch of `size` members that the member of rank `caller_rank` names.
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,

@@ -113,6 +113,20 @@ ServerUnaryReactor* CoordinatorService::AllGather(CallbackServerContext* context
                                                             &Coordinator::Collective);
 }
 
+ServerUnaryReactor* CoordinatorService::NodeCollective(CallbackServerContext* context,
+                                                       const ByteBuffer* request,
+                                                       ByteBuffer* response) noexcept {
+  return Start<v1::NodeCollectiveRequest, v1::NodeCollectiveResponse>(
+      host_, context, *request, response, &Coordinator::NodeCollective);
+}
+
+ServerUnaryReactor* CoordinatorService::WithdrawArrival(CallbackServerContext* context,
+                                                        const ByteBuffer* request,
+                                                        ByteBuffer* response) noexcept {
+  return Start<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
+      host_, context, *request, response, &Coordinator::WithdrawArrival);
+}
+
 ServerUnaryReactor* CoordinatorService::AcquireLease(CallbackServerContext* context,
                                                      const ByteBuffer* request,
                                                      ByteBuffer* response) noexcept {

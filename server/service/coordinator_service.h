@@ -18,14 +18,16 @@ using RawCoordinatorService =
         Generated::WithRawCallbackMethod_Rejoin<Generated::WithRawCallbackMethod_RequestStop<
             Generated::WithRawCallbackMethod_Barrier<Generated::WithRawCallbackMethod_Broadcast<
                 Generated::WithRawCallbackMethod_Gather<Generated::WithRawCallbackMethod_AllGather<
-                    Generated::WithRawCallbackMethod_AcquireLease<
-                        Generated::WithRawCallbackMethod_CompleteLease<
-                            Generated::WithRawCallbackMethod_AbandonLease<
-                                Generated::WithRawCallbackMethod_Leave<
-                                    Generated::WithRawCallbackMethod_ReportExit<
-                                        Generated::WithRawCallbackMethod_ReportProcessState<
-                                            Generated::WithRawCallbackMethod_GetStatus<
-                                                Generated::Service>>>>>>>>>>>>>>>;
+                    Generated::WithRawCallbackMethod_NodeCollective<
+                        Generated::WithRawCallbackMethod_WithdrawArrival<
+                            Generated::WithRawCallbackMethod_AcquireLease<
+                                Generated::WithRawCallbackMethod_CompleteLease<
+                                    Generated::WithRawCallbackMethod_AbandonLease<
+                                        Generated::WithRawCallbackMethod_Leave<
+                                            Generated::WithRawCallbackMethod_ReportExit<
+                                                Generated::WithRawCallbackMethod_ReportProcessState<
+                                                    Generated::WithRawCallbackMethod_GetStatus<
+                                                        Generated::Service>>>>>>>>>>>>>>>>>;
 
 // muster.v1.CoordinatorService over a driver: each rpc that the guard admits becomes a step of the
 // core. No method lets an exception out: gRPC would take it for an answer.
@@ -51,6 +53,10 @@ class CoordinatorService final : public RawCoordinatorService {
                                    grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* AllGather(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                       grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* NodeCollective(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                           grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* WithdrawArrival(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                            grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                          grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* CompleteLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,

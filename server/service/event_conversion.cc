@@ -21,6 +21,7 @@ void Fill(const core::Attached& in, const core::Options& options, v1::Attached* 
   out->mutable_standing_tokens()->Add(in.standing_tokens.begin(), in.standing_tokens.end());
   out->set_recovering(in.recovering);
   ToProto(options.recovery_grace, out->mutable_recovery_grace());
+  out->set_node_collectives(true);
 }
 
 void Fill(const core::NeedRoster& in, v1::NeedRoster* out) { Fill(in.epoch, out->mutable_epoch()); }

@@ -1,11 +1,13 @@
 #ifndef MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
 #define MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
 
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/arena.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/service/request_conversion.h"
@@ -16,17 +18,22 @@ namespace muster::service {
 
 // Parses a request, and lets go of gRPC's copy of it.
 template <typename Request>
-absl::StatusOr<Request> ParseRequest(const grpc::ByteBuffer& bytes) {
+absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request) {
   // gRPC's own buffer, which is const only by the signature of the methods. It lives as long as the
   // call; its contents need not.
   auto& request_bytes = const_cast<grpc::ByteBuffer&>(bytes);
-  Request request;
-  const bool parsed =
-      grpc::SerializationTraits<Request>::Deserialize(&request_bytes, &request).ok();
+  const bool parsed = grpc::SerializationTraits<Request>::Deserialize(&request_bytes, request).ok();
   request_bytes.Clear();
-  if (parsed) return request;
+  if (parsed) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
+}
+
+template <typename Request>
+absl::StatusOr<Request> ParseRequest(const grpc::ByteBuffer& bytes) {
+  Request request;
+  if (absl::Status s = ParseInto(bytes, &request); !s.ok()) return s;
+  return request;
 }
 
 // The same in the core's terms; the message is gone at return.
@@ -35,6 +42,19 @@ auto ReadRequest(const grpc::ByteBuffer& bytes) -> decltype(FromProto(std::declv
   absl::StatusOr<Request> request = ParseRequest<Request>(bytes);
   if (!request.ok()) return request.status();
   return FromProto(*std::move(request));
+}
+
+// A batch is many small messages, which are parsed into a few pieces of memory.
+template <>
+inline auto ReadRequest<v1::NodeCollectiveRequest>(const grpc::ByteBuffer& bytes)
+    -> decltype(FromProto(std::declval<v1::NodeCollectiveRequest>())) {
+  constexpr size_t kBlock = 4096;  // the batch of a node, where payloads are small
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = kBlock;
+  google::protobuf::Arena arena(options);
+  auto* request = google::protobuf::Arena::CreateMessage<v1::NodeCollectiveRequest>(&arena);
+  if (absl::Status s = ParseInto(bytes, request); !s.ok()) return s;
+  return FromProto(std::move(*request));
 }
 
 template <typename Message>

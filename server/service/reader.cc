@@ -32,10 +32,6 @@ int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view i
   return 0;
 }
 
-core::SessionId Convert(const v1::SessionId& in) {
-  return {in.daemon_instance(), in.counter(), in.key()};
-}
-
 absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
   r.Require(in.code() >= 1 && in.code() <= kMaxStatusCode, "result.error.code",
             absl::StrCat("is ", in.code(), "; expected a gRPC status code other than OK, 1 to ",
@@ -44,6 +40,10 @@ absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
 }
 
 }  // namespace
+
+core::SessionId Convert(const v1::SessionId& in) {
+  return {in.daemon_instance(), in.counter(), in.key()};
+}
 
 core::EpochId Convert(const v1::EpochId& in) { return {in.number(), in.nonce()}; }
 
@@ -70,6 +70,8 @@ core::GroupName Convert(const v1::Group& in) {
 }
 
 core::Bytes Convert(std::string&& in) {
+  static const auto* const kNone = new core::Bytes(std::make_shared<const std::string>());
+  if (in.empty()) return *kNone;
   // The parser lets a very long string grow by doubling.
   if (in.capacity() / 8 * 7 > in.size()) in.shrink_to_fit();
   return std::make_shared<const std::string>(std::move(in));

@@ -64,6 +64,7 @@ core::Incarnation ReadSecret(const std::string& in, Reader& r);
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
 // Not negative, and at most ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r);
+core::SessionId Convert(const v1::SessionId& in);
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,
                            Reader& r);
 core::EpochId ReadEpoch(bool present, const v1::EpochId& in, absl::string_view field, Reader& r);

@@ -43,6 +43,35 @@ core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request&
   return out;
 }
 
+core::CollectiveKind ReadKind(v1::CollectiveKind in, Reader& r) {
+  switch (in) {
+    case v1::COLLECTIVE_KIND_BARRIER:
+      return core::CollectiveKind::kBarrier;
+    case v1::COLLECTIVE_KIND_BROADCAST:
+      return core::CollectiveKind::kBroadcast;
+    case v1::COLLECTIVE_KIND_GATHER:
+      return core::CollectiveKind::kGather;
+    case v1::COLLECTIVE_KIND_ALL_GATHER:
+      return core::CollectiveKind::kAllGather;
+    default:
+      r.Require(false, "kind", absl::StrCat("is ", in, "; expected a COLLECTIVE_KIND, 1 to 4"));
+      return core::CollectiveKind::kBarrier;
+  }
+}
+
+core::ArrivalPart ReadPart(v1::NodeArrival* in, Reader& r) {
+  r.Require(in->has_session(), "parts.session", "is missing: each part names its member's");
+  core::ArrivalPart out;
+  out.session = Convert(in->session());
+  out.attempt = in->attempt();
+  if (in->has_wait_timeout()) {
+    out.wait_timeout = ReadDuration(in->wait_timeout(), "parts.wait_timeout", r);
+  }
+  out.call_site = in->call_site();
+  out.payload = Convert(std::move(*in->mutable_payload()));
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest in) {
@@ -110,6 +139,26 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest in) {
   Reader r("AllGatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kAllGather, in, r);
   out.payload = Convert(std::move(*in.mutable_payload()));
+  return r.Result(std::move(out));
+}
+
+absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&& in) {
+  Reader r("NodeCollectiveRequest");
+  core::NodeCollectiveRequest out;
+  out.call = ReadCollective(ReadKind(in.kind(), r), in, r);
+  out.call.root = in.root();
+  out.parts.reserve(in.parts_size());
+  for (v1::NodeArrival& part : *in.mutable_parts()) out.parts.push_back(ReadPart(&part, r));
+  return r.Result(std::move(out));
+}
+
+absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest& in) {
+  Reader r("WithdrawArrivalRequest");
+  core::WithdrawRequest out;
+  out.call = ReadCall(in.has_call(), in.call(), "call", r);
+  out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
+  out.group = Convert(in.group());
+  out.sequence = in.sequence();
   return r.Result(std::move(out));
 }
 

@@ -108,9 +108,15 @@ Pieces EncodeRoster(const core::Answer& answer) {
   return std::move(writer).Take();
 }
 
-Pieces EncodePayloads(const core::Answer& answer, int field) {
+// The same payloads answer all kinds of calls.
+constexpr int kPayloadsField = v1::AllGatherResponse::kPayloadsFieldNumber;
+static_assert(kPayloadsField == v1::BroadcastResponse::kPayloadFieldNumber &&
+              kPayloadsField == v1::GatherResponse::kPayloadsFieldNumber &&
+              kPayloadsField == v1::NodeCollectiveResponse::kPayloadsFieldNumber);
+
+Pieces EncodePayloads(const core::CollectiveAnswer& answer) {
   PieceWriter writer;
-  for (const core::Bytes& payload : *Collective(answer).payloads) writer.AddBytes(field, payload);
+  for (const core::Bytes& payload : *answer.payloads) writer.AddBytes(kPayloadsField, payload);
   return std::move(writer).Take();
 }
 
@@ -131,15 +137,20 @@ Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse&) {
 }
 
 Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse&) {
-  return EncodePayloads(answer, v1::BroadcastResponse::kPayloadFieldNumber);
+  return EncodePayloads(Collective(answer));
 }
 
 Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse&) {
-  return EncodePayloads(answer, v1::GatherResponse::kPayloadsFieldNumber);
+  return EncodePayloads(Collective(answer));
 }
 
 Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse&) {
-  return EncodePayloads(answer, v1::AllGatherResponse::kPayloadsFieldNumber);
+  return EncodePayloads(Collective(answer));
+}
+
+Pieces SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse&) {
+  const auto& node = std::get<core::NodeAnswer>(answer);
+  return node.completed.empty() ? Pieces() : EncodePayloads(node.answer);
 }
 
 Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse&) {
@@ -159,6 +170,7 @@ Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse&) {
 core::EncodingSlot* SlotOf(const core::Answer& answer) {
   if (const auto* place = std::get_if<core::JoinAnswer>(&answer)) return place->encoding.get();
   if (const auto* done = std::get_if<core::CollectiveAnswer>(&answer)) return done->encoding.get();
+  if (const auto* node = std::get_if<core::NodeAnswer>(&answer)) return node->answer.encoding.get();
   return nullptr;
 }
 
@@ -184,6 +196,13 @@ void ToProto(const core::Answer& answer, v1::GatherResponse* out) {
 
 void ToProto(const core::Answer& answer, v1::AllGatherResponse* out) {
   out->set_stop_requested(Collective(answer).stop_requested);
+}
+
+void ToProto(const core::Answer& answer, v1::NodeCollectiveResponse* out) {
+  const auto& node = std::get<core::NodeAnswer>(answer);
+  out->set_stop_requested(node.answer.stop_requested);
+  out->mutable_completed()->Add(node.completed.begin(), node.completed.end());
+  out->set_resend(node.completed.empty());
 }
 
 void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out) {
@@ -212,6 +231,7 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
   out->set_max_world_size(status.max_world_size);
   out->set_newcomers_waiting(status.newcomers_waiting);
   out->set_stop_requested(status.stop_requested);
+  for (const std::string& node : status.node_collective_nodes) out->add_node_collective_nodes(node);
 }
 
 }  // namespace muster::service

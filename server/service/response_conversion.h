@@ -25,7 +25,9 @@ void ToProto(const core::Answer& answer, v1::BarrierResponse* out);
 void ToProto(const core::Answer& answer, v1::BroadcastResponse* out);
 void ToProto(const core::Answer& answer, v1::GatherResponse* out);
 void ToProto(const core::Answer& answer, v1::AllGatherResponse* out);
+void ToProto(const core::Answer& answer, v1::NodeCollectiveResponse* out);
 void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out);
+inline void ToProto(const core::Answer&, v1::WithdrawArrivalResponse*) {}
 inline void ToProto(const core::Answer&, v1::CompleteLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::AbandonLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
@@ -39,6 +41,7 @@ Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::GatherResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::AllGatherResponse& own);
+Pieces SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse& own);
 inline Pieces SharedPart(const core::Answer&, const google::protobuf::Message&) { return {}; }
 

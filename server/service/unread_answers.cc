@@ -34,6 +34,13 @@ SendName NameOf(const core::CollectiveRequest& request) {
           request.call.attempt};
 }
 
+// Beside the sender's own call at that number: others wait for this one's answer.
+SendName NameOf(const core::NodeCollectiveRequest& request) {
+  SendName name = NameOf(request.call);
+  name.call.insert(0, "node ");
+  return name;
+}
+
 SendName NameOf(const core::AcquireLeaseRequest& request) {
   return {request.call.session, absl::StrCat("lease request ", request.request_id),
           request.call.attempt};

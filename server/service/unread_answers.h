@@ -24,6 +24,7 @@ struct SendName {
 SendName NameOf(const core::JoinRequest& request);
 SendName NameOf(const core::RejoinRequest& request);
 SendName NameOf(const core::CollectiveRequest& request);
+SendName NameOf(const core::NodeCollectiveRequest& request);
 SendName NameOf(const core::AcquireLeaseRequest& request);
 // Any other call of a member.
 template <typename Request>

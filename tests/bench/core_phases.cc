@@ -128,6 +128,21 @@ class Job {
     request.payload = std::make_shared<const std::string>(empty ? "" : *kKilobyte);
     return Step([&](WaiterId id) { return coordinator_->Collective(now_, id, request); });
   }
+  // The members of i's node arrive at the world's barrier in one call.
+  WaiterId BarrierOfNode(size_t i, uint64_t sequence) {
+    core::NodeCollectiveRequest request;
+    request.call.call = CallOf(i);
+    request.call.epoch = epoch_;
+    request.call.sequence = sequence;
+    request.call.label = "step";
+    request.call.call_site = "train.cc:42";
+    request.call.payload = std::make_shared<const std::string>();
+    for (size_t part = i; part < i + kMembersOfANode; ++part) {
+      request.parts.push_back(
+          {processes_[part].session, ++attempts_, {}, "", request.call.payload});
+    }
+    return Step([&](WaiterId id) { return coordinator_->NodeCollective(now_, id, request); });
+  }
   WaiterId Barrier(size_t i, uint64_t sequence) {
     return Collective(i, sequence, CollectiveKind::kBarrier);
   }
@@ -292,10 +307,21 @@ void Collectives(uint32_t size) {
     job.Measure("all-gather" + where,
                 [&](uint32_t i) { job.Collective(i, 3, all_gather, of_a_group); });
   }
+  const uint32_t of_nodes = size / kMembersOfANode * kMembersOfANode;
+  const auto by_nodes = [&](uint64_t sequence) {
+    for (uint32_t i = 0; i < of_nodes; i += kMembersOfANode) job.BarrierOfNode(i, sequence);
+  };
+  for (const uint64_t sequence : {4, 5}) {
+    for (uint32_t i = of_nodes; i < size; ++i) job.Barrier(i, sequence);
+    if (sequence == 4) by_nodes(sequence);  // lets go of what the all-gather has left
+  }
+  const size_t before = job.answered();
+  job.Measure("barrier by a node of 8", of_nodes, [&] { by_nodes(5); });
+  job.CheckAnswered(before, of_nodes / kMembersOfANode + size - of_nodes);
   job.Measure("parked in barrier", size - 1, [&] {
-    for (uint32_t i = 1; i < size; ++i) job.Barrier(i, 4);
+    for (uint32_t i = 1; i < size; ++i) job.Barrier(i, 6);
   });
-  job.Barrier(0, 4);
+  job.Barrier(0, 6);
   job.Measure("leave", [&](uint32_t i) { job.Leave(i); });
 }
 

@@ -25,11 +25,12 @@ void CollectiveOracle::LearnSession(uint64_t session, const std::string& incarna
   sessions_[session] = incarnation;
 }
 
-void CollectiveOracle::Sent(core::WaiterId call, const core::CollectiveRequest& request) {
+void CollectiveOracle::Sent(core::WaiterId call, const core::CollectiveRequest& request,
+                            bool names) {
   const auto session = sessions_.find(request.call.session.counter);
   if (session == sessions_.end()) return;
   const core::GroupName group = GroupOf(request.epoch.nonce, request.group, session->second);
-  parked_[call] = {{request.epoch.nonce, group, request.sequence}, session->second};
+  parked_[call] = {{request.epoch.nonce, group, request.sequence}, session->second, names};
 }
 
 core::GroupName CollectiveOracle::GroupOf(uint64_t nonce, const core::GroupName& named,
@@ -73,7 +74,7 @@ void CollectiveOracle::LearnGroups(const std::vector<core::Reply>& replies) {
   }
   for (const auto& [call, parked] : parked_) {
     const auto& [nonce, group, sequence] = parked.key;
-    const bool names = formed_.count(nonce) > 0 && !group.ranks.empty();
+    const bool names = parked.names && formed_.count(nonce) > 0 && !group.ranks.empty();
     if (names && refused.count(call) == 0) groups_.emplace(nonce, group);
   }
 }

@@ -26,7 +26,9 @@ class CollectiveOracle {
   void LearnRoster(const v1::JoinResponse& place);
   void LearnSession(uint64_t session, const std::string& incarnation);
 
-  void Sent(core::WaiterId call, const core::CollectiveRequest& request);
+  // `names`: where it is accepted, its group's ranks are those that it names. Nobody says so of a
+  // part of a NodeCollective.
+  void Sent(core::WaiterId call, const core::CollectiveRequest& request, bool names = true);
   void Cancelled(core::WaiterId call) { parked_.erase(call); }
   // All replies of one step. Returns what is wrong with them, in words; empty if nothing is.
   std::string Answered(const std::vector<core::Reply>& replies);
@@ -37,6 +39,7 @@ class CollectiveOracle {
   struct Parked {
     Key key;
     std::string incarnation;
+    bool names;
   };
 
   // The group that the call means, with its ranks; without them where it is not known.

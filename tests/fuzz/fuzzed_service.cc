@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/coordinator.h"
+#include "server/core/node_batches.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
@@ -126,6 +127,10 @@ class FuzzedService {
         return ReadStatus();
       case 19:
         return bytes_->OneIn(4) ? Restart() : Repeat();
+      case 20:
+        return bytes_->OneIn(4) ? Send<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
+                                      &Coordinator::WithdrawArrival)
+                                : SendTogether();
       default:
         return Everyone();
     }
@@ -155,9 +160,14 @@ class FuzzedService {
         return Send<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(&Coordinator::AcquireLease);
       case 4:
         return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
+      case 5:
+        return SendTogether();
       default:
         return Send<v1::BarrierRequest, v1::BarrierResponse>(&Coordinator::Collective);
     }
+  }
+  void SendTogether() {
+    Send<v1::NodeCollectiveRequest, v1::NodeCollectiveResponse>(&Coordinator::NodeCollective);
   }
   void Join() { Send<v1::JoinRequest, v1::JoinResponse>(&Coordinator::Join); }
 
@@ -171,6 +181,7 @@ class FuzzedService {
       Fill(bytes_, known_, request);
     } else {
       members_[speaker_].Write(bytes_, request);
+      Gather(request);
     }
     if (how == 4) Mutate(bytes_, known_, request);
     if (how == 5) Lengthen(bytes_, known_, request);
@@ -193,7 +204,7 @@ class FuzzedService {
   template <typename Response, typename Request, typename CoreRequest>
   void Deliver(const Request& request,
                core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
-    const absl::StatusOr<CoreRequest> converted = service::FromProto(request);
+    const absl::StatusOr<CoreRequest> converted = service::FromProto(Request(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     Note(id, *converted);
@@ -216,20 +227,29 @@ class FuzzedService {
     return {session.daemon_instance(), session.counter(), session.key()};
   }
   // Who is answered has named a session that the daemon has given it, in every bit.
-  void CheckSession(const v1::CallContext& call) {
-    Check(sessions_.count(PartsOf(call.session())) > 0,
+  void CheckSession(const v1::SessionId& session) {
+    Check(sessions_.count(PartsOf(session)) > 0,
           "who does not know a session is not answered in it");
   }
   void CheckCaller(const v1::ReportExitRequest&) {}
   void CheckCaller(const v1::ReportProcessStateRequest&) {}
   template <typename Request>
   auto CheckCaller(const Request& request) -> decltype(request.call(), void()) {
-    CheckSession(request.call());
+    CheckSession(request.call().session());
   }
   template <typename Request>
   auto CheckCaller(const Request& request) -> decltype(request.context(), void()) {
-    CheckSession(request.context().call());
+    CheckSession(request.context().call().session());
   }
+
+  // The members of the speaker's node that are about to call the same come along.
+  void Gather(v1::NodeCollectiveRequest* request) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (i != speaker_ && i % 2 == speaker_ % 2) members_[i].Add(request);
+    }
+  }
+  template <typename Request>
+  void Gather(Request*) {}
 
   // Networks duplicate: the very same request once more.
   void Repeat() {
@@ -303,7 +323,7 @@ class FuzzedService {
   }
 
   void Take(core::Effects effects) {
-    const std::string alone = collectives_.Answered(effects.replies);
+    const std::string alone = collectives_.Answered(WithParts(effects.replies));
     CheckNothing(alone);
     for (const core::LogLine& line : effects.log) CheckLogLine(line.text);
     for (const core::StreamEvent& event : effects.events) TakeEvent(event);
@@ -312,6 +332,19 @@ class FuzzedService {
       Check(streams_.erase(end.stream) == 1, "a stream is ended once, and only while it is open");
       if (!end.status.ok()) CheckError(end.status);
     }
+  }
+
+  // The replies, and those that the completed parts of a batch would have had by themselves.
+  static std::vector<core::Reply> WithParts(std::vector<core::Reply> replies) {
+    for (size_t i = 0, calls = replies.size(); i < calls; ++i) {
+      const auto* node = std::get_if<core::NodeAnswer>(&replies[i].answer);
+      if (node == nullptr) continue;
+      const WaiterId id = replies[i].waiter;
+      for (const uint32_t part : std::vector<uint32_t>(node->completed)) {
+        replies.push_back({core::NodeBatches::PartId(id, part), absl::OkStatus(), {}});
+      }
+    }
+    return replies;
   }
 
   void TakeEvent(const core::StreamEvent& event) {
@@ -344,6 +377,14 @@ class FuzzedService {
   }
 
   void Note(WaiterId id, const core::CollectiveRequest& request) { collectives_.Sent(id, request); }
+  // Each part may count as long as the daemon lives, whatever becomes of the call.
+  void Note(WaiterId id, const core::NodeCollectiveRequest& request) {
+    for (size_t i = 0; i < request.parts.size(); ++i) {
+      core::CollectiveRequest part = request.call;
+      part.call.session = request.parts[i].session;
+      collectives_.Sent(core::NodeBatches::PartId(id, i), part, /*names=*/false);
+    }
+  }
   template <typename Request>
   void Note(WaiterId, const Request&) {}
 
@@ -374,6 +415,19 @@ class FuzzedService {
     const std::string& asked_by = incarnations_[request.call().session().counter()];
     const std::string wrong = numbers_.CheckGrant(now_, {asked_by, request.request_id()}, token);
     CheckNothing(wrong);
+  }
+  void Learn(FuzzedMember*, const v1::NodeCollectiveRequest& request,
+             const v1::NodeCollectiveResponse& response) {
+    Check(response.resend() == (response.completed_size() == 0), "parts complete, or call again");
+    for (const uint32_t index : response.completed()) {
+      Check(index < static_cast<uint32_t>(request.parts_size()), "parts that were sent complete");
+      CheckSession(request.parts(static_cast<int>(index)).session());
+      for (FuzzedMember& member : members_) {
+        if (member.Has(request.parts(static_cast<int>(index)).session())) {
+          member.Learn(request, response);
+        }
+      }
+    }
   }
   template <typename Request, typename Response>
   void Learn(FuzzedMember* member, const Request& request, const Response& response) {

@@ -140,6 +140,30 @@ void FuzzedMember::Write(ByteSource* bytes, v1::AllGatherRequest* request) {
   request->set_payload("part");
 }
 
+void FuzzedMember::Write(ByteSource* bytes, v1::NodeCollectiveRequest* request) {
+  Fill(bytes, request->mutable_context());
+  request->set_kind(bytes->OneIn(2) ? v1::COLLECTIVE_KIND_BARRIER : v1::COLLECTIVE_KIND_ALL_GATHER);
+  Add(request);
+}
+
+void FuzzedMember::Add(v1::NodeCollectiveRequest* request) {
+  const v1::CollectiveContext& context = request->context();
+  if (!session_ || next_[context.group().name()] != context.sequence()) return;
+  v1::NodeArrival* part = request->add_parts();
+  *part->mutable_session() = *session_;
+  part->set_attempt(++attempts_);
+  if (request->kind() == v1::COLLECTIVE_KIND_ALL_GATHER) part->set_payload("part");
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request) {
+  v1::CollectiveContext context;
+  Fill(bytes, &context);
+  *request->mutable_call() = context.call();
+  *request->mutable_epoch() = context.epoch();
+  *request->mutable_group() = context.group();
+  request->set_sequence(context.sequence());
+}
+
 // ---- Leases ----
 
 void FuzzedMember::Write(ByteSource* bytes, v1::AcquireLeaseRequest* request) {

@@ -21,6 +21,9 @@ class FuzzedMember {
 
   const v1::MemberIdentity& identity() const { return identity_; }
   bool attached() const { return session_.has_value(); }
+  bool Has(const v1::SessionId& session) const {
+    return session_ && session_->counter() == session.counter() && session_->key() == session.key();
+  }
   bool joined() const { return place_.has_value(); }
 
   void Write(ByteSource* bytes, v1::AttachRequest* request);
@@ -30,6 +33,11 @@ class FuzzedMember {
   void Write(ByteSource* bytes, v1::BroadcastRequest* request);
   void Write(ByteSource* bytes, v1::GatherRequest* request);
   void Write(ByteSource* bytes, v1::AllGatherRequest* request);
+  // Of this member alone; it is the sender.
+  void Write(ByteSource* bytes, v1::NodeCollectiveRequest* request);
+  // Its part of what another one sends; nothing where they do not call the same.
+  void Add(v1::NodeCollectiveRequest* request);
+  void Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request);
   void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
   void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
   void Write(ByteSource* bytes, v1::AbandonLeaseRequest* request);
@@ -54,6 +62,10 @@ class FuzzedMember {
     Completed(request.context());
   }
   void Learn(const v1::AllGatherRequest& request, const v1::AllGatherResponse&) {
+    Completed(request.context());
+  }
+  // Of a part that has completed.
+  void Learn(const v1::NodeCollectiveRequest& request, const v1::NodeCollectiveResponse&) {
     Completed(request.context());
   }
   template <typename Request, typename Response>

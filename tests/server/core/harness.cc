@@ -184,6 +184,34 @@ WaiterId Harness::Send(const CollectiveRequest& request) {
   return Absorb(id, coordinator_->Collective(now_, id, request));
 }
 
+NodeCollectiveRequest Harness::Together(const std::vector<CollectiveRequest>& calls) {
+  NodeCollectiveRequest request;
+  request.call = calls.front();
+  request.call.payload = std::make_shared<std::string>();
+  for (const CollectiveRequest& call : calls) {
+    request.parts.push_back({call.call.session, call.call.attempt, call.call.wait_timeout,
+                             call.call_site, call.payload});
+  }
+  return request;
+}
+
+WaiterId Harness::Send(const NodeCollectiveRequest& request) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_->NodeCollective(now_, id, request));
+}
+
+std::vector<uint32_t> Harness::CompletedOf(WaiterId id) const {
+  const auto* answer = std::get_if<NodeAnswer>(&ReplyTo(id).answer);
+  EXPECT_NE(answer, nullptr) << StatusOf(id);
+  return answer == nullptr ? std::vector<uint32_t>() : answer->completed;
+}
+
+WaiterId Harness::Withdraw(Process& process, uint64_t sequence, const GroupName& group) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_->WithdrawArrival(
+                        now_, id, {Context(process), process.epoch, group, sequence}));
+}
+
 WaiterId Harness::SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
                          const std::string& payload, uint32_t root) {
   process.next[""] = sequence;
@@ -265,8 +293,10 @@ absl::Status Harness::StatusOf(WaiterId id) const { return ReplyTo(id).status; }
 
 std::vector<std::string> Harness::PayloadsOf(WaiterId id) const {
   std::vector<std::string> payloads;
-  const auto* answer = std::get_if<CollectiveAnswer>(&ReplyTo(id).answer);
-  if (answer == nullptr) return {"no answer"};
+  const Answer& reply = ReplyTo(id).answer;
+  const auto* node = std::get_if<NodeAnswer>(&reply);
+  const auto* answer = node != nullptr ? &node->answer : std::get_if<CollectiveAnswer>(&reply);
+  if (answer == nullptr || answer->payloads == nullptr) return {"no answer"};
   for (const Bytes& payload : *answer->payloads) payloads.push_back(*payload);
   return payloads;
 }

@@ -70,6 +70,13 @@ class Harness {
   CollectiveRequest Request(Process& process, CollectiveKind kind, const std::string& payload = "",
                             const std::string& group = "", std::vector<uint32_t> ranks = {});
   WaiterId Send(const CollectiveRequest& request);
+  // What these members of one node send in one call, each its own; the first is the sender.
+  static NodeCollectiveRequest Together(const std::vector<CollectiveRequest>& calls);
+  WaiterId Send(const NodeCollectiveRequest& request);
+  // The indices of the parts that have completed; the call must have been answered OK.
+  std::vector<uint32_t> CompletedOf(WaiterId id) const;
+  // Takes back what the process has sent at this number until now.
+  WaiterId Withdraw(Process& process, uint64_t sequence, const GroupName& group = {});
   // The world's collective at this sequence number.
   WaiterId SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
                   const std::string& payload = "", uint32_t root = 0);
@@ -92,6 +99,7 @@ class Harness {
 
   // Whether a call is still parked.
   bool Parked(WaiterId id) const { return replies_.count(id) == 0 && ends_.count(id) == 0; }
+  bool Recovering() const { return coordinator_->GetStatus(now_).state == JobState::kRecovering; }
   // The answer of a call; the call must have been answered.
   const Reply& ReplyTo(WaiterId id) const;
   absl::Status StatusOf(WaiterId id) const;

@@ -21,6 +21,7 @@ void RandomSchedule::Run() {
   Absorb();
   for (const auto& [id, call] : calls_) ADD_FAILURE() << "call " << id << " was forgotten";
   for (const auto& [id, call] : acquires_) ADD_FAILURE() << "acquire " << id << " was forgotten";
+  for (const auto& [id, batch] : batches_) ADD_FAILURE() << "batch " << id << " was forgotten";
   EXPECT_EQ(h_.coordinator().NextDeadline(), absl::InfiniteFuture());
 }
 
@@ -34,7 +35,17 @@ void RandomSchedule::Say(const std::string& text) {
 
 void RandomSchedule::Step() {
   const uint32_t rank = Pick(size_);
-  switch (Pick(21)) {
+  switch (Pick(27)) {
+    case 21:
+    case 22:
+    case 23:
+      return SendTogether();
+    case 24:
+      return RepeatBatch();
+    case 25:
+      return CancelBatch();
+    case 26:
+      return LeaveBatch();
     case 20:
       if (Pick(4) == 0) return Restart();
       return;
@@ -68,16 +79,20 @@ void RandomSchedule::Step() {
 }
 
 void RandomSchedule::CallNext(uint32_t rank) {
-  State& state = states_[rank];
   const std::string group = Pick(3) == 0 ? "sub" : "";
-  if (state.dead || !state.connected || InCall(rank, group)) return;
-  if (group == "sub" && !program_.HasSub(rank)) return;
-  Process& p = processes_[rank];
-  const uint64_t sequence = p.next[group];
-  if (sequence >= program_.Of(group).size()) return;
-  CollectiveRequest request = RequestAt(rank, group, sequence);
+  if (!MayCallNext(rank, group)) return;
+  CollectiveRequest request = RequestAt(rank, group, processes_[rank].next[group]);
   request.call.wait_timeout = absl::Seconds(1 + Pick(60));
   Send(rank, request);
+}
+
+bool RandomSchedule::MayCallNext(uint32_t rank, const std::string& group) const {
+  const State& state = states_[rank];
+  if (state.dead || !state.connected || InCall(rank, group)) return false;
+  if (group == "sub" && !program_.HasSub(rank)) return false;
+  const auto& next = processes_[rank].next;
+  const auto of_group = next.find(group);
+  return (of_group == next.end() ? 0 : of_group->second) < program_.Of(group).size();
 }
 
 CollectiveRequest RandomSchedule::RequestAt(uint32_t rank, const std::string& group,
@@ -99,6 +114,9 @@ void RandomSchedule::Restart() {
   Say("the daemon is killed and restarted");
   h_.Restart();
   calls_.clear();
+  batches_.clear();
+  parts_.clear();
+  counts_from_.clear();
   acquires_.clear();
   completes_.clear();
   for (State& state : states_) state.connected = false;
@@ -159,6 +177,8 @@ void RandomSchedule::Send(uint32_t rank, const CollectiveRequest& request) {
   calls_[id] = {rank, request};
   arrived_[{request.group.name, request.sequence}][id] = rank;
   states_[rank].sent.push_back(request);
+  const Key key = {request.group.name, request.sequence};
+  if (!h_.Recovering()) DropParts(rank, &key, request.call.attempt);
   h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
   Absorb();
 }
@@ -166,6 +186,9 @@ void RandomSchedule::Send(uint32_t rank, const CollectiveRequest& request) {
 bool RandomSchedule::InCall(uint32_t rank, const std::string& group) const {
   for (const auto& [id, call] : calls_) {
     if (call.rank == rank && call.request.group.name == group) return true;
+  }
+  for (const auto& [id, batch] : batches_) {
+    if (batch.key.first == group && batch.waiting.count(rank) > 0) return true;
   }
   return false;
 }
@@ -198,6 +221,7 @@ void RandomSchedule::Break(uint32_t rank) {
   if (state.dead || !state.connected) return;
   Say(absl::StrCat("connection of rank ", rank, " breaks"));
   state.connected = false;
+  DropParts(rank, nullptr, ~uint64_t{0});
   h_.CloseStream(processes_[rank]);
   Absorb();
 }
@@ -223,6 +247,7 @@ void RandomSchedule::Kill(uint32_t rank) {
   Say(absl::StrCat("rank ", rank, " dies"));
   state.dead = true;
   state.held = 0;
+  DropParts(rank, nullptr, ~uint64_t{0});
   if (Pick(2) == 0) h_.ReportExit(processes_[rank], true, 9);
   if (state.connected) h_.CloseStream(processes_[rank]);
   Absorb();
@@ -243,6 +268,7 @@ void RandomSchedule::Pass() {
   Say(absl::StrCat("pass ", absl::FormatDuration(time)));
   h_.Advance(time);
   Absorb();
+  DropExpiredParts();
 }
 
 void RandomSchedule::AcquireLease(uint32_t rank) {

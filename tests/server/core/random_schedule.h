@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
 #define MUSTER_TESTS_SERVER_CORE_RANDOM_SCHEDULE_H_
 
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
@@ -44,6 +45,20 @@ class RandomSchedule {
     std::string name;
     std::string value;
   };
+  using Key = std::pair<std::string, uint64_t>;  // group and sequence number
+  // A NodeCollective that is waited for, and the ranks that wait for it.
+  struct Batch {
+    Key key;
+    std::vector<uint32_t> ranks;  // by part
+    std::set<uint32_t> waiting;
+  };
+  // An arrival that a NodeCollective has brought. It counts until one of these says otherwise.
+  struct Part {
+    uint32_t rank;
+    Key key;
+    uint64_t attempt;
+    Time deadline;
+  };
   struct State {
     bool dead = false;
     bool connected = true;
@@ -72,6 +87,7 @@ class RandomSchedule {
   // Sends once more what others need of a collective that the process has completed.
   void Contribute();
   void Send(uint32_t rank, const CollectiveRequest& request);
+  bool MayCallNext(uint32_t rank, const std::string& group) const;
   bool InCall(uint32_t rank, const std::string& group) const;
   // A message that was sent before arrives once more, or late.
   void Repeat(uint32_t rank);
@@ -87,6 +103,26 @@ class RandomSchedule {
   void AbandonLease(uint32_t rank);
   std::string LeaseName() const;
 
+  // ---- random_batches.cc: ranks that arrive together ----
+  // Some of those who are about to call the same do it in one call.
+  void SendTogether();
+  void Send(const NodeCollectiveRequest& request, const Batch& batch);
+  // A NodeCollective that was sent before arrives once more, or late.
+  void RepeatBatch();
+  // Its RPC ends; nothing is withdrawn by that.
+  void CancelBatch();
+  // A rank does not wait for its batch any longer. It calls by itself some time, or gives the call
+  // up altogether.
+  void LeaveBatch();
+  void CheckBatches();
+  void CheckBatch(WaiterId id, const Batch& batch);
+  // The parts of a rank, at that number or (where its connection is gone) at any, do not count from
+  // now on.
+  void DropParts(uint32_t rank, const Key* key, uint64_t below);
+  void DropExpiredParts();
+  // Who waits in a call of its own has arrived.
+  void CheckNobodyWhoWaitsIsMissing();
+
   // ---- random_schedule_checks.cc: what must hold ----
   // An answer is lost, and with it the connection that it came on.
   bool IsLost(uint32_t rank);
@@ -95,9 +131,19 @@ class RandomSchedule {
   void LookAtAnswers();
   // Looks at what has been answered, and forgets it.
   template <class Sent, class Look>
-  void ForEachAnswered(std::map<WaiterId, Sent>* all, Look look);
+  void ForEachAnswered(std::map<WaiterId, Sent>* all, Look look) {
+    for (auto it = all->begin(); it != all->end();) {
+      const bool parked = h_.Parked(it->first);
+      if (!parked) look(it->first, it->second);
+      it = parked ? std::next(it) : all->erase(it);
+    }
+  }
   void Completed(const Complete& complete);
   void CheckAnswer(WaiterId id, const Call& call);
+  // The collective completes: all have arrived.
+  void CheckAllPresent(const Key& key);
+  // It completes for this rank, by the answer of that call.
+  void TakeResult(uint32_t rank, const Key& key, WaiterId id);
   void CheckLease(WaiterId id, const Acquire& acquire);
 
   std::mt19937_64 random_;
@@ -111,14 +157,19 @@ class RandomSchedule {
   std::map<WaiterId, Call> calls_;
   std::map<WaiterId, Acquire> acquires_;
   // By group and sequence number: who has arrived, through which calls that have not failed.
-  std::map<std::pair<std::string, uint64_t>, std::map<WaiterId, uint32_t>> arrived_;
+  std::map<Key, std::map<WaiterId, uint32_t>> arrived_;
+  std::map<WaiterId, Batch> batches_;
+  std::map<WaiterId, Part> parts_;  // those that may yet end without a completion
+  std::vector<std::pair<NodeCollectiveRequest, Batch>> sent_together_;  // for late repeats
+  // By rank: under lower attempts nothing counts any more; those of one daemon.
+  std::map<std::pair<uint32_t, Key>, uint64_t> counts_from_;
   uint64_t requests_ = 0;
   int lease_ = 0;
   std::set<std::string> published_;              // values that were sent as outcomes
   std::map<std::string, std::string> outcomes_;  // what waiters were told, by the name of the work
   std::map<WaiterId, Complete> completes_;
-  std::set<std::pair<std::string, uint64_t>> completed_;  // collectives that somebody has completed
-  std::set<uint32_t> lost_;                               // ranks whose answers were lost just now
+  std::set<Key> completed_;  // collectives that somebody has completed
+  std::set<uint32_t> lost_;  // ranks whose answers were lost just now
   uint64_t highest_token_ = 0;
 };
 

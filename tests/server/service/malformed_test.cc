@@ -104,6 +104,41 @@ TEST_F(MalformedTest, StartTimesOutOfRange) {
   expect(0, 1000000000, "0 seconds and 1000000000 nanoseconds");
 }
 
+TEST_F(MalformedTest, NodeCollectives) {
+  const auto expect = [&](const std::function<void(v1::NodeCollectiveRequest*)>& spoil,
+                          const std::string& text) {
+    v1::NodeCollectiveRequest request;
+    *request.mutable_context() = member_.CollectiveContext();
+    request.set_kind(v1::COLLECTIVE_KIND_BARRIER);
+    *request.add_parts()->mutable_session() = request.context().call().session();
+    spoil(&request);
+    Expect(&Stub::NodeCollective, request, text);
+  };
+  expect([](auto* r) { r->clear_context(); }, "NodeCollectiveRequest.context is missing");
+  expect([](auto* r) { r->clear_kind(); }, "NodeCollectiveRequest.kind is 0");
+  expect([](auto* r) { r->set_kind(static_cast<v1::CollectiveKind>(5)); }, "kind is 5; expected");
+  expect([](auto* r) { r->clear_parts(); }, "has no parts");
+  expect([](auto* r) { r->mutable_parts(0)->clear_session(); }, "parts.session is missing");
+  expect([](auto* r) { r->mutable_parts(0)->mutable_wait_timeout()->set_seconds(-1); },
+         "parts.wait_timeout is -1s");
+  expect([](auto* r) { r->mutable_context()->set_type_name(std::string(257, 'x')); }, "257 bytes");
+}
+
+TEST_F(MalformedTest, Withdrawals) {
+  v1::WithdrawArrivalRequest request;
+  *request.mutable_call() = member_.CallContext();
+  *request.mutable_epoch() = member_.epoch();
+  v1::WithdrawArrivalRequest spoilt = request;
+  spoilt.clear_call();
+  Expect(&Stub::WithdrawArrival, spoilt, "WithdrawArrivalRequest.call is missing");
+  spoilt = request;
+  spoilt.clear_epoch();
+  Expect(&Stub::WithdrawArrival, spoilt, "WithdrawArrivalRequest.epoch is missing");
+  spoilt = request;
+  spoilt.mutable_group()->set_name("unknown");
+  Expect(&Stub::WithdrawArrival, spoilt, "names its ranks");
+}
+
 TEST_F(MalformedTest, TextsThatAreTooLong) {
   const std::string longest(256, 'x');
   v1::BarrierRequest barrier = Barrier();

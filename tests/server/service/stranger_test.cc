@@ -197,6 +197,16 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
     *other.mutable_context() = GuessCollective(counter);
     return stranger_.Call(&Stub::Barrier, other).status();
   });
+  ExpectTurnedAway([&](uint64_t counter) {  // together with itself
+    v1::NodeCollectiveRequest node;
+    *node.mutable_context() = GuessCollective(counter);
+    node.set_kind(v1::COLLECTIVE_KIND_BARRIER);
+    *node.add_parts()->mutable_session() = node.context().call().session();
+    return stranger_.Call(&Stub::NodeCollective, node).status();
+  });
+  v1::WithdrawArrivalRequest withdraw;
+  *withdraw.mutable_epoch() = status_.epoch();
+  ExpectTurnedAway(&Stub::WithdrawArrival, withdraw);
   auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
   auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
   for (auto* call : {&first, &second, &third}) {

@@ -1,0 +1,176 @@
+// NodeCollective: the arrivals of several members of a node in one call. A part is an arrival like
+// any other; what is decided here is whether a batch of them is taken, and what its call is told.
+// WithdrawArrival takes back what such a batch may have brought, or may bring yet.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
+#include "server/core/validation.h"
+
+namespace muster::core {
+namespace {
+
+template <class... Text>
+absl::Status NotTaken(const Text&... text) {
+  return absl::FailedPreconditionError(absl::StrCat(text...));
+}
+
+}  // namespace
+
+absl::Status Coordinator::Impl::CheckTogether(const NodeCollectiveRequest& request) const {
+  if (absl::Status s = CheckTexts(request.call); !s.ok()) return s;
+  if (absl::Status s = CheckNodeParts(request.parts.size()); !s.ok()) return s;
+  for (const ArrivalPart& part : request.parts) {
+    if (absl::Status s = CheckPayloadSize(part.payload); !s.ok()) return s;
+    if (part.call_site.empty()) continue;
+    absl::Status s = CheckOptionalName("call site", part.call_site, kMaxCallSiteBytes);
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+// A batch that cannot be taken ends for nobody: each member calls by itself, and is told then what
+// there is to tell it.
+absl::Status Coordinator::Impl::ReceiveTogether(WaiterId id, const NodeCollectiveRequest& request) {
+  const absl::StatusOr<Member*> sender = Caller(request.call.call);
+  if (!sender.ok()) return sender.status();
+  if (absl::Status s = CheckTogether(request); !s.ok()) return s;
+  const absl::Status taken = ServeTogether(id, *sender, request);
+  if (taken.ok()) return taken;
+  Log(Severity::kDebug, absl::StrCat((*sender)->who(), " sends for ", request.parts.size(),
+                                     " members, each of which must call: ", taken.message()));
+  Respond(id, NodeAnswer());
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Impl::ServeTogether(WaiterId id, Member* sender,
+                                              const NodeCollectiveRequest& request) {
+  const CollectiveRequest& call = request.call;
+  if (recovering()) return NotTaken("the coordinator recovers");
+  if (absl::Status s = CheckEpoch(*sender, call.epoch); !s.ok()) return s;
+  if (absl::Status s = CheckGroupAndRoot(*sender, call); !s.ok()) return s;
+  const absl::StatusOr<CollectiveGroup*> group = FindGroup(call.group, *sender->rank());
+  if (!group.ok()) return group.status();
+  if (call.sequence != (*group)->sequence()) {
+    return NotTaken("op ", call.sequence, " of ", (*group)->description(), ", which is at op ",
+                    (*group)->sequence());
+  }
+  if (absl::Status s = CheckNobodyIsLeaving(**group, "it"); !s.ok()) return s;
+  const absl::StatusOr<std::vector<PartOf>> members = MatchParts(*sender, **group, request);
+  if (!members.ok()) return members.status();
+  sender->sends_for_node = true;
+  ParkParts(id, *group, *members, request);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Member*> Coordinator::Impl::FindPart(const Member& sender,
+                                                    const ArrivalPart& part) const {
+  Member* const member = members_.FindBySession(part.session.counter);
+  if (member == nullptr || !(member->session() == part.session)) {
+    return NotTaken("session ", part.session.counter, " is not a current one");
+  }
+  const char* const why = !member->attached() ? " is detached"
+                          : member->gone()    ? " is gone"
+                          : member->leaving() ? " has called Leave"
+                          : !member->rank()   ? " has not joined"
+                          : member->identity.node_id != sender.identity.node_id
+                              ? " is on another node than the sender"
+                              : nullptr;
+  if (why != nullptr) return NotTaken(member->who(), why);
+  if (absl::Status s = CanPark(*member); !s.ok()) return s;
+  return member;
+}
+
+absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchParts(
+    const Member& sender, const CollectiveGroup& group,
+    const NodeCollectiveRequest& request) const {
+  if (parked_.size() + request.parts.size() > options_.limits.max_waiters) {
+    return NotTaken("there is no room for so many waiting calls (musterd --max-waiters)");
+  }
+  std::vector<PartOf> members;
+  members.reserve(request.parts.size());
+  std::vector<bool> seen(group.ranks().size());
+  bool has_sender = false;
+  for (const ArrivalPart& part : request.parts) {
+    const absl::StatusOr<Member*> member = FindPart(sender, part);
+    if (!member.ok()) return member.status();
+    const std::optional<uint32_t> index = group.IndexOf(*(*member)->rank());
+    if (!index) return NotTaken((*member)->who(), " is not in ", group.description());
+    if (seen[*index]) return NotTaken((*member)->who(), " is named twice");
+    seen[*index] = true;
+    absl::Status s = CheckPayload(request.call, part.payload, *index, *(*member)->rank());
+    if (!s.ok()) return s;
+    has_sender |= *member == &sender;
+    members.push_back({*member, *index});
+  }
+  if (!has_sender) return NotTaken("the sender is not among them");
+  return members;
+}
+
+void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
+                                  const std::vector<PartOf>& members,
+                                  const NodeCollectiveRequest& request) {
+  const Words op = Say(absl::StrCat(OperationOf(request.call), " op ", request.call.sequence,
+                                    " of ", group->description()));
+  batches_.Add(id, members.size());
+  CollectiveRequest call = request.call;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const ArrivalPart& part = request.parts[i];
+    const auto& [member, index] = members[i];
+    call.call.session = part.session;
+    call.call.attempt = part.attempt;
+    call.call.wait_timeout = part.wait_timeout ? part.wait_timeout : request.call.call.wait_timeout;
+    call.call_site = part.call_site.empty() ? request.call.call_site : part.call_site;
+    call.payload = part.payload;
+    member->last_call = now_;
+    member->last_collective = op;
+    const WaiterId waiter = NodeBatches::PartId(id, i);
+    Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
+    Apply(group, group->Arrive(now_, index, waiter, call));
+    if (epoch_->recovered()) RequestContribution(*group, member);
+  }
+}
+
+void Coordinator::Impl::EndPartsOf(Member* member) {
+  for (const WaiterId id : parked_.Of(*member)) {
+    if (!NodeBatches::IsPart(id)) continue;
+    Withdraw(id);
+    Finish(id, absl::UnavailableError("its member is detached"));
+  }
+}
+
+void Coordinator::Impl::AnswerBatches() {
+  for (NodeBatches::Done& done : batches_.TakeDone()) {
+    Respond(done.call, std::move(done.answer));
+  }
+}
+
+// ---- WithdrawArrival ----
+
+absl::Status Coordinator::Impl::CheckContent(const Member&, const WithdrawRequest& request) const {
+  absl::Status s =
+      CheckOptionalName("group name", request.group.name, options_.limits.max_name_bytes);
+  return s.ok() ? CheckSequence(request.sequence) : s;
+}
+
+// The note is kept with the group, which is made where nobody has called it yet.
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
+  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  const uint32_t rank = *member->rank();
+  if (epoch_->groups().Find(request.group, rank) == nullptr) {
+    absl::Status s = CheckGroup(request.group, rank, WorldSize(), options_.limits);
+    if (!s.ok()) return s;
+  }
+  const absl::StatusOr<CollectiveGroup*> group = FindGroup(request.group, rank);
+  if (!group.ok()) return group.status();
+  CollectiveGroup::Step step;
+  const absl::Status s = (*group)->WithdrawBelow(*(*group)->IndexOf(rank), request.sequence,
+                                                 request.call.attempt, &step);
+  Apply(*group, std::move(step));
+  if (s.ok()) Respond(id);
+  return s;
+}
+
+}  // namespace muster::core
