@@ -74,7 +74,7 @@ core::ArrivalPart ReadPart(v1::NodeArrival* in, Reader& r) {
 
 }  // namespace
 
-absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest in) {
+absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
   Reader r("AttachRequest");
   r.RequirePresent(in.has_member(), "member");
   core::AttachRequest out;
@@ -104,7 +104,7 @@ absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest in) {
+absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in) {
   Reader r("RejoinRequest");
   core::RejoinRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -119,7 +119,7 @@ absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in) 
   return r.Result(ReadCollective(core::CollectiveKind::kBarrier, in, r));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest&& in) {
   Reader r("BroadcastRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kBroadcast, in, r);
   out.root = in.root();
@@ -127,7 +127,7 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in) {
   Reader r("GatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kGather, in, r);
   out.root = in.root();
@@ -135,7 +135,7 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest&& in) {
   Reader r("AllGatherRequest");
   core::CollectiveRequest out = ReadCollective(core::CollectiveKind::kAllGather, in, r);
   out.payload = Convert(std::move(*in.mutable_payload()));
@@ -173,7 +173,7 @@ absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseReques
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest in) {
+absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& in) {
   Reader r("CompleteLeaseRequest");
   core::CompleteLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);

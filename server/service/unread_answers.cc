@@ -48,9 +48,7 @@ SendName NameOf(const core::AcquireLeaseRequest& request) {
 
 UnreadAnswers::Session* UnreadAnswers::Find(core::SessionId id) {
   const auto session = sessions_.find(id.counter);
-  if (session == sessions_.end()) return nullptr;
-  const Process& process = processes_.at(session->second.process);
-  return process.session == id ? &session->second : nullptr;
+  return session != sessions_.end() && session->second.id == id ? &session->second : nullptr;
 }
 
 void UnreadAnswers::Take(Session* session, core::WaiterId id, Dropped* out) {
@@ -64,6 +62,7 @@ void UnreadAnswers::Take(Session* session, core::WaiterId id, Dropped* out) {
 }
 
 void UnreadAnswers::DropOlderSend(Session* session, const SendName& send, Dropped* dropped) {
+  if (session->latest.empty()) return;  // as of nearly all calls
   const auto latest = session->latest.find(send.call);
   if (latest == session->latest.end()) return;
   const core::WaiterId id = latest->second;
@@ -100,7 +99,7 @@ void UnreadAnswers::SessionStarted(const core::Incarnation& process, core::Sessi
     if (session.counter > state.session.counter) {  // else a later one has overtaken it
       DropSession(state.session, &dropped);
       state.session = session;
-      sessions_[session.counter].process = process;
+      sessions_[session.counter] = {session, process};
     }
     while (state.streams.size() > 1) {
       dropped.push_back(std::move(state.streams.extract(state.streams.begin()).mapped()));

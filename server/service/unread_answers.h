@@ -72,10 +72,13 @@ class UnreadAnswers {
     uint64_t bytes = 0;
     LetGo let_go;
   };
+  // The latest one of a process.
   struct Session {
+    core::SessionId id;
     core::Incarnation process;
-    std::map<core::WaiterId, Answer> answers;                 // the oldest call first
-    absl::flat_hash_map<std::string, core::WaiterId> latest;  // answered send of each named call
+    std::map<core::WaiterId, Answer> answers = {};  // the oldest call first
+    // The latest answered send of each named call.
+    absl::flat_hash_map<std::string, core::WaiterId> latest = {};
     uint64_t bytes = 0;
   };
   struct Process {

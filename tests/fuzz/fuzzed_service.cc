@@ -259,7 +259,7 @@ class FuzzedService {
   void Attach() {
     v1::AttachRequest request;
     if (!Compose(&request)) return;
-    const auto converted = service::FromProto(request);
+    const auto converted = service::FromProto(v1::AttachRequest(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     streams_[id] = {request.member().incarnation(), &members_[speaker_]};

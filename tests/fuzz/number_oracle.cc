@@ -70,7 +70,7 @@ std::string NumberOracle::CheckClaimable(core::Time now, const v1::AttachRequest
   v1::AttachRequest own = request;
   own.set_secret(std::string(kProcessSecretBytes, 'p'));
   own.mutable_member()->set_incarnation(IncarnationOf(own.secret()));
-  core::AttachRequest attach = *service::FromProto(own);
+  core::AttachRequest attach = *service::FromProto(std::move(own));
   attach.member.incarnation = request.member().incarnation();
   const core::Effects effects = successor.Attach(now, 1, attach);
   if (effects.ends.empty()) return "";

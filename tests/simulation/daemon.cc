@@ -17,7 +17,6 @@ namespace {
 
 using core::Coordinator;
 using core::WaiterId;
-using service::FromProto;
 
 template <typename Response>
 internal::Response Convert(const core::Answer& answer) {
@@ -43,6 +42,12 @@ std::string PictureOf(const core::JobStatus& status) {
   return picture;
 }
 
+// The network keeps the request: it may come twice.
+template <typename Request>
+auto Read(const Request& request) {
+  return service::FromProto(Request(request));
+}
+
 }  // namespace
 
 Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink)
@@ -50,7 +55,7 @@ Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage*
 
 void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
   streams_.emplace(stream, false);
-  const absl::StatusOr<core::AttachRequest> converted = FromProto(request);
+  const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
   Apply(core_.Attach(Now(), stream, *converted));
 }
@@ -64,43 +69,42 @@ void Daemon::Start(WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
 }
 
 void Daemon::Call(WaiterId waiter, const internal::Request& request) {
-  std::visit(
-      Overloaded{
-          [&](const v1::JoinRequest& r) {
-            Start<v1::JoinResponse>(waiter, FromProto(r), &Coordinator::Join);
-          },
-          [&](const v1::BarrierRequest& r) {
-            Start<v1::BarrierResponse>(waiter, FromProto(r), &Coordinator::Collective);
-          },
-          [&](const v1::BroadcastRequest& r) {
-            Start<v1::BroadcastResponse>(waiter, FromProto(r), &Coordinator::Collective);
-          },
-          [&](const v1::GatherRequest& r) {
-            Start<v1::GatherResponse>(waiter, FromProto(r), &Coordinator::Collective);
-          },
-          [&](const v1::AllGatherRequest& r) {
-            Start<v1::AllGatherResponse>(waiter, FromProto(r), &Coordinator::Collective);
-          },
-          [&](const v1::AcquireLeaseRequest& r) {
-            Start<v1::AcquireLeaseResponse>(waiter, FromProto(r), &Coordinator::AcquireLease);
-          },
-          [&](const v1::CompleteLeaseRequest& r) {
-            Start<v1::CompleteLeaseResponse>(waiter, FromProto(r), &Coordinator::CompleteLease);
-          },
-          [&](const v1::AbandonLeaseRequest& r) {
-            Start<v1::AbandonLeaseResponse>(waiter, FromProto(r), &Coordinator::AbandonLease);
-          },
-          [&](const v1::LeaveRequest& r) {
-            Start<v1::LeaveResponse>(waiter, FromProto(r), &Coordinator::Leave);
-          },
-          [&](const v1::RejoinRequest& r) {
-            Start<v1::RejoinResponse>(waiter, FromProto(r), &Coordinator::Rejoin);
-          },
-          [&](const v1::RequestStopRequest& r) {
-            Start<v1::RequestStopResponse>(waiter, FromProto(r), &Coordinator::RequestStop);
-          },
-      },
-      request);
+  std::visit(Overloaded{
+                 [&](const v1::JoinRequest& r) {
+                   Start<v1::JoinResponse>(waiter, Read(r), &Coordinator::Join);
+                 },
+                 [&](const v1::BarrierRequest& r) {
+                   Start<v1::BarrierResponse>(waiter, Read(r), &Coordinator::Collective);
+                 },
+                 [&](const v1::BroadcastRequest& r) {
+                   Start<v1::BroadcastResponse>(waiter, Read(r), &Coordinator::Collective);
+                 },
+                 [&](const v1::GatherRequest& r) {
+                   Start<v1::GatherResponse>(waiter, Read(r), &Coordinator::Collective);
+                 },
+                 [&](const v1::AllGatherRequest& r) {
+                   Start<v1::AllGatherResponse>(waiter, Read(r), &Coordinator::Collective);
+                 },
+                 [&](const v1::AcquireLeaseRequest& r) {
+                   Start<v1::AcquireLeaseResponse>(waiter, Read(r), &Coordinator::AcquireLease);
+                 },
+                 [&](const v1::CompleteLeaseRequest& r) {
+                   Start<v1::CompleteLeaseResponse>(waiter, Read(r), &Coordinator::CompleteLease);
+                 },
+                 [&](const v1::AbandonLeaseRequest& r) {
+                   Start<v1::AbandonLeaseResponse>(waiter, Read(r), &Coordinator::AbandonLease);
+                 },
+                 [&](const v1::LeaveRequest& r) {
+                   Start<v1::LeaveResponse>(waiter, Read(r), &Coordinator::Leave);
+                 },
+                 [&](const v1::RejoinRequest& r) {
+                   Start<v1::RejoinResponse>(waiter, Read(r), &Coordinator::Rejoin);
+                 },
+                 [&](const v1::RequestStopRequest& r) {
+                   Start<v1::RequestStopResponse>(waiter, Read(r), &Coordinator::RequestStop);
+                 },
+             },
+             request);
 }
 
 void Daemon::Cancel(WaiterId waiter) {
@@ -112,7 +116,7 @@ void Daemon::CloseStream(WaiterId stream) {
 }
 
 void Daemon::ReportExit(const v1::ReportExitRequest& report) {
-  const absl::StatusOr<core::ExitReport> converted = FromProto(report);
+  const absl::StatusOr<core::ExitReport> converted = Read(report);
   core::Effects effects = core_.ReportExit(Now(), next_report_, *converted);
   effects.replies.erase(
       std::remove_if(effects.replies.begin(), effects.replies.end(),
@@ -123,7 +127,7 @@ void Daemon::ReportExit(const v1::ReportExitRequest& report) {
 }
 
 void Daemon::AttachStranger(const v1::AttachRequest& request) {
-  const absl::StatusOr<core::AttachRequest> converted = FromProto(request);
+  const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return;
   const WaiterId stream = next_report_++;
   core::Effects effects = core_.Attach(Now(), stream, *converted);
