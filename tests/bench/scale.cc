@@ -1,7 +1,8 @@
-// What a job of thousands costs a real musterd: simulated members in a few processes, a connection
-// for each node of 8. Forms the job, runs barriers and all-gathers, starts the daemon anew, and
-// loses a member. The members share the processors with the daemon, so that wall time says what
-// this machine does; the daemon's processor time for each member is the figure to look at.
+// What a job of thousands costs a real musterd: simulated members in a few processes, by default
+// with a connection for each node of 8. Forms the job, runs barriers and all-gathers, starts the
+// daemon anew, and loses a member. The members share the processors with the daemon, so that wall
+// time says what this machine does; the daemon's processor time for each member is the figure to
+// look at.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -35,6 +36,7 @@ constexpr int kSignal = 9;  // that the lost member is said to have died of
 struct Settings {
   std::vector<int> members = {1024, 4096, 10240};
   int parts = 2;
+  int per_connection = kMembersOfNode;
   int rounds = 5;
   std::string json;
 };
@@ -57,16 +59,19 @@ struct Result {
 // A daemon and its members.
 class ScaleJob {
  public:
-  ScaleJob(int members, int parts) : members_(members), crew_("members", parts) {}
+  ScaleJob(int members, const Settings& settings)
+      : members_(members),
+        per_connection_(settings.per_connection),
+        crew_("members", settings.parts) {}
 
   absl::Status Start() {
     daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", members_)});
     if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
     before_ = MemoryOf(pid()).resident;
     for (int part = 0; part < crew_.size(); ++part) {
-      crew_.Add(
-          Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(), absl::StrCat(part),
-                          absl::StrCat(crew_.size()), absl::StrCat(members_)}));
+      crew_.Add(Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(),
+                                absl::StrCat(part), absl::StrCat(crew_.size()),
+                                absl::StrCat(members_), absl::StrCat(per_connection_)}));
     }
     return crew_.Await("up").status();
   }
@@ -170,6 +175,7 @@ class ScaleJob {
   }
 
   const int members_;
+  const int per_connection_;
   int64_t before_ = 0;
   std::unique_ptr<TestDaemon> daemon_;
   RankCrew crew_;
@@ -199,7 +205,7 @@ void PrintStep(int members, const std::string& name, const Cost& cost) {
 }
 
 absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
-  ScaleJob job(members, settings.parts);
+  ScaleJob job(members, settings);
   if (const absl::Status started = job.Start(); !started.ok()) return started;
   Result result{members, 0, {}};
   absl::Status error;
@@ -224,8 +230,8 @@ absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
   return result;
 }
 
-nlohmann::json ToJson(const Result& result) {
-  nlohmann::json steps = nlohmann::json::object();
+nlohmann::ordered_json ToJson(const Result& result) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::object();
   for (const auto& [name, cost] : result.steps) {
     steps[name] = {{"wall_ms", cost.wall_ms},
                    {"daemon_cpu_us_per_member", cost.daemon_us},
@@ -237,7 +243,7 @@ nlohmann::json ToJson(const Result& result) {
           {"steps", steps}};
 }
 
-bool WriteJson(const nlohmann::json& all, const std::string& path) {
+bool WriteJson(const nlohmann::ordered_json& all, const std::string& path) {
   std::ofstream file(path);
   file << all.dump(1) << std::endl;
   return file.good();
@@ -253,8 +259,9 @@ int Main(const Settings& settings) {
   std::printf(
       "| members | | ms | daemon's CPU for each member, us | a member's CPU, us | bytes |\n");
   std::printf("|---|---|---|---|---|---|\n");
-  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
-                        {"sizes", nlohmann::json::array()}};
+  nlohmann::ordered_json all = {{"processors", std::thread::hardware_concurrency()},
+                                {"members_per_connection", settings.per_connection},
+                                {"sizes", nlohmann::ordered_json::array()}};
   for (const int members : settings.members) {
     const absl::StatusOr<Result> result = MeasureJob(members, settings);
     if (!result.ok()) return Fail(result.status().ToString());
@@ -278,6 +285,9 @@ int main(int argc, char** argv) {
   app.add_option("--processes", settings.parts, "Processes that the members are spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 8));
+  app.add_option("--per-connection", settings.per_connection, "Members that share a connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
   app.add_option("--rounds", settings.rounds, "Barriers and all-gathers; the median counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

@@ -70,7 +70,8 @@ struct Swarm::Member {
   }
 };
 
-Swarm::Swarm(int first, int count, int world) : world_(world) {
+Swarm::Swarm(int first, int count, int world, int per_connection)
+    : world_(world), per_connection_(per_connection) {
   for (int number = first; number < first + count; ++number) {
     auto member = std::make_unique<Member>();
     member->number = number;
@@ -136,7 +137,7 @@ absl::Status Swarm::Attach(const std::string& address) {
   absl::ReleasableMutexLock lock(&mutex_);
   if (streams_.empty()) {
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (i % kMembersOfNode == 0) {
+      if (i % per_connection_ == 0) {
         const std::shared_ptr<grpc::Channel> channel = Connect(address);
         streams_.push_back(v1::CoordinatorService::NewStub(channel));
         calls_.push_back(std::make_unique<grpc::GenericStub>(channel));
