@@ -3,7 +3,7 @@
 # arrival; beside them those of a bare gRPC call and of the service that parks it. No times: these numbers
 # are nearly the same on a busy machine. Needs valgrind.
 #
-#   bazel run //tests/bench:calls                 2 and 8 ranks; a few minutes
+#   bazel run //tests/bench:calls                 2 and 8 ranks; half a minute
 #   bazel run //tests/bench:calls -- 32           other sizes
 #   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there:
 #                                                 callgrind_annotate --inclusive=yes says where they go

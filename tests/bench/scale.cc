@@ -1,7 +1,8 @@
-// What a job of thousands costs a real musterd: simulated members in a few processes, a connection
-// for each node of 8. Forms the job, runs barriers and all-gathers, starts the daemon anew, and
-// loses a member. The members share the processors with the daemon, so that wall time says what
-// this machine does; the daemon's processor time for each member is the figure to look at.
+// What a job of thousands costs a real musterd: simulated members in a few processes, by default
+// with a connection for each node of 8. Forms the job, runs barriers and all-gathers, starts the
+// daemon anew, and loses a member. The members share the processors with the daemon, so that wall
+// time says what this machine does; the daemon's processor time for each member is the figure to
+// look at.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -13,6 +14,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "grpcpp/grpcpp.h"
@@ -33,8 +36,9 @@ constexpr size_t kGathered = 128;
 constexpr int kSignal = 9;  // that the lost member is said to have died of
 
 struct Settings {
-  std::vector<int> members = {1024, 4096, 10240};
+  std::vector<int> members = {256, 1024, 4096, 10240};
   int parts = 2;
+  int per_connection = kMembersOfNode;
   int rounds = 5;
   std::string json;
 };
@@ -57,16 +61,19 @@ struct Result {
 // A daemon and its members.
 class ScaleJob {
  public:
-  ScaleJob(int members, int parts) : members_(members), crew_("members", parts) {}
+  ScaleJob(int members, const Settings& settings)
+      : members_(members),
+        per_connection_(settings.per_connection),
+        crew_("members", settings.parts) {}
 
   absl::Status Start() {
     daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", members_)});
     if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
     before_ = MemoryOf(pid()).resident;
     for (int part = 0; part < crew_.size(); ++part) {
-      crew_.Add(
-          Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(), absl::StrCat(part),
-                          absl::StrCat(crew_.size()), absl::StrCat(members_)}));
+      crew_.Add(Process::Start({Runfile("tests/bench/scale_members"), crew_.folder(),
+                                absl::StrCat(part), absl::StrCat(crew_.size()),
+                                absl::StrCat(members_), absl::StrCat(per_connection_)}));
     }
     return crew_.Await("up").status();
   }
@@ -170,6 +177,7 @@ class ScaleJob {
   }
 
   const int members_;
+  const int per_connection_;
   int64_t before_ = 0;
   std::unique_ptr<TestDaemon> daemon_;
   RankCrew crew_;
@@ -192,40 +200,57 @@ absl::StatusOr<Cost> Repeat(ScaleJob* job, const std::string& line, int rounds) 
   return MedianOf(std::move(costs));
 }
 
-void PrintStep(int members, const std::string& name, const Cost& cost) {
-  std::printf("| %d | %s | %.4g | %.4g | %.4g | %.0f |\n", members, name.c_str(), cost.wall_ms,
-              cost.daemon_us, cost.member_us, cost.bytes);
-  std::fflush(stdout);
+std::string Rounded(double value) { return absl::StrFormat(value < 99.5 ? "%.3g" : "%.0f", value); }
+
+void PrintLine(const std::vector<std::string>& cells) {
+  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
+}
+
+// In Markdown: a column for each size, first of processor time, then of wall time.
+void PrintTable(const std::vector<Result>& results) {
+  std::vector<std::string> head = {"daemon's CPU, us for each member"};
+  for (const Result& result : results) head.push_back(absl::StrCat(result.members));
+  head.push_back(absl::StrCat("wall, ms: ", results.front().members));
+  for (size_t i = 1; i < results.size(); ++i) head.push_back(absl::StrCat(results[i].members));
+  PrintLine(head);
+  PrintLine(std::vector<std::string>(head.size(), "---"));
+  for (size_t step = 0; step < results.front().steps.size(); ++step) {
+    std::vector<std::string> row = {results.front().steps[step].first};
+    for (const Result& result : results)
+      row.push_back(Rounded(result.steps[step].second.daemon_us));
+    for (const Result& result : results) row.push_back(Rounded(result.steps[step].second.wall_ms));
+    PrintLine(row);
+  }
+  std::vector<std::string> row = {"resident memory of the daemon, KiB for each member"};
+  for (const Result& result : results) row.push_back(Rounded(result.resident / 1024));
+  row.resize(head.size());
+  PrintLine(row);
 }
 
 absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
-  ScaleJob job(members, settings.parts);
+  ScaleJob job(members, settings);
   if (const absl::Status started = job.Start(); !started.ok()) return started;
   Result result{members, 0, {}};
-  absl::Status error;
   const auto add = [&](const std::string& name, const absl::StatusOr<Cost>& cost) {
-    if (!cost.ok()) error = cost.status();
-    if (!cost.ok()) return false;
-    PrintStep(members, name, *cost);
-    result.steps.emplace_back(name, *cost);
-    return true;
+    if (cost.ok()) result.steps.emplace_back(name, *cost);
+    std::fprintf(stderr, ", %s", name.c_str());
+    return cost.status();
   };
-  const bool whole = add("form", job.Form()) &&
-                     add("barrier", Repeat(&job, "barrier", settings.rounds)) &&
-                     add("all-gather of 128 bytes",
-                         Repeat(&job, absl::StrCat("all-gather ", kGathered), settings.rounds));
-  if (!whole) return error;
-  result.resident = job.ResidentOfMember();
-  if (!add("restart to a completed barrier", job.Restart())) return error;
-  if (!add("a loss told to all", job.Lose())) return error;
-  std::printf("| %d | resident memory of the daemon, KiB for each member | %.1f | | | |\n", members,
-              result.resident / 1024);
-  std::fflush(stdout);
+  const std::string gather = absl::StrCat("all-gather ", kGathered);
+  std::fprintf(stderr, "scale: %d members: start", members);
+  absl::Status done = add("form", job.Form());
+  if (done.ok()) done = add("barrier", Repeat(&job, "barrier", settings.rounds));
+  if (done.ok()) done = add("all-gather of 128 bytes", Repeat(&job, gather, settings.rounds));
+  if (done.ok()) result.resident = job.ResidentOfMember();
+  if (done.ok()) done = add("restart to a completed barrier", job.Restart());
+  if (done.ok()) done = add("a loss told to all", job.Lose());
+  std::fprintf(stderr, "\n");
+  if (!done.ok()) return done;
   return result;
 }
 
-nlohmann::json ToJson(const Result& result) {
-  nlohmann::json steps = nlohmann::json::object();
+nlohmann::ordered_json ToJson(const Result& result) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::object();
   for (const auto& [name, cost] : result.steps) {
     steps[name] = {{"wall_ms", cost.wall_ms},
                    {"daemon_cpu_us_per_member", cost.daemon_us},
@@ -237,7 +262,7 @@ nlohmann::json ToJson(const Result& result) {
           {"steps", steps}};
 }
 
-bool WriteJson(const nlohmann::json& all, const std::string& path) {
+bool WriteJson(const nlohmann::ordered_json& all, const std::string& path) {
   std::ofstream file(path);
   file << all.dump(1) << std::endl;
   return file.good();
@@ -250,19 +275,20 @@ int Fail(const std::string& what) {
 
 int Main(const Settings& settings) {
   StopOnInterrupt();
-  std::printf(
-      "| members | | ms | daemon's CPU for each member, us | a member's CPU, us | bytes |\n");
-  std::printf("|---|---|---|---|---|---|\n");
-  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
-                        {"sizes", nlohmann::json::array()}};
+  nlohmann::ordered_json all = {{"processors", std::thread::hardware_concurrency()},
+                                {"members_per_connection", settings.per_connection},
+                                {"sizes", nlohmann::ordered_json::array()}};
+  std::vector<Result> results;
   for (const int members : settings.members) {
     const absl::StatusOr<Result> result = MeasureJob(members, settings);
     if (!result.ok()) return Fail(result.status().ToString());
+    results.push_back(*result);
     all["sizes"].push_back(ToJson(*result));
     if (!settings.json.empty() && !WriteJson(all, settings.json)) {
       return Fail("cannot write " + settings.json);
     }
   }
+  PrintTable(results);
   return 0;
 }
 
@@ -278,6 +304,9 @@ int main(int argc, char** argv) {
   app.add_option("--processes", settings.parts, "Processes that the members are spread over")
       ->capture_default_str()
       ->check(CLI::Range(1, 8));
+  app.add_option("--per-connection", settings.per_connection, "Members that share a connection")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
   app.add_option("--rounds", settings.rounds, "Barriers and all-gathers; the median counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

@@ -8,7 +8,7 @@ import math
 import sys
 
 WIDTH, HEIGHT = 460, 330  # of a panel
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 40, 46
+LEFT, RIGHT, TOP, BOTTOM = 62, 30, 40, 46
 COLOURS = ["#3366cc", "#dc3912", "#109618", "#ff9900", "#990099", "#0099c6"]
 
 

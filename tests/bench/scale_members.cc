@@ -1,7 +1,7 @@
-// Some of the members of a job, for scale.cc: scale_members FOLDER PART PARTS WORLD. Does what the
-// lines of the pipe FOLDER/commands.PART say, with all its members at once, and answers each by a
-// line in FOLDER/replies when the last of them is through: "PART done BEGIN END CPU BYTES", in
-// nanoseconds, the first two of the machine's monotonic clock, and bytes of answers.
+// Some of the members of a job, for scale.cc: scale_members FOLDER PART PARTS WORLD PER_CONNECTION.
+// Does what the lines of the pipe FOLDER/commands.PART say, with all its members at once, and
+// answers each by a line in FOLDER/replies when the last of them is through: "PART done BEGIN END
+// CPU BYTES", in nanoseconds, the first two of the machine's monotonic clock, and bytes of answers.
 //
 //   (start) answers "PART up"; attach ADDRESS, join, barrier, all-gather BYTES, park, await-loss
 //   and await-end are what scale_swarm.h says.
@@ -21,7 +21,7 @@
 namespace muster::testing {
 namespace {
 
-// A connection for each node.
+// For the connections.
 void RaiseDescriptorLimit() {
   rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -46,7 +46,7 @@ absl::Status Do(const std::string& line, Swarm* swarm) {
   return absl::OkStatus();
 }
 
-int Main(const std::string& folder, int part, int parts, int world) {
+int Main(const std::string& folder, int part, int parts, int world, int per_connection) {
   RaiseDescriptorLimit();
   std::ifstream commands(absl::StrCat(folder, "/commands.", part));
   const int replies = open(absl::StrCat(folder, "/replies").c_str(), O_WRONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ int Main(const std::string& folder, int part, int parts, int world) {
     return static_cast<int>(int64_t{world} * p / parts / kMembersOfNode * kMembersOfNode);
   };
   const int end = part + 1 == parts ? world : first(part + 1);
-  Swarm swarm(first(part), end - first(part), world);
+  Swarm swarm(first(part), end - first(part), world, per_connection);
   reply("up");
   for (std::string line; std::getline(commands, line);) {
     const int64_t cpu = Nanos(CLOCK_PROCESS_CPUTIME_ID);
@@ -79,6 +79,7 @@ int Main(const std::string& folder, int part, int parts, int world) {
 }  // namespace muster::testing
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
-  return muster::testing::Main(argv[1], std::stoi(argv[2]), std::stoi(argv[3]), std::stoi(argv[4]));
+  if (argc != 6) return 2;
+  return muster::testing::Main(argv[1], std::stoi(argv[2]), std::stoi(argv[3]), std::stoi(argv[4]),
+                               std::stoi(argv[5]));
 }

@@ -23,7 +23,8 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);  // a connection's time-out, too
+  // A connection's time-out, too: thousands at once take long.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 60000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetMaxReceiveMessageSize(-1);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
@@ -70,7 +71,8 @@ struct Swarm::Member {
   }
 };
 
-Swarm::Swarm(int first, int count, int world) : world_(world) {
+Swarm::Swarm(int first, int count, int world, int per_connection)
+    : world_(world), per_connection_(per_connection) {
   for (int number = first; number < first + count; ++number) {
     auto member = std::make_unique<Member>();
     member->number = number;
@@ -136,7 +138,7 @@ absl::Status Swarm::Attach(const std::string& address) {
   absl::ReleasableMutexLock lock(&mutex_);
   if (streams_.empty()) {
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (i % kMembersOfNode == 0) {
+      if (i % per_connection_ == 0) {
         const std::shared_ptr<grpc::Channel> channel = Connect(address);
         streams_.push_back(v1::CoordinatorService::NewStub(channel));
         calls_.push_back(std::make_unique<grpc::GenericStub>(channel));

@@ -23,14 +23,14 @@ inline constexpr int kMembersOfNode = 8;
 // AttachRequest.secret of a member, by its number in the job.
 std::string SecretOf(int number);
 
-// Many members of one job on the wire, without the SDK: a connection for each node, and one thread
+// Many members of one job on the wire, without the SDK: and one thread
 // that hears all answers. Each call below is made by all members at once, and returns when the last
 // of them has been answered. Rosters and payloads in answers are received, and not looked at: what
 // a member does with them would cost this process more than the daemon.
 class Swarm {
  public:
-  // Members `first` and up, `count` of the `world`.
-  Swarm(int first, int count, int world);
+  // Members `first` and up, `count` of the `world`, so many on each connection.
+  Swarm(int first, int count, int world, int per_connection);
   ~Swarm();
 
   // Opens the streams, with a claim once the members have joined.
@@ -85,14 +85,15 @@ class Swarm {
   void TakeAnswer(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int world_;
+  const size_t per_connection_;
   grpc::CompletionQueue queue_;
-  std::vector<std::unique_ptr<v1::CoordinatorService::Stub>> streams_;  // one for each node
-  std::vector<std::unique_ptr<grpc::GenericStub>> calls_;               // the same connections
+  std::vector<std::unique_ptr<v1::CoordinatorService::Stub>> streams_;  // one for each connection
+  std::vector<std::unique_ptr<grpc::GenericStub>> calls_;               // the same ones
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<Member>> members_ ABSL_GUARDED_BY(mutex_);
   Progress progress_ ABSL_GUARDED_BY(mutex_);
   bool attaching_ ABSL_GUARDED_BY(mutex_) = false;  // streams that end begin anew
-  bool losing_ ABSL_GUARDED_BY(mutex_) = false;  // calls and streams are expected to fail
+  bool losing_ ABSL_GUARDED_BY(mutex_) = false;     // calls and streams are expected to fail
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Of the first member, for a claim that must name everybody.
   v1::JoinResponse roster_ ABSL_GUARDED_BY(mutex_);
