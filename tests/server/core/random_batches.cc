@@ -29,6 +29,7 @@ void RandomSchedule::SendTogether() {
   sent_together_.emplace_back(request, batch);
   if (Pick(8) == 0) {  // it is on its way, and may come yet
     Say(absl::StrCat("a batch of ranks ", absl::StrJoin(batch.ranks, ","), " is late"));
+    if (Pick(2) == 0) TakeBack(batch.ranks[0], batch.key);
     return;
   }
   Send(request, batch);
@@ -81,8 +82,11 @@ void RandomSchedule::LeaveBatch() {
   Batch& batch = std::next(batches_.begin(), Pick(batches_.size()))->second;
   const uint32_t rank = batch.ranks[Pick(batch.ranks.size())];
   const Key key = batch.key;
-  if (batch.waiting.erase(rank) == 0 || Pick(2) == 0 || states_[rank].dead) return;
-  if (!states_[rank].connected) return;
+  if (batch.waiting.erase(rank) > 0 && Pick(2) == 0) TakeBack(rank, key);
+}
+
+void RandomSchedule::TakeBack(uint32_t rank, const Key& key) {
+  if (states_[rank].dead || !states_[rank].connected) return;
   Say(absl::StrCat("rank ", rank, " takes back op ", key.second, " of '", key.first, "'"));
   const GroupName group = {key.first, key.first.empty() ? std::vector<uint32_t>{} : program_.sub()};
   const WaiterId id = h_.Withdraw(processes_[rank], key.second, group);

@@ -114,6 +114,8 @@ class RandomSchedule {
   // A rank does not wait for its batch any longer. It calls by itself some time, or gives the call
   // up altogether.
   void LeaveBatch();
+  // The rank tells the daemon that what it has sent at that number does not count any more.
+  void TakeBack(uint32_t rank, const Key& key);
   void CheckBatches();
   void CheckBatch(WaiterId id, const Batch& batch);
   // The parts of a rank, at that number or (where its connection is gone) at any, do not count from
