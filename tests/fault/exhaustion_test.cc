@@ -85,7 +85,7 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSi
   const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "17"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(),
-              AllOf(HasSubstr("error: RESOURCE_EXHAUSTED"),
+              AllOf(HasSubstr("error: INVALID_ARGUMENT"),
                     HasSubstr(absl::StrCat("world size 17 is over the limit of 16 ", kRaise))));
 }
 
