@@ -59,6 +59,7 @@ void AttachStream::TakeResponse() {
 void AttachStream::TakeEnd() {
   const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
   if (judgement.send_again) {
+    reader_.reset();
     context_.Renew();
     return Send();
   }

@@ -93,6 +93,7 @@ class UnaryCall final : public InFlight, public EventTarget {
   void OnEvent(bool /*ok*/) override {
     const CallerCredentials::Judgement judgement = caller_.Judge(token_, status_);
     if (judgement.send_again) {
+      reader_.reset();
       context_.Renew();
       return Send();
     }
@@ -117,7 +118,7 @@ class UnaryCall final : public InFlight, public EventTarget {
   uint64_t token_ = 0;  // that was sent
   Resp response_;
   grpc::Status status_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> reader_;  // within the context
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> reader_;  // in memory of the context
   Ended ended_;
 };
 
@@ -148,7 +149,7 @@ class AttachStream final : public InFlight, public EventTarget {
   uint64_t token_ = 0;  // that was sent
   v1::AttachResponse response_;
   grpc::Status status_;
-  std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;  // within the context
+  std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;  // in memory of the context
   Ended ended_;
 };
 
