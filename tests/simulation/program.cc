@@ -161,6 +161,12 @@ void Program::RequestStop() {
 }
 
 void Program::Leave() {
+  // A hostile member can keep everybody waiting. Whose Leave has waited in vain counts as lost, and
+  // others may hear of that before it does itself.
+  if (actor_.setting->hostile) {
+    actor_.After(kLongTimeout - absl::Minutes(1),
+                 [this] { actor_.checks->disturbed.insert(actor_.process->id()); });
+  }
   actor_.process->Call(
       "Leave", kLongTimeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
