@@ -14,6 +14,8 @@ namespace {
 // How long the transport is left alone between the calls of a program that makes one after the
 // other. What the coordinator says meanwhile is heard that much later.
 constexpr std::chrono::milliseconds kStandBack(20);
+// The same where a thread waits for just that.
+constexpr std::chrono::milliseconds kStandBackForNews(5);
 // A call that takes longer than this may cost one more wake-up when it ends.
 constexpr std::chrono::seconds kLongPoll(1);
 
@@ -148,7 +150,7 @@ void MemberDriver::StandIn() {
       Poll(&lock, nullptr);
       PassPolling();
     } else if (SteadyClock::now() - seen_at < kLongPoll) {
-      stand_in_wakes_.wait_for(lock, kStandBack, [this] { return stopping_; });
+      stand_in_wakes_.wait_for(lock, awaiting_news_ > 0 ? kStandBackForNews : kStandBack);
     } else {
       stand_in_sleeps_ = true;
       stand_in_wakes_.wait(lock, [&] { return stopping_ || turns_ != seen; });
@@ -265,6 +267,7 @@ absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
 absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
   const SteadyTime until = After(SteadyClock::now(), timeout);
   Lock lock(mutex_);
+  const AwaitingNews awaiting(this);
   news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
   return member_.HealthOf(epoch);
 }
@@ -281,6 +284,7 @@ absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeou
   });
   const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
   Lock lock(mutex_);
+  const AwaitingNews awaiting(this);
   SteadyTime wake;
   // What has been heard of the coordinator meanwhile may give the answer more time.
   while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {

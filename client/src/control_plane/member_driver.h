@@ -91,6 +91,20 @@ class MemberDriver {
     bool newcomers_told = false;
   };
 
+  // A thread that waits for news. It does not poll; the one that stands in is told to hurry. Made
+  // and destroyed under the lock.
+  class AwaitingNews {
+   public:
+    explicit AwaitingNews(const MemberDriver* driver) : driver_(driver) {
+      ++driver_->awaiting_news_;
+      driver_->stand_in_wakes_.notify_one();
+    }
+    ~AwaitingNews() { --driver_->awaiting_news_; }
+
+   private:
+    const MemberDriver* const driver_;
+  };
+
   // Takes what a step has asked for. Under the lock.
   void Apply(Effects effects);
   void Complete(Completion completion);
@@ -138,7 +152,8 @@ class MemberDriver {
   std::thread::id poller_thread_;  // of whoever polls now, or did last
   uint64_t turns_ = 0;             // how often threads of the program have begun or ended to wait
   bool stand_in_sleeps_ = false;   // until a thread of the program has polled
-  std::condition_variable stand_in_wakes_;
+  mutable int awaiting_news_ = 0;
+  mutable std::condition_variable stand_in_wakes_;
 
   std::thread thread_;  // these last: they use all the others
   std::thread stand_in_;
