@@ -73,8 +73,8 @@ bool Coordinator::Impl::TryDropOldRun() {
   if (newcomers == 0) return false;
   const absl::Status over = absl::AbortedError(absl::StrCat(
       "epoch ", epoch_->id().number, " is over: it is one of an earlier run of this job, of which ",
-      came, " of ", epoch_->size(), " members have come back in ",
-      HowLong(now_ - epoch_claimed_), ", while ", newcomers,
+      came, " of ", epoch_->size(), " members have come back in ", HowLong(now_ - epoch_claimed_),
+      ", while ", newcomers,
       " new processes fill a whole world; end what is left of the earlier run, and give each run a "
       "name of its own (MUSTER_JOB)"));
   Log(Severity::kWarning, std::string(over.message()));

@@ -56,10 +56,10 @@ struct Delivery {
 template <class Hooks>
 class Meeting {
  public:
-  // Sends the parts, of which the first is this member's own, as one call, and waits for its answer:
-  // at most MeetingTimes::patience, and until this member's own deadline. Nullopt where there is no
-  // answer, or one that names no part, or one that this member must not accept: its session or
-  // attempt is no longer the current one.
+  // Sends the parts, of which the first is this member's own, as one call, and waits for its
+  // answer: at most MeetingTimes::patience, and until this member's own deadline. Nullopt where
+  // there is no answer, or one that names no part, or one that this member must not accept: its
+  // session or attempt is no longer the current one.
   using Send = std::function<std::optional<Delivery>(const std::vector<TakenPart>&)>;
 
   Meeting(Slots<Hooks>* slots, const MeetingTimes& times, Send send)
