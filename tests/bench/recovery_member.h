@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "tests/bench/clocks.h"
+
 namespace muster::testing {
 
 // What a member process of recovery.cc writes to the pipe that its last argument names. The clock
@@ -17,11 +19,7 @@ struct Report {
   int64_t nanos;
 };
 
-inline int64_t MonotonicNanos() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-}
+inline int64_t MonotonicNanos() { return Nanos(CLOCK_MONOTONIC); }
 
 }  // namespace muster::testing
 

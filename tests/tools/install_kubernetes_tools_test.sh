@@ -30,17 +30,7 @@ PYTHON
   )
 }
 
-# Python, but for pip, which copies what make_site has made to where --target says.
-make_command python <<EOF
-if [[ "\$*" == *"pip install"* ]]; then
-  echo "pip" >> '$root/calls'
-  [[ "\$*" == *--require-hashes* ]] || exit 1
-  [[ ! -e '$root/no-network' ]] || exit 1
-  cp -r '$root/site' "\${@: -1}"
-elif [[ "\$*" != *"pip --version"* ]]; then
-  exec /usr/bin/python3 "\$@"
-fi
-EOF
+make_python
 
 run() {
   status=0

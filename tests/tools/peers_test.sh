@@ -17,17 +17,7 @@ make_site() {
   echo "def get_distributed_runtime_client(): pass" > "$root/site/jaxlib/_jax.py"
 }
 
-# Python, but for pip, which copies what make_site has made to where --target says.
-make_command python <<EOF
-if [[ "\$*" == *"pip install"* ]]; then
-  echo "pip" >> '$root/calls'
-  [[ "\$*" == *--require-hashes* ]] || exit 1
-  [[ ! -e '$root/no-network' ]] || exit 1
-  cp -r '$root/site' "\${@: -1}"
-elif [[ "\$*" != *"pip --version"* ]]; then
-  exec /usr/bin/python3 "\$@"
-fi
-EOF
+make_python
 
 # The wheels need more room than a test may have.
 make_command df <<'EOF'

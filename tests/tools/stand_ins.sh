@@ -15,3 +15,18 @@ make_command() {
   { echo '#!/bin/bash'; cat; } > "$path"
   chmod +x "$path"
 }
+
+# make_python: Python, but for pip, which copies what is in $root/site to where --target says. It notes
+# its calls in $root/calls, and fails where there is a file $root/no-network.
+make_python() {
+  make_command python <<EOF
+if [[ "\$*" == *"pip install"* ]]; then
+  echo "pip" >> '$root/calls'
+  [[ "\$*" == *--require-hashes* ]] || exit 1
+  [[ ! -e '$root/no-network' ]] || exit 1
+  cp -r '$root/site' "\${@: -1}"
+elif [[ "\$*" != *"pip --version"* ]]; then
+  exec /usr/bin/python3 "\$@"
+fi
+EOF
+}
