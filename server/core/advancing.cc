@@ -184,6 +184,8 @@ bool Coordinator::Impl::ServeNextDeferred() {
   const std::optional<ParkedCall> parked = parked_.Take(id);
   if (!parked) return true;  // it was answered or withdrawn meanwhile
   const auto serve = [&](auto call) {
+    // It may have arrived twice before it was given up.
+    if (absl::Status s = CheckWanted(*parked->member, call.call); !s.ok()) return s;
     call.call.since = parked->since;
     return Serve(id, parked->member, call);
   };

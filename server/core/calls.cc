@@ -52,11 +52,14 @@ absl::StatusOr<Member*> Coordinator::Impl::Caller(const CallContext& call) {
     return absl::AbortedError(
         absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
-  if (member->withdrawn_sends.count(call.attempt) > 0) {
-    return absl::CancelledError("this send was given up while the coordinator recovered");
-  }
+  if (absl::Status s = CheckWanted(*member, call); !s.ok()) return s;
   member->last_call = now_;
   return member;
+}
+
+absl::Status Coordinator::Impl::CheckWanted(const Member& member, const CallContext& call) const {
+  if (member.withdrawn_sends.count(call.attempt) == 0) return absl::OkStatus();
+  return absl::CancelledError("this send was given up while the coordinator recovered");
 }
 
 absl::Status Coordinator::Impl::CheckEpoch(const Member& member, const EpochId& epoch) const {

@@ -117,6 +117,8 @@ class Coordinator::Impl {
 
   // ---- calls.cc: what all calls share ----
   absl::StatusOr<Member*> Caller(const CallContext& call);
+  // Whether this send is not known to have been given up.
+  absl::Status CheckWanted(const Member& member, const CallContext& call) const;
   absl::Status CheckEpoch(const Member& member, const EpochId& epoch) const;
   absl::Status CheckStays(const Member& member) const;
   absl::Status CheckCallContext(const CallContext& call) const;

@@ -79,6 +79,21 @@ TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountWhenItArrivesAgain) {
   EXPECT_EQ(h.StatusOf(h.SendAt(p[0], 0, CollectiveKind::kBarrier)), absl::OkStatus());
 }
 
+TEST(RecoveryTest, ACallThatIsGivenUpMeanwhileDoesNotCountThoughItHasArrivedTwice) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  const CollectiveRequest call = h.Request(p[0], CollectiveKind::kBarrier);
+  const WaiterId first = h.Send(call);
+  const WaiterId again = h.Send(call);
+  h.Cancel(first);
+  h.Recover(p[1], 0);
+  EXPECT_EQ(h.StatusOf(again).code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(h.Parked(h.Barrier(p[1])));
+  EXPECT_EQ(h.StatusOf(h.SendAt(p[0], 0, CollectiveKind::kBarrier)), absl::OkStatus());
+}
+
 TEST(RecoveryTest, TheAbsentAreLostAtTheEndOfTheGrace) {
   Harness h(3);
   std::vector<Process> p = h.Formed(3);
