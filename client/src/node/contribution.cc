@@ -61,7 +61,7 @@ void ForEachField(Value& c, Field field) {
 
 }  // namespace
 
-std::string Encode(const Contribution& contribution) {
+std::string EncodeContribution(const Contribution& contribution) {
   std::string out;
   out.reserve(128 + contribution.call.size() + contribution.payload.size());
   ForEachField(contribution, [&out](const auto& field) { Append(field, &out); });
@@ -76,7 +76,7 @@ std::optional<Contribution> DecodeContribution(absl::string_view bytes) {
   return contribution;
 }
 
-std::string Encode(const Result& result) {
+std::string EncodeResult(const Result& result) {
   std::string out;
   out.reserve(16 + result.answer.size());
   Append(result.sequence, &out);

@@ -30,8 +30,8 @@ struct Contribution {
   }
 };
 
-// For other processes of this machine, and back. Nullopt: not what Encode() makes.
-std::string Encode(const Contribution& contribution);
+// For other processes of this machine, and back. Nullopt: not what was encoded.
+std::string EncodeContribution(const Contribution& contribution);
 std::optional<Contribution> DecodeContribution(absl::string_view bytes);
 
 // The answer to a collective, as its sender hands it on.
@@ -40,7 +40,7 @@ struct Result {
   std::string answer;  // in whatever encoding members agree on
 };
 
-std::string Encode(const Result& result);
+std::string EncodeResult(const Result& result);
 std::optional<Result> DecodeResult(absl::string_view bytes);
 
 }  // namespace muster::internal

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "client/src/node/slots.h"
 
 namespace muster::internal {
@@ -52,26 +54,42 @@ struct Delivery {
 
 // One member's arrival at one collective by way of its node: it posts, and then it either sends for
 // all who are there or waits until it has been sent for. `Hooks` as of Slots, and Now(): monotonic
-// nanoseconds.
+// nanoseconds. Not thread-safe; but the slot may be revoked from elsewhere at any time.
 template <class Hooks>
 class Meeting {
  public:
-  // Sends the parts, of which the first is this member's own, as one call, and waits for its
-  // answer: at most MeetingTimes::patience, and until this member's own deadline. Nullopt where
-  // there is no answer, or one that names no part, or one that this member must not accept: its
-  // session or attempt is no longer the current one.
-  using Send = std::function<std::optional<Delivery>(const std::vector<TakenPart>&)>;
+  // What the member does next.
+  struct Wait {  // until its slot's word is another one: Slots::Wait()
+    SlotWord seen;
+    int64_t until;
+  };
+  struct Send {  // these parts, of which the first is its own: Sent() takes what comes of it
+    std::vector<TakenPart> parts;
+  };
+  using Next = std::variant<Wait, Send, MeetingEnd>;
 
-  Meeting(Slots<Hooks>* slots, const MeetingTimes& times, Send send)
-      : slots_(slots), times_(times), send_(std::move(send)) {}
+  // Sends the parts as one call, and waits for its answer: at most MeetingTimes::patience, and
+  // until this member's own deadline. Nullopt where there is no answer, or one that names no part,
+  // or one that this member must not accept: its session or attempt is no longer the current one.
+  using SendParts = absl::FunctionRef<std::optional<Delivery>(const std::vector<TakenPart>&)>;
 
-  // Blocks until the meeting has ended, `deadline` (by Now()) at the latest, but for what `send`
-  // does. Afterwards the slot is empty. One at a time for the same slots.
-  MeetingEnd Meet(const Contribution& contribution, int64_t deadline) {
+  Meeting(Slots<Hooks>* slots, const MeetingTimes& times) : slots_(slots), times_(times) {}
+
+  // Arrives, to wait until `deadline` (by Now()). False: the member brings more than a slot holds
+  // and calls by itself; nothing was posted. One at a time for the same slots; each that begins
+  // must be brought to its end.
+  bool Begin(const Contribution& contribution, int64_t deadline) {
     sequence_ = contribution.sequence;
-    if (!slots_->Post(contribution)) return {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}};
-    const int64_t gathered = Add(Hooks::Now(), times_.gather);
-    int64_t patient = 0;  // until when, once the arrival was taken
+    deadline_ = deadline;
+    gathered_ = Add(Hooks::Now(), times_.gather);
+    patient_ = 0;
+    if (slots_->Post(contribution)) return true;
+    slots_->Pass(sequence_);
+    return false;
+  }
+
+  // Never blocks. To be called again after waiting, until it has ended; the slot is empty then.
+  Next Advance() {
     while (true) {
       const SlotWord word = slots_->Own();
       const int64_t now = Hooks::Now();
@@ -79,25 +97,51 @@ class Meeting {
         case SlotState::kEmpty:
           return Revoked();
         case SlotState::kArrived:
-          if (now >= deadline) return GiveUp(MeetingEnd::kDeadline);
-          if (now >= gathered || !slots_->SomebodyMayCome(sequence_)) {
-            if (std::optional<MeetingEnd> end = Lead()) return *std::move(end);
-            continue;
+          if (now >= deadline_) return GiveUp(MeetingEnd::kDeadline);
+          if (now < gathered_ && slots_->SomebodyMayCome(sequence_)) {
+            return Wait{word, std::min(gathered_, deadline_)};
           }
-          slots_->Wait(word, std::min(gathered, deadline) - now);
-          continue;
+          taken_ = slots_->Take(sequence_);
+          if (taken_.size() == 1) return End({MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
+          if (!taken_.empty()) return Send{taken_};
+          continue;  // somebody else has taken it first
         case SlotState::kTaken:
-          if (patient == 0) patient = Add(now, times_.patience);
-          if (now >= deadline) return GiveUp(MeetingEnd::kDeadline);
-          if (now >= patient) return GiveUp(MeetingEnd::kCallAlone);
-          slots_->Wait(word, std::min(patient, deadline) - now);
-          continue;
+          if (patient_ == 0) patient_ = Add(now, times_.patience);
+          if (now >= deadline_) return GiveUp(MeetingEnd::kDeadline);
+          if (now >= patient_) return GiveUp(MeetingEnd::kCallAlone);
+          return Wait{word, std::min(patient_, deadline_)};
         case SlotState::kAnswered:
           return Take(word);
-        case SlotState::kReleased:
+        default:  // released; or what nobody writes who keeps to the rules
           return GiveUp(MeetingEnd::kCallAlone);
-        default:  // nobody who keeps to the rules writes that
-          return GiveUp(MeetingEnd::kCallAlone);
+      }
+    }
+  }
+
+  // What has come of Send; ends the meeting.
+  MeetingEnd Sent(std::optional<Delivery> delivery) {
+    if (!delivery || std::any_of(delivery->completed.begin(), delivery->completed.end(),
+                                 [&](uint32_t part) { return part >= taken_.size(); })) {
+      slots_->Release(taken_);
+      return End({MeetingEnd::kCallAlone, false, true, {}});
+    }
+    slots_->Publish(taken_, delivery->completed, {sequence_, delivery->answer});
+    const bool own = std::count(delivery->completed.begin(), delivery->completed.end(), 0u) > 0;
+    if (!own) return End({MeetingEnd::kCallAlone, false, true, {}});
+    return End({MeetingEnd::kAnswered, false, true, std::move(delivery->answer)});
+  }
+
+  // All of that after Begin(). Blocks until the meeting has ended: at the deadline at the latest,
+  // but for what `send` does.
+  MeetingEnd Run(SendParts send) {
+    while (true) {
+      Next next = Advance();
+      if (const auto* wait = std::get_if<Wait>(&next)) {
+        slots_->Wait(wait->seen, wait->until - Hooks::Now());
+      } else if (const auto* sending = std::get_if<Send>(&next)) {
+        return Sent(send(sending->parts));
+      } else {
+        return std::get<MeetingEnd>(std::move(next));
       }
     }
   }
@@ -128,31 +172,18 @@ class Meeting {
     return {MeetingEnd::kAnswered, false, true, std::move(result->answer)};
   }
 
-  // Nullopt if somebody else has taken this member's arrival first.
-  std::optional<MeetingEnd> Lead() {
-    const std::vector<TakenPart> parts = slots_->Take(sequence_);
-    if (parts.empty()) return std::nullopt;
-    if (parts.size() == 1) return EndLead({MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
-    std::optional<Delivery> sent = send_(parts);
-    if (!sent || std::any_of(sent->completed.begin(), sent->completed.end(),
-                             [&](uint32_t part) { return part >= parts.size(); })) {
-      slots_->Release(parts);
-      return EndLead({MeetingEnd::kCallAlone, false, true, {}});
-    }
-    slots_->Publish(parts, sent->completed, {sequence_, sent->answer});
-    const bool own = std::count(sent->completed.begin(), sent->completed.end(), 0u) > 0;
-    if (!own) return EndLead({MeetingEnd::kCallAlone, false, true, {}});
-    return EndLead({MeetingEnd::kAnswered, false, true, std::move(sent->answer)});
-  }
-
-  MeetingEnd EndLead(MeetingEnd end) {
-    return slots_->Revoke().state == SlotState::kEmpty ? Revoked() : end;
+  // Of the one who has taken the parts.
+  MeetingEnd End(MeetingEnd end) {
+    return slots_->Revoke().state == SlotState::kEmpty ? Revoked() : std::move(end);
   }
 
   Slots<Hooks>* const slots_;
   const MeetingTimes times_;
-  const Send send_;
   uint64_t sequence_ = 0;
+  int64_t deadline_ = 0;
+  int64_t gathered_ = 0;
+  int64_t patient_ = 0;           // until when, once the arrival was taken
+  std::vector<TakenPart> taken_;  // by this member, its own first
 };
 
 }  // namespace muster::internal

@@ -177,6 +177,12 @@ bool NodeSegment::Ready() {
   return true;
 }
 
+uint32_t NodeSegment::Mapped() const {
+  const auto& mapped = header()->mapped;
+  return static_cast<uint32_t>(std::count_if(mapped, mapped + options_.members,
+                                             [](const auto& one) { return one.load() != 0; }));
+}
+
 // Names are put in, and never taken out or moved, so all find a name at the same place.
 std::optional<uint32_t> NodeSegment::FindEntry(uint64_t name) {
   name = std::max<uint64_t>(name, 1);  // 0: free

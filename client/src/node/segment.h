@@ -49,6 +49,9 @@ class NodeSegment {
   // All members of the node have it. Once true, it stays so.
   bool Ready();
 
+  // How many members of the node have it.
+  uint32_t Mapped() const;
+
   // The slots of all members of the node in the group of that name: a digest, the same for all who
   // mean the same group. They live as long as the segment. Nullopt if there is no room for another
   // group, or no memory: its members make calls of their own.

@@ -58,7 +58,7 @@ class Slots {
   // This member arrives. False, and nothing has been posted: it brings more than a slot holds. Its
   // slot must be empty. Counts as a send: another member may send it from now on.
   bool Post(const Contribution& contribution) {
-    const std::string bytes = Encode(contribution);
+    const std::string bytes = EncodeContribution(contribution);
     SharedBytes& content = slots_[self_].content;
     if (bytes.size() > content.capacity()) return false;
     const SlotWord before = Own();
@@ -70,6 +70,21 @@ class Slots {
     slots_[self_].word->exchange(before.Posted(contribution.sequence).bits(),
                                  std::memory_order_seq_cst);
     return true;
+  }
+
+  // This member calls by itself at that number: nobody need wait for it. Its slot must be empty.
+  void Pass(uint64_t sequence) {
+    const SlotWord passed = Own().Posted(sequence).With(SlotState::kEmpty);
+    Hooks::Step();
+    slots_[self_].word->exchange(passed.bits(), std::memory_order_seq_cst);
+    if (SomebodyMayCome(sequence)) return;
+    // Those who are there have waited for this member alone; one of them is enough.
+    for (const uint32_t member : group_) {
+      Hooks::Step();
+      const SlotWord word = Load(member, std::memory_order_acquire);
+      if (word.state != SlotState::kArrived || word.sequence != SlotWord::Low(sequence)) continue;
+      return Hooks::Wake(slots_[member].word);
+    }
   }
 
   // Whether a member of the group may yet post at this number: it has not been there, as far as its
@@ -110,7 +125,7 @@ class Slots {
   // others. What does not fit is handed to nobody. Skips this member's own part.
   void Publish(const std::vector<TakenPart>& parts, const std::vector<uint32_t>& completed,
                const Result& result) {
-    const std::string bytes = Encode(result);
+    const std::string bytes = EncodeResult(result);
     SharedBytes& area = slots_[self_].result;
     std::vector<bool> answered(parts.size());
     if (bytes.size() <= area.capacity()) {

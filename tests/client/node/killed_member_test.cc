@@ -59,12 +59,13 @@ class Member {
   [[noreturn]] void Run(uint64_t until) {
     MeetingTimes times;
     times.patience = kPatience;
-    Meeting<SharedFutex> meeting(&slots_, times, [this](const auto& p) { return Send(p); });
+    Meeting<SharedFutex> meeting(&slots_, times);
     for (uint64_t number = 0; counter_->number() < until; ++number) {
       Contribution contribution;
       contribution.sequence = number;
       contribution.payload = Payload(self_, number);
-      const MeetingEnd end = meeting.Meet(contribution, SharedFutex::Now() + kLong);
+      if (!meeting.Begin(contribution, SharedFutex::Now() + kLong)) _exit(6);
+      const MeetingEnd end = meeting.Run([this](const auto& parts) { return Send(parts); });
       if (end.kind == MeetingEnd::kAnswered) {
         if (end.answer != ResultOf(number) || counter_->number() <= number) _exit(3);
         ++counter_->together;

@@ -122,22 +122,31 @@ class Schedule {
     contribution.attempt = ++self.attempt;
     contribution.payload = absl::StrCat(m, "/", self.next, "/", self.attempt, " ",
                                         std::string(40 + 16 * (self.attempt % 5), 'x'));
-    self.posted[self.attempt] = Encode(contribution);
+    self.posted[self.attempt] = EncodeContribution(contribution);
     const int64_t start = stage_.now();
     const int64_t paused = stage_.paused(m);
     const bool hurried = !calm_ && stage_.Pick(8) == 0;
     const int64_t deadline =
         hurried ? start + stage_.Pick(4) * kMilli / 2 : start + 10'000 * kMilli;
-    Meeting<Staged> meeting(self.slots.get(), kTimes,
-                            [this, m](const Parts& parts) { return Send(m, parts); });
+    Meeting<Staged> meeting(self.slots.get(), kTimes);
     const uint64_t session = self.session;
-    const MeetingEnd end = meeting.Meet(contribution, deadline);
+    const MeetingEnd end = Meet(m, &meeting, contribution, deadline);
     const int64_t took = stage_.now() - start - (stage_.paused(m) - paused);
     EXPECT_LE(took, kTimes.gather + kTimes.patience + kSlack) << "member " << m;
     EXPECT_EQ(self.slots->Own().state, SlotState::kEmpty);
     EXPECT_TRUE(end.was_taken || self.taken.count(self.attempt) == 0) << "member " << m;
     EXPECT_FALSE(end.unsent && end.was_taken) << "member " << m;
     Conclude(m, end, session == self.session);
+  }
+
+  MeetingEnd Meet(uint32_t m, Meeting<Staged>* meeting, const Contribution& contribution,
+                  int64_t deadline) {
+    if (!calm_ && stage_.Pick(30) == 0) {
+      members_[m].slots->Pass(contribution.sequence);
+    } else if (meeting->Begin(contribution, deadline)) {
+      return meeting->Run([this, m](const Parts& parts) { return Send(m, parts); });
+    }
+    return {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}};
   }
 
   void Conclude(uint32_t m, const MeetingEnd& end, bool same_session) {
@@ -185,7 +194,8 @@ class Schedule {
     for (const TakenPart& part : parts) {
       Member& owner = members_[part.member];
       const Contribution& content = part.contribution;
-      EXPECT_EQ(Encode(content), owner.posted[content.attempt]) << "of member " << part.member;
+      EXPECT_EQ(EncodeContribution(content), owner.posted[content.attempt])
+          << "of member " << part.member;
       EXPECT_TRUE(owner.taken.insert(content.attempt).second)
           << "member " << part.member << " is taken twice under attempt " << content.attempt;
       EXPECT_TRUE(content.MeetsWith(parts[0].contribution));

@@ -59,13 +59,14 @@ class Member {
   void Run() {
     MeetingTimes times;
     times.patience = 20'000'000;
-    Meeting<SharedFutex> meeting(&slots_, times, [this](const auto& p) { return Send(p); });
+    Meeting<SharedFutex> meeting(&slots_, times);
     for (uint64_t number = 0; number < kNumbers; ++number) {
       Contribution contribution;
       contribution.sequence = number;
       contribution.attempt = number;
       contribution.payload = Payload(self_, number);
-      const MeetingEnd end = meeting.Meet(contribution, SharedFutex::Now() + 60'000'000'000);
+      ASSERT_TRUE(meeting.Begin(contribution, SharedFutex::Now() + 60'000'000'000));
+      const MeetingEnd end = meeting.Run([this](const auto& parts) { return Send(parts); });
       if (end.kind == MeetingEnd::kAnswered) {
         EXPECT_EQ(end.answer, ResultOf(number));
         EXPECT_TRUE(counter_->HasCompleted(number));

@@ -143,22 +143,38 @@ TEST_F(SlotsTest, ResultsThatMakeNoSenseAreNotAnswers) {
   EXPECT_FALSE(answer(200)) << "there is no such member";
   memory_[1].result[0] = ~uint64_t{0};
   EXPECT_FALSE(answer(1));
-  SharedBytes(memory_[1].result, kWords).Write(Encode(Result{6, "of another number"}), [] {});
+  SharedBytes(memory_[1].result, kWords).Write(EncodeResult(Result{6, "of another number"}), [] {});
   EXPECT_FALSE(answer(1));
 }
 
 TEST_F(SlotsTest, AWordThatNobodyWritesEndsInACallOfItsOwn) {
-  Meeting<SharedFutex> meeting(&at(0), {}, [&](const auto&) { return std::nullopt; });
+  Meeting<SharedFutex> meeting(&at(0), {});
   std::optional<MeetingEnd> end;
   for (const uint32_t bits : {5u, 6u, 7u, ~0u}) {
     memory_[0].word = bits;
     at(0).Revoke();
     ASSERT_TRUE(at(1).Post(Of(9)) && at(2).Post(Of(9)));
-    end = meeting.Meet(Of(9), SharedFutex::Now() + 1'000'000'000);
+    ASSERT_TRUE(meeting.Begin(Of(9), SharedFutex::Now() + 1'000'000'000));
+    end = meeting.Run([](const auto&) { return std::nullopt; });
     EXPECT_EQ(end->kind, MeetingEnd::kCallAlone);
     at(1).Revoke();
     at(2).Revoke();
   }
+}
+
+TEST_F(SlotsTest, NobodyWaitsForOneWhoCallsByItself) {
+  ASSERT_TRUE(at(0).Post(Of(7)) && at(1).Post(Of(7)));
+  EXPECT_TRUE(at(0).SomebodyMayCome(7));
+  at(2).Pass(7);
+  EXPECT_FALSE(at(0).SomebodyMayCome(7));
+  EXPECT_EQ(at(0).Take(7).size(), 2u) << "there is nothing to take of it";
+}
+
+TEST_F(SlotsTest, WhoBringsTooMuchPasses) {
+  Meeting<SharedFutex> meeting(&at(2), {});
+  ASSERT_TRUE(at(0).Post(Of(7)) && at(1).Post(Of(7)));
+  EXPECT_FALSE(meeting.Begin(Of(7, std::string(kWords * 8, 'x')), SharedFutex::Now()));
+  EXPECT_FALSE(at(0).SomebodyMayCome(7));
 }
 
 TEST_F(SlotsTest, GenerationsAndNumbersWrapAround) {
