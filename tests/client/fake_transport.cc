@@ -37,6 +37,20 @@ void FakeCoordinator::Events::RunNext() {
   in_use_ = false;
 }
 
+void FakeCoordinator::Events::RunReady() {
+  Lock lock(mutex_);
+  EXPECT_FALSE(std::exchange(in_use_, true)) << "two threads poll";
+  while (!events_.empty()) {
+    const std::function<void()> event = std::move(events_.front());
+    events_.pop_front();
+    thread_ = std::this_thread::get_id();
+    lock.unlock();
+    event();
+    lock.lock();
+  }
+  in_use_ = false;
+}
+
 std::thread::id FakeCoordinator::Events::thread() const {
   Lock lock(mutex_);
   return thread_;
@@ -77,13 +91,15 @@ void FakeCoordinator::Stream::Send(const v1::AttachResponse& response) {
   events->AddAndWait([on_response = handler.on_response, response] { on_response(response); });
 }
 
-void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_t>& standing) {
+void FakeCoordinator::Stream::Accept(uint64_t session, const std::vector<uint64_t>& standing,
+                                     bool node_collectives) {
   v1::AttachResponse response;
   response.mutable_attached()->mutable_session()->set_daemon_instance(1);
   response.mutable_attached()->mutable_session()->set_counter(session);
   response.mutable_attached()->mutable_limits()->set_max_payload_bytes(1000);
   response.mutable_attached()->mutable_limits()->set_max_name_bytes(64);
   response.mutable_attached()->set_daemon_version("fake");
+  response.mutable_attached()->set_node_collectives(node_collectives);
   for (const uint64_t token : standing) response.mutable_attached()->add_standing_tokens(token);
   Send(response);
 }
@@ -154,6 +170,7 @@ class FakeTransport final : public Transport {
   }
 
   void Poll() override { events_->RunNext(); }
+  void PollNow() override { events_->RunReady(); }
   void Wake() override {
     events_->Add([] {});
   }

@@ -26,6 +26,8 @@ class FakeCoordinator {
     void AddAndWait(std::function<void()> event);
     // Waits for the next one, and runs it. One thread at a time may.
     void RunNext();
+    // Runs those that are there, as the thread that polls.
+    void RunReady();
     void RunAll();
     // Of the event that was run last.
     std::thread::id thread() const;
@@ -63,7 +65,8 @@ class FakeCoordinator {
     void Send(const v1::AttachResponse& response);
     // Registers the member in the session with this number.
     // `standing` are the tokens of its leases that stand.
-    void Accept(uint64_t session, const std::vector<uint64_t>& standing = {});
+    void Accept(uint64_t session, const std::vector<uint64_t>& standing = {},
+                bool node_collectives = false);
     void Break(const v1::EpochId& epoch, const std::string& reason, bool may_rejoin = false);
     void End(const absl::Status& status);
 

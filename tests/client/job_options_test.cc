@@ -30,6 +30,7 @@ class JobOptionsTest : public ::testing::Test {
                              "MUSTER_PROCESS_SECRET",
                              "MUSTER_TIMEOUT",
                              "MUSTER_COORDINATOR_TIMEOUT",
+                             "MUSTER_NODE_FANIN",
                              "MUSTER_TOKEN_FILE",
                              "MUSTER_TLS_CA",
                              "MUSTER_TLS_CERT",
@@ -78,6 +79,7 @@ TEST_F(JobOptionsTest, NothingSetIsSerialMode) {
   EXPECT_EQ(options->job, "default");
   EXPECT_EQ(options->timeout, absl::Minutes(30));
   EXPECT_EQ(options->coordinator_timeout, absl::Minutes(10));
+  EXPECT_TRUE(options->node_fanin);
 }
 
 TEST_F(JobOptionsTest, ReadsTheVariablesOfCredentials) {
@@ -108,7 +110,8 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
                              {"MUSTER_TOPOLOGY", "zone/rack"},
                              {"MUSTER_PROCESS_SECRET", "00112233445566778899aabbccddeeff"},
                              {"MUSTER_TIMEOUT", "90s"},
-                             {"MUSTER_COORDINATOR_TIMEOUT", "2m"}});
+                             {"MUSTER_COORDINATOR_TIMEOUT", "2m"},
+                             {"MUSTER_NODE_FANIN", "0"}});
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->coordinator, "[::1]:7370");
   EXPECT_EQ(options->job, "run-7");
@@ -121,6 +124,7 @@ TEST_F(JobOptionsTest, ReadsEveryVariable) {
   EXPECT_EQ(options->process_secret, "00112233445566778899aabbccddeeff");
   EXPECT_EQ(options->timeout, absl::Seconds(90));
   EXPECT_EQ(options->coordinator_timeout, absl::Minutes(2));
+  EXPECT_FALSE(options->node_fanin);
 }
 
 TEST_F(JobOptionsTest, ASecretThatIsMalformedIsNotRepeated) {
@@ -201,6 +205,7 @@ TEST_F(JobOptionsTest, MalformedVariablesAreNamed) {
   ExpectMalformed("MUSTER_TIMEOUT", "-3s", "positive");
   ExpectMalformed("MUSTER_TIMEOUT", "inf", "finite");
   ExpectMalformed("MUSTER_COORDINATOR_TIMEOUT", "0", "positive");
+  ExpectMalformed("MUSTER_NODE_FANIN", "no", "0 or 1");
 }
 
 TEST_F(JobOptionsTest, ControlCharactersAreNamed) {

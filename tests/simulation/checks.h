@@ -35,8 +35,11 @@ class Checks : public WireTap {
                 const internal::Response& response) override {
     memberships.Answered(rpc.daemon, status, response);
     replacements.Answered(rpc.daemon, status, response);
-    collectives.Answered(waiter, rpc, status);
+    collectives.Answered(waiter, rpc, status, response);
     leases.Answered(rpc, status, response);
+  }
+  void Registered(const Rpc& rpc, const v1::SessionId& session) override {
+    collectives.Registered(rpc, session);
   }
   void Withdrawn(core::WaiterId waiter, const Rpc& rpc) override {
     collectives.Withdrawn(waiter, rpc);

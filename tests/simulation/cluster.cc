@@ -139,6 +139,7 @@ internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
   options.job_id = "simulated";
   options.identity = IdentityOf(*setting_, id, place, stage_->now());
   options.coordinator_timeout = absl::Minutes(10);
+  options.node_fanin = setting_->node_fanin;
   options.random = Numbers(setting_->seed, absl::StrCat("backoff ", id));
   options.connected = [this, id] { return network_.Connected(id); };
   return options;
@@ -154,7 +155,10 @@ void Cluster::Launch(uint32_t place) {
 Program* Cluster::NewProgram(uint32_t place) {
   const ProcessId id = static_cast<ProcessId>(processes_.size()) + 1;
   stage_->Say("process ", id, " starts at place ", place);
-  processes_.push_back(std::make_unique<Process>(id, OptionsOf(id, place), stage_, &network_));
+  const bool shares = !setting_->apart || place != 0;
+  processes_.push_back(std::make_unique<Process>(
+      id, OptionsOf(id, place),
+      Process::Surroundings{stage_, &network_, &memories_, shares, setting_->seed ^ id}));
   Process* const process = processes_.back().get();
   network_.Add(process);
   started_at_[id] = place;
@@ -183,6 +187,16 @@ void Cluster::KillProcess(uint32_t place, bool silent, bool reported) {
   End(program, silent);
   if (reported) ReportExit(program->process());
   LaunchAgain(place);
+}
+
+void Cluster::KillProcessAtNode(uint32_t place, int steps, bool reported) {
+  Program* const program = Running(place);
+  if (program == nullptr) return;
+  program->process().DieAtNodeAfter(steps, [this, place, program, reported] {
+    stage_->Say("process ", program->process().id(), " is in the midst of its node's memory");
+    if (Running(place) == program) return KillProcess(place, /*silent=*/false, reported);
+    End(program, /*silent=*/false);
+  });
 }
 
 void Cluster::End(Program* program, bool silent) {

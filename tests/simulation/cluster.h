@@ -10,6 +10,7 @@
 #include "tests/simulation/checks.h"
 #include "tests/simulation/daemon.h"
 #include "tests/simulation/network.h"
+#include "tests/simulation/node_memory.h"
 #include "tests/simulation/process.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/setting.h"
@@ -30,6 +31,8 @@ class Cluster {
   // ---- Faults ----
   // `silent`: its host dies, and nobody is told but by keepalive pings.
   void KillProcess(uint32_t place, bool silent, bool reported);
+  // The process dies while it is at what its node shares: after so many steps there.
+  void KillProcessAtNode(uint32_t place, int steps, bool reported);
   void PauseProcess(uint32_t place, absl::Duration length);
   void CutProcess(uint32_t place);
   void CutOffProcess(uint32_t place, absl::Duration length);
@@ -88,6 +91,7 @@ class Cluster {
   Stage* const stage_;
   Checks checks_;
   Network network_;
+  NodeMemories memories_;
   Random random_;
   bool faults_are_over_ = false;
   std::map<DaemonId, std::unique_ptr<Daemon>> daemons_;  // the latest last; all that ever were

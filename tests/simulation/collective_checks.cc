@@ -13,6 +13,7 @@ const v1::CollectiveContext* ContextOf(const v1::BarrierRequest& r) { return &r.
 const v1::CollectiveContext* ContextOf(const v1::BroadcastRequest& r) { return &r.context(); }
 const v1::CollectiveContext* ContextOf(const v1::GatherRequest& r) { return &r.context(); }
 const v1::CollectiveContext* ContextOf(const v1::AllGatherRequest& r) { return &r.context(); }
+const v1::CollectiveContext* ContextOf(const v1::NodeCollectiveRequest& r) { return &r.context(); }
 template <typename Other>
 const v1::CollectiveContext* ContextOf(const Other&) {
   return nullptr;
@@ -24,29 +25,47 @@ const v1::CollectiveContext* ContextOf(const Rpc& rpc) {
   return std::visit([](const auto& r) { return ContextOf(r); }, *request);
 }
 
+template <class R>
+const R* RequestIn(const Rpc& rpc) {
+  const auto* const request = std::get_if<internal::Request>(&rpc.request);
+  return request == nullptr ? nullptr : std::get_if<R>(request);
+}
+
 std::string Words(const std::vector<std::string>& payloads) {
   return absl::StrCat("[", absl::StrJoin(payloads, ", "), "]");
 }
 
 }  // namespace
 
+CollectiveChecks::Key CollectiveChecks::KeyOf(const Rpc& rpc) const {
+  const v1::CollectiveContext& context = *ContextOf(rpc);
+  return {context.epoch().nonce(), context.group().name(), context.sequence()};
+}
+
 CollectiveChecks::Collective* CollectiveChecks::Find(const Rpc& rpc) {
-  const v1::CollectiveContext* const context = ContextOf(rpc);
-  if (context == nullptr) return nullptr;
-  return &collectives_[{context->epoch().nonce(), context->group().name(), context->sequence()}];
+  return ContextOf(rpc) == nullptr ? nullptr : &collectives_[KeyOf(rpc)];
+}
+
+void CollectiveChecks::TakeClaims(const Rpc& rpc) {
+  const auto* const attach = std::get_if<v1::AttachRequest>(&rpc.request);
+  if (attach == nullptr) return;
+  for (const v1::GroupClaim& group : attach->claim().groups()) {
+    uint64_t& next = claimed_[{rpc.process, attach->claim().epoch().nonce(), group.group().name()}];
+    next = std::max(next, group.next_sequence());
+  }
+}
+
+void CollectiveChecks::Registered(const Rpc& rpc, const v1::SessionId& session) {
+  sessions_[{rpc.daemon, session.counter()}] = rpc.process;
+  streams_[{rpc.daemon, rpc.process}] = rpc.attempt;
+  EndParts(rpc.process, rpc.daemon);
 }
 
 void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
-  if (const auto* attach = std::get_if<v1::AttachRequest>(&rpc.request)) {
-    for (const v1::GroupClaim& group : attach->claim().groups()) {
-      uint64_t& next =
-          claimed_[{rpc.process, attach->claim().epoch().nonce(), group.group().name()}];
-      next = std::max(next, group.next_sequence());
-    }
-  }
+  TakeClaims(rpc);
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
-  collective->parked[waiter] = {rpc.process, rpc.daemon, rpc.attempt};
+  Park(waiter, rpc, collective);
   // Calls name the ranks until one was answered.
   const v1::CollectiveContext& context = *ContextOf(rpc);
   if (context.group().ranks().empty()) return;
@@ -54,28 +73,80 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
                                                                context.group().ranks().end()};
 }
 
-void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status) {
+void CollectiveChecks::Park(core::WaiterId waiter, const Rpc& rpc, Collective* collective) {
+  const auto* const together = RequestIn<v1::NodeCollectiveRequest>(rpc);
+  if (together == nullptr) {
+    collective->parked[{waiter, -1}] = {rpc.process, rpc.daemon, rpc.attempt, stage_->now()};
+    return;
+  }
+  for (int i = 0; i < together->parts_size(); ++i) {
+    const v1::NodeArrival& part = together->parts(i);
+    const auto process = sessions_.find({rpc.daemon, part.session().counter()});
+    if (process == sessions_.end()) continue;
+    collective->parked[{waiter, i}] = {process->second, rpc.daemon, part.attempt(), stage_->now()};
+  }
+}
+
+void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+                                const internal::Response& response) {
+  if (const auto* const withdraw = RequestIn<v1::WithdrawArrivalRequest>(rpc)) {
+    const Key key{withdraw->epoch().nonce(), withdraw->group().name(), withdraw->sequence()};
+    if (status.ok()) Withdraw(rpc, rpc.attempt - 1, &collectives_[key]);
+  }
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
-  const v1::CollectiveContext& context = *ContextOf(rpc);
-  const Key key{context.epoch().nonce(), context.group().name(), context.sequence()};
-  const bool completes = status.ok() && !HasClaimed(rpc.process, key);
+  const Key key = KeyOf(rpc);
+  const auto* const together = std::get_if<v1::NodeCollectiveResponse>(&response);
+  const bool completed = status.ok() && (together == nullptr || together->completed_size() > 0);
+  const bool completes = completed && !HasClaimed(rpc.process, key);
   if (completes && !std::exchange(collective->complete, true)) {
-    CheckAllPresent(key, rpc, *collective);
+    CheckAllPresent(key, rpc.daemon, *collective);
   }
-  collective->parked.erase(waiter);
-  if (!absl::IsDeadlineExceeded(status)) return;
-  uint64_t& withdrawn = collective->withdrawn[{rpc.process, rpc.daemon}];
-  withdrawn = std::max(withdrawn, rpc.attempt);
+  if (RequestIn<v1::NodeCollectiveRequest>(rpc) != nullptr) {
+    return PartsAnswered(waiter, rpc, completed, collective);
+  }
+  collective->parked.erase({waiter, -1});
+  if (absl::IsDeadlineExceeded(status)) Withdraw(rpc, rpc.attempt, collective);
+}
+
+// Where none has completed, those are parked on that were not refused at the door.
+void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const Rpc& rpc, bool completed,
+                                     Collective* collective) {
+  const int parts = RequestIn<v1::NodeCollectiveRequest>(rpc)->parts_size();
+  for (int i = 0; i < parts; ++i) {
+    const auto part = collective->parked.find({waiter, i});
+    if (part == collective->parked.end()) continue;
+    if (completed || part->second.since == stage_->now()) collective->parked.erase(part);
+  }
 }
 
 void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
+  const auto stream = streams_.find({rpc.daemon, rpc.process});
+  if (rpc.is_stream() && stream != streams_.end() && stream->second == rpc.attempt) {
+    EndParts(rpc.process, rpc.daemon);
+  }
   Collective* const collective = Find(rpc);
-  if (collective == nullptr) return;
-  collective->parked.erase(waiter);
-  if (rpc.duplicate) return;
+  // The end of a call for several withdraws nothing.
+  if (collective == nullptr || RequestIn<v1::NodeCollectiveRequest>(rpc) != nullptr) return;
+  collective->parked.erase({waiter, -1});
+  if (!rpc.duplicate) Withdraw(rpc, rpc.attempt, collective);
+}
+
+void CollectiveChecks::Withdraw(const Rpc& rpc, uint64_t up_to, Collective* collective) {
   uint64_t& withdrawn = collective->withdrawn[{rpc.process, rpc.daemon}];
-  withdrawn = std::max(withdrawn, rpc.attempt);
+  withdrawn = std::max(withdrawn, up_to);
+}
+
+void CollectiveChecks::EndParts(ProcessId process, DaemonId daemon) {
+  for (auto& [key, collective] : collectives_) {
+    for (auto next = collective.parked.begin(); next != collective.parked.end();) {
+      const auto parked = next++;
+      const bool is_part = parked->first.second >= 0;
+      if (is_part && parked->second.process == process && parked->second.daemon == daemon) {
+        collective.parked.erase(parked);
+      }
+    }
+  }
 }
 
 bool CollectiveChecks::HasClaimed(ProcessId process, const Key& key) const {
@@ -85,12 +156,12 @@ bool CollectiveChecks::HasClaimed(ProcessId process, const Key& key) const {
 }
 
 // Called at the first answer: the calls that the same step answers next are still parked.
-void CollectiveChecks::CheckAllPresent(const Key& key, const Rpc& rpc,
+void CollectiveChecks::CheckAllPresent(const Key& key, DaemonId daemon,
                                        const Collective& collective) {
   for (const uint32_t rank : RanksOf(std::get<0>(key), std::get<1>(key))) {
     const ProcessId process = memberships_->ProcessAt(std::get<0>(key), rank);
-    if (IsPresent(collective, process, rpc.daemon) || HasClaimed(process, key)) continue;
-    stage_->Violation("daemon ", rpc.daemon, " completes op ", std::get<2>(key), " of group '",
+    if (IsPresent(collective, process, daemon) || HasClaimed(process, key)) continue;
+    stage_->Violation("daemon ", daemon, " completes op ", std::get<2>(key), " of group '",
                       std::get<1>(key), "' without rank ", rank, ", process ", process);
   }
 }

@@ -17,8 +17,11 @@
 namespace muster::simulation {
 
 // What holds of collectives:
-//   - no daemon completes one before a call of each rank of the group is parked there; a call that
-//     was withdrawn, by time-out or cancellation, does not count, nor does its late duplicate;
+//   - no daemon completes one before an arrival of each rank of the group is parked there, by a
+//   call
+//     of its own or as a part of another's; an arrival that was withdrawn, by time-out,
+//     cancellation or WithdrawArrival, does not count, nor does its late duplicate, nor a part
+//     whose member is detached;
 //   - everyone who completes one gets what the naive model says;
 //   - one on which ranks disagree completes for nobody, and no rank gets further;
 //   - a rank completes each once, in order.
@@ -30,7 +33,9 @@ class CollectiveChecks {
 
   // At a daemon; see WireTap. What is no collective is ignored.
   void Arrived(core::WaiterId waiter, const Rpc& rpc);
-  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status);
+  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+                const internal::Response& response);
+  void Registered(const Rpc& rpc, const v1::SessionId& session);
   void Withdrawn(core::WaiterId waiter, const Rpc& rpc);
 
   // In a program: this step of the group has completed for the rank at this index.
@@ -46,21 +51,35 @@ class CollectiveChecks {
     ProcessId process;
     DaemonId daemon;
     uint64_t attempt;
+    absl::Duration since;
   };
+  // A call, and the index of its part; -1: the call is the caller's own arrival.
+  using ArrivalId = std::pair<core::WaiterId, int>;
   struct Collective {
-    std::map<core::WaiterId, Parked> parked;
+    std::map<ArrivalId, Parked> parked;
     std::map<std::pair<ProcessId, DaemonId>, uint64_t> withdrawn;  // highest attempt
     bool complete = false;
   };
 
+  // Null where it is none.
   Collective* Find(const Rpc& rpc);
-  void CheckAllPresent(const Key& key, const Rpc& rpc, const Collective& collective);
+  Key KeyOf(const Rpc& rpc) const;
+  void TakeClaims(const Rpc& rpc);
+  void Park(core::WaiterId waiter, const Rpc& rpc, Collective* collective);
+  void PartsAnswered(core::WaiterId waiter, const Rpc& rpc, bool completed, Collective* collective);
+  void Withdraw(const Rpc& rpc, uint64_t up_to, Collective* collective);
+  // The parts of this process end there; its own calls end by themselves.
+  void EndParts(ProcessId process, DaemonId daemon);
+  void CheckAllPresent(const Key& key, DaemonId daemon, const Collective& collective);
   std::vector<uint32_t> RanksOf(uint64_t epoch_nonce, const std::string& group);
   static bool IsPresent(const Collective& collective, ProcessId process, DaemonId daemon);
 
   const Memberships* const memberships_;
   Stage* const stage_;
   std::map<Key, Collective> collectives_;
+  std::map<std::pair<DaemonId, uint64_t>, ProcessId> sessions_;  // by their counter
+  // The attempt of the Attach by which a process is registered.
+  std::map<std::pair<DaemonId, ProcessId>, uint64_t> streams_;
   // By the epoch's nonce and the group's name.
   std::map<std::pair<uint64_t, std::string>, std::vector<uint32_t>> ranks_;
   void MoveOn(const Process& process, const GroupPlan& group, size_t step);

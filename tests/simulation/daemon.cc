@@ -103,6 +103,13 @@ void Daemon::Call(WaiterId waiter, const internal::Request& request) {
                  [&](const v1::RequestStopRequest& r) {
                    Start<v1::RequestStopResponse>(waiter, Read(r), &Coordinator::RequestStop);
                  },
+                 [&](const v1::NodeCollectiveRequest& r) {
+                   Start<v1::NodeCollectiveResponse>(waiter, Read(r), &Coordinator::NodeCollective);
+                 },
+                 [&](const v1::WithdrawArrivalRequest& r) {
+                   Start<v1::WithdrawArrivalResponse>(waiter, Read(r),
+                                                      &Coordinator::WithdrawArrival);
+                 },
              },
              request);
 }

@@ -88,7 +88,7 @@ class Daemon {
   std::optional<core::EpochId> reforming_;  // the epoch that has ended
   std::map<core::WaiterId, Converter> calls_;
   std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
-  core::WaiterId next_report_ = core::WaiterId{1} << 62;
+  core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;
 };
 

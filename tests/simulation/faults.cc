@@ -9,6 +9,7 @@ std::vector<Fault::Kind> KindsOf(const Setting& setting) {
   if (setting.losses) {
     kinds.insert(kinds.end(), {Fault::kKill, Fault::kKill, Fault::kPause, Fault::kCutOff});
   }
+  if (setting.losses && setting.node_fanin) kinds.insert(kinds.end(), 2, Fault::kKillAtNode);
   if (setting.split) kinds.push_back(Fault::kSplit);
   if (setting.elastic) kinds.push_back(Fault::kRejoin);
   if (setting.replacements) kinds.insert(kinds.end(), 2, Fault::kReplace);
@@ -63,6 +64,9 @@ void Apply(const Fault& fault, Cluster* cluster) {
     case Fault::kKill:
       return cluster->KillProcess(fault.place, /*silent=*/one_of_four,
                                   /*reported=*/fault.choice / 4 % 2 == 0);
+    case Fault::kKillAtNode:
+      return cluster->KillProcessAtNode(fault.place, 1 + static_cast<int>(fault.choice / 8 % 60),
+                                        /*reported=*/fault.choice / 4 % 2 == 0);
     case Fault::kPause:
       return cluster->PauseProcess(fault.place, fault.length);
     case Fault::kCutOff:

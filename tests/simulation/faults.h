@@ -19,6 +19,7 @@ struct Fault {
     kPauseDaemon,    // for less than any grace
     kRestartDaemon,  // in the same place, with nothing
     kKill,           // a process, or its host
+    kKillAtNode,     // a process, while it is at what its node shares
     kPause,          // a process, for longer than the grace perhaps
     kCutOff,         // a process, for a while
     kSplit,          // a second daemon

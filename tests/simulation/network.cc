@@ -167,6 +167,7 @@ void Network::Event(WaiterId stream, v1::AttachResponse response) {
                              [event, asked = flight->rpc.process] { event(asked); });
     }
   }
+  if (response.has_attached()) tap_->Registered(flight->rpc, response.attached().session());
   stage_->Say(
       "  daemon ", flight->rpc.daemon, " -> ", [&] { return Words(flight->rpc); }, ": ",
       [&] { return Words(response); });

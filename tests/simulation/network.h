@@ -42,6 +42,8 @@ class WireTap {
   virtual void Arrived(core::WaiterId waiter, const Rpc& rpc) = 0;
   virtual void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
                         const internal::Response& response) = 0;
+  // The daemon has registered the caller of an Attach.
+  virtual void Registered(const Rpc& rpc, const v1::SessionId& session) = 0;
   // The daemon has learned that the caller has gone.
   virtual void Withdrawn(core::WaiterId waiter, const Rpc& rpc) = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/src/protocol/messages.h"
 
 namespace muster::simulation {
 namespace {
@@ -21,12 +22,13 @@ constexpr int kMostTicks = 3;
 
 }  // namespace
 
-Process::Process(ProcessId id, internal::MemberOptions options, Stage* stage, Wire* wire)
+Process::Process(ProcessId id, internal::MemberOptions options, const Surroundings& surroundings)
     : id_(id),
       identity_(options.identity),
-      stage_(stage),
-      wire_(wire),
-      member_(std::move(options)) {}
+      stage_(surroundings.stage),
+      wire_(surroundings.wire),
+      member_(std::move(options)),
+      node_(this, stage_, surroundings.memories, surroundings.shares_memory, surroundings.seed) {}
 
 SteadyTime Process::Now() const { return SteadyTime(absl::ToChronoNanoseconds(stage_->now())); }
 
@@ -64,9 +66,11 @@ void Process::Kill() {
 
 void Process::Apply(Effects effects) {
   for (internal::Output& output : effects.outputs) {
-    std::visit([this](auto& what) { Do(std::move(what)); }, output);
+    if (alive_) std::visit([this](auto& what) { Do(std::move(what)); }, output);
   }
-  for (internal::Completion& completion : effects.completions) Finish(std::move(completion));
+  for (internal::Completion& completion : effects.completions) {
+    if (alive_) Finish(std::move(completion));
+  }
   Arm();
 }
 
@@ -74,6 +78,20 @@ void Process::Do(internal::SendCall send) { wire_->Send(id_, std::move(send)); }
 void Process::Do(internal::OpenStream open) { wire_->Open(id_, std::move(open)); }
 void Process::Do(const internal::CancelSend& cancel) { wire_->Cancel(id_, cancel.attempt); }
 void Process::Do(const internal::WriteLog& log) { stage_->Say("process ", id_, ": ", log.line); }
+
+void Process::OnMet(uint64_t attempt, const internal::MeetingEnd& end) {
+  Apply(member_.OnMet(Now(), attempt, end));
+}
+
+void Process::SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
+                          Sent sent) {
+  const absl::Duration patience = absl::Nanoseconds(internal::MeetingTimes().patience);
+  const auto begin = [&](MemberCore& member, SteadyTime now, CallId id) {
+    return member.SendForNode(now, id, attempt, parts, patience);
+  };
+  Call("a call for its node", patience, begin,
+       [sent](const absl::StatusOr<internal::Response>& r) { sent(internal::DeliveryOf(r)); });
+}
 
 void Process::Finish(internal::Completion completion) {
   auto entry = calls_.extract(completion.call);

@@ -5,11 +5,15 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/protocol/member_core.h"
+#include "tests/simulation/node_member.h"
+#include "tests/simulation/node_memory.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {
@@ -18,7 +22,7 @@ using ProcessId = int;
 
 // One process of the job: the SDK's MemberCore, driven by simulated time. What the SDK does with
 // threads and gRPC, this does with a fake network. Checks that every call ends, once and in time.
-class Process {
+class Process : private NodeMember::Host {
  public:
   // The way to the coordinator.
   class Wire {
@@ -29,8 +33,17 @@ class Process {
     virtual void Cancel(ProcessId from, uint64_t attempt) = 0;
   };
 
-  // `stage` and `wire` must outlive this.
-  Process(ProcessId id, internal::MemberOptions options, Stage* stage, Wire* wire);
+  // Where the process runs.
+  struct Surroundings {
+    Stage* stage;
+    Wire* wire;
+    NodeMemories* memories;
+    bool shares_memory;  // with other processes of its node
+    uint64_t seed;
+  };
+
+  // What `surroundings` points to must outlive this.
+  Process(ProcessId id, internal::MemberOptions options, const Surroundings& surroundings);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -55,10 +68,14 @@ class Process {
 
   // The process is gone, and its calls with it.
   void Kill();
-  bool alive() const { return alive_; }
+  // After so many more steps in the memory of its node this happens, which must Kill() it.
+  void DieAtNodeAfter(int steps, std::function<void()> death) {
+    node_.DieAfter(steps, std::move(death));
+  }
+  bool alive() const override { return alive_; }
   // The process is stopped for a while. What reaches it must wait until then.
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
-  absl::Duration paused_until() const { return paused_until_; }
+  absl::Duration paused_until() const override { return paused_until_; }
 
   ProcessId id() const { return id_; }
   const internal::Identity& identity() const { return identity_; }
@@ -78,7 +95,15 @@ class Process {
   void Do(internal::SendCall send);
   void Do(internal::OpenStream open);
   void Do(const internal::CancelSend& cancel);
+  void Do(const internal::EnterNode& enter) { node_.Enter(enter); }
+  void Do(const internal::MeetAtNode& meet) { node_.Meet(meet); }
+  void Do(const internal::LeaveMeeting& leave) { node_.Leave(leave.attempt); }
+  void Do(const internal::PassNode& pass) { node_.Pass(pass); }
   void Do(const internal::WriteLog& log);
+  // NodeMember::Host:
+  void OnMet(uint64_t attempt, const internal::MeetingEnd& end) override;
+  void SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
+                   Sent sent) override;
   void Finish(internal::Completion completion);
   void CheckInTime(const Open& call) const;
   void Arm();
@@ -90,6 +115,7 @@ class Process {
   Stage* const stage_;
   Wire* const wire_;
   internal::MemberCore member_;
+  NodeMember node_;
   bool alive_ = true;
   absl::Duration paused_until_;
   internal::SteadyTime armed_ = internal::SteadyTime::max();

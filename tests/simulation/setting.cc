@@ -52,6 +52,9 @@ void DrawMore(Setting* setting) {
   setting->clock_goes_back &= setting->harmless();
   Random limit(setting->seed, "limit of restarts");
   if (setting->elastic && limit.Chance(0.6)) setting->max_restarts_total = 1 + limit.Pick(3);
+  Random node(setting->seed, "node");
+  setting->node_fanin = node.Chance(0.7);
+  setting->apart = node.Chance(0.1);
 }
 
 }  // namespace
@@ -97,6 +100,7 @@ std::string Setting::Describe() const {
   if (hostile) words.push_back("a hostile member");
   if (many_leases) words.push_back("many leases");
   if (fewer_places) words.push_back("fewer places");
+  if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
                       " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));

@@ -48,6 +48,8 @@ struct Setting {
   bool hostile = false;        // the process at the first place sends what no SDK would send
   bool many_leases = false;
   bool fewer_places = false;        // a restarted daemon has one place less
+  bool node_fanin = false;          // processes of a node arrive at collectives together;
+  bool apart = false;               // but the first one shares no memory with the others
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic

@@ -54,6 +54,9 @@ void TamperWith(Random* random, v1::GatherRequest* r) {
 void TamperWith(Random* random, v1::AllGatherRequest* r) {
   TamperCollective(random, r->mutable_context());
 }
+void TamperWith(Random* random, v1::NodeCollectiveRequest* r) {
+  TamperCollective(random, r->mutable_context());
+}
 void TamperWith(Random* random, v1::JoinRequest* r) {
   if (random->Chance(kOften)) r->set_topology(Noisy(random));
 }

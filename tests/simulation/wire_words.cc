@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/simulation/network.h"
 
 namespace muster::simulation {
@@ -56,6 +57,17 @@ std::string Words(const v1::AbandonLeaseRequest& r) {
 }
 std::string Words(const v1::LeaveRequest&) { return "Leave"; }
 std::string Words(const v1::RequestStopRequest&) { return "RequestStop"; }
+std::string Words(const v1::NodeCollectiveRequest& r) {
+  const auto add = [](std::string* out, const v1::NodeArrival& part) {
+    absl::StrAppend(out, "session ", part.session().counter(), " attempt ", part.attempt());
+  };
+  return absl::StrCat(Words("NodeCollective", r.context()), " for ",
+                      absl::StrJoin(r.parts(), ", ", add));
+}
+std::string Words(const v1::WithdrawArrivalRequest& r) {
+  return absl::StrCat("WithdrawArrival op ", r.sequence(), " of ",
+                      r.group().name().empty() ? "the world" : r.group().name());
+}
 
 }  // namespace
 

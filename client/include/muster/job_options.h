@@ -57,6 +57,10 @@ struct JobOptions {
   // MUSTER_COORDINATOR_TIMEOUT.
   absl::Duration coordinator_timeout = absl::Minutes(10);
 
+  // Whether processes of one node arrive at collectives together, through shared memory, where they
+  // can: one of them then calls the coordinator for all. MUSTER_NODE_FANIN (0, 1).
+  bool node_fanin = true;
+
   // What this process shows the coordinator; docs/security.md. Files are read again when they
   // change. The first holds the job's token. MUSTER_TOKEN_FILE.
   std::string token_file;

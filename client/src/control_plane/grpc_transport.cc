@@ -79,7 +79,7 @@ class GrpcTransport final : public Transport {
       Poll();
     }
     events_.Shutdown();
-    while (TakeEvent()) {
+    while (TakeEvent(gpr_inf_future(GPR_CLOCK_MONOTONIC))) {
     }
   }
 
@@ -95,7 +95,11 @@ class GrpcTransport final : public Transport {
     if (const auto call = in_flight_.Find(attempt)) call->Cancel();
   }
 
-  void Poll() override { TakeEvent(); }
+  void Poll() override { TakeEvent(gpr_inf_future(GPR_CLOCK_MONOTONIC)); }
+  void PollNow() override {
+    while (TakeEvent(gpr_time_0(GPR_CLOCK_MONOTONIC))) {
+    }
+  }
 
   void Wake() override { wake_.Post(&events_); }
 
@@ -103,11 +107,12 @@ class GrpcTransport final : public Transport {
   std::string peer() const override { return links_.peer(); }
 
  private:
-  // Waits for the next event; there is none once the queue is shut down.
-  bool TakeEvent() {
+  // Waits for the next event, so long. False: there was none; once the queue is shut down there
+  // will be none.
+  bool TakeEvent(gpr_timespec until) {
     void* tag = nullptr;
     bool ok = false;
-    if (!events_.Next(&tag, &ok)) return false;
+    if (events_.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) return false;
     static_cast<EventTarget*>(tag)->OnEvent(ok);
     return true;
   }
@@ -150,6 +155,8 @@ void GrpcTransport::Call(uint64_t attempt, Request request, Done done) {
                  [&](v1::RejoinRequest& r) { send(&Stub::AsyncRejoin, r); },
                  [&](v1::RequestStopRequest& r) { send(&Stub::AsyncRequestStop, r); },
                  [&](v1::LeaveRequest& r) { send(&Stub::AsyncLeave, r); },
+                 [&](v1::NodeCollectiveRequest& r) { send(&Stub::AsyncNodeCollective, r); },
+                 [&](v1::WithdrawArrivalRequest& r) { send(&Stub::AsyncWithdrawArrival, r); },
              },
              request);
 }

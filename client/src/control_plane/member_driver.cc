@@ -6,6 +6,7 @@
 
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/local_address.h"
+#include "client/src/protocol/messages.h"
 #include "muster/log.h"
 
 namespace muster::internal {
@@ -21,11 +22,14 @@ constexpr std::chrono::seconds kLongPoll(1);
 
 }  // namespace
 
-MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), member_([&] {
+MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
+                           const MeetingTimes& times)
+    : transport_(std::move(transport)),
+      member_([&] {
         options.connected = [this] { return transport_->connected(); };
         return std::move(options);
-      }()) {
+      }()),
+      node_(times) {
   Lock lock(mutex_);
   Apply(member_.Start(SteadyClock::now()));
   thread_ = std::thread([this] { RunThread(); });
@@ -107,9 +111,11 @@ void MemberDriver::Cancel(CallId id) {
 
 void MemberDriver::AwaitReply(Lock* lock, Waiter* waiter) {
   ++turns_;
-  while (!waiter->reply) {
-    if (polling_) {
-      waiter->wakes.wait(*lock, [&] { return waiter->reply || !polling_; });
+  while (!waiter->reply || waiter->meeting) {
+    if (waiter->meeting) {
+      RunMeeting(lock, waiter);
+    } else if (polling_) {
+      waiter->wakes.wait(*lock, [&] { return waiter->reply || waiter->meeting || !polling_; });
     } else {
       Poll(lock, waiter);
     }
@@ -119,12 +125,33 @@ void MemberDriver::AwaitReply(Lock* lock, Waiter* waiter) {
   if (stand_in_sleeps_) stand_in_wakes_.notify_one();
 }
 
-void MemberDriver::Poll(Lock* lock, Waiter* waiter) {
+void MemberDriver::RunMeeting(Lock* lock, Waiter* waiter) {
+  const std::shared_ptr<NodeMeetings::Place> place = std::exchange(waiter->meeting, nullptr);
+  const uint64_t attempt = place->attempt;
+  lock->unlock();
+  const MeetingEnd end = place->meeting.Run(
+      [&](const std::vector<TakenPart>& parts) { return SendForNode(attempt, parts); });
+  lock->lock();
+  node_.End(place.get());
+  Apply(member_.OnMet(SteadyClock::now(), attempt, end));
+  Drain(lock);
+}
+
+std::optional<Delivery> MemberDriver::SendForNode(uint64_t attempt,
+                                                  const std::vector<TakenPart>& parts) {
+  const absl::Duration patience = absl::Nanoseconds(node_.times().patience);
+  return DeliveryOf(Call(nullptr, [&](MemberCore& member, SteadyTime now, CallId id) {
+    return member.SendForNode(now, id, attempt, parts, patience);
+  }));
+}
+
+void MemberDriver::Poll(Lock* lock, Waiter* waiter, void (Transport::*how)()) {
   polling_ = true;
   poller_ = waiter;
   poller_thread_ = std::this_thread::get_id();
+  if (waiter != nullptr) ++polls_;
   lock->unlock();
-  transport_->Poll();
+  (transport_.get()->*how)();
   lock->lock();
   polling_ = false;
   poller_ = nullptr;
@@ -140,20 +167,26 @@ void MemberDriver::PassPolling() {
 
 void MemberDriver::StandIn() {
   Lock lock(mutex_);
-  uint64_t seen = 0;
-  SteadyTime seen_at;
+  uint64_t turns = 0;
+  uint64_t polls = 0;
+  SteadyTime called_at;
   while (!stopping_) {
-    const bool polled_of_late = turns_ != seen;
-    if (polled_of_late) seen_at = SteadyClock::now();
-    seen = turns_;
-    if (!polled_of_late && !polling_) {
+    const bool called_of_late = std::exchange(turns, turns_) != turns_;
+    const bool polled_of_late = std::exchange(polls, polls_) != polls_;
+    if (called_of_late) called_at = SteadyClock::now();
+    if (!called_of_late && !polling_) {
       Poll(&lock, nullptr);
       PassPolling();
-    } else if (SteadyClock::now() - seen_at < kLongPoll) {
+    } else if (SteadyClock::now() - called_at < kLongPoll) {
+      // Calls that others of the node have sent.
+      if (!polled_of_late && !polling_) {
+        Poll(&lock, nullptr, &Transport::PollNow);
+        PassPolling();
+      }
       stand_in_wakes_.wait_for(lock, awaiting_news_ > 0 ? kStandBackForNews : kStandBack);
     } else {
       stand_in_sleeps_ = true;
-      stand_in_wakes_.wait(lock, [&] { return stopping_ || turns_ != seen; });
+      stand_in_wakes_.wait(lock, [&] { return stopping_ || turns_ != turns; });
       stand_in_sleeps_ = false;
     }
   }
@@ -169,6 +202,10 @@ void MemberDriver::Apply(Effects effects) {
 void MemberDriver::Complete(Completion completion) {
   Waiter* const waiter = waiters_.extract(completion.call).mapped();
   waiter->reply = std::move(completion.reply);
+  Notify(waiter);
+}
+
+void MemberDriver::Notify(Waiter* waiter) {
   if (waiter != poller_) return waiter->wakes.notify_one();
   if (poller_thread_ != std::this_thread::get_id()) transport_->Wake();
 }
@@ -211,6 +248,31 @@ void MemberDriver::Do(OpenStream open) {
 }
 
 void MemberDriver::Do(const CancelSend& cancel) { transport_->Cancel(cancel.attempt); }
+
+void MemberDriver::Do(const EnterNode& enter) {
+  Lock lock(mutex_);
+  node_.Enter(enter);
+}
+
+void MemberDriver::Do(const MeetAtNode& meet) {
+  Lock lock(mutex_);
+  const auto waiter = waiters_.find(meet.call);
+  if (waiter == waiters_.end()) return;  // the call has ended meanwhile
+  waiter->second->meeting = node_.Begin(meet);
+  if (waiter->second->meeting != nullptr) return Notify(waiter->second);
+  const MeetingEnd alone{MeetingEnd::kCallAlone, /*unsent=*/true, false, {}};
+  Apply(member_.OnMet(SteadyClock::now(), meet.contribution.attempt, alone));
+}
+
+void MemberDriver::Do(const LeaveMeeting& leave) {
+  Lock lock(mutex_);
+  node_.Leave(leave.attempt);
+}
+
+void MemberDriver::Do(const PassNode& pass) {
+  Lock lock(mutex_);
+  node_.Pass(pass);
+}
 
 void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
 

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/src/control_plane/node_meetings.h"
 #include "client/src/control_plane/one_time_event.h"
 #include "client/src/control_plane/transport.h"
 #include "client/src/protocol/member_core.h"
@@ -30,15 +31,18 @@ namespace muster::internal {
 //
 // A thread of the program that waits for its call polls the transport meanwhile, and so takes the
 // answer by itself: handing it over from one thread to another would cost as much as all the rest
-// of a call. Of several that wait one polls, for all. While none does, a thread of this object
-// stands in. Another one keeps the time and runs listeners, which may take long.
+// of a call. Of several that wait one polls, for all. A thread whose arrival goes by way of its
+// node waits there, and polls only if it is the one that sends for all. While no thread of the
+// program polls, one of this object stands in. Another one keeps the time and runs listeners, which
+// may take long.
 //
 // The transport is called without a lock, by those whose steps have asked for something, one at a
 // time, never from its own callbacks.
 class MemberDriver {
  public:
-  // Begins to attach.
-  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport);
+  // Begins to attach. `times` are for tests.
+  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
+               const MeetingTimes& times = {});
   // Close(). Waits for nobody; not on the thread of this object.
   ~MemberDriver();
   // Deletes it, from any thread: a listener may have been the last who held it.
@@ -80,6 +84,7 @@ class MemberDriver {
   // A thread of the program that waits for the end of its call.
   struct Waiter {
     std::condition_variable wakes;
+    std::shared_ptr<NodeMeetings::Place> meeting;  // that has begun, and is this thread's to run
     std::optional<absl::StatusOr<Response>> reply;
   };
   // Those who wait for news of one epoch.
@@ -114,8 +119,12 @@ class MemberDriver {
 
   // Blocks until the call has ended.
   void AwaitReply(Lock* lock, Waiter* waiter);
+  // The thread has something to do, whatever it waits in.
+  void Notify(Waiter* waiter);
+  void RunMeeting(Lock* lock, Waiter* waiter);
+  std::optional<Delivery> SendForNode(uint64_t attempt, const std::vector<TakenPart>& parts);
   // Polls once. `waiter`: whose thread this is; null: the one that stands in.
-  void Poll(Lock* lock, Waiter* waiter);
+  void Poll(Lock* lock, Waiter* waiter, void (Transport::*how)() = &Transport::Poll);
   // Nobody polls any more: somebody who waits shall.
   void PassPolling();
   void StandIn();
@@ -125,6 +134,10 @@ class MemberDriver {
   void Do(SendCall send);
   void Do(OpenStream open);
   void Do(const CancelSend& cancel);
+  void Do(const EnterNode& enter);
+  void Do(const MeetAtNode& meet);
+  void Do(const LeaveMeeting& leave);
+  void Do(const PassNode& pass);
   void Do(const WriteLog& log);
 
   void RunThread();
@@ -138,6 +151,7 @@ class MemberDriver {
   MemberCore member_;
   CallId next_call_ = 1;
   std::map<CallId, Waiter*> waiters_;
+  NodeMeetings node_;
   std::deque<Output> outbox_;
   bool draining_ = false;
   std::map<EpochId, Listeners> listeners_;
@@ -151,6 +165,7 @@ class MemberDriver {
   Waiter* poller_ = nullptr;       // for whom, where it is a thread of the program
   std::thread::id poller_thread_;  // of whoever polls now, or did last
   uint64_t turns_ = 0;             // how often threads of the program have begun or ended to wait
+  uint64_t polls_ = 0;             // and how often they have polled
   bool stand_in_sleeps_ = false;   // until a thread of the program has polled
   mutable int awaiting_news_ = 0;
   mutable std::condition_variable stand_in_wakes_;

@@ -13,6 +13,7 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
   member.job_id = options.job;
   member.identity = NextIdentity(options);
   member.coordinator_timeout = options.coordinator_timeout;
+  member.node_fanin = options.node_fanin;
   member.random = RandomFromDevice();
   return member;
 }

@@ -10,9 +10,9 @@
 
 namespace muster::internal {
 
-// The way to a coordinator. Has no threads: callbacks run within Poll(), and within the destructor.
-// Calls and streams are named by their attempt, which is never used twice. Thread-safe, but for
-// Poll(), in which there may be one thread at a time.
+// The way to a coordinator. Has no threads: callbacks run within Poll() and PollNow(), and within
+// the destructor. Calls and streams are named by their attempt, which is never used twice.
+// Thread-safe, but for Poll() and PollNow(), in which there may be one thread at a time.
 class Transport {
  public:
   // Ends what is in flight, and returns when every callback has.
@@ -34,9 +34,11 @@ class Transport {
   // not block.
   virtual void Cancel(uint64_t attempt) = 0;
 
-  // Waits until something has happened, runs its callbacks, and returns. Somebody must be in here
-  // nearly all the time: what keeps the connection alive is done here too.
+  // Waits until something has happened, runs its callbacks, and returns. Somebody must be in here,
+  // or look in by PollNow(), all the time: what keeps the connection alive is done here too.
   virtual void Poll() = 0;
+  // The same, but does not wait: runs the callbacks of what has happened.
+  virtual void PollNow() = 0;
   // Makes the Poll() in progress return soon, or else the next one.
   virtual void Wake() = 0;
 

@@ -34,6 +34,7 @@ absl::Status ReadOwnVariables(const Variables& variables, JobOptions* options) {
   reader.Read(kTlsServerNameVariable, "a host name", &options->tls_server_name);
   reader.Read("MUSTER_TIMEOUT", &options->timeout);
   reader.Read("MUSTER_COORDINATOR_TIMEOUT", &options->coordinator_timeout);
+  reader.Read("MUSTER_NODE_FANIN", &options->node_fanin);
   return reader.status();
 }
 

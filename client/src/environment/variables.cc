@@ -61,6 +61,13 @@ void VariableReader::Read(const std::string& variable, int least, absl::string_v
   *out = number;
 }
 
+void VariableReader::Read(const std::string& variable, bool* out) {
+  const std::string* const value = Find(variable);
+  if (value == nullptr) return;
+  if (*value != "0" && *value != "1") return status_.Update(Malformed(variable, *value, "0 or 1"));
+  *out = *value == "1";
+}
+
 void VariableReader::Read(const std::string& variable, absl::Duration* out) {
   const std::string* const value = Find(variable);
   if (value == nullptr) return;

@@ -44,6 +44,8 @@ class VariableReader {
   // A whole number of at least `least`.
   void Read(const std::string& variable, int least, absl::string_view expected,
             std::optional<int>* out);
+  // 0 or 1.
+  void Read(const std::string& variable, bool* out);
   // A positive, finite duration.
   void Read(const std::string& variable, absl::Duration* out);
 

@@ -26,12 +26,11 @@ bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
          a.payload_size.has_value() == b.payload_size.has_value();
 }
 
-// Whether the coordinator has refused an arrival without recording it.
+}  // namespace
+
 bool NothingRecorded(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status);
 }
-
-}  // namespace
 
 absl::Status CollectiveSequence::Begin(CollectiveCall call) {
   if (!finished_.ok()) return finished_;

@@ -10,6 +10,9 @@
 
 namespace muster::internal {
 
+// Whether the coordinator has refused an arrival without recording it.
+bool NothingRecorded(const absl::Status& status);
+
 // A group's collectives as one member does them: one at a time, numbered from 0. What a number
 // stands for is fixed by its first send, so that a repetition cannot mean something else than the
 // arrival that the coordinator may know. Pure: no I/O, no threads, no clock.

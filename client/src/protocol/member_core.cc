@@ -66,6 +66,7 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
     return;
   }
   membership_.Entered(call.ended, place);
+  EnterNodeOfPlace();
   effects_.news = true;
 }
 
@@ -78,6 +79,7 @@ Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                       Describe(), " is already rejoining in another thread; only one thread may")));
   }
   rejoining_ = true;
+  LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
   PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), deadline);
   call.leads_on = true;
   call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
@@ -95,12 +97,15 @@ void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>*
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                                const Deadline& deadline) {
   if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
-  const auto sequence = membership_.GroupOf(group.name, group.ranks).sequence;
+  Membership::Group& known = membership_.GroupOf(group.name, group.ranks);
+  const std::shared_ptr<CollectiveSequence> sequence = known.sequence;
   if (absl::Status status = sequence->Begin(std::move(call)); !status.ok()) {
     return Refuse(id, status);
   }
+  DropTakingBack(&known);
   PendingCall pending = NewCall(now, sequence->Describe(), deadline);
   pending.epoch = group.epoch;
+  pending.collective = CollectivePlace{group, sequence};
   // What the sequence holds of the call does not change before End().
   pending.request = [this, group, sequence](SteadyTime) {
     return MakeCollective(group.epoch, group.name, MustNameRanks(group) ? group.ranks : kNoRanks,
@@ -127,10 +132,16 @@ void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequ
     membership_.StopAgreed(sequence->number());
     stop_asked_ = true;
   }
-  if (reply->ok() && membership_.IsIn(group.epoch)) {
-    membership_.GroupOf(group.name, group.ranks).known_in = session_.session();
+  Membership::Group* const known = GroupOf(call);
+  if (known != nullptr && reply->ok()) {
+    known->known_in = session_.session();
+    known->NoteAnswer(sequence->call().kind, **reply);
   }
+  // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
+  const bool dealt_with = call.answered && !NothingRecorded(reply->status());
+  if (known != nullptr && dealt_with) known->carried_in.reset();
   sequence->End(reply->status(), call.sends);
+  if (!dealt_with) TakeBack(call.ended, group);
   // To the program it is one more limit: only the protocol must know that it is told to all.
   if (absl::IsOutOfRange(reply->status())) {
     *reply = absl::ResourceExhaustedError(reply->status().message());
@@ -216,6 +227,7 @@ void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& le
   call.epoch = epoch;
   call.outlives_epoch = true;
   call.in_background = true;
+  call.before_leave = true;
   call.request = [=](SteadyTime) { return MakeAbandon(lease.name, lease.scope, request); };
   calls_.emplace(next_background_++, std::move(call));
 }

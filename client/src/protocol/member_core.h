@@ -15,8 +15,10 @@
 #include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/environment/identity.h"
+#include "client/src/node/meeting.h"
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
+#include "client/src/protocol/group_id.h"
 #include "client/src/protocol/lease_ledger.h"
 #include "client/src/protocol/membership.h"
 #include "client/src/protocol/pending_call.h"
@@ -36,17 +38,12 @@ struct MemberOptions {
   // How much longer than a call's time-out its answer may take: at the time-out it is the
   // coordinator that answers, since it knows what was missing.
   absl::Duration slack = absl::Seconds(5);
+  // Whether to arrive at collectives together with other members of the node.
+  bool node_fanin = true;
   // For jitter.
   Random random;
   // Whether there is a connection to the coordinator now, for messages.
   std::function<bool()> connected;
-};
-
-// A collective's place: an epoch, and one of its groups.
-struct GroupId {
-  EpochId epoch;
-  std::string name;        // empty for the world
-  std::vector<int> ranks;  // empty for the world
 };
 
 // Every decision of one member of a job, as a state machine without I/O, threads or clock: what the
@@ -96,6 +93,16 @@ class MemberCore {
   Effects Stop(SteadyTime now);
   // Nobody asks for this epoch any more. No effect on the latest one.
   void Forget(const EpochId& epoch) { membership_.Forget(epoch); }
+
+  // ---- Other members of the node ----
+  // How a meeting has ended, named by the attempt of its MeetAtNode. Changes nothing where it was
+  // left before.
+  Effects OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end);
+  // Sends what this member has taken in that meeting, its own arrival first, as one call that waits
+  // at most so long. Ends with exactly one Completion: see DeliveryOf(). An error where the meeting
+  // was left or is left meanwhile, or the answer does not count.
+  Effects SendForNode(SteadyTime now, CallId id, uint64_t attempt,
+                      const std::vector<TakenPart>& parts, absl::Duration patience);
 
   // ---- The network answers ----
   // What does not belong to the current session, or to a send that still counts, changes nothing.
@@ -152,7 +159,9 @@ class MemberCore {
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
   void Advance(SteadyTime now, CallId id, PendingCall* call);
-  void Send(SteadyTime now, PendingCall* call);
+  void Send(SteadyTime now, CallId id, PendingCall* call);
+  // Under the stamp that it has.
+  void SendInFlight(SteadyTime now, PendingCall* call);
   void Withdraw(PendingCall* call);
   void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
                  Response response);
@@ -169,6 +178,20 @@ class MemberCore {
   // "could not reach the coordinator at host:7370 for 10m (last error: ...)".
   std::string NotReachedSince(SteadyTime since, SteadyTime now) const;
   absl::Status NotRegistered(const PendingCall& call) const;
+
+  // member_core_node.cc: collectives by way of the node.
+  void EnterNodeOfPlace();
+  // The group in which the call is a collective, in the latest epoch; nullptr where there is none.
+  Membership::Group* GroupOf(const PendingCall& call);
+  // False, and the call is to be sent: it does not go that way.
+  bool Meet(SteadyTime now, CallId id, PendingCall* call);
+  void TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end);
+  bool IsMeeting(uint64_t attempt) const;
+  void LeaveMeeting(PendingCall* call);
+  void LeaveMeetings();
+  // What others may still carry of a collective that the program has given up.
+  void TakeBack(SteadyTime now, const GroupId& group);
+  void DropTakingBack(Membership::Group* group);
 
   // member_core_stream.cc: the Attach stream.
   // With the claim's roster where a coordinator has asked for it.
@@ -204,7 +227,8 @@ class MemberCore {
   SessionState session_;
   Stream stream_;
   Backoff stream_backoff_;
-  bool registered_ = false;  // at least once
+  bool registered_ = false;        // at least once
+  bool node_collectives_ = false;  // the coordinator has them
   v1::Limits limits_;
   absl::Duration member_grace_;
   // Until when the coordinator may wait for members that were there before it.

@@ -34,7 +34,7 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
     if (now < DeadlineOf(*call)) return;
     return End(now, id, registered_ ? Unreachable(now, *call) : NotRegistered(*call));
   }
-  if (!call->paused_until) Send(now, call);
+  if (!call->paused_until) Send(now, id, call);
 }
 
 absl::Status MemberCore::Interruption(const PendingCall& call) const {
@@ -52,23 +52,31 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");
   }
+  if (call.carries && !IsMeeting(*call.carries)) {
+    return absl::CancelledError("the arrival for which it was sent has ended");
+  }
   if (!call.cancelled) return absl::OkStatus();
   return absl::CancelledError(absl::StrCat(call.what, ": ", Describe(), " was cancelled"));
 }
 
-// Leases that were given up must not be held until this process is taken for lost.
+// Leases that were given up must not be held until this process is taken for lost, nor may others
+// count on an arrival that was given up.
 bool MemberCore::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
   if (!call.last || call.in_flight || now >= call.deadline.when()) return false;
-  return std::any_of(calls_.begin(), calls_.end(), [](const auto& entry) {
-    return entry.second.in_background && !entry.second.only_in;
-  });
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [](const auto& entry) { return entry.second.before_leave; });
 }
 
-void MemberCore::Send(SteadyTime now, PendingCall* call) {
-  const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->deadline.when()));
+void MemberCore::Send(SteadyTime now, CallId id, PendingCall* call) {
   call->in_flight = session_.NewStamp();
-  call->sent_at = now;
+  call->answered = false;
   ++call->sends;
+  if (call->sends > 1 || !Meet(now, id, call)) SendInFlight(now, call);
+}
+
+void MemberCore::SendInFlight(SteadyTime now, PendingCall* call) {
+  const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->deadline.when()));
+  call->sent_at = now;
   Request request = call->request(now);
   FillContext(options_.job_id, *call->in_flight, wait, &request);
   effects_.outputs.push_back(SendCall{call->in_flight->attempt, std::move(request)});
@@ -76,7 +84,11 @@ void MemberCore::Send(SteadyTime now, PendingCall* call) {
 
 void MemberCore::Withdraw(PendingCall* call) {
   if (!call->in_flight) return;
-  effects_.outputs.push_back(CancelSend{call->in_flight->attempt});
+  if (call->meeting) {
+    LeaveMeeting(call);
+  } else {
+    effects_.outputs.push_back(CancelSend{call->in_flight->attempt});
+  }
   call->in_flight.reset();
 }
 
@@ -102,7 +114,9 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
                       (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   call->in_flight.reset();
   if (!counts) return;
+  if (call->carries && !status.ok()) return End(now, id, status);
   if (IsTransportError(status)) return PauseBeforeRetry(now, id, call, status.message());
+  call->answered = true;
   if (status.ok()) return End(now, id, std::move(response));
   if (absl::IsAborted(status) && !left_ && !call->only_in) {
     call->epoch ? BreakEpoch(*call->epoch, {status, {}, now, {}}) : Fail(status);
@@ -151,6 +165,7 @@ SteadyTime MemberCore::NextDeadline() const {
 }
 
 SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
+  if (call.carries) return call.deadline.when();
   if (call.in_flight) return After(call.deadline.when(), options_.slack);
   if (call.paused_until) return *call.paused_until;
   return SessionDeadline(call);

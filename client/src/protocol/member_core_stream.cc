@@ -121,6 +121,7 @@ void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& res
   const v1::SessionId& session = attached.session();
   session_.Attached(stream_.attempt, {session.daemon_instance(), session.counter(), session.key()});
   limits_ = attached.limits();
+  node_collectives_ = attached.node_collectives();
   member_grace_ = DurationOf(attached.member_grace());
   roster_complete_by_ =
       attached.recovering() ? After(now, DurationOf(attached.recovery_grace())) : now;

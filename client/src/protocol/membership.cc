@@ -4,9 +4,27 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/src/base/digest.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
+namespace {
+
+std::vector<int> RanksOfNode(const v1::JoinResponse& place) {
+  const std::string& node = place.roster(static_cast<int>(place.rank())).member().node_id();
+  std::vector<int> ranks;
+  for (int rank = 0; rank < place.roster_size(); ++rank) {
+    if (place.roster(rank).member().node_id() == node) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void Membership::Group::NoteAnswer(CollectiveKind kind, const Response& answer) {
+  answer_bytes[static_cast<size_t>(kind)] = PayloadBytesOf(answer);
+}
 
 void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
   const EpochId entered = EpochOf(place.epoch());
@@ -20,6 +38,7 @@ void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
                  true});
   }
   place_ = std::move(place);
+  node_ranks_ = RanksOfNode(*place_);
   groups_.clear();
   stop_sequence_.reset();
   newcomers_ = 0;
@@ -57,8 +76,21 @@ Membership::Group& Membership::GroupOf(const std::string& name, const std::vecto
     group->second.ranks = ranks;
     group->second.sequence = std::make_shared<CollectiveSequence>(
         name.empty() ? "the world" : absl::StrCat("group '", name, "'"));
+    group->second.at_node = AtNode(name, ranks);
   }
   return group->second;
+}
+
+std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
+                                                    const std::vector<int>& ranks) const {
+  NodeGroup group;
+  group.name = Digest(absl::StrCat(name, "\n", absl::StrJoin(ranks, ",")));
+  for (uint32_t member = 0; member < node_ranks_.size(); ++member) {
+    const bool in_it = ranks.empty() || std::count(ranks.begin(), ranks.end(), node_ranks_[member]);
+    if (in_it) group.members.push_back(member);
+  }
+  if (group.members.size() < 2) return nullptr;
+  return std::make_shared<const NodeGroup>(std::move(group));
 }
 
 Membership::Group* Membership::FindGroup(const std::string& name) {

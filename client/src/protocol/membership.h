@@ -1,6 +1,8 @@
 #ifndef MUSTER_CLIENT_SRC_PROTOCOL_MEMBERSHIP_H_
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBERSHIP_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "absl/status/status.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/protocol/collective_sequence.h"
+#include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/session_state.h"
 #include "muster/v1/coordinator.pb.h"
@@ -35,6 +38,17 @@ class Membership {
     std::shared_ptr<CollectiveSequence> sequence;
     // A call of it was answered in this session: the coordinator knows its ranks.
     std::optional<SessionId> known_in;
+
+    // Who of it is on this node; null where this member is alone there.
+    std::shared_ptr<const NodeGroup> at_node;
+    // In this session another member has, or had, an arrival of this one at the current number,
+    // which may reach the coordinator yet.
+    std::optional<SessionId> carried_in;
+    // The call of the background that takes it back; 0: there is none.
+    CallId taking_back = 0;
+    // How large the latest answer of each kind was, in bytes.
+    std::array<size_t, 4> answer_bytes = {};
+    void NoteAnswer(CollectiveKind kind, const Response& answer);
   };
 
   // The member has got a place; the epoch before it has ended. Applies an end of this epoch that
@@ -44,6 +58,8 @@ class Membership {
   // The place in the latest epoch; nullptr before the first.
   const v1::JoinResponse* place() const { return place_ ? &*place_ : nullptr; }
   bool IsIn(const EpochId& epoch) const { return this->epoch() == epoch; }
+  // Those of the latest epoch who are on this member's node, this one too: their ranks, growing.
+  const std::vector<int>& node_ranks() const { return node_ranks_; }
 
   // The epoch has ended. The first reason counts, what is known beside it is added, and an epoch
   // that this member neither is in nor enters next is ignored.
@@ -80,7 +96,11 @@ class Membership {
   std::optional<EpochId> epoch() const;
   void AddBrokenTo(SteadyTime now, v1::Claim* claim) const;
 
+  std::shared_ptr<const NodeGroup> AtNode(const std::string& name,
+                                          const std::vector<int>& ranks) const;
+
   std::optional<v1::JoinResponse> place_;
+  std::vector<int> node_ranks_;
   std::map<EpochId, EpochEnd> ended_;
   // The stream may tell of the epoch's end before Join's answer tells of the epoch.
   std::map<EpochId, EpochEnd> ended_early_;

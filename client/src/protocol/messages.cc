@@ -44,6 +44,50 @@ bool StopIn(const R&, long) {
   return false;
 }
 
+v1::CollectiveContext CollectiveContextOf(const EpochId& epoch, const std::string& group,
+                                          const std::vector<int>& ranks, uint64_t sequence,
+                                          uint32_t refusals, const CollectiveCall& call) {
+  v1::CollectiveContext context;
+  SetEpoch(epoch, context.mutable_epoch());
+  SetGroup(group, ranks, context.mutable_group());
+  context.set_sequence(sequence);
+  context.set_refusals(refusals);
+  context.set_label(call.label);
+  context.set_type_name(call.type_name);
+  if (call.payload_size) context.set_payload_size(*call.payload_size);
+  return context;
+}
+
+v1::CollectiveKind KindOf(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBarrier:
+      return v1::COLLECTIVE_KIND_BARRIER;
+    case CollectiveKind::kBroadcast:
+      return v1::COLLECTIVE_KIND_BROADCAST;
+    case CollectiveKind::kGather:
+      return v1::COLLECTIVE_KIND_GATHER;
+    case CollectiveKind::kAllGather:
+      return v1::COLLECTIVE_KIND_ALL_GATHER;
+  }
+  return v1::COLLECTIVE_KIND_UNSPECIFIED;
+}
+
+void SetPart(Contribution part, v1::NodeArrival* out) {
+  out->mutable_session()->set_daemon_instance(part.daemon_instance);
+  out->mutable_session()->set_counter(part.session_counter);
+  out->mutable_session()->set_key(part.session_key);
+  out->set_attempt(part.attempt);
+  SetDuration(absl::Nanoseconds(part.wait_nanos), out->mutable_wait_timeout());
+  out->set_call_site(std::move(part.call_site));
+  out->set_payload(std::move(part.payload));
+}
+
+size_t BytesOf(const google::protobuf::RepeatedPtrField<std::string>& payloads) {
+  size_t bytes = 0;
+  for (const std::string& payload : payloads) bytes += payload.size();
+  return bytes;
+}
+
 }  // namespace
 
 v1::LeaseScope ScopeOf(LeaseScope scope) {
@@ -96,15 +140,9 @@ Request MakeJoin(const JobOptions& options) {
 Request MakeCollective(const EpochId& epoch, const std::string& group,
                        const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call) {
-  v1::CollectiveContext context;
-  SetEpoch(epoch, context.mutable_epoch());
-  SetGroup(group, ranks, context.mutable_group());
-  context.set_sequence(sequence);
-  context.set_refusals(refusals);
-  context.set_label(call.label);
-  context.set_type_name(call.type_name);
+  v1::CollectiveContext context =
+      CollectiveContextOf(epoch, group, ranks, sequence, refusals, call);
   context.set_call_site(call.call_site);
-  if (call.payload_size) context.set_payload_size(*call.payload_size);
   switch (call.kind) {
     case CollectiveKind::kBroadcast: {
       v1::BroadcastRequest request;
@@ -131,6 +169,27 @@ Request MakeCollective(const EpochId& epoch, const std::string& group,
   }
   v1::BarrierRequest request;
   *request.mutable_context() = std::move(context);
+  return request;
+}
+
+Request MakeNodeCollective(const EpochId& epoch, const std::string& group,
+                           const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
+                           const CollectiveCall& call, const std::vector<TakenPart>& parts) {
+  v1::NodeCollectiveRequest request;
+  *request.mutable_context() = CollectiveContextOf(epoch, group, ranks, sequence, refusals, call);
+  request.set_kind(KindOf(call.kind));
+  request.set_root(call.root);
+  request.mutable_parts()->Reserve(static_cast<int>(parts.size()));
+  for (const TakenPart& part : parts) SetPart(part.contribution, request.add_parts());
+  return request;
+}
+
+Request MakeWithdraw(const EpochId& epoch, const std::string& group, const std::vector<int>& ranks,
+                     uint64_t sequence) {
+  v1::WithdrawArrivalRequest request;
+  SetEpoch(epoch, request.mutable_epoch());
+  SetGroup(group, ranks, request.mutable_group());
+  request.set_sequence(sequence);
   return request;
 }
 
@@ -218,6 +277,60 @@ std::vector<Member> MembersOf(const v1::JoinResponse& place) {
     member.incarnation = entry.member().incarnation();
   }
   return members;
+}
+
+std::optional<Delivery> DeliveryOf(const absl::StatusOr<Response>& reply) {
+  if (!reply.ok()) return std::nullopt;
+  v1::NodeCollectiveResponse answer = std::get<v1::NodeCollectiveResponse>(*reply);
+  if (answer.resend() || answer.completed().empty()) return std::nullopt;
+  Delivery delivery;
+  delivery.completed.assign(answer.completed().begin(), answer.completed().end());
+  answer.clear_completed();
+  delivery.answer = answer.SerializeAsString();
+  return delivery;
+}
+
+std::optional<Response> AnswerOf(CollectiveKind kind, bool is_root, const std::string& answer) {
+  v1::NodeCollectiveResponse node;
+  if (!node.ParseFromString(answer)) return std::nullopt;
+  switch (kind) {
+    case CollectiveKind::kBarrier: {
+      v1::BarrierResponse response;
+      response.set_stop_requested(node.stop_requested());
+      return response;
+    }
+    case CollectiveKind::kBroadcast: {
+      if (node.payloads_size() != 1) return std::nullopt;
+      v1::BroadcastResponse response;
+      response.set_stop_requested(node.stop_requested());
+      response.mutable_payload()->swap(*node.mutable_payloads(0));
+      return response;
+    }
+    case CollectiveKind::kGather: {
+      v1::GatherResponse response;
+      response.set_stop_requested(node.stop_requested());
+      if (is_root) response.mutable_payloads()->Swap(node.mutable_payloads());
+      return response;
+    }
+    case CollectiveKind::kAllGather: {
+      v1::AllGatherResponse response;
+      response.set_stop_requested(node.stop_requested());
+      response.mutable_payloads()->Swap(node.mutable_payloads());
+      return response;
+    }
+  }
+  return std::nullopt;
+}
+
+size_t PayloadBytesOf(const Response& response) {
+  if (const auto* broadcast = std::get_if<v1::BroadcastResponse>(&response)) {
+    return broadcast->payload().size();
+  }
+  if (const auto* gather = std::get_if<v1::GatherResponse>(&response)) {
+    return BytesOf(gather->payloads());
+  }
+  const auto* all_gather = std::get_if<v1::AllGatherResponse>(&response);
+  return all_gather == nullptr ? 0 : BytesOf(all_gather->payloads());
 }
 
 std::vector<std::string> PayloadsOf(Response response) {

@@ -1,13 +1,16 @@
 #ifndef MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
 #define MUSTER_CLIENT_SRC_PROTOCOL_MESSAGES_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/environment/identity.h"
+#include "client/src/node/meeting.h"
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/requests.h"
@@ -32,6 +35,13 @@ Request MakeJoin(const JobOptions& options);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
                        const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call);
+// The same for members of one node, whose parts go together. What differs between them stands in
+// the parts.
+Request MakeNodeCollective(const EpochId& epoch, const std::string& group,
+                           const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
+                           const CollectiveCall& call, const std::vector<TakenPart>& parts);
+Request MakeWithdraw(const EpochId& epoch, const std::string& group, const std::vector<int>& ranks,
+                     uint64_t sequence);
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request);
 Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,
@@ -49,6 +59,14 @@ v1::LeaseResult ResultOf(uint64_t token, const absl::StatusOr<std::string>& outc
 
 EpochId EpochOf(const v1::EpochId& epoch);
 std::vector<Member> MembersOf(const v1::JoinResponse& place);
+// What a NodeCollective's answer does for the parts that it names; nullopt if it names none. Its
+// answer is for AnswerOf().
+std::optional<Delivery> DeliveryOf(const absl::StatusOr<Response>& reply);
+// What a member's own call would have been answered with; nullopt where that is no such answer. Of
+// a Gather only the root is answered with payloads.
+std::optional<Response> AnswerOf(CollectiveKind kind, bool is_root, const std::string& answer);
+// The payloads of the answer to a collective, all together.
+size_t PayloadBytesOf(const Response& response);
 // As ControlPlane::RunCollective() returns them.
 std::vector<std::string> PayloadsOf(Response response);
 absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result);

@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_SRC_PROTOCOL_PENDING_CALL_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,12 +11,20 @@
 #include "client/src/base/backoff.h"
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
+#include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/group_id.h"
 #include "client/src/protocol/requests.h"
 #include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
+
+// A collective in progress, by its group.
+struct CollectivePlace {
+  GroupId group;
+  std::shared_ptr<CollectiveSequence> sequence;
+};
 
 // A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
 // is sent again.
@@ -40,6 +49,13 @@ struct PendingCall {
   bool last = false;
   // A call that the program does not wait for.
   bool in_background = false;
+  // The member does not leave before it has ended.
+  bool before_leave = false;
+  // The collective that it is.
+  std::optional<CollectivePlace> collective;
+  // The arrival, by its attempt, for which this call is sent together with those of others: it is
+  // sent once, and ends with the meeting.
+  std::optional<uint64_t> carries;
 
   // What to send now, without its CallContext. Whatever names a collective or a lease is the same
   // at each send.
@@ -50,6 +66,8 @@ struct PendingCall {
   bool cancelled = false;
   int sends = 0;
   std::optional<Stamp> in_flight;
+  bool meeting = false;   // what is in flight is an arrival at the node, not a call
+  bool answered = false;  // the coordinator has, in the current session
   SteadyTime sent_at;
   std::optional<SteadyTime> paused_until;
   // Since when every send was answered at once with UNAVAILABLE.

@@ -1,0 +1,90 @@
+#include "client/src/control_plane/node_meetings.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "muster/log.h"
+
+namespace muster::internal {
+namespace {
+
+// Members of a node that have not mapped the segment by then will not, as a rule.
+constexpr std::chrono::seconds kAllShouldHaveCome(10);
+
+int64_t NanosOf(SteadyTime time) {
+  return std::chrono::nanoseconds(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+void NodeMeetings::Enter(const EnterNode& enter) {
+  node_ = enter;
+  places_.clear();
+  segment_.reset();
+  SegmentOptions options;
+  options.job_id = enter.job_id;
+  options.epoch_number = enter.epoch.number;
+  options.epoch_nonce = enter.epoch.nonce;
+  options.node_id = enter.node_id;
+  options.members = enter.members;
+  options.self = enter.self;
+  absl::StatusOr<std::unique_ptr<NodeSegment>> segment = NodeSegment::Open(options);
+  if (segment.ok()) {
+    segment_ = *std::move(segment);
+  } else {
+    Log(LogLevel::kDebug,
+        absl::StrCat("job '", enter.job_id, "': ranks of node '", enter.node_id,
+                     "' call the coordinator each by itself: ", segment.status().message()));
+  }
+  entered_ = SteadyClock::now();
+  told_ = false;
+}
+
+bool NodeMeetings::IsReady() {
+  if (segment_ == nullptr) return false;
+  if (segment_->Ready()) return true;
+  if (!told_ && SteadyClock::now() > entered_ + kAllShouldHaveCome) {
+    told_ = true;
+    Log(LogLevel::kDebug,
+        absl::StrCat("job '", node_.job_id, "': ranks of node '", node_.node_id,
+                     "' call the coordinator each by itself: ", segment_->Mapped(), " of ",
+                     node_.members, " share memory (", segment_->path(),
+                     "); containers need a common /dev/shm and user for that"));
+  }
+  return false;
+}
+
+std::shared_ptr<NodeMeetings::Place> NodeMeetings::Find(const NodeGroup& group) {
+  if (!IsReady()) return nullptr;
+  const auto [entry, is_new] = places_.try_emplace(group.name);
+  if (!is_new) return entry->second;
+  if (std::optional<std::vector<SharedSlot>> slots = segment_->FindGroup(group.name)) {
+    entry->second = std::make_shared<Place>(segment_, *std::move(slots), group, node_.self, times_);
+  }
+  return entry->second;
+}
+
+// A place in use is one whose meeting was left, and whose thread has not seen that yet.
+std::shared_ptr<NodeMeetings::Place> NodeMeetings::Begin(const MeetAtNode& meet) {
+  std::shared_ptr<Place> place = Find(*meet.group);
+  if (place == nullptr || place->attempt != 0 ||
+      !place->meeting.Begin(meet.contribution, NanosOf(meet.deadline))) {
+    return nullptr;
+  }
+  place->attempt = meet.contribution.attempt;
+  return place;
+}
+
+void NodeMeetings::Leave(uint64_t attempt) {
+  for (const auto& [name, place] : places_) {
+    if (place != nullptr && place->attempt == attempt) place->slots.Revoke();
+  }
+}
+
+void NodeMeetings::Pass(const PassNode& pass) {
+  const std::shared_ptr<Place> place = Find(*pass.group);
+  if (place != nullptr && place->attempt == 0) place->slots.Pass(pass.sequence);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,141 @@
+#include "tests/simulation/node_member.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace muster::simulation {
+namespace {
+
+using internal::MeetingEnd;
+
+thread_local NodeMember* at_work = nullptr;
+
+}  // namespace
+
+void SimulatedFutex::Step() {
+  if (at_work->steps_left_ > 0 && --at_work->steps_left_ == 0) throw NodeMember::Died();
+}
+
+int64_t SimulatedFutex::Now() { return absl::ToInt64Nanoseconds(at_work->stage_->now()); }
+
+void SimulatedFutex::Wake(internal::SlotFutex* word) { at_work->memories_->Wake(word); }
+
+NodeMember::NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool shares, uint64_t seed)
+    : host_(host),
+      stage_(stage),
+      memories_(memories),
+      shares_(shares),
+      random_(seed, "node member") {}
+
+void NodeMember::Enter(const internal::EnterNode& enter) {
+  places_.clear();
+  self_ = enter.self;
+  memory_ = memories_->Of(enter.epoch.nonce, enter.node_id, enter.members);
+  if (shares_) memory_->Map(enter.self);
+}
+
+NodeMember::PlacePtr NodeMember::Find(const internal::NodeGroup& group) {
+  if (memory_ == nullptr || !memory_->Ready()) return nullptr;
+  PlacePtr& place = places_[group.name];
+  if (place == nullptr) {
+    place = std::make_shared<Place>(memory_->GroupSlots(group.name), group.members, self_);
+  }
+  return place;
+}
+
+void NodeMember::Meet(const internal::MeetAtNode& meet) {
+  const uint64_t attempt = meet.contribution.attempt;
+  const PlacePtr place = Find(*meet.group);
+  bool begun = false;
+  const bool lives = Touch([&] {
+    const int64_t deadline = std::chrono::nanoseconds(meet.deadline.time_since_epoch()).count();
+    begun = place != nullptr && place->attempt == 0 &&
+            place->meeting.Begin(meet.contribution, deadline);
+  });
+  if (!lives) return;
+  if (!begun) {
+    return Later(absl::ZeroDuration(), [this, attempt] {
+      host_->OnMet(attempt, {MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
+    });
+  }
+  place->attempt = attempt;
+  Later(ThreadDelay(), [this, place, attempt] { Advance(place, attempt); });
+}
+
+void NodeMember::Leave(uint64_t attempt) {
+  for (const auto& [name, place] : places_) {
+    if (place->attempt != attempt) continue;
+    Touch([&, p = place.get()] { p->slots.Revoke(); });
+    return;
+  }
+}
+
+void NodeMember::Pass(const internal::PassNode& pass) {
+  const PlacePtr place = Find(*pass.group);
+  if (place == nullptr || place->attempt != 0) return;
+  Touch([&] { place->slots.Pass(pass.sequence); });
+}
+
+void NodeMember::DieAfter(int steps, std::function<void()> death) {
+  steps_left_ = steps;
+  death_ = std::move(death);
+}
+
+bool NodeMember::Touch(absl::FunctionRef<void()> what) {
+  NodeMember* const before = std::exchange(at_work, this);
+  bool lives = true;
+  try {
+    what();
+  } catch (const Died&) {
+    lives = false;
+  }
+  at_work = before;
+  if (!lives) death_();
+  return lives;
+}
+
+void NodeMember::Later(absl::Duration delay, std::function<void()> what) {
+  stage_->timeline.After(delay, [this, what = std::move(what)] {
+    if (!host_->alive()) return;
+    if (host_->paused_until() > stage_->now()) {
+      return Later(host_->paused_until() - stage_->now(), what);
+    }
+    what();
+  });
+}
+
+void NodeMember::Advance(const PlacePtr& place, uint64_t attempt) {
+  if (place->attempt != attempt) return;
+  std::optional<Meeting::Next> next;
+  if (!Touch([&] { next = place->meeting.Advance(); })) return;
+  if (const auto* wait = std::get_if<Meeting::Wait>(&*next)) return Wait(place, *wait);
+  if (const auto* send = std::get_if<Meeting::Send>(&*next)) return Send(place, send->parts);
+  End(place, std::get<MeetingEnd>(*next));
+}
+
+void NodeMember::Wait(const PlacePtr& place, const Meeting::Wait& wait) {
+  const auto go_on = [this, place, attempt = place->attempt, waits = ++place->waits] {
+    if (place->waits == waits) Advance(place, attempt);
+  };
+  memories_->AwaitWake(place->word, [this, go_on] { Later(ThreadDelay(), go_on); });
+  const absl::Duration left = absl::Nanoseconds(wait.until) - stage_->now();
+  Later(std::max(absl::ZeroDuration(), left), go_on);
+}
+
+void NodeMember::Send(const PlacePtr& place, const std::vector<internal::TakenPart>& parts) {
+  stage_->Say("  a member sends for ", parts.size(), " of its node");
+  host_->SendForNode(place->attempt, parts, [this, place](std::optional<internal::Delivery> sent) {
+    Later(ThreadDelay(), [this, place, sent = std::move(sent)] {
+      std::optional<MeetingEnd> end;
+      if (Touch([&] { end = place->meeting.Sent(sent); })) End(place, *end);
+    });
+  });
+}
+
+void NodeMember::End(const PlacePtr& place, const MeetingEnd& end) {
+  host_->OnMet(std::exchange(place->attempt, 0), end);
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,101 @@
+#ifndef MUSTER_TESTS_SIMULATION_NODE_MEMBER_H_
+#define MUSTER_TESTS_SIMULATION_NODE_MEMBER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
+#include "client/src/node/meeting.h"
+#include "client/src/protocol/effects.h"
+#include "tests/simulation/node_memory.h"
+#include "tests/simulation/random.h"
+#include "tests/simulation/stage.h"
+
+namespace muster::simulation {
+
+// What Meeting needs of the operating system, on simulated time. The one who is at it now is set by
+// NodeMember.
+struct SimulatedFutex {
+  static void Step();
+  static int64_t Now();
+  static void Wake(internal::SlotFutex* word);
+};
+
+// One process's part in what happens at its node: what NodeMeetings and the threads that wait there
+// are to the SDK. Between any two of its steps in memory the process may die.
+class NodeMember {
+ public:
+  // What a process does for it.
+  class Host {
+   public:
+    virtual ~Host() = default;
+    virtual bool alive() const = 0;
+    virtual absl::Duration paused_until() const = 0;
+    virtual void OnMet(uint64_t attempt, const internal::MeetingEnd& end) = 0;
+    using Sent = std::function<void(std::optional<internal::Delivery>)>;
+    virtual void SendForNode(uint64_t attempt, const std::vector<internal::TakenPart>& parts,
+                             Sent sent) = 0;
+  };
+
+  // All must outlive this. `shares` is false where the process has no memory in common with others.
+  NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool shares, uint64_t seed);
+
+  void Enter(const internal::EnterNode& enter);
+  void Meet(const internal::MeetAtNode& meet);
+  void Leave(uint64_t attempt);
+  void Pass(const internal::PassNode& pass);
+
+  // After so many more steps in memory this happens, which must be the process's death.
+  void DieAfter(int steps, std::function<void()> death);
+
+ private:
+  friend struct SimulatedFutex;
+  using Meeting = internal::Meeting<SimulatedFutex>;
+  struct Place {
+    Place(std::vector<internal::SharedSlot> slots_of_node, std::vector<uint32_t> group,
+          uint32_t self)
+        : word(slots_of_node[self].word),
+          slots(std::move(slots_of_node), std::move(group), self),
+          meeting(&slots, internal::MeetingTimes()) {}
+
+    internal::SlotFutex* const word;
+    internal::Slots<SimulatedFutex> slots;
+    Meeting meeting;
+    uint64_t attempt = 0;  // of the meeting in progress
+    uint64_t waits = 0;    // how often it has begun to wait
+  };
+  using PlacePtr = std::shared_ptr<Place>;
+  struct Died {};
+
+  PlacePtr Find(const internal::NodeGroup& group);
+  // Does what touches the memory. False: the process has died of it.
+  bool Touch(absl::FunctionRef<void()> what);
+  // When the process's thread gets to it.
+  void Later(absl::Duration delay, std::function<void()> what);
+  void Advance(const PlacePtr& place, uint64_t attempt);
+  void Wait(const PlacePtr& place, const Meeting::Wait& wait);
+  void Send(const PlacePtr& place, const std::vector<internal::TakenPart>& parts);
+  void End(const PlacePtr& place, const internal::MeetingEnd& end);
+  absl::Duration ThreadDelay() {
+    return random_.Between(absl::ZeroDuration(), absl::Microseconds(200));
+  }
+
+  Host* const host_;
+  Stage* const stage_;
+  NodeMemories* const memories_;
+  const bool shares_;
+  Random random_;
+  std::shared_ptr<NodeMemory> memory_;
+  uint32_t self_ = 0;
+  std::map<uint64_t, PlacePtr> places_;  // by the group's name
+  int steps_left_ = 0;                   // 0: it lives on
+  std::function<void()> death_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_NODE_MEMBER_H_
