@@ -17,11 +17,18 @@ namespace muster::internal {
 
 // How long members wait for each other, in nanoseconds.
 struct MeetingTimes {
-  // Who has arrived waits so long for the others of its node, and then sends with those who have.
+  // Who has arrived waits so long for the others of its node, and then sends with those who have. To
+  // it comes, for each member of the group there, what a machine that has fewer cores than members
+  // needs to let one more of them run.
   int64_t gather = 1'000'000;
   // An arrival that somebody has taken is its owner's again after so long; no sender waits longer
   // for the answer. So much later than without this, at most, the daemon knows who is missing.
   int64_t patience = 150'000'000;
+  int64_t gather_each = 100'000;
+
+  int64_t GatherOf(size_t members) const {
+    return gather + static_cast<int64_t>(members) * gather_each;
+  }
 };
 
 // How one member's meeting with the others of its node has ended.
@@ -81,7 +88,7 @@ class Meeting {
   bool Begin(const Contribution& contribution, int64_t deadline) {
     sequence_ = contribution.sequence;
     deadline_ = deadline;
-    gathered_ = Add(Hooks::Now(), times_.gather);
+    gathered_ = Add(Hooks::Now(), times_.GatherOf(slots_->members()));
     patient_ = 0;
     if (slots_->Post(contribution)) return true;
     slots_->Pass(sequence_);

@@ -53,6 +53,8 @@ class Slots {
       : slots_(std::move(slots)), group_(std::move(group)), self_(self) {}
 
   uint32_t self() const { return self_; }
+  // How many there are of the group.
+  size_t members() const { return group_.size(); }
   SlotWord Own() const { return Load(self_, std::memory_order_acquire); }
 
   // This member arrives. False, and nothing has been posted: it brings more than a slot holds. Its

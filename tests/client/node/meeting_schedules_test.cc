@@ -132,7 +132,7 @@ class Schedule {
     const uint64_t session = self.session;
     const MeetingEnd end = Meet(m, &meeting, contribution, deadline);
     const int64_t took = stage_.now() - start - (stage_.paused(m) - paused);
-    EXPECT_LE(took, kTimes.gather + kTimes.patience + kSlack) << "member " << m;
+    EXPECT_LE(took, kTimes.GatherOf(size_) + kTimes.patience + kSlack) << "member " << m;
     EXPECT_EQ(self.slots->Own().state, SlotState::kEmpty);
     EXPECT_TRUE(end.was_taken || self.taken.count(self.attempt) == 0) << "member " << m;
     EXPECT_FALSE(end.unsent && end.was_taken) << "member " << m;
