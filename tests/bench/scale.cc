@@ -237,10 +237,17 @@ absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
     return cost.status();
   };
   const std::string gather = absl::StrCat("all-gather ", kGathered);
+  const std::string gather_by_node = absl::StrCat("all-gather-by-node ", kGathered);
   std::fprintf(stderr, "scale: %d members: start", members);
   absl::Status done = add("form", job.Form());
   if (done.ok()) done = add("barrier", Repeat(&job, "barrier", settings.rounds));
+  if (done.ok()) {
+    done = add("barrier, one call a node", Repeat(&job, "barrier-by-node", settings.rounds));
+  }
   if (done.ok()) done = add("all-gather of 128 bytes", Repeat(&job, gather, settings.rounds));
+  if (done.ok()) {
+    done = add("all-gather, one call a node", Repeat(&job, gather_by_node, settings.rounds));
+  }
   if (done.ok()) result.resident = job.ResidentOfMember();
   if (done.ok()) done = add("restart to a completed barrier", job.Restart());
   if (done.ok()) done = add("a loss told to all", job.Lose());

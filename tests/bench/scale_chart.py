@@ -9,7 +9,7 @@ import sys
 
 WIDTH, HEIGHT = 460, 330  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 62, 30, 40, 46
-COLOURS = ["#3366cc", "#dc3912", "#109618", "#ff9900", "#990099", "#0099c6"]
+COLOURS = ["#3366cc", "#dc3912", "#109618", "#ff9900", "#990099", "#0099c6", "#666666", "#66aa00"]
 
 
 def text(x, y, content, anchor="middle", size=12):
@@ -86,7 +86,7 @@ def draw(measured):
         Panel(0, "daemon: microseconds of CPU for each member", series_of(sizes, "daemon_cpu_us_per_member")),
         Panel(WIDTH, "milliseconds until all members are through", wall),
     ]
-    width, height = 2 * WIDTH, HEIGHT + 50
+    width, height = 2 * WIDTH, HEIGHT + 30 + 20 * math.ceil(len(wall) / 3)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" font-family="sans-serif" fill="#222222">'

@@ -3,8 +3,8 @@
 // answers each by a line in FOLDER/replies when the last of them is through: "PART done BEGIN END
 // CPU BYTES", in nanoseconds, the first two of the machine's monotonic clock, and bytes of answers.
 //
-//   (start) answers "PART up"; attach ADDRESS, join, barrier, all-gather BYTES, park, await-loss
-//   and await-end are what scale_swarm.h says.
+//   (start) answers "PART up"; attach ADDRESS, join, barrier, all-gather BYTES, barrier-by-node,
+//   all-gather-by-node BYTES, park, await-loss and await-end are what scale_swarm.h says.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,6 +39,8 @@ absl::Status Do(const std::string& line, Swarm* swarm) {
   if (command == "join") return swarm->Join();
   if (command == "barrier") return swarm->Barrier();
   if (command == "all-gather" && words >> bytes) return swarm->AllGather(bytes);
+  if (command == "barrier-by-node") return swarm->BarrierByNode();
+  if (command == "all-gather-by-node" && words >> bytes) return swarm->AllGatherByNode(bytes);
   if (command == "await-loss") return swarm->AwaitLoss();
   if (command == "await-end") return swarm->AwaitEnd();
   if (command != "park") return absl::InvalidArgumentError("unknown command: " + line);

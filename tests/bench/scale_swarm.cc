@@ -1,5 +1,6 @@
 #include "tests/bench/scale_swarm.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -59,6 +60,7 @@ struct Swarm::Member {
   grpc::Status stream_status;
 
   std::string method;
+  std::vector<Member*> parts;  // whom its NodeCollective is for
   std::unique_ptr<grpc::ClientContext> call_context;
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> call;
   grpc::ByteBuffer answer;
@@ -188,6 +190,41 @@ absl::Status Swarm::AllGather(size_t bytes) {
   });
 }
 
+absl::Status Swarm::BarrierByNode() {
+  v1::NodeCollectiveRequest call;
+  call.set_kind(v1::COLLECTIVE_KIND_BARRIER);
+  return CallByNode(std::move(call), "");
+}
+
+absl::Status Swarm::AllGatherByNode(size_t bytes) {
+  v1::NodeCollectiveRequest call;
+  call.set_kind(v1::COLLECTIVE_KIND_ALL_GATHER);
+  return CallByNode(std::move(call), std::string(bytes, 'x'));
+}
+
+absl::Status Swarm::CallByNode(v1::NodeCollectiveRequest call, const std::string& payload) {
+  absl::ReleasableMutexLock lock(&mutex_);
+  progress_ = Progress();
+  size_t nodes = 0;
+  for (size_t first = 0; first < members_.size(); first += kMembersOfNode, ++nodes) {
+    Member* const sender = members_[first].get();
+    *call.mutable_context() = CollectiveContext(sender);
+    call.clear_parts();
+    sender->parts.clear();
+    for (size_t i = first; i < std::min(first + kMembersOfNode, members_.size()); ++i) {
+      Member* const member = members_[i].get();
+      v1::NodeArrival* const part = call.add_parts();
+      *part->mutable_session() = member->session;
+      part->set_attempt(++member->attempts);
+      part->set_payload(payload);
+      sender->parts.push_back(member);
+    }
+    StartCall(sender, "NodeCollective", Serialize(call));
+  }
+  lock.Release();
+  return Await(&Progress::answered, nodes);
+}
+
 void Swarm::Park() {
   absl::MutexLock lock(&mutex_);
   progress_ = Progress();
@@ -307,12 +344,27 @@ void Swarm::TakeAnswer(Member* member) {
   if (!member->status.ok() && !losing_) progress_.error = FromGrpc(member->status);
   if (!member->status.ok()) return;
   bytes_ += static_cast<int64_t>(member->answer.Length());
-  if (member->method != "Join") {
+  if (member->method == "NodeCollective") {
+    TakeNodeAnswer(member);
+  } else if (member->method != "Join") {
     ++member->completed;
   } else if (member == members_.front().get()) {
     ParseWhole(member->answer, &roster_);
   }
   member->answer.Clear();
+}
+
+// An answer with payloads is one that has completed.
+void Swarm::TakeNodeAnswer(Member* sender) {
+  constexpr size_t kWithoutPayloads = 1024;
+  v1::NodeCollectiveResponse answer;
+  if (sender->answer.Length() < kWithoutPayloads) {
+    ParseWhole(sender->answer, &answer);
+    if (static_cast<size_t>(answer.completed_size()) != sender->parts.size()) {
+      progress_.error = absl::InternalError("the daemon has not taken all of a node");
+    }
+  }
+  for (Member* const member : sender->parts) ++member->completed;
 }
 
 }  // namespace muster::testing

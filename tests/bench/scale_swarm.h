@@ -23,10 +23,10 @@ inline constexpr int kMembersOfNode = 8;
 // AttachRequest.secret of a member, by its number in the job.
 std::string SecretOf(int number);
 
-// Many members of one job on the wire, without the SDK: and one thread
-// that hears all answers. Each call below is made by all members at once, and returns when the last
-// of them has been answered. Rosters and payloads in answers are received, and not looked at: what
-// a member does with them would cost this process more than the daemon.
+// Many members of one job on the wire, without the SDK, and one thread that hears all answers. Each
+// call below is made by all members at once, and returns when the last of them has been answered.
+// Rosters and payloads in answers are received, and not looked at: what a member does with them
+// would cost this process more than the daemon.
 class Swarm {
  public:
   // Members `first` and up, `count` of the `world`, so many on each connection.
@@ -38,6 +38,9 @@ class Swarm {
   absl::Status Join();
   absl::Status Barrier();
   absl::Status AllGather(size_t bytes);
+  // The same with one call for each node, as members make them that meet there.
+  absl::Status BarrierByNode();
+  absl::Status AllGatherByNode(size_t bytes);
 
   // Starts a barrier at all but the job's last member.
   void Park();
@@ -76,6 +79,8 @@ class Swarm {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBarriers(size_t count);
   absl::Status CallAll(const std::string& method, const MakeRequest& request);
+  // `call` has what all parts share.
+  absl::Status CallByNode(v1::NodeCollectiveRequest call, const std::string& payload);
   absl::Status Await(int Progress::*counter, size_t count);
 
   void Hear();
@@ -83,6 +88,7 @@ class Swarm {
   void TakeEvent(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeEnd(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeAnswer(Member* member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeNodeAnswer(Member* sender) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int world_;
   const size_t per_connection_;

@@ -17,9 +17,9 @@ namespace muster::internal {
 
 // How long members wait for each other, in nanoseconds.
 struct MeetingTimes {
-  // Who has arrived waits so long for the others of its node, and then sends with those who have. To
-  // it comes, for each member of the group there, what a machine that has fewer cores than members
-  // needs to let one more of them run.
+  // Who has arrived waits so long for the others of its node, and then sends with those who have.
+  // To it comes, for each member of the group there, what a machine that has fewer cores than
+  // members needs to let one more of them run.
   int64_t gather = 1'000'000;
   // An arrival that somebody has taken is its owner's again after so long; no sender waits longer
   // for the answer. So much later than without this, at most, the daemon knows who is missing.
