@@ -53,12 +53,13 @@ absl::Status DidNotStart(Side side) {
 }  // namespace
 
 std::string NameOf(Side side) {
-  static const char* const kNames[] = {"muster", "bare", "tcpstore", "jax"};
+  static const char* const kNames[] = {"muster", "muster_apart", "bare", "tcpstore", "jax"};
   return kNames[static_cast<int>(side)];
 }
 
 std::string TitleOf(Side side) {
-  static const char* const kTitles[] = {"Muster", "bare gRPC", "TCPStore", "JAX"};
+  static const char* const kTitles[] = {"Muster", "Muster, each rank by itself", "bare gRPC",
+                                        "TCPStore", "JAX"};
   return kTitles[static_cast<int>(side)];
 }
 
@@ -68,7 +69,7 @@ std::string PeersHome() {
 }
 
 bool IsInstalled(Side side) {
-  return side == Side::kMuster || side == Side::kBare || !PeersHome().empty();
+  return IsMuster(side) || side == Side::kBare || !PeersHome().empty();
 }
 
 absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks) {
@@ -83,7 +84,7 @@ Contestant::Contestant(Side side, int ranks)
 
 absl::Status Contestant::StartService() {
   const std::string port_file = crew_.folder() + "/port";
-  if (side_ == Side::kMuster) {
+  if (IsMuster(side_)) {
     daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", ranks_)});
     if (daemon_ == nullptr) return DidNotStart(side_);
     address_ = daemon_->address();
@@ -111,11 +112,13 @@ std::unique_ptr<Process> Contestant::StartPeer(const std::string& port_file) con
 }
 
 void Contestant::StartRanks() {
+  const std::string kind = NameOf(IsMuster(side_) ? Side::kMuster : side_);
   for (int rank = 0; rank < ranks_; ++rank) {
-    crew_.Add(
-        Process::Start({Runfile("tests/bench/control_plane_rank"), NameOf(side_), crew_.folder(),
-                        absl::StrCat(rank), absl::StrCat(ranks_)},
-                       {{"MUSTER_COORDINATOR", address_}, {"MUSTER_RANK", absl::StrCat(rank)}}));
+    crew_.Add(Process::Start({Runfile("tests/bench/control_plane_rank"), kind, crew_.folder(),
+                              absl::StrCat(rank), absl::StrCat(ranks_)},
+                             {{"MUSTER_COORDINATOR", address_},
+                              {"MUSTER_RANK", absl::StrCat(rank)},
+                              {"MUSTER_NODE_FANIN", side_ == Side::kMusterApart ? "0" : "1"}}));
   }
 }
 
@@ -151,7 +154,7 @@ absl::StatusOr<Sample> Contestant::Run(const Operation& operation, int count) {
 
 // Keys of peers are theirs to remove; that is not part of the time.
 absl::Status Contestant::Clean(int count) {
-  if (side_ == Side::kMuster || side_ == Side::kBare) return absl::OkStatus();
+  if (IsMuster(side_) || side_ == Side::kBare) return absl::OkStatus();
   crew_.Tell(absl::StrCat("clean ", next_ - count, " ", count));
   return crew_.Await("cleaned").status();
 }

@@ -13,9 +13,12 @@
 
 namespace muster::testing {
 
-// What control_plane.cc compares.
-enum class Side { kMuster, kBare, kTcpStore, kJax };
-inline constexpr Side kSides[] = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kJax};
+// What control_plane.cc compares. kMusterApart is Muster where each rank calls by itself, as on
+// nodes that have one rank.
+enum class Side { kMuster, kMusterApart, kBare, kTcpStore, kJax };
+inline constexpr Side kSides[] = {Side::kMuster, Side::kMusterApart, Side::kBare, Side::kTcpStore,
+                                  Side::kJax};
+inline bool IsMuster(Side side) { return side == Side::kMuster || side == Side::kMusterApart; }
 // "muster", for files; "Muster", for people.
 std::string NameOf(Side side);
 std::string TitleOf(Side side);

@@ -1,7 +1,8 @@
 // What programs pay for the control plane: real processes that use the public SDK against a real
-// musterd, and, in turns with them, the floor (blocking gRPC calls to a bare service that parks
-// them), PyTorch's TCPStore and JAX's coordination service, where tools/peers has brought these.
-// What the machine does meanwhile hits all of them; the ratios are the figures to look at.
+// musterd, on one node that they share or each as if it had its own, and, in turns with them, the
+// floor (blocking gRPC calls to a bare service that parks them), PyTorch's TCPStore and JAX's
+// coordination service, where tools/peers has brought these. What the machine does meanwhile hits
+// all of them; the ratios are the figures to look at.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -65,7 +66,7 @@ class Contest {
   absl::Status MeasureJobs() {
     jobs_.clear();
     for (const Side side : kSides) {
-      if (side != Side::kMuster && side != Side::kBare && !settings_.peers) continue;
+      if (!IsMuster(side) && side != Side::kBare && !settings_.peers) continue;
       if (!IsInstalled(side)) continue;
       auto job = Contestant::Start(side, ranks_);
       if (!job.ok()) return job.status();

@@ -42,11 +42,14 @@ void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
 }
 
-void PrintHead() {
+// The sides of a table, of which the first is the one that the others are compared with.
+using Sides = std::vector<Side>;
+
+void PrintHead(const Sides& sides) {
   std::vector<std::string> titles = {"ranks", "operation"};
-  for (const Side side : kSides) {
+  for (const Side side : sides) {
     titles.push_back(TitleOf(side));
-    if (side != Side::kMuster) titles.push_back("ratio");
+    if (side != sides.front()) titles.push_back("ratio");
   }
   PrintLine(titles);
   PrintLine(std::vector<std::string>(titles.size(), "---"));
@@ -58,10 +61,11 @@ struct Cells {
   std::vector<std::string> ratios;
 };
 
-Cells CellsOf(const Comparison& comparison, Side side, const std::vector<Field>& fields) {
+Cells CellsOf(const Comparison& comparison, Side first, Side side,
+              const std::vector<Field>& fields) {
   Cells cells;
   for (const Field field : fields) {
-    const std::vector<double> ours = Values(comparison.samples.at(Side::kMuster), field);
+    const std::vector<double> ours = Values(comparison.samples.at(first), field);
     const std::vector<double> theirs = Values(comparison.samples.at(side), field);
     cells.medians.push_back(Rounded(MedianOf(theirs) / comparison.micros));
     cells.ratios.push_back(absl::StrFormat("%.2f", Ratio(ours, theirs)));
@@ -69,23 +73,24 @@ Cells CellsOf(const Comparison& comparison, Side side, const std::vector<Field>&
   return cells;
 }
 
-void PrintRow(const Comparison& comparison, const std::vector<Field>& fields) {
+void PrintRow(const Comparison& comparison, const Sides& sides, const std::vector<Field>& fields) {
   std::vector<std::string> row = {absl::StrCat(comparison.ranks),
                                   absl::StrCat(comparison.operation, ", ", comparison.unit)};
-  for (const Side side : kSides) {
+  for (const Side side : sides) {
     const bool there = comparison.samples.count(side) > 0;
-    const Cells cells = there ? CellsOf(comparison, side, fields) : Cells{{kNotInstalled}, {"-"}};
+    const Cells cells =
+        there ? CellsOf(comparison, sides.front(), side, fields) : Cells{{kNotInstalled}, {"-"}};
     row.push_back(absl::StrJoin(cells.medians, " + "));
-    if (side != Side::kMuster) row.push_back(absl::StrJoin(cells.ratios, ", "));
+    if (side != sides.front()) row.push_back(absl::StrJoin(cells.ratios, ", "));
   }
   PrintLine(row);
 }
 
-void PrintTable(const char* title, const std::vector<Comparison>& comparisons,
+void PrintTable(const char* title, const std::vector<Comparison>& comparisons, const Sides& sides,
                 const std::vector<Field>& fields) {
   std::printf("\n%s\n\n", title);
-  PrintHead();
-  for (const Comparison& comparison : comparisons) PrintRow(comparison, fields);
+  PrintHead(sides);
+  for (const Comparison& comparison : comparisons) PrintRow(comparison, sides, fields);
 }
 
 nlohmann::json ToJson(const Comparison& comparison) {
@@ -104,9 +109,15 @@ nlohmann::json ToJson(const Comparison& comparison) {
 void PrintTables(const std::vector<Comparison>& comparisons) {
   std::printf(
       "Medians of the rounds; a ratio is Muster's figure divided by the one on its left.\n");
-  PrintTable("Wall time of an operation:", comparisons, {&Sample::wall});
+  const Sides together = {Side::kMuster, Side::kBare, Side::kTcpStore, Side::kJax};
+  const Sides apart = {Side::kMusterApart, Side::kBare, Side::kTcpStore, Side::kJax};
+  const std::vector<Field> processor = {&Sample::client, &Sample::service};
+  PrintTable("Wall time of an operation:", comparisons, together, {&Sample::wall});
   PrintTable("Processor time of an operation, in a rank's process + in the service for each rank:",
-             comparisons, {&Sample::client, &Sample::service});
+             comparisons, together, processor);
+  PrintTable("Wall time where each rank calls by itself, as on a node of its own:", comparisons,
+             apart, {&Sample::wall});
+  PrintTable("Processor time of that:", comparisons, apart, processor);
 }
 
 bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {

@@ -11,7 +11,7 @@ comparisons = json.load(open(sys.argv[1]))["comparisons"]
 operations = [comparison["operation"] for comparison in comparisons]
 assert operations[0] == "join" and len(operations) == 6, operations
 for comparison in comparisons:
-    assert set(comparison["sides"]) == {"muster", "bare"}, comparison
+    assert set(comparison["sides"]) == {"muster", "muster_apart", "bare"}, comparison
     for samples in comparison["sides"].values():
         rounds = 1 if comparison["operation"] == "join" else 2
         for figure in ("wall_us", "client_cpu_us", "service_cpu_us"):
