@@ -1,9 +1,11 @@
 #!/bin/bash
 # Instructions of one barrier: in a rank's process, the SDK with all its threads, and in musterd for each
-# arrival; beside them those of a bare gRPC call and of the service that parks it. No times: these numbers
-# are nearly the same on a busy machine. Needs valgrind.
+# arrival; beside them those of a bare gRPC call and of the service that parks it. Of ranks that call each by
+# itself, as on nodes of their own, and of ranks that share a node and arrive together: there the one that is
+# counted comes last, being the slowest, and calls for all. No times: these numbers are nearly the same on a
+# busy machine. Needs valgrind.
 #
-#   bazel run //tests/bench:calls                 2 and 8 ranks; half a minute
+#   bazel run //tests/bench:calls                 2 and 8 ranks; a minute
 #   bazel run //tests/bench:calls -- 32           other sizes
 #   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there:
 #                                                 callgrind_annotate --inclusive=yes says where they go
@@ -71,7 +73,7 @@ start_ranks() {
     exec {fd}<> "$job/commands.$rank"
     commands+=("$fd")
     (
-      export MUSTER_COORDINATOR="$address" MUSTER_RANK="$rank"
+      export MUSTER_COORDINATOR="$address" MUSTER_RANK="$rank" MUSTER_NODE_FANIN="$fanin"
       command=("$BENCH/control_plane_rank" "$1" "$job" "$rank" "$2")
       [ $# -lt 3 ] || [ "$rank" -gt 0 ] || under_callgrind "$3" -- "${command[@]}"
       exec "${command[@]}"
@@ -141,9 +143,14 @@ row() {
 }
 
 mkdir -p "$PROFILES"
+fanin=0   # whether ranks arrive together
 echo "| instructions | Muster | bare gRPC | ratio |"
 echo "|---|---|---|---|"
 for ranks in "${sizes[@]}"; do
-  row "$(of_rank muster "$ranks")" "$(of_rank bare "$ranks")" "a barrier of $ranks ranks, in a rank's process"
-  row "$(of_service muster "$ranks")" "$(of_service bare "$ranks")" "an arrival, of $ranks ranks, in the service"
+  bare_rank=$(of_rank bare "$ranks") bare_service=$(of_service bare "$ranks")
+  for fanin in 0 1; do
+    how=$([ $fanin = 0 ] && echo "each by itself" || echo "of one node")
+    row "$(of_rank muster "$ranks")" "$bare_rank" "a barrier of $ranks ranks, $how, in a rank's process"
+    row "$(of_service muster "$ranks")" "$bare_service" "an arrival, of $ranks ranks, $how, in the service"
+  done
 done
