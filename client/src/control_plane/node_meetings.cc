@@ -1,5 +1,6 @@
 #include "client/src/control_plane/node_meetings.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,16 @@ namespace {
 
 // Members of a node that have not mapped the segment by then will not, as a rule.
 constexpr std::chrono::seconds kAllShouldHaveCome(10);
+
+// Of /dev/shm, for all members of a node: a container may have 64 MiB of it, and NCCL wants most.
+constexpr size_t kMostMemory = 8 << 20;
+constexpr size_t kMostGroups = 16;
+
+// The same for all members.
+uint32_t GroupsFor(const SegmentOptions& options) {
+  const size_t group = (options.content_bytes + options.result_bytes) * size_t{options.members};
+  return static_cast<uint32_t>(std::clamp<size_t>(kMostMemory / group, 1, kMostGroups));
+}
 
 int64_t NanosOf(SteadyTime time) {
   return std::chrono::nanoseconds(time.time_since_epoch()).count();
@@ -29,6 +40,7 @@ void NodeMeetings::Enter(const EnterNode& enter) {
   options.node_id = enter.node_id;
   options.members = enter.members;
   options.self = enter.self;
+  options.groups = GroupsFor(options);
   absl::StatusOr<std::unique_ptr<NodeSegment>> segment = NodeSegment::Open(options);
   if (segment.ok()) {
     segment_ = *std::move(segment);
