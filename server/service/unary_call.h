@@ -63,10 +63,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
   absl::Status Respond(const core::Answer& answer) {
     Response own;
     ToProto(answer, &own);
-    absl::StatusOr<grpc::ByteBuffer> bytes = AnswerBytes(
-        SlotOf(answer), [&] { return SharedPart(answer, own); }, own.SerializeAsString());
-    if (bytes.ok()) response_->Swap(&*bytes);
-    return bytes.status();
+    return MakeAnswer(
+        SlotOf(answer), [&] { return SharedPart(answer, own); }, own.SerializeAsString(),
+        response_);
   }
 
   const Host host_;
