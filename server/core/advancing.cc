@@ -117,6 +117,7 @@ bool Coordinator::Impl::TryFinishLeaving() {
 }
 
 bool Coordinator::Impl::TryResolveContenders() {
+  if (!places_.HasContenders()) return false;
   const auto is_attached = [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); };
   const std::optional<PlaceBook::Verdict> verdict = places_.Decide(now_, is_attached);
   if (!verdict) return false;
@@ -169,10 +170,9 @@ bool Coordinator::Impl::TryFailReforming() {
 }
 
 bool Coordinator::Impl::TryGrantLeases() {
-  if (!MayGrant()) return false;
-  const LeaseTable::Step granted = leases_.GrantAll(now_);
-  Apply(granted);
-  return !granted.empty();
+  if (!leases_.HasGrantable() || !MayGrant()) return false;
+  Apply(leases_.GrantAll(now_));
+  return true;
 }
 
 // Calls that came during the recovery are served as if they came now, one after the other.

@@ -105,9 +105,9 @@ absl::Status CollectiveGroup::CheckContent(uint32_t index, const CollectiveReque
     return absl::CancelledError("this send of the call, or a later one, has arrived before");
   }
   if (arrival.IsRepeatedBy(request)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("op ", sequence_, " of ", words_, " was first sent as ", arrival.Describe(),
-                   " and must be repeated with the same content, not as ", OperationOf(request)));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "op ", sequence_, " of ", words_, " was first sent as ", DescribeOperation(arrival),
+      " and must be repeated with the same content, not as ", DescribeOperation(request)));
 }
 
 CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index, WaiterId waiter,
@@ -154,7 +154,7 @@ CollectiveGroup::Step CollectiveGroup::Park(Time now, uint32_t index, WaiterId w
   next_[index] = sequence_;
   // All earlier calls agree with each other, so any one of them stands for all.
   if (!sample_) sample_ = index;
-  const bool agree = arrivals_[*sample_].SameCall(arrival);
+  const bool agree = SameOperation(arrivals_[*sample_], arrival);
   Append(!agree ? Mismatch() : parked_ == arrivals_.size() ? Complete() : Step(), &step);
   return step;
 }
@@ -162,10 +162,7 @@ CollectiveGroup::Step CollectiveGroup::Park(Time now, uint32_t index, WaiterId w
 // ---- Limits ----
 
 bool CollectiveGroup::Disagrees(const CollectiveRequest& request) const {
-  if (!sample_) return false;
-  Arrival arrival;
-  arrival.Record(0, request);
-  return !arrivals_[*sample_].SameCall(arrival);
+  return sample_ && !SameOperation(arrivals_[*sample_], request);
 }
 
 // Contents are fixed: once the known ones are too large together, the collective can never
@@ -195,7 +192,7 @@ std::string CollectiveGroup::DescribeRefusal(uint32_t index,
     if (arrivals_[i].sent) contributions.push_back({ranks_[i], arrivals_[i].payload->size()});
   }
   const uint64_t bytes = AnswerBytes(bytes_ + request.payload->size(), ranks_.size());
-  return absl::StrCat(OperationOf(request), " op ", sequence_, " of ", words_,
+  return absl::StrCat(DescribeOperation(request), " op ", sequence_, " of ", words_,
                       " is refused to all its ranks: ",
                       DescribeTooLarge(std::move(contributions), bytes, max_answer_bytes_),
                       ". Nothing was recorded: all ranks may call again, with smaller payloads");
@@ -327,12 +324,23 @@ std::vector<uint32_t> CollectiveGroup::Arrived() const {
 
 std::string CollectiveGroup::OperationAt(uint32_t index, uint64_t sequence) const {
   const Arrival& arrival = sequence < sequence_ ? past_.arrivals()[index] : arrivals_[index];
-  return absl::StrCat(arrival.Describe(), " op ", sequence, " of ", words_);
+  return absl::StrCat(DescribeOperation(arrival), " op ", sequence, " of ", words_);
+}
+
+std::shared_ptr<const std::string> CollectiveGroup::Describe(const CollectiveRequest& request) {
+  DescribedCall& last = described_;
+  if (last.words == nullptr || last.sequence != request.sequence ||
+      !SameOperation(last.operation, request)) {
+    last = {request, request.sequence,
+            std::make_shared<const std::string>(absl::StrCat(DescribeOperation(request), " op ",
+                                                             request.sequence, " of ", words_))};
+  }
+  return last.words;
 }
 
 std::string CollectiveGroup::PendingOperation() const {
   for (const Arrival& arrival : arrivals_) {
-    if (arrival.waiter != 0) return arrival.Describe();
+    if (arrival.waiter != 0) return DescribeOperation(arrival);
   }
   return "";
 }

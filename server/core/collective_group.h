@@ -2,6 +2,7 @@
 #define MUSTER_SERVER_CORE_COLLECTIVE_GROUP_H_
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -118,6 +119,8 @@ class CollectiveGroup {
   uint64_t sequence() const { return sequence_; }
   // "Barrier('x') op 3 of the world", of what `index` called at that sequence number.
   std::string OperationAt(uint32_t index, uint64_t sequence) const;
+  // The same of a call that arrives; made once for ranks that call the same.
+  std::shared_ptr<const std::string> Describe(const CollectiveRequest& request);
   // "Barrier('x')" of whoever is parked.
   std::string PendingOperation() const;
   // Why no collective of this group can succeed any more; empty: it can.
@@ -193,6 +196,13 @@ class CollectiveGroup {
     std::string text;
   };
   std::array<Words, 2> absence_words_;  // of the current collective and the past one
+
+  struct DescribedCall {
+    Operation operation;
+    uint64_t sequence = 0;
+    std::shared_ptr<const std::string> words;
+  };
+  DescribedCall described_;  // the last one
 
   bool stop_asked_ = false;
   std::optional<uint64_t> stop_sequence_;  // the first whose answers carry the stop

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/core/answer_size.h"
 #include "server/core/collective_group.h"
+#include "server/core/describe.h"
 
 namespace muster::core {
 
@@ -19,9 +20,9 @@ absl::Status CollectiveGroup::CheckPast(uint32_t index, const CollectiveRequest&
   }
   const Arrival* sample = past_.Sample();
   if (sample != nullptr && (request.kind != sample->kind || request.root != sample->root)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("op ", request.sequence, " of ", words_, " completed as ", sample->Describe(),
-                     "; rank ", ranks_[index], " repeats it as ", OperationOf(request)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "op ", request.sequence, " of ", words_, " completed as ", DescribeOperation(*sample),
+        "; rank ", ranks_[index], " repeats it as ", DescribeOperation(request)));
   }
   if (arrival.sent) return absl::OkStatus();
   // Others have the result, so this one cannot be refused because of a limit that was lowered
@@ -115,11 +116,13 @@ CollectiveGroup::Step CollectiveGroup::Contradiction(uint32_t ahead, uint64_t co
 
 CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
   // Nobody is that far back, unless it calls what it must not.
-  const absl::Status over = absl::FailedPreconditionError(
-      absl::StrCat("op ", next - 1, " of ", words_,
-                   " has completed; a process must not repeat collectives from before it"));
+  const auto over = [&] {
+    return absl::FailedPreconditionError(
+        absl::StrCat("op ", next - 1, " of ", words_,
+                     " has completed; a process must not repeat collectives from before it"));
+  };
   Step step;
-  for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, over, {}});
+  for (WaiterId waiter : past_.UnparkAll()) step.push_back({waiter, over(), {}});
   budget_->Release(past_.bytes());
   if (next > sequence_ + 1) ForgetArrivals();
   past_ = PastCollective(std::exchange(arrivals_, std::vector<Arrival>(ranks_.size())), bytes_);

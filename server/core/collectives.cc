@@ -73,8 +73,9 @@ absl::Status Coordinator::Impl::CheckPayload(const CollectiveRequest& request, c
   if (!request.payload_size || *request.payload_size == payload->size()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "rank ", rank, " sends a payload of ", payload->size(), " bytes to ", OperationOf(request)));
+  return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " sends a payload of ",
+                                                 payload->size(), " bytes to ",
+                                                 DescribeOperation(request)));
 }
 
 absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& name,
@@ -110,8 +111,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   const uint32_t index = *group->IndexOf(*member->rank());
   if (absl::Status s = CheckPayload(request, request.payload, index, *member->rank()); !s.ok())
     return s;
-  const Words op = Say(
-      absl::StrCat(OperationOf(request), " op ", request.sequence, " of ", group->description()));
+  const Words op = group->Describe(request);
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;
     // Whoever is late for a refusal hears of that, though the others have left since.

@@ -69,14 +69,13 @@ std::string HowLong(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
 }
 
-std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
-                      absl::string_view type_name, std::optional<uint64_t> payload_size) {
+std::string DescribeOperation(const Operation& operation) {
   std::vector<std::string> parts;
-  if (!label.empty()) parts.push_back(absl::StrCat("'", label, "'"));
-  if (HasRoot(kind)) parts.push_back(absl::StrCat("root ", root));
-  if (!type_name.empty()) parts.push_back(std::string(type_name));
-  if (payload_size) parts.push_back(absl::StrCat(*payload_size, " bytes"));
-  return absl::StrCat(KindName(kind), "(", absl::StrJoin(parts, ", "), ")");
+  if (!operation.label.empty()) parts.push_back(absl::StrCat("'", operation.label, "'"));
+  if (HasRoot(operation.kind)) parts.push_back(absl::StrCat("root ", operation.root));
+  if (!operation.type_name.empty()) parts.push_back(operation.type_name);
+  if (operation.payload_size) parts.push_back(absl::StrCat(*operation.payload_size, " bytes"));
+  return absl::StrCat(KindName(operation.kind), "(", absl::StrJoin(parts, ", "), ")");
 }
 
 std::string DescribeGroup(const GroupName& group) {

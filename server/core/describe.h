@@ -32,8 +32,7 @@ absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
 std::string HowLong(absl::Duration duration);
 
 // "Barrier('epoch 1')", "Broadcast(root 0, int64, 8 bytes)".
-std::string Operation(CollectiveKind kind, uint32_t root, absl::string_view label,
-                      absl::string_view type_name, std::optional<uint64_t> payload_size);
+std::string DescribeOperation(const Operation& operation);
 
 // "the world", "group 'tp' (ranks 0,2)".
 std::string DescribeGroup(const GroupName& group);

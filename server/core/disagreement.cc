@@ -29,7 +29,7 @@ std::map<std::string, Side> SidesOf(const std::vector<uint32_t>& ranks,
   std::map<std::string, Side> sides;
   for (size_t i = 0; i < arrivals.size(); ++i) {
     if (!arrivals[i].sent) continue;
-    Side& side = sides[arrivals[i].Describe()];
+    Side& side = sides[DescribeOperation(arrivals[i])];
     side.ranks.push_back(ranks[i]);
     if (arrivals[i].call_site.empty() || side.call_sites.size() > kMaxCallSites) continue;
     side.call_sites.insert(arrivals[i].call_site);

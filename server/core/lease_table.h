@@ -91,7 +91,9 @@ class LeaseTable {
   // the holder.
   Step Acquire(const LeaseKey& key, const Request& request, uint64_t attempt, WaiterId waiter);
 
-  // Gives each lease that nobody holds, and that is not completed, to the first in its queue.
+  // There are requests for leases that nobody holds, and that are not completed.
+  bool HasGrantable() const { return !grantable_.empty(); }
+  // Gives each such lease to the first in its queue.
   Step GrantAll(Time now);
 
   // Records the outcome and answers everybody who waits. FAILED_PRECONDITION if the token is not

@@ -46,6 +46,7 @@ void NodeBatches::End(WaiterId part, const absl::Status& status, Answer answer) 
 
 std::vector<NodeBatches::Done> NodeBatches::TakeDone() {
   std::vector<Done> done;
+  if (done_.empty()) return done;
   for (const WaiterId call : std::exchange(done_, {})) {
     auto batch = batches_.extract(call);
     if (batch.empty()) continue;  // forgotten in the same step

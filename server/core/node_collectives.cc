@@ -112,8 +112,7 @@ absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchP
 void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
                                   const std::vector<PartOf>& members,
                                   const NodeCollectiveRequest& request) {
-  const Words op = Say(absl::StrCat(OperationOf(request.call), " op ", request.call.sequence,
-                                    " of ", group->description()));
+  const Words op = group->Describe(request.call);
   batches_.Add(id, members.size());
   CollectiveRequest call = request.call;
   for (size_t i = 0; i < members.size(); ++i) {

@@ -62,6 +62,7 @@ class PlaceBook {
   // ALREADY_EXISTS, with both named.
   absl::Status PlaceTaken(const Candidate& newcomer, const Conflict& conflict) const;
 
+  bool HasContenders() const { return !contenders_.empty(); }
   bool Contends(Id id) const { return contenders_.Has(id); }
   Time NextContenderDeadline() const { return contenders_.Next(); }
   // Gives places that are free to contenders. Returns a contender that must be decided upon: call

@@ -29,7 +29,7 @@ std::string DescribeCall(const MemberCall& call) {
     std::string operator()(const RejoinRequest&) { return "Rejoin"; }
     std::string operator()(const LeaveRequest&) { return "Leave"; }
     std::string operator()(const CollectiveRequest& c) {
-      return absl::StrCat(OperationOf(c), " op ", c.sequence, " of ", DescribeGroup(c.group));
+      return absl::StrCat(DescribeOperation(c), " op ", c.sequence, " of ", DescribeGroup(c.group));
     }
     std::string operator()(const WithdrawRequest& w) {
       return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));

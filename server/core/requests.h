@@ -46,19 +46,28 @@ struct RejoinRequest {
 
 enum class CollectiveKind { kBarrier, kBroadcast, kGather, kAllGather };
 
-struct CollectiveRequest {
+// What all ranks of a group must call alike at one sequence number.
+struct Operation {
+  CollectiveKind kind = CollectiveKind::kBarrier;
+  uint32_t root = 0;  // index into the group; 0 where the kind has none
+  std::string label;
+  std::string type_name;
+  std::optional<uint64_t> payload_size;  // where it must be the same everywhere
+};
+
+inline bool SameOperation(const Operation& a, const Operation& b) {
+  return a.kind == b.kind && a.root == b.root && a.label == b.label && a.type_name == b.type_name &&
+         a.payload_size == b.payload_size;
+}
+
+struct CollectiveRequest : Operation {
   CallContext call;
   EpochId epoch;
   GroupName group;
   uint64_t sequence = 0;
   uint32_t refusals = 0;  // of this number to all, by OUT_OF_RANGE, that the caller knows of
-  CollectiveKind kind = CollectiveKind::kBarrier;
-  uint32_t root = 0;  // index into the group; 0 where the kind has none
-  std::string label;
-  std::string type_name;
-  std::string call_site;                 // for messages
-  std::optional<uint64_t> payload_size;  // where it must be the same everywhere
-  Bytes payload;                         // never null
+  std::string call_site;  // for messages
+  Bytes payload;          // never null
 };
 
 // One member's share of a NodeCollectiveRequest.

@@ -1,6 +1,7 @@
 #include "server/daemon/header_guard.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace muster::daemon {
 namespace {
@@ -40,7 +41,7 @@ void HeaderGuard::Skip(absl::string_view* bytes) {
 
 void HeaderGuard::ReadFrameHeader(absl::string_view* bytes) {
   const size_t size = std::min<size_t>(kFrameHeaderBytes - frame_bytes_, bytes->size());
-  std::copy_n(bytes->begin(), size, frame_.begin() + frame_bytes_);
+  std::memcpy(frame_.data() + frame_bytes_, bytes->data(), size);
   bytes->remove_prefix(size);
   frame_bytes_ += static_cast<uint8_t>(size);
   if (frame_bytes_ == kFrameHeaderBytes) BeginFrame();

@@ -3,18 +3,16 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace muster::service {
 namespace {
 
-struct SharedBytes {
-  std::vector<grpc::Slice> slices;
-  size_t size = 0;
-};
+// Most answers have one or two: they have room without the heap.
+using Slices = absl::InlinedVector<grpc::Slice, 2>;
 
 // Refers to the piece, which lives as long as the slice.
 grpc::Slice SliceOf(const core::Bytes& piece) {
@@ -24,23 +22,27 @@ grpc::Slice SliceOf(const core::Bytes& piece) {
       [](void* r) { delete static_cast<core::Bytes*>(r); }, reference);
 }
 
-std::shared_ptr<const SharedBytes> SharedBytesOf(const Pieces& pieces) {
-  auto shared = std::make_shared<SharedBytes>();
-  shared->size = SizeOf(pieces);
-  for (const core::Bytes& piece : pieces) shared->slices.push_back(SliceOf(piece));
-  return shared;
+Slices SlicesOf(const Pieces& pieces) {
+  Slices slices;
+  for (const core::Bytes& piece : pieces) slices.push_back(SliceOf(piece));
+  return slices;
 }
 
 // Answers are made by several threads at a time. Two that make the first one at once do the same.
-std::shared_ptr<const SharedBytes> FindOrMake(core::EncodingSlot* slot,
-                                              absl::FunctionRef<Pieces()> make) {
-  if (slot == nullptr) return SharedBytesOf(make());
+Slices FindOrMake(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> make) {
+  if (slot == nullptr) return SlicesOf(make());
   std::shared_ptr<const void> known = std::atomic_load(&slot->encoding);
   if (known == nullptr) {
-    known = SharedBytesOf(make());
+    known = std::make_shared<const Slices>(SlicesOf(make()));
     std::atomic_store(&slot->encoding, known);
   }
-  return std::static_pointer_cast<const SharedBytes>(known);
+  return *static_cast<const Slices*>(known.get());
+}
+
+size_t SizeOf(const Slices& slices) {
+  size_t size = 0;
+  for (const grpc::Slice& slice : slices) size += slice.size();
+  return size;
 }
 
 absl::Status CheckFitsOneMessage(size_t size) {
@@ -53,14 +55,13 @@ absl::Status CheckFitsOneMessage(size_t size) {
 
 }  // namespace
 
-absl::StatusOr<grpc::ByteBuffer> AnswerBytes(core::EncodingSlot* slot,
-                                             absl::FunctionRef<Pieces()> shared,
-                                             const std::string& own) {
-  const std::shared_ptr<const SharedBytes> bytes = FindOrMake(slot, shared);
-  if (absl::Status s = CheckFitsOneMessage(bytes->size + own.size()); !s.ok()) return s;
-  std::vector<grpc::Slice> slices = bytes->slices;
+absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> shared,
+                        const std::string& own, grpc::ByteBuffer* out) {
+  Slices slices = FindOrMake(slot, shared);
   slices.push_back(grpc::Slice(own));
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  if (absl::Status s = CheckFitsOneMessage(SizeOf(slices)); !s.ok()) return s;
+  grpc::ByteBuffer(slices.data(), slices.size()).Swap(out);
+  return absl::OkStatus();
 }
 
 }  // namespace muster::service

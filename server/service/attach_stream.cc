@@ -51,8 +51,10 @@ void AttachStream::Flush() noexcept {
 void AttachStream::NoteSession(const core::Event& event) {
   const auto* attached = std::get_if<core::Attached>(&event);
   if (attached == nullptr) return;
-  host_.unread->SessionStarted(process_, attached->session, id_, LetGoOf(context_));
+  host_.unread->SessionStarted(process_, attached->session, id_, this);
 }
+
+UnreadAnswers::LetGo AttachStream::ToLetGo() { return LetGoOf(context_); }
 
 void AttachStream::Send(StreamedEvent* event) {
   NoteSession(event->event());

@@ -9,13 +9,16 @@
 #include "server/service/driver.h"
 #include "server/service/event_queue.h"
 #include "server/service/host.h"
+#include "server/service/unread_answers.h"
 
 namespace muster::service {
 
 // The reactor of an Attach stream: sends what is pushed, in order, one write at a time. Holds
 // itself alive until gRPC is done with it; the driver holds it longer where it has still to flush.
 // A member that leaves too many events unread loses its stream, and with it their memory.
-class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public EventStream {
+class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                           public EventStream,
+                           public UnreadAnswers::Rpc {
  public:
   static grpc::ServerWriteReactor<grpc::ByteBuffer>* Start(
       const Host& host, grpc::CallbackServerContext* context,
@@ -23,6 +26,8 @@ class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, pu
 
   void Push(StreamItem item) override;
   void Flush() noexcept override;
+
+  UnreadAnswers::LetGo ToLetGo() override;
 
   void OnWriteDone(bool ok) noexcept override;
   void OnCancel() noexcept override;

@@ -114,6 +114,7 @@ Driver::Deliveries Driver::Collect(Effects effects, Time now) {
   Deliveries out;
   CollectReplies(std::move(effects.replies), &out);
   CollectStreams(&effects, now, &out);
+  out.has_logged = !effects.log.empty();
   log_.Push(std::move(effects.log));
   out.outcome_known = core_.Outcome().has_value();
   return out;
@@ -149,7 +150,7 @@ void Driver::Deliver(const Deliveries& deliveries) {
   for (const auto& stream : deliveries.urgent) stream->Flush();
   for (const auto& [call, reply] : deliveries.replies) call->End(reply.status, reply.answer);
   for (const auto& stream : deliveries.streams) stream->Flush();
-  log_.Flush();
+  if (deliveries.has_logged) log_.Flush();
   if (deliveries.outcome_known && on_outcome_) on_outcome_();
 }
 

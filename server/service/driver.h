@@ -98,6 +98,7 @@ class Driver {
     std::vector<std::shared_ptr<EventStream>> urgent;
     std::vector<std::pair<Call*, core::Reply>> replies;
     std::vector<std::shared_ptr<EventStream>> streams;
+    bool has_logged = false;
     bool outcome_known = false;
   };
 

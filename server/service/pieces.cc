@@ -18,12 +18,6 @@ uint32_t TagOf(int field) { return static_cast<uint32_t>(field) << 3 | kLengthDe
 
 }  // namespace
 
-size_t SizeOf(const Pieces& pieces) {
-  size_t size = 0;
-  for (const core::Bytes& piece : pieces) size += piece->size();
-  return size;
-}
-
 void PieceWriter::OpenMessage(int field, size_t size) {
   google::protobuf::io::StringOutputStream stream(&run_);
   CodedOutputStream out(&stream);

@@ -14,8 +14,6 @@ namespace muster::service {
 // themselves, shared with the core and not copied.
 using Pieces = std::vector<core::Bytes>;
 
-size_t SizeOf(const Pieces& pieces);
-
 // Encodes length-delimited fields of one message.
 class PieceWriter {
  public:

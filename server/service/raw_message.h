@@ -1,7 +1,6 @@
 #ifndef MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
 #define MUSTER_SERVER_SERVICE_RAW_MESSAGE_H_
 
-#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,13 +15,24 @@
 // long as its call, which may be parked for hours and which for Attach is the life of the member.
 namespace muster::service {
 
+// Nearly all requests come in one piece, and are parsed where that is. gRPC takes none of more
+// bytes than an int can count.
+template <typename Request>
+bool Parse(grpc::ByteBuffer* bytes, Request* request) {
+  grpc::Slice whole;
+  if (bytes->TrySingleSlice(&whole).ok()) {
+    return request->ParseFromArray(whole.begin(), static_cast<int>(whole.size()));
+  }
+  return grpc::SerializationTraits<Request>::Deserialize(bytes, request).ok();
+}
+
 // Parses a request, and lets go of gRPC's copy of it.
 template <typename Request>
 absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request) {
   // gRPC's own buffer, which is const only by the signature of the methods. It lives as long as the
   // call; its contents need not.
   auto& request_bytes = const_cast<grpc::ByteBuffer&>(bytes);
-  const bool parsed = grpc::SerializationTraits<Request>::Deserialize(&request_bytes, request).ok();
+  const bool parsed = Parse(&request_bytes, request);
   request_bytes.Clear();
   if (parsed) return absl::OkStatus();
   return absl::InvalidArgumentError(

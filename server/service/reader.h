@@ -2,6 +2,8 @@
 #define MUSTER_SERVER_SERVICE_READER_H_
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -45,9 +47,10 @@ class Reader {
   void RequirePresent(bool present, const Field& field) { Require(present, field, "is missing"); }
 
   template <typename T>
-  absl::StatusOr<T> Result(T value) const {
+  absl::StatusOr<T> Result(T&& value) const {
+    static_assert(std::is_rvalue_reference_v<T&&>, "what was read is moved out");
     if (!status_.ok()) return status_;
-    return value;
+    return std::move(value);
   }
 
  private:

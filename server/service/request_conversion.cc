@@ -25,9 +25,9 @@ absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnat
 
 // The part that all four kinds share. Requests differ by type, not by a common base.
 template <typename Request>
-core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request& in, Reader& r) {
-  const v1::CollectiveContext& context = in.context();
+core::CollectiveRequest ReadCollective(core::CollectiveKind kind, Request& in, Reader& r) {
   r.RequirePresent(in.has_context(), "context");
+  v1::CollectiveContext& context = *in.mutable_context();
   core::CollectiveRequest out;
   out.call = ReadCall(context.has_call(), context.call(), "context.call", r);
   out.epoch = ReadEpoch(context.has_epoch(), context.epoch(), "context.epoch", r);
@@ -37,7 +37,7 @@ core::CollectiveRequest ReadCollective(core::CollectiveKind kind, const Request&
   out.kind = kind;
   out.label = context.label();
   out.type_name = context.type_name();
-  out.call_site = context.call_site();
+  out.call_site = std::move(*context.mutable_call_site());
   if (context.has_payload_size()) out.payload_size = context.payload_size();
   out.payload = Convert(std::string());
   return out;
@@ -114,7 +114,7 @@ absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in) {
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::BarrierRequest&& in) {
   Reader r("BarrierRequest");
   return r.Result(ReadCollective(core::CollectiveKind::kBarrier, in, r));
 }

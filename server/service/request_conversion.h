@@ -14,7 +14,7 @@ namespace muster::service {
 absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in);
 absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in);
 absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(const v1::BarrierRequest& in);
+absl::StatusOr<core::CollectiveRequest> FromProto(v1::BarrierRequest&& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest&& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest&& in);

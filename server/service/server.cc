@@ -133,6 +133,7 @@ void RefuseCompression(grpc::ServerBuilder* builder) {
   }
   // The refusal alone would come too late.
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
 }
 
 void EnableHealthAndReflection() {

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::service {
 namespace {
@@ -11,163 +11,161 @@ namespace {
 // What gRPC itself keeps for a call.
 constexpr uint64_t kBytesPerCall = 4096;
 
-void LetAllGo(std::vector<UnreadAnswers::LetGo> dropped, const absl::Status& why) {
-  for (UnreadAnswers::LetGo& let_go : dropped) let_go(why);
-}
+constexpr absl::string_view kReplaced = "replaced by a later send of the same call";
 
-absl::Status Replaced() {
-  return absl::CancelledError("replaced by a later send of the same call");
+void LetAllGo(std::vector<UnreadAnswers::LetGo> dropped, absl::StatusCode code,
+              absl::string_view why) {
+  for (UnreadAnswers::LetGo& let_go : dropped) let_go(absl::Status(code, why));
 }
 
 }  // namespace
 
 SendName NameOf(const core::JoinRequest& request) {
-  return {request.call.session, "Join", request.call.attempt};
+  return {request.call.session, {CallName::Kind::kJoin}, request.call.attempt};
 }
 
 SendName NameOf(const core::RejoinRequest& request) {
-  return {request.call.session, "Rejoin", request.call.attempt};
+  return {request.call.session, {CallName::Kind::kRejoin}, request.call.attempt};
 }
 
 SendName NameOf(const core::CollectiveRequest& request) {
-  return {request.call.session, absl::StrCat("op ", request.sequence, " of ", request.group.name),
+  return {request.call.session,
+          {CallName::Kind::kCollective, request.sequence, request.group.name},
           request.call.attempt};
 }
 
 // Beside the sender's own call at that number: others wait for this one's answer.
 SendName NameOf(const core::NodeCollectiveRequest& request) {
   SendName name = NameOf(request.call);
-  name.call.insert(0, "node ");
+  name.call.kind = CallName::Kind::kNodeCollective;
   return name;
 }
 
 SendName NameOf(const core::AcquireLeaseRequest& request) {
-  return {request.call.session, absl::StrCat("lease request ", request.request_id),
-          request.call.attempt};
+  return {request.call.session, {CallName::Kind::kLease, request.request_id}, request.call.attempt};
 }
 
-UnreadAnswers::Session* UnreadAnswers::Find(core::SessionId id) {
-  const auto session = sessions_.find(id.counter);
-  return session != sessions_.end() && session->second.id == id ? &session->second : nullptr;
+UnreadAnswers::Process* UnreadAnswers::Find(core::SessionId session) {
+  const auto found = sessions_.find(session.counter);
+  return found != sessions_.end() && found->second->session == session ? found->second : nullptr;
 }
 
-void UnreadAnswers::Take(Session* session, core::WaiterId id, Dropped* out) {
-  const auto entry = session->answers.extract(id);
-  if (entry.empty()) return;
-  Answer& answer = entry.mapped();
-  session->bytes -= answer.bytes;
-  out->push_back(std::move(answer.let_go));
-  const auto latest = session->latest.find(answer.call);
-  if (latest != session->latest.end() && latest->second == id) session->latest.erase(latest);
+void UnreadAnswers::Erase(Process* process, Answers::iterator answer) {
+  process->bytes -= answer->second.bytes;
+  const auto latest = process->latest.find(answer->second.call);
+  if (latest != process->latest.end() && latest->second == answer->first) {
+    process->latest.erase(latest);
+  }
+  process->answers.erase(answer);
 }
 
-void UnreadAnswers::DropOlderSend(Session* session, const SendName& send, Dropped* dropped) {
-  if (session->latest.empty()) return;  // as of nearly all calls
-  const auto latest = session->latest.find(send.call);
-  if (latest == session->latest.end()) return;
-  const core::WaiterId id = latest->second;
-  if (session->answers.at(id).attempt < send.attempt) Take(session, id, dropped);
+void UnreadAnswers::Drop(Process* process, Answers::iterator answer, Dropped* dropped) {
+  dropped->push_back(answer->second.rpc->ToLetGo());
+  Erase(process, answer);
 }
 
-void UnreadAnswers::Add(Session* session, core::WaiterId id, Answer answer, Dropped* dropped) {
-  const std::string call = answer.call;
-  const uint64_t attempt = answer.attempt;
-  session->bytes += answer.bytes;
-  session->answers[id] = std::move(answer);
-  if (call.empty()) return;
-  const auto [latest, is_first] = session->latest.emplace(call, id);
+void UnreadAnswers::DropOlderSend(Process* process, const SendName& send, Dropped* dropped) {
+  if (process->latest.empty()) return;  // as of nearly all calls
+  const auto latest = process->latest.find(send.call);
+  if (latest == process->latest.end()) return;
+  const auto answer = process->answers.find(latest->second);
+  if (answer->second.attempt < send.attempt) Drop(process, answer, dropped);
+}
+
+void UnreadAnswers::Add(Process* process, core::WaiterId id, Answer answer, Dropped* dropped) {
+  process->bytes += answer.bytes;
+  const auto added = process->answers.emplace(id, std::move(answer)).first;
+  const auto& [call, attempt, bytes, rpc] = added->second;
+  if (call.kind == CallName::Kind::kOther) return;
+  const auto [latest, is_first] = process->latest.emplace(call, id);
   // A later send may have been answered before. Sends under one attempt, which only a client that
   // does not number its sends makes, are not told apart: neither replaces the other.
-  if (!is_first && session->answers.at(latest->second).attempt > attempt)
-    Take(session, id, dropped);
+  if (!is_first && process->answers.at(latest->second).attempt > attempt) {
+    Drop(process, added, dropped);
+  }
 }
 
-void UnreadAnswers::DropSession(core::SessionId id, Dropped* dropped) {
-  const auto entry = sessions_.extract(id.counter);
-  if (entry.empty()) return;
-  for (auto& [waiter, answer] : entry.mapped().answers) {
-    dropped->push_back(std::move(answer.let_go));
-  }
+void UnreadAnswers::StartSession(Process* process, core::SessionId session, Dropped* dropped) {
+  while (!process->answers.empty()) Drop(process, process->answers.begin(), dropped);
+  sessions_.erase(process->session.counter);
+  process->session = session;
+  sessions_[session.counter] = process;
 }
 
 void UnreadAnswers::SessionStarted(const core::Incarnation& process, core::SessionId session,
-                                   core::WaiterId stream, LetGo let_go) {
+                                   core::WaiterId stream, Rpc* rpc) {
   Dropped dropped;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    Process& state = processes_[process];
-    if (session.counter > state.session.counter) {  // else a later one has overtaken it
-      DropSession(state.session, &dropped);
-      state.session = session;
-      sessions_[session.counter] = {session, process};
+    std::unique_ptr<Process>& known = processes_[process];
+    if (known == nullptr) known = std::make_unique<Process>(process);
+    // Else a later one has overtaken it.
+    if (session.counter > known->session.counter) StartSession(known.get(), session, &dropped);
+    auto& streams = known->streams;
+    while (streams.size() > 1) {
+      dropped.push_back(streams.extract(streams.begin()).mapped()->ToLetGo());
     }
-    while (state.streams.size() > 1) {
-      dropped.push_back(std::move(state.streams.extract(state.streams.begin()).mapped()));
-    }
-    state.streams.emplace(stream, std::move(let_go));
+    streams.emplace(stream, rpc);
   }
-  LetAllGo(std::move(dropped), absl::CancelledError("the process has attached again"));
+  LetAllGo(std::move(dropped), absl::StatusCode::kCancelled, "the process has attached again");
 }
 
 void UnreadAnswers::StreamDone(const core::Incarnation& process, core::WaiterId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto state = processes_.find(process);
-  if (state == processes_.end()) return;
-  state->second.streams.erase(stream);
-  ForgetIfIdle(process);
+  const auto known = processes_.find(process);
+  if (known == processes_.end()) return;
+  known->second->streams.erase(stream);
+  ForgetIfIdle(known->second.get());
 }
 
-void UnreadAnswers::ForgetIfIdle(const core::Incarnation& process) {
-  const auto state = processes_.find(process);
-  const auto session = sessions_.find(state->second.session.counter);
-  if (!state->second.streams.empty() || !session->second.answers.empty()) return;
-  sessions_.erase(session);
-  processes_.erase(state);
+void UnreadAnswers::ForgetIfIdle(Process* process) {
+  if (!process->streams.empty() || !process->answers.empty()) return;
+  sessions_.erase(process->session.counter);
+  processes_.erase(core::Incarnation(process->id));
 }
 
 void UnreadAnswers::Arrived(const SendName& send) {
-  if (send.call.empty()) return;
+  if (send.call.kind == CallName::Kind::kOther) return;
   Dropped dropped;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    Session* const session = Find(send.session);
-    if (session == nullptr) return;
-    DropOlderSend(session, send, &dropped);
+    Process* const process = Find(send.session);
+    if (process == nullptr) return;
+    DropOlderSend(process, send, &dropped);
   }
-  LetAllGo(std::move(dropped), Replaced());
+  LetAllGo(std::move(dropped), absl::StatusCode::kCancelled, kReplaced);
 }
 
-void UnreadAnswers::Answered(core::WaiterId id, const SendName& send, uint64_t bytes,
-                             LetGo let_go) {
+void UnreadAnswers::Answered(core::WaiterId id, const SendName& send, uint64_t bytes, Rpc* rpc) {
   Dropped replaced;
   Dropped oldest;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    Session* const session = Find(send.session);
-    if (session == nullptr) return;
-    DropOlderSend(session, send, &replaced);
-    Add(session, id, {send.call, send.attempt, bytes + kBytesPerCall, std::move(let_go)},
-        &replaced);
-    DropOldest(session, id, &oldest);
+    Process* const process = Find(send.session);
+    if (process == nullptr) return;
+    DropOlderSend(process, send, &replaced);
+    Add(process, id, {send.call, send.attempt, bytes + kBytesPerCall, rpc}, &replaced);
+    DropOldest(process, id, &oldest);
   }
-  LetAllGo(std::move(replaced), Replaced());
-  LetAllGo(std::move(oldest), absl::UnavailableError("the member does not read its answers"));
+  LetAllGo(std::move(replaced), absl::StatusCode::kCancelled, kReplaced);
+  LetAllGo(std::move(oldest), absl::StatusCode::kUnavailable,
+           "the member does not read its answers");
 }
 
-void UnreadAnswers::DropOldest(Session* session, core::WaiterId spared, Dropped* dropped) const {
-  while (session->bytes > limit_ && session->answers.size() > 1) {
-    const auto oldest = session->answers.begin();
-    Take(session, (oldest->first == spared ? std::next(oldest) : oldest)->first, dropped);
+void UnreadAnswers::DropOldest(Process* process, core::WaiterId spared, Dropped* dropped) const {
+  while (process->bytes > limit_ && process->answers.size() > 1) {
+    const auto oldest = process->answers.begin();
+    Drop(process, oldest->first == spared ? std::next(oldest) : oldest, dropped);
   }
 }
 
 void UnreadAnswers::Done(core::WaiterId id, const SendName& send) {
-  Dropped done;  // its references go after the lock
   std::lock_guard<std::mutex> lock(mutex_);
-  Session* const session = Find(send.session);
-  if (session == nullptr) return;
-  Take(session, id, &done);
-  ForgetIfIdle(session->process);
+  Process* const process = Find(send.session);
+  if (process == nullptr) return;
+  const auto answer = process->answers.find(id);
+  if (answer != process->answers.end()) Erase(process, answer);
+  ForgetIfIdle(process);
 }
 
 }  // namespace muster::service

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,10 +16,34 @@
 
 namespace muster::service {
 
+// One call of a member, which it may send several times.
+struct CallName {
+  enum class Kind {
+    kOther,  // whose answers are too small for it to matter which call they are of
+    kJoin,
+    kRejoin,
+    kCollective,
+    kNodeCollective,
+    kLease,
+  };
+
+  Kind kind = Kind::kOther;
+  uint64_t number = 0;     // the sequence number in the group, or the request id of a lease
+  std::string group = {};  // of a collective
+
+  friend bool operator==(const CallName& a, const CallName& b) {
+    return a.kind == b.kind && a.number == b.number && a.group == b.group;
+  }
+  template <typename H>
+  friend H AbslHashValue(H state, const CallName& name) {
+    return H::combine(std::move(state), name.kind, name.number, name.group);
+  }
+};
+
 // Which call of which member an RPC is a send of, and the how-manieth.
 struct SendName {
   core::SessionId session;
-  std::string call;  // empty: its answers are too small for it to matter
+  CallName call;
   uint64_t attempt = 0;
 };
 
@@ -29,7 +55,7 @@ SendName NameOf(const core::AcquireLeaseRequest& request);
 // Any other call of a member.
 template <typename Request>
 SendName NameOf(const Request& request) {
-  return {request.call.session, "", request.call.attempt};
+  return {request.call.session, {}, request.call.attempt};
 }
 // Not calls of a member.
 inline SendName NameOf(const core::ExitReport&) { return {}; }
@@ -48,58 +74,69 @@ class UnreadAnswers {
   // Ends an RPC although it was answered. Called at most once; the RPC may have ended before.
   using LetGo = absl::AnyInvocable<void(const absl::Status&)>;
 
+  // An RPC, until Done() or StreamDone() has returned. Of nearly all nothing more is asked: those
+  // whose answer is read.
+  class Rpc {
+   public:
+    virtual ~Rpc() = default;
+    // Called with locks held.
+    virtual LetGo ToLetGo() = 0;
+  };
+
   // With a limit of what the core may hold, no member that reads its answers before it calls on
   // reaches it: the core still holds the payloads of those answers.
   explicit UnreadAnswers(uint64_t limit_per_member) : limit_(limit_per_member) {}
 
   // The process has a new session, whose stream is `stream`.
   void SessionStarted(const core::Incarnation& process, core::SessionId session,
-                      core::WaiterId stream, LetGo let_go);
+                      core::WaiterId stream, Rpc* rpc);
   void StreamDone(const core::Incarnation& process, core::WaiterId stream);
 
   // A send has arrived.
   void Arrived(const SendName& send);
   // Its answer of so many bytes is about to be handed to gRPC. Sends of sessions that are not
   // current are not counted: they get no answer but errors.
-  void Answered(core::WaiterId id, const SendName& send, uint64_t bytes, LetGo let_go);
+  void Answered(core::WaiterId id, const SendName& send, uint64_t bytes, Rpc* rpc);
   // gRPC is done with it.
   void Done(core::WaiterId id, const SendName& send);
 
  private:
   struct Answer {
-    std::string call;
+    CallName call;
     uint64_t attempt = 0;
     uint64_t bytes = 0;
-    LetGo let_go;
+    Rpc* rpc = nullptr;
   };
-  // The latest one of a process.
-  struct Session {
-    core::SessionId id;
-    core::Incarnation process;
-    std::map<core::WaiterId, Answer> answers = {};  // the oldest call first
-    // The latest answered send of each named call.
-    absl::flat_hash_map<std::string, core::WaiterId> latest = {};
-    uint64_t bytes = 0;
-  };
+  using Answers = std::map<core::WaiterId, Answer>;
   struct Process {
-    core::SessionId session;
-    std::map<core::WaiterId, LetGo> streams;  // the oldest first
+    explicit Process(core::Incarnation incarnation) : id(std::move(incarnation)) {}
+
+    const core::Incarnation id;
+    std::map<core::WaiterId, Rpc*> streams;  // the oldest first
+    core::SessionId session;                 // the latest one, and its answers
+    Answers answers;                         // the oldest call first
+    // The latest answered send of each call that has a name.
+    absl::flat_hash_map<CallName, core::WaiterId> latest;
+    uint64_t bytes = 0;
   };
   using Dropped = std::vector<LetGo>;
 
-  Session* Find(core::SessionId id);
-  void DropSession(core::SessionId id, Dropped* dropped);
-  void ForgetIfIdle(const core::Incarnation& process);
-  static void Take(Session* session, core::WaiterId id, Dropped* out);
+  // Null if the session is not the latest of its process.
+  Process* Find(core::SessionId session);
+  void ForgetIfIdle(Process* process);
+  void StartSession(Process* process, core::SessionId session, Dropped* dropped);
+  static void Erase(Process* process, Answers::iterator answer);
+  static void Drop(Process* process, Answers::iterator answer, Dropped* dropped);
   // While there are more than the limit of bytes; all but the spared one.
-  void DropOldest(Session* session, core::WaiterId spared, Dropped* dropped) const;
-  static void Add(Session* session, core::WaiterId id, Answer answer, Dropped* dropped);
-  static void DropOlderSend(Session* session, const SendName& send, Dropped* dropped);
+  void DropOldest(Process* process, core::WaiterId spared, Dropped* dropped) const;
+  static void Add(Process* process, core::WaiterId id, Answer answer, Dropped* dropped);
+  static void DropOlderSend(Process* process, const SendName& send, Dropped* dropped);
 
   const uint64_t limit_;
-  std::mutex mutex_;                                 // guards the two below
-  absl::flat_hash_map<uint64_t, Session> sessions_;  // by counter: all are of this daemon
-  absl::flat_hash_map<core::Incarnation, Process> processes_;
+  std::mutex mutex_;  // guards the two below
+  absl::flat_hash_map<core::Incarnation, std::unique_ptr<Process>> processes_;
+  // By the counter of the latest session: all are of this daemon.
+  absl::flat_hash_map<uint64_t, Process*> sessions_;
 };
 
 }  // namespace muster::service

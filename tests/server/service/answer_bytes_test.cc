@@ -26,11 +26,12 @@ template <typename Response>
 std::vector<grpc::Slice> SlicesOf(const core::Answer& answer) {
   Response own;
   ToProto(answer, &own);
-  const auto bytes = AnswerBytes(
-      SlotOf(answer), [&] { return SharedPart(answer, own); }, own.SerializeAsString());
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  grpc::ByteBuffer bytes;
+  const absl::Status made = MakeAnswer(
+      SlotOf(answer), [&] { return SharedPart(answer, own); }, own.SerializeAsString(), &bytes);
+  EXPECT_TRUE(made.ok()) << made;
   std::vector<grpc::Slice> slices;
-  EXPECT_TRUE(bytes->Dump(&slices).ok());
+  EXPECT_TRUE(bytes.Dump(&slices).ok());
   return slices;
 }
 

@@ -16,103 +16,119 @@ using ::testing::Pair;
 constexpr uint64_t kLimit = 100000;
 const core::Incarnation kProcess = "process-one-----";
 
+CallName Op(uint64_t sequence) { return {CallName::Kind::kCollective, sequence, ""}; }
+
 class UnreadAnswersTest : public ::testing::Test {
  protected:
-  UnreadAnswers::LetGo Note(core::WaiterId id) {
-    return [this, id](const absl::Status& why) { let_go_.emplace(id, why.code()); };
+  // Notes that it was let go.
+  class FakeRpc : public UnreadAnswers::Rpc {
+   public:
+    FakeRpc(UnreadAnswersTest* test, core::WaiterId id) : test_(test), id_(id) {}
+    UnreadAnswers::LetGo ToLetGo() override {
+      return [this](const absl::Status& why) { test_->let_go_.emplace(id_, why.code()); };
+    }
+
+   private:
+    UnreadAnswersTest* const test_;
+    const core::WaiterId id_;
+  };
+
+  UnreadAnswers::Rpc* Rpc(core::WaiterId id) {
+    return &rpcs_.try_emplace(id, this, id).first->second;
   }
 
   core::SessionId Attach(uint64_t counter, core::WaiterId stream) {
     const core::SessionId session{7, counter, /*key=*/99};
-    unread_.SessionStarted(kProcess, session, stream, Note(stream));
+    unread_.SessionStarted(kProcess, session, stream, Rpc(stream));
     return session;
   }
 
   void Answer(core::WaiterId id, const SendName& send, uint64_t bytes) {
     unread_.Arrived(send);
-    unread_.Answered(id, send, bytes, Note(id));
+    unread_.Answered(id, send, bytes, Rpc(id));
   }
 
   UnreadAnswers unread_{kLimit};
+  std::map<core::WaiterId, FakeRpc> rpcs_;
   std::multimap<core::WaiterId, absl::StatusCode> let_go_;
 };
 
 TEST_F(UnreadAnswersTest, ALaterSendDropsTheAnswerToAnEarlierOneOfTheSameCall) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, 10);
-  Answer(12, {session, "op 1", 2}, 10);
+  Answer(11, {session, Op(0), 1}, 10);
+  Answer(12, {session, Op(1), 2}, 10);
   EXPECT_THAT(let_go_, IsEmpty());
-  unread_.Arrived({session, "op 0", 3});
+  unread_.Arrived({session, Op(0), 3});
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
 }
 
 // It is counted before the core looks whose it is.
 TEST_F(UnreadAnswersTest, ASendOfSomebodyWhoDoesNotKnowTheSessionsKeyDropsNothing) {
   core::SessionId guessed = Attach(1, 10);
-  Answer(11, {guessed, "op 0", 1}, 10);
+  Answer(11, {guessed, Op(0), 1}, 10);
   guessed.key = 98;
-  unread_.Arrived({guessed, "op 0", 3});
-  unread_.Answered(12, {guessed, "op 0", 3}, 10 * kLimit, Note(12));
+  unread_.Arrived({guessed, Op(0), 3});
+  unread_.Answered(12, {guessed, Op(0), 3}, 10 * kLimit, Rpc(12));
   EXPECT_THAT(let_go_, IsEmpty());
 }
 
 TEST_F(UnreadAnswersTest, AnEarlierSendThatArrivesLaterDropsNothing) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 2}, 10);
-  unread_.Arrived({session, "op 0", 1});
+  Answer(11, {session, Op(0), 2}, 10);
+  unread_.Arrived({session, Op(0), 1});
   EXPECT_THAT(let_go_, IsEmpty());
 }
 
 TEST_F(UnreadAnswersTest, SendsThatAreNotNumberedReplaceNeitherOfThem) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, 10);
-  Answer(12, {session, "op 0", 1}, 10);
+  Answer(11, {session, Op(0), 1}, 10);
+  Answer(12, {session, Op(0), 1}, 10);
   EXPECT_THAT(let_go_, IsEmpty());
-  Answer(13, {session, "op 0", 2}, 10);
+  Answer(13, {session, Op(0), 2}, 10);
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
 }
 
 TEST_F(UnreadAnswersTest, AnEarlierSendThatIsAnsweredLaterIsLetGo) {
   const core::SessionId session = Attach(1, 10);
-  unread_.Arrived({session, "op 0", 1});
-  Answer(12, {session, "op 0", 2}, 10);
-  unread_.Answered(11, {session, "op 0", 1}, 10, Note(11));
+  unread_.Arrived({session, Op(0), 1});
+  Answer(12, {session, Op(0), 2}, 10);
+  unread_.Answered(11, {session, Op(0), 1}, 10, Rpc(11));
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
 }
 
 TEST_F(UnreadAnswersTest, WhatHasBeenReadIsNotLetGo) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, 10);
-  unread_.Done(11, {session, "op 0", 1});
-  unread_.Arrived({session, "op 0", 2});
+  Answer(11, {session, Op(0), 1}, 10);
+  unread_.Done(11, {session, Op(0), 1});
+  unread_.Arrived({session, Op(0), 2});
   Attach(2, 13);
   EXPECT_THAT(let_go_, IsEmpty());
 }
 
 TEST_F(UnreadAnswersTest, TheOldestGoBeyondTheLimit) {
   const core::SessionId session = Attach(1, 10);
-  for (core::WaiterId id = 11; id < 15; ++id) Answer(id, {session, "", id}, kLimit / 4);
+  for (core::WaiterId id = 11; id < 15; ++id) Answer(id, {session, {}, id}, kLimit / 4);
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kUnavailable)));
 }
 
 TEST_F(UnreadAnswersTest, OneAnswerMayBeLargerThanTheLimit) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, kLimit * 2);
+  Answer(11, {session, Op(0), 1}, kLimit * 2);
   EXPECT_THAT(let_go_, IsEmpty());
-  Answer(12, {session, "op 1", 2}, 1);
+  Answer(12, {session, Op(1), 2}, 1);
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kUnavailable)));
 }
 
 TEST_F(UnreadAnswersTest, AnAnswerToACallThatWaitedLongIsNotTheOldestToGo) {
   const core::SessionId session = Attach(1, 10);
-  Answer(12, {session, "op 0", 2}, kLimit / 2);
-  Answer(11, {session, "lease", 1}, kLimit * 2);
+  Answer(12, {session, Op(0), 2}, kLimit / 2);
+  Answer(11, {session, {CallName::Kind::kLease}, 1}, kLimit * 2);
   EXPECT_THAT(let_go_, ElementsAre(Pair(12, absl::StatusCode::kUnavailable)));
 }
 
 TEST_F(UnreadAnswersTest, ANewSessionDropsTheAnswersToTheOldOne) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, 10);
+  Answer(11, {session, Op(0), 1}, 10);
   Attach(2, 12);
   EXPECT_THAT(let_go_, ElementsAre(Pair(11, absl::StatusCode::kCancelled)));
 }
@@ -120,8 +136,8 @@ TEST_F(UnreadAnswersTest, ANewSessionDropsTheAnswersToTheOldOne) {
 TEST_F(UnreadAnswersTest, SessionsThatOvertakeEachOtherKeepTheLater) {
   const core::SessionId later = Attach(2, 12);
   Attach(1, 10);
-  Answer(13, {later, "op 0", 1}, 10);
-  unread_.Arrived({later, "op 0", 2});
+  Answer(13, {later, Op(0), 1}, 10);
+  unread_.Arrived({later, Op(0), 2});
   EXPECT_THAT(let_go_, ElementsAre(Pair(13, absl::StatusCode::kCancelled)));
 }
 
@@ -134,19 +150,19 @@ TEST_F(UnreadAnswersTest, OneEndedStreamMayWaitToBeRead) {
 }
 
 TEST_F(UnreadAnswersTest, AnswersToUnknownSessionsAreNotCounted) {
-  Answer(11, {{7, 1}, "op 0", 1}, kLimit * 2);
-  Answer(12, {{7, 1}, "op 0", 2}, kLimit * 2);
-  unread_.Done(11, {{7, 1}, "op 0", 1});
+  Answer(11, {{7, 1}, Op(0), 1}, kLimit * 2);
+  Answer(12, {{7, 1}, Op(0), 2}, kLimit * 2);
+  unread_.Done(11, {{7, 1}, Op(0), 1});
   EXPECT_THAT(let_go_, IsEmpty());
 }
 
 TEST_F(UnreadAnswersTest, AMemberThatHasGoneIsForgotten) {
   const core::SessionId session = Attach(1, 10);
-  Answer(11, {session, "op 0", 1}, 10);
+  Answer(11, {session, Op(0), 1}, 10);
   unread_.StreamDone(kProcess, 10);
-  unread_.Done(11, {session, "op 0", 1});
-  Answer(12, {session, "op 1", 2}, 10);  // of a session that is not known any more
-  unread_.Arrived({session, "op 1", 3});
+  unread_.Done(11, {session, Op(0), 1});
+  Answer(12, {session, Op(1), 2}, 10);  // of a session that is not known any more
+  unread_.Arrived({session, Op(1), 3});
   EXPECT_THAT(let_go_, IsEmpty());
 }
 
