@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/src/control_plane/member_driver.h"
 #include "client/src/protocol/messages.h"
 #include "tests/client/fake_transport.h"
@@ -25,9 +28,11 @@ class NodeDriverTest : public ::testing::Test {
  protected:
   using Reply = absl::StatusOr<Response>;
 
-  // Both join, unless told otherwise; the daemon has node collectives.
-  void Start(const MeetingTimes& times = {kLong, kLong}, int members = 2) {
-    for (int rank = 0; rank < members; ++rank) Join(rank, times);
+  // Both join, and meet once. The daemon has node collectives.
+  void Start() {
+    for (const int rank : {0, 1}) Join(rank, {kLong, kLong});
+    while (!HaveMet()) {
+    }
   }
 
   void TearDown() override {
@@ -35,6 +40,21 @@ class NodeDriverTest : public ::testing::Test {
     members_.clear();
   }
 
+  void Join(int rank, const MeetingTimes& times) {
+    Member member;
+    member.driver =
+        std::make_unique<MemberDriver>(OptionsOf(rank), coordinator_.NewTransport(), times);
+    member.stream = coordinator_.NextStream();
+    member.stream->Accept(rank + 1, {}, /*node_collectives=*/true);
+    auto joining = std::async(std::launch::async, [driver = member.driver.get()] {
+      return driver->Call(nullptr, [](MemberCore& core, SteadyTime now, CallId id) {
+        return core.Join(now, id, JobOptions(), Deadline(now, absl::Hours(1)));
+      });
+    });
+    coordinator_.NextCall()->Reply(absl::OkStatus(), PlaceOf(rank));
+    ASSERT_TRUE(joining.get().ok());
+    members_.push_back(std::move(member));
+  }
   std::future<Reply> Begin(int rank, CollectiveCall call, absl::Duration timeout = absl::Hours(1),
                            Cancellation* cancellation = nullptr) {
     return std::async(std::launch::async, [=, call = std::move(call)] {
@@ -55,6 +75,38 @@ class NodeDriverTest : public ::testing::Test {
     return Begin(rank, std::move(call));
   }
 
+  // A collective of both, whose arrivals have gone out in one call.
+  struct Together {
+    std::future<Reply> replies[2];  // by rank
+    std::shared_ptr<FakeCoordinator::Call> call;
+    v1::NodeCollectiveRequest request;
+  };
+  // Two who arrive in the very same moment may each call by itself: then they begin anew.
+  Together Meet(const std::function<std::future<Reply>(int rank)>& begin) {
+    while (true) {
+      Together met{{begin(0), begin(1)}, coordinator_.NextCall(), {}};
+      if (const auto* r = std::get_if<v1::NodeCollectiveRequest>(&met.call->request)) {
+        met.request = *r;
+        return met;
+      }
+      AnswerOwn(met.call);
+      AnswerOwn(coordinator_.NextCall());
+      for (auto& reply : met.replies) EXPECT_TRUE(reply.get().ok());
+    }
+  }
+  Together MeetInBarrier() {
+    return Meet([this](int rank) { return Barrier(rank); });
+  }
+
+  static void AnswerOwn(const std::shared_ptr<FakeCoordinator::Call>& call) {
+    const bool barrier = std::holds_alternative<v1::BarrierRequest>(call->request);
+    barrier ? call->Reply(absl::OkStatus(), v1::BarrierResponse())
+            : call->Reply(absl::OkStatus(), v1::AllGatherResponse());
+  }
+  static void ExpectSuccess(Together* met) {
+    for (auto& reply : met->replies) EXPECT_TRUE(reply.get().ok());
+  }
+
   static v1::NodeCollectiveResponse Completed(const v1::NodeCollectiveRequest& request) {
     v1::NodeCollectiveResponse response;
     for (int i = 0; i < request.parts_size(); ++i) response.add_completed(i);
@@ -64,6 +116,21 @@ class NodeDriverTest : public ::testing::Test {
     v1::NodeCollectiveResponse response;
     response.set_resend(true);
     return response;
+  }
+
+  // One barrier of both. False: one of them has not mapped the memory yet; the thread that does so
+  // may be another one than the one that joins.
+  bool HaveMet() {
+    std::future<Reply> replies[] = {Barrier(0, absl::Seconds(5)), Barrier(1, absl::Seconds(5))};
+    bool together = false;
+    for (int arrivals = 0; arrivals < 2 && !together; ++arrivals) {
+      const auto call = coordinator_.NextCall();
+      const auto* const request = std::get_if<v1::NodeCollectiveRequest>(&call->request);
+      together = request != nullptr;
+      together ? call->Reply(absl::OkStatus(), Completed(*request)) : AnswerOwn(call);
+    }
+    for (auto& reply : replies) EXPECT_TRUE(reply.get().ok());
+    return together;
   }
 
   // The attempt of that member's part.
@@ -112,109 +179,73 @@ class NodeDriverTest : public ::testing::Test {
     for (int i = 0; i < 2; ++i) place.add_roster()->mutable_member()->set_node_id("node");
     return place;
   }
-
-  void Join(int rank, const MeetingTimes& times) {
-    Member member;
-    member.driver =
-        std::make_unique<MemberDriver>(OptionsOf(rank), coordinator_.NewTransport(), times);
-    member.stream = coordinator_.NextStream();
-    member.stream->Accept(rank + 1, {}, /*node_collectives=*/true);
-    auto joining = std::async(std::launch::async, [driver = member.driver.get()] {
-      return driver->Call(nullptr, [](MemberCore& core, SteadyTime now, CallId id) {
-        return core.Join(now, id, JobOptions(), Deadline(now, absl::Hours(1)));
-      });
-    });
-    coordinator_.NextCall()->Reply(absl::OkStatus(), PlaceOf(rank));
-    ASSERT_TRUE(joining.get().ok());
-    member.driver->Run([](MemberCore& core, SteadyTime now) { return core.Tick(now); });
-    members_.push_back(std::move(member));
-  }
 };
 
 TEST_F(NodeDriverTest, OneCallGoesOutForAll) {
   Start();
   for (int i = 0; i < 100; ++i) {
-    auto zero = Barrier(0);
-    auto one = Barrier(1);
-    v1::NodeCollectiveRequest request;
-    const auto call = coordinator_.Next(&request);
-    EXPECT_EQ(request.kind(), v1::COLLECTIVE_KIND_BARRIER);
-    EXPECT_EQ(request.context().sequence(), i);
-    ASSERT_EQ(request.parts_size(), 2);
-    EXPECT_NE(AttemptOf(request, 1), 0u);
-    EXPECT_NE(AttemptOf(request, 2), 0u);
-    call->Reply(absl::OkStatus(), Completed(request));
-    EXPECT_TRUE(zero.get().ok());
-    EXPECT_TRUE(one.get().ok());
+    Together met = MeetInBarrier();
+    EXPECT_EQ(met.request.kind(), v1::COLLECTIVE_KIND_BARRIER);
+    ASSERT_EQ(met.request.parts_size(), 2);
+    EXPECT_NE(AttemptOf(met.request, 1), 0u);
+    EXPECT_NE(AttemptOf(met.request, 2), 0u);
+    met.call->Reply(absl::OkStatus(), Completed(met.request));
+    ExpectSuccess(&met);
   }
 }
 
 TEST_F(NodeDriverTest, AllGetTheAnswerThatOneHasGot) {
   Start();
-  auto zero = AllGather(0, "of zero");
-  auto one = AllGather(1, "of one");
-  v1::NodeCollectiveRequest request;
-  const auto call = coordinator_.Next(&request);
-  EXPECT_EQ(request.kind(), v1::COLLECTIVE_KIND_ALL_GATHER);
-  for (const v1::NodeArrival& part : request.parts()) {
-    EXPECT_EQ(part.payload(), part.session().counter() == 1 ? "of zero" : "of one");
+  Together met = Meet([this](int rank) { return AllGather(rank, absl::StrCat("of ", rank)); });
+  EXPECT_EQ(met.request.kind(), v1::COLLECTIVE_KIND_ALL_GATHER);
+  for (const v1::NodeArrival& part : met.request.parts()) {
+    EXPECT_EQ(part.payload(), absl::StrCat("of ", part.session().counter() - 1));
   }
-  v1::NodeCollectiveResponse answer = Completed(request);
-  answer.add_payloads("of zero");
-  answer.add_payloads("of one");
+  v1::NodeCollectiveResponse answer = Completed(met.request);
+  answer.add_payloads("of 0");
+  answer.add_payloads("of 1");
   answer.set_stop_requested(true);
-  call->Reply(absl::OkStatus(), answer);
-  for (auto* reply : {&zero, &one}) {
-    EXPECT_THAT(PayloadsOf(*reply->get()), ElementsAre("of zero", "of one"));
+  met.call->Reply(absl::OkStatus(), answer);
+  for (auto& reply : met.replies) {
+    EXPECT_THAT(PayloadsOf(*reply.get()), ElementsAre("of 0", "of 1"));
   }
   for (const Member& member : members_) EXPECT_TRUE(member.driver->StopRequested(epoch_));
 }
 
 TEST_F(NodeDriverTest, WhereTheCoordinatorTakesNothingEachCallsByItselfAtOnce) {
   Start();
-  auto zero = Barrier(0);
-  auto one = Barrier(1);
-  v1::NodeCollectiveRequest together;
-  coordinator_.Next(&together)->Reply(absl::OkStatus(), Resend());
+  Together met = MeetInBarrier();
+  met.call->Reply(absl::OkStatus(), Resend());
   for (const auto& [session, call] : NextBarriers()) {
-    EXPECT_GT(call->attempt, AttemptOf(together, session));
-    call->Reply(absl::OkStatus(), v1::BarrierResponse());
+    EXPECT_GT(call->attempt, AttemptOf(met.request, session));
+    AnswerOwn(call);
   }
-  EXPECT_TRUE(zero.get().ok());
-  EXPECT_TRUE(one.get().ok());
+  ExpectSuccess(&met);
 }
 
 TEST_F(NodeDriverTest, AnErrorOfTheCallForAllIsNobodysError) {
   Start();
-  auto zero = Barrier(0);
-  auto one = Barrier(1);
-  coordinator_.NextCall()->Reply(absl::AbortedError("the sender was lost"));
-  for (const auto& [session, call] : NextBarriers()) {
-    call->Reply(absl::OkStatus(), v1::BarrierResponse());
-  }
-  EXPECT_TRUE(zero.get().ok());
-  EXPECT_TRUE(one.get().ok());
+  Together met = MeetInBarrier();
+  met.call->Reply(absl::AbortedError("the sender was lost"));
+  for (const auto& [session, call] : NextBarriers()) AnswerOwn(call);
+  ExpectSuccess(&met);
 }
 
 TEST_F(NodeDriverTest, WhoIsNotNamedCallsByItself) {
   Start();
-  auto zero = Barrier(0);
-  auto one = Barrier(1);
-  v1::NodeCollectiveRequest request;
-  const auto call = coordinator_.Next(&request);
+  Together met = MeetInBarrier();
   v1::NodeCollectiveResponse answer;
   answer.add_completed(0);
-  call->Reply(absl::OkStatus(), answer);
+  met.call->Reply(absl::OkStatus(), answer);
   v1::BarrierRequest own;
   const auto left_out = coordinator_.Next(&own);
-  EXPECT_EQ(own.context().call().session().counter(), request.parts(1).session().counter());
-  left_out->Reply(absl::OkStatus(), v1::BarrierResponse());
-  EXPECT_TRUE(zero.get().ok());
-  EXPECT_TRUE(one.get().ok());
+  EXPECT_EQ(own.context().call().session().counter(), met.request.parts(1).session().counter());
+  AnswerOwn(left_out);
+  ExpectSuccess(&met);
 }
 
 TEST_F(NodeDriverTest, WhoComesAloneSendsByItself) {
-  Start({/*gather=*/1, kLong});
+  for (const int rank : {0, 1}) Join(rank, {/*gather=*/1, kLong});
   auto zero = Barrier(0);
   v1::BarrierRequest request;
   const auto call = coordinator_.Next(&request);
@@ -227,7 +258,7 @@ TEST_F(NodeDriverTest, WhoComesAloneSendsByItself) {
 }
 
 TEST_F(NodeDriverTest, WhereNotAllHaveTheMemoryEachCallsByItself) {
-  Start({kLong, kLong}, /*members=*/1);
+  Join(0, {kLong, kLong});
   auto zero = Barrier(0);
   coordinator_.NextCall()->Reply(absl::OkStatus(), v1::BarrierResponse());
   EXPECT_TRUE(zero.get().ok());
@@ -250,46 +281,42 @@ TEST_F(NodeDriverTest, WhatIsTooLargeForTheMemoryGoesByItself) {
 TEST_F(NodeDriverTest, WhoStopsWaitingTakesItsArrivalBack) {
   Start();
   Cancellation cancellations[2];
-  std::future<Reply> replies[] = {Barrier(0, absl::Hours(1), &cancellations[0]),
-                                  Barrier(1, absl::Hours(1), &cancellations[1])};
-  v1::NodeCollectiveRequest together;
-  const auto call = coordinator_.Next(&together);
-  const uint64_t follower = together.parts(1).session().counter();
+  Together met =
+      Meet([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
+  const uint64_t follower = met.request.parts(1).session().counter();
   cancellations[follower - 1].Cancel();
-  EXPECT_TRUE(absl::IsCancelled(replies[follower - 1].get().status()));
+  EXPECT_TRUE(absl::IsCancelled(met.replies[follower - 1].get().status()));
   v1::WithdrawArrivalRequest withdraw;
   const auto withdrawal = coordinator_.Next(&withdraw);
   EXPECT_EQ(withdraw.call().session().counter(), follower);
-  EXPECT_GT(withdraw.call().attempt(), AttemptOf(together, follower));
+  EXPECT_GT(withdraw.call().attempt(), AttemptOf(met.request, follower));
   withdrawal->Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
-  call->Reply(absl::OkStatus(), Completed(together));
-  EXPECT_TRUE(replies[2 - follower].get().ok());
+  met.call->Reply(absl::OkStatus(), Completed(met.request));
+  EXPECT_TRUE(met.replies[2 - follower].get().ok());
 }
 
 TEST_F(NodeDriverTest, TheOneWhoSendsForAllCanBeCancelled) {
   Start();
   Cancellation cancellations[2];
-  std::future<Reply> replies[] = {Barrier(0, absl::Hours(1), &cancellations[0]),
-                                  Barrier(1, absl::Hours(1), &cancellations[1])};
-  v1::NodeCollectiveRequest together;
-  const auto call = coordinator_.Next(&together);
-  const uint64_t sender = together.context().call().session().counter();
+  Together met =
+      Meet([&](int rank) { return Barrier(rank, absl::Hours(1), &cancellations[rank]); });
+  const uint64_t sender = met.request.context().call().session().counter();
   cancellations[sender - 1].Cancel();
-  EXPECT_TRUE(absl::IsCancelled(replies[sender - 1].get().status()));
+  EXPECT_TRUE(absl::IsCancelled(met.replies[sender - 1].get().status()));
   // The other one goes on by itself, and the sender takes its own arrival back.
   bool own = false, withdrawn = false;
   for (int i = 0; i < 2; ++i) {
     const auto next = coordinator_.NextCall();
     if (std::holds_alternative<v1::BarrierRequest>(next->request)) {
       own = true;
-      next->Reply(absl::OkStatus(), v1::BarrierResponse());
+      AnswerOwn(next);
     } else {
       withdrawn = std::holds_alternative<v1::WithdrawArrivalRequest>(next->request);
       next->Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
     }
   }
   EXPECT_TRUE(own && withdrawn);
-  EXPECT_TRUE(replies[2 - sender].get().ok());
+  EXPECT_TRUE(met.replies[2 - sender].get().ok());
 }
 
 TEST_F(NodeDriverTest, WhoWaitsInVainAsksTheCoordinatorWhoIsMissing) {
@@ -305,26 +332,23 @@ TEST_F(NodeDriverTest, WhoWaitsInVainAsksTheCoordinatorWhoIsMissing) {
 
 TEST_F(NodeDriverTest, ASessionsArrivalsEndWithIt) {
   Start();
-  std::future<Reply> replies[] = {Barrier(0), Barrier(1)};
-  v1::NodeCollectiveRequest together;
-  const auto call = coordinator_.Next(&together);
-  const uint64_t follower = together.parts(1).session().counter();
+  Together met = MeetInBarrier();
+  const uint64_t follower = met.request.parts(1).session().counter();
   members_[follower - 1].stream->End(absl::UnavailableError("connection reset"));
   coordinator_.NextStream()->Accept(11, {}, /*node_collectives=*/true);
   v1::BarrierRequest own;
   const auto own_call = coordinator_.Next(&own);
   EXPECT_EQ(own.context().call().session().counter(), 11u);
-  own_call->Reply(absl::OkStatus(), v1::BarrierResponse());
+  AnswerOwn(own_call);
   v1::NodeCollectiveResponse of_the_sender;
   of_the_sender.add_completed(0);
-  call->Reply(absl::OkStatus(), of_the_sender);
-  for (auto& reply : replies) EXPECT_TRUE(reply.get().ok());
+  met.call->Reply(absl::OkStatus(), of_the_sender);
+  ExpectSuccess(&met);
   // In the new session it meets the other one again.
-  std::future<Reply> next[] = {Barrier(0), Barrier(1)};
-  const auto call_for_all = coordinator_.Next(&together);
-  EXPECT_NE(AttemptOf(together, 11), 0u);
-  call_for_all->Reply(absl::OkStatus(), Completed(together));
-  for (auto& reply : next) EXPECT_TRUE(reply.get().ok());
+  met = MeetInBarrier();
+  EXPECT_NE(AttemptOf(met.request, 11), 0u);
+  met.call->Reply(absl::OkStatus(), Completed(met.request));
+  ExpectSuccess(&met);
 }
 
 TEST_F(NodeDriverTest, AMemberThatRejoinsMeetsNobody) {
@@ -335,8 +359,9 @@ TEST_F(NodeDriverTest, AMemberThatRejoinsMeetsNobody) {
       return core.Rejoin(now, id, epoch_, Deadline(now, absl::Hours(1)));
     });
   });
-  for (int i = 0; i < 2; ++i) {
-    const auto call = coordinator_.NextCall();
+  const std::shared_ptr<FakeCoordinator::Call> calls[] = {coordinator_.NextCall(),
+                                                          coordinator_.NextCall()};
+  for (const auto& call : calls) {
     EXPECT_FALSE(std::holds_alternative<v1::NodeCollectiveRequest>(call->request));
     call->Reply(absl::AbortedError("over"));
   }
