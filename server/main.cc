@@ -61,10 +61,9 @@ Stop Done(const absl::Status& outcome) {
     spdlog::info("done: every member has left");
     return {"the job is done: every member has left", kOk};
   }
-  const std::string reason = absl::StrCat("the job has failed: ", outcome.message());
-  spdlog::error(reason);
-  WriteTerminationLog(reason);
-  return {reason, kFailed};
+  spdlog::info("done: the job has failed");  // why, the log has said when it did
+  WriteTerminationLog(outcome.message());
+  return {std::string(outcome.message()), kFailed};
 }
 
 // Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory and

@@ -156,8 +156,9 @@ bool Coordinator::Impl::TryForm() {
     FailReforming(why);
     return true;
   }
+  const std::string gone = DescribeGone(chosen);
   Form(chosen);
-  LogFormed(decision.reason);
+  LogFormed(absl::StrCat(decision.reason, gone));
   return true;
 }
 

@@ -231,6 +231,8 @@ class Coordinator::Impl {
   std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
   void Form(const std::vector<Member*>& chosen);
   void AnswerMembers();
+  // "; gone since the epoch before: rank 3", or nothing.
+  std::string DescribeGone(const std::vector<Member*>& chosen) const;
   void LogFormed(const std::string& reason);
   void Retire(const Epoch& previous);
   void RefuseCandidates(const std::string& why);

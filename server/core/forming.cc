@@ -105,6 +105,16 @@ void Coordinator::Impl::AnswerMembers() {
   }
 }
 
+std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) const {
+  if (!epoch_) return "";
+  const std::set<const Member*> stay(chosen.begin(), chosen.end());
+  std::vector<uint32_t> gone;
+  for (const Member* member : epoch_->members()) {
+    if (stay.count(member) == 0) gone.push_back(*member->rank());
+  }
+  return gone.empty() ? "" : absl::StrCat("; gone since the epoch before: ", Ranks(gone));
+}
+
 void Coordinator::Impl::LogFormed(const std::string& reason) {
   std::set<std::string> nodes;
   for (const Member* member : epoch_->members()) nodes.insert(member->identity.node_id);

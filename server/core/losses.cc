@@ -74,8 +74,8 @@ std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
 void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return;
   if (member->rank() && state_ == JobState::kFailed) {
-    Log(Severity::kWarning, absl::StrCat(member->who(), " ended after the failure: ",
-                                         DescribeExit(report.signaled, report.code)));
+    Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
+                                       DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
   } else if (recovering() && member->awaited() && IsClean(report)) {
     // It may have left through the daemon before this one: see LoseAbsent.
@@ -103,7 +103,8 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
 void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
-  Log(Severity::kError,
+  // Of a member of the epoch the end of that tells; those that go afterwards are consequences.
+  Log(member->rank() ? Severity::kDebug : Severity::kError,
       absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity));
   FinishAllOf(member, status);
   StopSeeking(*member);
@@ -134,7 +135,7 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
 // Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
 // they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason) {
-  reason_ = reason;
+  reason_ = out_.WithoutJob(reason);
   state_ = elastic() ? JobState::kReforming : JobState::kFailed;
   epoch_->Break(reason_);
   rejoin_deadline_ = now_ + options_.rejoin_timeout;
