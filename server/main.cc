@@ -31,6 +31,9 @@ constexpr int kOk = 0;
 constexpr int kFailed = 1;
 // How often memory that is free, and files that have changed, are looked for.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
+// How long a failure that no member was there to hear of can be asked for: launchers ask every two
+// seconds.
+constexpr absl::Duration kForLaunchers = absl::Seconds(3);
 // How long the last lines of the log may hold up the end.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
@@ -70,12 +73,16 @@ Stop Done(const absl::Status& outcome) {
 // its credentials meanwhile.
 Stop AwaitStop(service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
+  absl::Time stays_until = absl::InfinitePast();
   TrimPolicy trim_policy;
   while (true) {
     const std::optional<absl::Status> outcome = server.Outcome();
     if (flags.exit_when_done && outcome.has_value()) {
+      const bool unheard = give_up == absl::InfiniteFuture() && !outcome->ok() && server.Quiet();
+      if (unheard) stays_until = absl::Now() + kForLaunchers;
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
-      if (server.Quiet() || absl::Now() >= give_up) return Done(*outcome);
+      const bool quiet = server.Quiet() && absl::Now() >= stays_until;
+      if (quiet || absl::Now() >= give_up) return Done(*outcome);
     }
     const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenLooks));
     if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);

@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_LAUNCHER_COORDINATOR_CLIENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -33,8 +34,10 @@ class CoordinatorClient {
   // Begins to connect, so that the first call need not wait for that. Does not block.
   void Connect();
 
-  // `secret` is that of the process.
-  absl::Status ReportExit(const std::string& job, const std::string& secret, const ProcessEnd& end,
+  // `secret` is that of the process. Without an `end` it was never started. `given_up`: why nobody
+  // is started in its place; empty: somebody may be.
+  absl::Status ReportExit(const std::string& job, const std::string& secret,
+                          const std::optional<ProcessEnd>& end, const std::string& given_up,
                           absl::Duration timeout);
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);

@@ -129,7 +129,8 @@ void Coordinator::Impl::Tick() {
 
 Time Coordinator::Impl::NextDeadline() const {
   return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
-                   NextFormation(), NextAnnouncement(), stall_check_, NextRecoveryStep()});
+                   NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
+                   NextRecoveryStep()});
 }
 
 void Coordinator::Impl::Drain(std::string reason) {

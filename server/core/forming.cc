@@ -90,12 +90,13 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   state_ = JobState::kRunning;
   reason_.clear();
   early_exits_.clear();
+  given_up_.reset();
   enough_since_.reset();
   if (previous) Retire(*previous);
   AnswerMembers();
   if (elastic()) return;
-  RefuseCandidates(
-      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
+  RefuseCandidates(absl::FailedPreconditionError(
+      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined")));
 }
 
 void Coordinator::Impl::AnswerMembers() {
@@ -136,10 +137,9 @@ void Coordinator::Impl::Retire(const Epoch& previous) {
 }
 
 // There will be no place for those who still wait for one.
-void Coordinator::Impl::RefuseCandidates(const std::string& why) {
+void Coordinator::Impl::RefuseCandidates(const absl::Status& why) {
   while (!places_.empty()) {
-    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first),
-                    absl::FailedPreconditionError(why));
+    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first), why);
   }
 }
 

@@ -12,6 +12,9 @@ namespace muster::core {
 namespace {
 
 constexpr size_t kMaxFailuresKept = 64;
+// A daemon that was restarted may hear of a failure before it hears of the epoch that this one is
+// no matter of: members are back within a second or two.
+constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
@@ -39,8 +42,12 @@ absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
 }
 
 absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& report) {
-  if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
+  absl::Status s = CheckReport(report.job_id, report.incarnation);
+  if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
+  if (!s.ok()) return s;
   Respond(waiter);
+  if (!report.given_up.empty()) NoteGivenUp(report.given_up);
+  if (!report.started) return absl::OkStatus();
   if (Member* member = members_.Find(report.incarnation); member != nullptr) {
     NoteExit(member, report);
   } else if (!epoch_ && early_exits_.size() < options_.limits.max_members) {
@@ -64,6 +71,18 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
                          HowLong(now_ - *member->stopped_since)));
   member->stopped_since = report.stopped ? std::optional<Time>(now_) : std::nullopt;
   return absl::OkStatus();
+}
+
+// Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
+void Coordinator::Impl::NoteGivenUp(const std::string& why) {
+  if (elastic() || epoch_ || state_ != JobState::kForming || given_up_) return;
+  given_up_ = GivenUp{why, now_ + kGivenUpPause};
+  Log(Severity::kInfo, absl::StrCat("a node has given its ranks up: ", why, "; the job fails in ",
+                                    absl::FormatDuration(kGivenUpPause), " unless it forms"));
+}
+
+Time Coordinator::Impl::NextGivingUp() const {
+  return given_up_ && !recovering() ? given_up_->fails_at : absl::InfiniteFuture();
 }
 
 std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
@@ -104,13 +123,14 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
   // Of a member of the epoch the end of that tells; those that go afterwards are consequences.
-  Log(member->rank() ? Severity::kDebug : Severity::kError,
+  const bool consequence = state_ == JobState::kFailed && !member->rank();
+  Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
       absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity));
   FinishAllOf(member, status);
   StopSeeking(*member);
   if (member->attached()) EndStream(member, status);
   leases_.Forget(member->incarnation());
-  failures_.push_front(failure);
+  if (!consequence) failures_.push_front(failure);
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
   members_.MarkLost(member, std::move(failure));
   FormationChanged();

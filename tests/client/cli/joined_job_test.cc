@@ -24,6 +24,7 @@ using muster::testing::Words;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Words kLeave = {"place", "leave"};
 // The first of three holds a lease, and the last one does not come to the barrier.
@@ -133,6 +134,53 @@ TEST(TwoNodesTest, AFailureOnOneNodeEndsRanksThatMakeNoCallsOnTheOther) {
               ContainsRegex("muster: job default failed: .*rank 3 .*; ended by the launcher: ranks "
                             "0-1\n$"));
   EXPECT_TRUE(first.WaitForNone());
+}
+
+TEST(TwoNodesTest, ANodeWhoseRanksFailBeforeTheyJoinEndsTheJobForAll) {
+  const auto daemon = TestDaemon::Start({"--world-size=4", "--exit-when-done"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand first(RunRanks(OfNode(0, *daemon), kLeave));
+  MusterCommand second(RunShell(OfNode(1, *daemon), "exit $((RANK + 1))"));
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 3})) << "the ranks' own";
+  EXPECT_THAT(
+      first.process().Output(),
+      ContainsRegex("error: ABORTED: job 'default': the job has failed: .* a node has given "
+                    "its ranks up: rank [23] \\(pid [0-9]+, node n1\\) exited with status "
+                    "[34]\n"));
+  EXPECT_EQ(daemon->process().Wait(), (Exit{false, 1}));
+}
+
+TEST(TwoNodesTest, AlsoForRanksThatDoNotJoinThemselves) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  std::vector<std::string> flags = OfNode(0, *daemon);
+  flags.push_back("--failure-wait=0s");
+  MusterCommand first(RunShell(flags, "exec sleep 1001"));
+  ASSERT_TRUE(first.WaitForProcesses("sleep 1001", 2));
+  MusterCommand second({"run", "--coordinator", daemon->address(), "--nnodes=2", "--node-rank=1",
+                        "--node-id=n1", "--", "/no/such/program"});
+  EXPECT_EQ(second.process().Wait(), (Exit{false, 127}));
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 75}));
+  EXPECT_THAT(first.process().Output(),
+              HasSubstr("a node has given its ranks up: node n1: cannot execute /no/such/program"));
+}
+
+TEST(TwoNodesTest, ARankThatIsStartedAgainBeforeItJoinsEndsNothing) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  const std::string failed = muster::testing::MakeTempDir() + "/failed";
+  std::vector<std::string> flags = OfNode(1, *daemon);
+  flags.push_back("--max-restarts=1");
+  MusterCommand second(RunShell(
+      flags, absl::StrCat("[ $LOCAL_RANK = 0 ] && mkdir ", failed, " 2>/dev/null && exit 3; exec ",
+                          RankCommand({})[0], " place leave")));
+  ASSERT_TRUE(second.process().WaitForOutput("exited with status 3; restarted as pid "));
+  flags = OfNode(0, *daemon);
+  flags.push_back("--max-restarts=1");
+  MusterCommand first(RunRanks(flags, kLeave));
+  EXPECT_EQ(first.process().Wait(), kSuccess) << first.process().Output();
+  EXPECT_EQ(second.process().Wait(), kSuccess) << second.process().Output();
+  EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("given its ranks up")));
 }
 
 TEST(TwoNodesTest, AnotherJobIsRefused) {
