@@ -122,5 +122,16 @@ TEST(RunCoordinatorTest, IsNotStartedWhereOneIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
 }
 
+TEST(RunCoordinatorTest, IsNotStartedWhereOneIsExported) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({}, "echo $MUSTER_COORDINATOR $MUSTER_JOB"),
+                       {{"FAKE_MUSTERD_DIR", directory},
+                        {"MUSTER_COORDINATOR", "127.0.0.1:9"},
+                        {"MUSTER_JOB", "digits"}});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
+  EXPECT_EQ(muster.process().Output(), "[0] 127.0.0.1:9 digits\n");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
+}
+
 }  // namespace
 }  // namespace muster::cli
