@@ -224,9 +224,9 @@ void Supervisor::OnEndingSignal(int signal) {
   }
 }
 
-void Supervisor::OnReaderGone() {
-  outcome_.ReaderGone();
+void Supervisor::OnReaderGone(bool lost) {
   const std::vector<int> living = ranks_.Living();
+  if (lost || !living.empty()) outcome_.ReaderGone();
   if (living.empty() || phase_ >= Phase::kSignalled) return;
   Say(absl::StrCat("nobody reads the output any more; ending ", NamedRanks(living),
                    ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));

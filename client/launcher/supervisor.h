@@ -42,8 +42,9 @@ class Supervisor {
   // Why the coordinator, which had died while it was needed, was not started again.
   const absl::Status& coordinator_status() const { return coordinator_status_; }
 
-  // Nobody reads what the ranks write: ends them, as SIGPIPE does. Only from within the loop.
-  void OnReaderGone();
+  // Nobody reads what the ranks write: ends them, as SIGPIPE does. `lost`: nor what they have
+  // written already. Only from within the loop.
+  void OnReaderGone(bool lost);
 
   // How many signals that should end the run have come, and the first.
   int ending_signals() const { return ending_signals_; }
