@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/launcher/master_port.h"
 #include "client/launcher/node_name.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_ranges.h"
@@ -103,6 +104,7 @@ absl::Status Supervisor::AwaitCoordinator() {
 }
 
 absl::Status Supervisor::StartRanks() {
+  if (!plan_.master_port && plan_.nnodes == 1) plan_.master_port = FreePort();
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
     const absl::Status started = ranks_.Start(local_rank);
     if (!started.ok()) ReportNotStarted(plan_, std::string(started.message()));

@@ -1,8 +1,10 @@
 // `muster run`: what the ranks are given and what becomes of their output.
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,20 @@ TEST(RunOutputTest, RanksFindTheirPlaceInTheEnvironment) {
   EXPECT_THAT(SortedLines(output),
               ElementsAre("[0] 0/2 0 0 n7 digits 127.0.0.1:9 0/2 0/2 0 127.0.0.1:29500",
                           "[1] 1/2 1 0 n7 digits 127.0.0.1:9 1/2 1/2 0 127.0.0.1:29500"));
+}
+
+TEST(RunOutputTest, MasterPortIsOneThatTheProgramCanOpen) {
+  const std::string output =
+      OutputOf(RunShell({"--nproc-per-node=2", "--no-prefix"}, "echo $MASTER_PORT"));
+  const std::vector<std::string> ports = SortedLines(output);
+  ASSERT_THAT(ports, SizeIs(2));
+  EXPECT_EQ(ports[0], ports[1]);
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(ports[0])));
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  close(fd);
 }
 
 TEST(RunOutputTest, EveryStartOfAProcessHasItsOwnIncarnation) {
