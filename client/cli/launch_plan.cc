@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/coordinator_flag.h"
@@ -66,6 +67,13 @@ absl::Status ParseDuration(const char* flag, const std::string& text, absl::Dura
 
 absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* job) {
   RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
+  if (flags.nnodes && absl::StrContains(*flags.nnodes, ':')) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nnodes is '", Printable(*flags.nnodes),
+        "'; expected the nodes that are started, one number. How many ranks an elastic job may "
+        "have, musterd is told: --min-world-size and --max-world-size, which for one node are "
+        "muster run's too"));
+  }
   RETURN_IF_ERROR(ParseNumber("--nnodes", flags.nnodes, 1, kMaxNodes, &job->nnodes));
   if (job->nnodes > 1 && !flags.coordinator) {
     return absl::InvalidArgumentError(
