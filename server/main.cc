@@ -1,18 +1,22 @@
 // musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
+#include "common/local_coordinators.h"
 #include "common/termination_log.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
@@ -50,6 +54,19 @@ int Fail(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
              ? exit_codes::kBadConfiguration
              : kFailed;
+}
+
+// Where a process of this machine reaches what listens at `address`, which may be all addresses.
+std::string AsSeenHere(const std::string& address) {
+  absl::string_view port = address;
+  if (absl::ConsumePrefix(&port, "0.0.0.0:")) return absl::StrCat("127.0.0.1:", port);
+  if (absl::ConsumePrefix(&port, "[::]:")) return absl::StrCat("[::1]:", port);
+  return address;
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code ignored;
+  return path.empty() ? "" : std::filesystem::absolute(path, ignored).string();
 }
 
 void LogStart(const service::Server& server, const core::Options& options) {
@@ -107,6 +124,9 @@ int Serve(Flags flags) {
     if (!written.ok()) return Fail(written.status());
     port_file = *std::move(written);
   }
+  const std::unique_ptr<ListedCoordinator> listed =
+      ListedCoordinator::Add({flags.server.core.job_id, AsSeenHere((*server)->address()),
+                              Absolute(flags.server.credentials.token_file)});
   LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
   port_file.reset();

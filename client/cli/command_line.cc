@@ -160,7 +160,11 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
   status->formatter(std::make_shared<CommandHelp>("muster status [flags]"));
   AddCoordinatorFlag(status, &flags->coordinator);
   AddCredentialFlags(status, &flags->credentials, /*variables=*/true);
+  status->add_option("--job", flags->job, "Show this job only (default: every one that is found)")
+      ->type_name("ID");
   status->add_flag("--json", flags->json, "Print JSON (GetStatusResponse of the v1 protocol)");
+  status->add_flag("--exit-code", flags->exit_code,
+                   "End with 1 if the job has failed; --watch ends with the job then");
   status
       ->add_option("--watch", flags->watch,
                    std::string("Print the status repeatedly, at this interval (default ") +

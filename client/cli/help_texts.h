@@ -47,10 +47,17 @@ cannot be executed or found; 141 if nobody reads the output any more. The reason
 file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where there is one.)";
 
 inline constexpr char kStatusDetails[] =
-    R"(With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
+    R"(Without --coordinator or MUSTER_COORDINATOR it shows the jobs whose coordinators this user runs on
+this machine, those of 'muster run' too: each musterd lists itself in MUSTER_RUNTIME_DIR, or in
+muster/ of XDG_RUNTIME_DIR, or in /tmp/muster-UID.
+
+On a terminal the tables fit its width; elsewhere each row is one line, unless COLUMNS says
+otherwise.
+
+With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
 
 Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the status
-cannot be written; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
+cannot be written, or with --exit-code if the job has failed; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
 
 inline constexpr char kHealthDetails[] =
     R"(A probe for containers: asks grpc.health.v1, which needs no token, once.

@@ -73,11 +73,14 @@ void CoordinatorClient::Connect() {
   if (stub_->channel != nullptr) stub_->channel->GetState(/*try_to_connect=*/true);
 }
 
-absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(
-    absl::Duration timeout, bool wait_for_connection) {
+absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl::Duration timeout,
+                                                                           bool wait_for_connection,
+                                                                           const std::string& job) {
+  muster::v1::GetStatusRequest request;
+  request.set_job_id(job);
   muster::v1::GetStatusResponse response;
   const absl::Status status =
-      Call(&CoordinatorService::Stub::GetStatus, {}, &response, timeout, wait_for_connection);
+      Call(&CoordinatorService::Stub::GetStatus, request, &response, timeout, wait_for_connection);
   if (!status.ok()) return status;
   return response;
 }

@@ -24,9 +24,11 @@ class CoordinatorClient {
   CoordinatorClient(const std::string& address, const CredentialFiles& credentials);
   ~CoordinatorClient();
 
-  // With `wait_for_connection`, a coordinator that is not there yet is waited for too.
+  // With `wait_for_connection`, a coordinator that is not there yet is waited for too. NOT_FOUND:
+  // it serves another job than `job`, which may be empty.
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
-                                                          bool wait_for_connection = false);
+                                                          bool wait_for_connection = false,
+                                                          const std::string& job = "");
 
   // OK if grpc.health.v1 says SERVING of all that is served there.
   absl::Status CheckHealth(absl::Duration timeout);

@@ -85,6 +85,7 @@ absl::Status Supervisor::AwaitCoordinator() {
   while (SteadyNow() < deadline) {
     if (const std::optional<HostPort> address = coordinator_->Address()) {
       plan_.coordinator = *address;
+      starter_->CoordinatorServes(*address);
       if (plan_.hosted->own_token) plan_.credentials = {coordinator_->token_file(), {}, {}, {}, {}};
       return absl::OkStatus();
     }

@@ -114,8 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"status", "--", "true"}, "muster status takes no program"}));
 
 TEST(StatusRefusalTest, NoCoordinator) {
-  EXPECT_THAT(OutputOf({"status"}, 64),
-              HasSubstr("use --coordinator host:port or set MUSTER_COORDINATOR"));
+  const std::map<std::string, std::string> nobody = {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}};
+  EXPECT_THAT(
+      OutputOf({"status"}, 64, nobody),
+      HasSubstr("this user runs no coordinator on this machine; use --coordinator host:port "
+                "or set MUSTER_COORDINATOR"));
+  EXPECT_THAT(OutputOf({"status", "--job=train"}, 64, nobody),
+              HasSubstr("no coordinator of a job 'train' on this machine"));
 }
 
 TEST(StatusRefusalTest, MalformedCoordinator) {

@@ -246,6 +246,74 @@ TEST_F(StatusTest, AfterALossNamesItsCause) {
   EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));
 }
 
+TEST_F(StatusTest, OfAnotherJobIsRefused) {
+  MusterCommand status({"status", "--coordinator", daemon_->address(), "--job=letters"});
+  EXPECT_EQ(status.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(status.process().Output(), AllOf(HasSubstr("'digits'"), HasSubstr("'letters'")));
+}
+
+TEST_F(StatusTest, SaysByItsExitCodeWhetherTheJobHasFailed) {
+  const std::vector<std::string> ask = {"status", "--coordinator", daemon_->address(),
+                                        "--exit-code"};
+  EXPECT_EQ(MusterCommand(ask).process().Wait(), kSuccess);
+  std::vector<std::string> watch = ask;
+  watch.push_back("--watch=100ms");
+  MusterCommand watching(watch);
+  ASSERT_TRUE(watching.process().WaitForOutput("job digits: running"));
+  kill(PidOf(1, job_->process()), SIGKILL);
+  EXPECT_EQ(watching.process().Wait(), (Exit{false, 1}));
+  EXPECT_EQ(MusterCommand(ask).process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(StatusText({}), HasSubstr("job digits: failed")) << "which is no error to tell";
+}
+
+TEST_F(StatusTest, FitsATerminalOfThatWidth) {
+  MusterCommand status({"status", "--coordinator", daemon_->address()}, {{"COLUMNS", "80"}});
+  EXPECT_EQ(status.process().Wait(), kSuccess);
+  for (const std::string& line : SortedLines(status.process().Output())) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+// Coordinators that `muster status` finds by itself.
+class LocalStatusTest : public ::testing::Test {
+ protected:
+  std::string Status(const std::vector<std::string>& flags, int exit_status) const {
+    std::vector<std::string> arguments = {"status"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    MusterCommand status(arguments, here_);
+    EXPECT_EQ(status.process().Wait(), (Exit{false, exit_status})) << status.process().Output();
+    return status.process().Output();
+  }
+
+  const std::map<std::string, std::string> here_ = {
+      {"MUSTER_RUNTIME_DIR", muster::testing::MakeTempDir() + "/runtime"}};
+};
+
+TEST_F(LocalStatusTest, ShowsAllJobsOfThisMachineOrOne) {
+  auto digits = TestDaemon::Start({"--job=digits", "--insecure"}, here_, "0.0.0.0:0");
+  auto letters = TestDaemon::Start({"--job=letters"}, here_);
+  ASSERT_TRUE(digits != nullptr && letters != nullptr);
+  EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits: forming"), HasSubstr("job letters: ")));
+  EXPECT_THAT(Status({"--job=letters"}, 0),
+              AllOf(HasSubstr("job letters: forming"), Not(HasSubstr("job digits"))));
+  EXPECT_THAT(Status({"--job=numbers"}, 64), HasSubstr("no coordinator of a job 'numbers'"));
+  EXPECT_THAT(Status({"--watch"}, 64), HasSubstr("there are 2 here; say which by --job"));
+  letters->Kill();
+  EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits"), Not(HasSubstr("letters"))));
+}
+
+TEST_F(LocalStatusTest, KnowsTheTokenOfARun) {
+  std::map<std::string, std::string> env = here_;
+  env["MUSTER_MUSTERD"] = MusterdPath();
+  MusterCommand run(RunRanks({"--nproc-per-node=2", "--job=digits"}, {"place", "wait=/nowhere"}),
+                    env);
+  ASSERT_TRUE(run.process().WaitForOutput("rank 1 of 2, "));
+  EXPECT_THAT(Status({}, 0), HasSubstr("job digits: "));
+  run.process().Signal(SIGKILL);
+  EXPECT_TRUE(run.WaitForNone());
+  EXPECT_THAT(Status({}, 64), HasSubstr("this user runs no coordinator on this machine"));
+}
+
 TEST_F(StatusTest, WatchesThroughARestartOfTheCoordinator) {
   MusterCommand watch({"status", "--watch=100ms"}, {{"MUSTER_COORDINATOR", daemon_->address()}});
   const auto pictures = [&watch] { return CountOf(watch.process().Output(), "job digits"); };

@@ -34,7 +34,7 @@ constexpr Exit kSuccess = {false, 0};
 std::string OutputOf(const std::vector<std::string>& arguments) {
   MusterCommand muster(arguments);
   EXPECT_EQ(muster.process().Wait(), kSuccess) << muster.process().Output();
-  return muster.process().Output();
+  return WithoutCoordinator(muster.process().Output());
 }
 
 TEST(RunOutputTest, EachLineHasItsRank) {
@@ -104,7 +104,7 @@ TEST(RunOutputTest, ALogDirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
   std::ofstream(file) << "x";
   MusterCommand muster(RunShell({"--log-dir", file + "/logs"}, "echo started"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
-  EXPECT_THAT(SortedLines(muster.process().Output()),
+  EXPECT_THAT(SortedLines(WithoutCoordinator(muster.process().Output())),
               ElementsAre(HasSubstr("muster: --log-dir: cannot create")));
 }
 
@@ -167,7 +167,7 @@ TEST(RunOutputTest, AProgressBarIsShownWhileItIsDrawn) {
   ASSERT_TRUE(muster.process().WaitForOutput("[0] 10%"));
   std::ofstream{file};
   EXPECT_EQ(muster.process().Wait(), kSuccess);
-  EXPECT_EQ(muster.process().Output(), "\r[0] 10%\r[0] 20%\n[0] done\n");
+  EXPECT_EQ(WithoutCoordinator(muster.process().Output()), "\r[0] 10%\r[0] 20%\n[0] done\n");
 }
 
 TEST(RunOutputTest, APromptIsShownWhileItWaits) {
@@ -178,7 +178,7 @@ TEST(RunOutputTest, APromptIsShownWhileItWaits) {
   ASSERT_TRUE(muster.process().WaitForOutput("[0] go on? "));
   std::ofstream{file};
   EXPECT_EQ(muster.process().Wait(), kSuccess);
-  EXPECT_EQ(muster.process().Output(), "[0] go on? yes\n");
+  EXPECT_EQ(WithoutCoordinator(muster.process().Output()), "[0] go on? yes\n");
 }
 
 TEST(RunOutputTest, StandardOutputAndErrorOfARankDoNotTearItsLog) {
@@ -247,7 +247,7 @@ TEST(NonBlockingOutputTest, LosesNothing) {
     return poll(&writable, 1, 0) == 0;
   }));
   close(writer);
-  const std::string output = fifo.ReadToEnd();
+  const std::string output = WithoutCoordinator(fifo.ReadToEnd());
   EXPECT_EQ(muster->process().Wait(), kSuccess);
   const std::vector<std::string> lines = absl::StrSplit(output, '\n', absl::SkipEmpty());
   ASSERT_THAT(lines, SizeIs(kLines));
