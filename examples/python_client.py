@@ -154,7 +154,8 @@ def main():
     sys.stdout.reconfigure(line_buffering=True)  # progress is seen at once through a pipe too
     pb, pb_grpc = load_stubs(args.proto_root)
     # A proxy of the environment would only be in the way: the coordinator is in the cluster.
-    with grpc.insecure_channel(args.coordinator, options=[("grpc.enable_http_proxy", 0)]) as channel:
+    with grpc.insecure_channel(args.coordinator, options=[
+            ("grpc.enable_http_proxy", 0), ("grpc.max_receive_message_length", -1)]) as channel:
         member = Member(pb, pb_grpc.CoordinatorServiceStub(channel), args)
         try:
             grpc.channel_ready_future(channel).result(args.timeout)

@@ -1,18 +1,22 @@
 // musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
+#include "common/local_coordinators.h"
 #include "common/termination_log.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
@@ -31,6 +35,9 @@ constexpr int kOk = 0;
 constexpr int kFailed = 1;
 // How often memory that is free, and files that have changed, are looked for.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
+// How long a failure that no member was there to hear of can be asked for: launchers ask every two
+// seconds.
+constexpr absl::Duration kForLaunchers = absl::Seconds(3);
 // How long the last lines of the log may hold up the end.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
@@ -49,6 +56,19 @@ int Fail(const absl::Status& status) {
              : kFailed;
 }
 
+// Where a process of this machine reaches what listens at `address`, which may be all addresses.
+std::string AsSeenHere(const std::string& address) {
+  absl::string_view port = address;
+  if (absl::ConsumePrefix(&port, "0.0.0.0:")) return absl::StrCat("127.0.0.1:", port);
+  if (absl::ConsumePrefix(&port, "[::]:")) return absl::StrCat("[::1]:", port);
+  return address;
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code ignored;
+  return path.empty() ? "" : std::filesystem::absolute(path, ignored).string();
+}
+
 void LogStart(const service::Server& server, const core::Options& options) {
   const std::string size =
       options.world_size == 0 ? "as the first member says" : absl::StrCat(options.world_size);
@@ -61,22 +81,25 @@ Stop Done(const absl::Status& outcome) {
     spdlog::info("done: every member has left");
     return {"the job is done: every member has left", kOk};
   }
-  const std::string reason = absl::StrCat("the job has failed: ", outcome.message());
-  spdlog::error(reason);
-  WriteTerminationLog(reason);
-  return {reason, kFailed};
+  spdlog::info("done: the job has failed");  // why, the log has said when it did
+  WriteTerminationLog(outcome.message());
+  return {std::string(outcome.message()), kFailed};
 }
 
 // Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory and
 // its credentials meanwhile.
 Stop AwaitStop(service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
+  absl::Time stays_until = absl::InfinitePast();
   TrimPolicy trim_policy;
   while (true) {
     const std::optional<absl::Status> outcome = server.Outcome();
     if (flags.exit_when_done && outcome.has_value()) {
+      const bool unheard = give_up == absl::InfiniteFuture() && !outcome->ok() && server.Quiet();
+      if (unheard) stays_until = absl::Now() + kForLaunchers;
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
-      if (server.Quiet() || absl::Now() >= give_up) return Done(*outcome);
+      const bool quiet = server.Quiet() && absl::Now() >= stays_until;
+      if (quiet || absl::Now() >= give_up) return Done(*outcome);
     }
     const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenLooks));
     if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);
@@ -101,6 +124,9 @@ int Serve(Flags flags) {
     if (!written.ok()) return Fail(written.status());
     port_file = *std::move(written);
   }
+  const std::unique_ptr<ListedCoordinator> listed =
+      ListedCoordinator::Add({flags.server.core.job_id, AsSeenHere((*server)->address()),
+                              Absolute(flags.server.credentials.token_file)});
   LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
   port_file.reset();

@@ -5,14 +5,14 @@
 
 namespace muster::cli {
 
-absl::StatusOr<HostPort> ParseCoordinatorFlag(const std::string& text) {
+absl::StatusOr<HostPort> ParseCoordinator(const std::string& source, const std::string& text) {
   absl::StatusOr<HostPort> address = ParseHostPort(text);
   if (address.ok()) return address;
-  return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", address.status().message()));
+  return absl::InvalidArgumentError(absl::StrCat(source, ": ", address.status().message()));
 }
 
 absl::StatusOr<HostPort> RequireCoordinator(const std::string& text) {
-  if (!text.empty()) return ParseCoordinatorFlag(text);
+  if (!text.empty()) return ParseCoordinator("--coordinator", text);
   return absl::InvalidArgumentError(
       "no coordinator given; use --coordinator host:port or set MUSTER_COORDINATOR");
 }

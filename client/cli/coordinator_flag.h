@@ -8,10 +8,11 @@
 
 namespace muster::cli {
 
-// The value of --coordinator. INVALID_ARGUMENT names the flag.
-absl::StatusOr<HostPort> ParseCoordinatorFlag(const std::string& text);
+// The address that `source` says, which is --coordinator or a variable. INVALID_ARGUMENT names it.
+absl::StatusOr<HostPort> ParseCoordinator(const std::string& source, const std::string& text);
 
-// The same for commands that cannot do without: INVALID_ARGUMENT, too, if it is empty.
+// The same of --coordinator, for commands that cannot do without: INVALID_ARGUMENT, too, if it is
+// empty.
 absl::StatusOr<HostPort> RequireCoordinator(const std::string& text);
 
 }  // namespace muster::cli

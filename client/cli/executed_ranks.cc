@@ -62,6 +62,11 @@ absl::StatusOr<int> ExecutedRanks::CoordinatorOutput() {
   return output_->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
 }
 
+void ExecutedRanks::CoordinatorServes(const HostPort& address) {
+  Say(absl::StrCat("the coordinator is at ", address.ToString(), "; 'muster status --job ",
+                   plan_.job.job, "' shows the job"));
+}
+
 absl::StatusOr<int> ExecutedRanks::OpenPipe(int local_rank, Output::Stream stream) {
   const std::string prefix =
       plan_.prefix ? absl::StrCat("[", plan_.job.GlobalRank(local_rank), "] ") : "";

@@ -28,6 +28,7 @@ class ExecutedRanks : public launcher::RankStarter {
                               const launcher::RankStart& start) override;
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
   absl::StatusOr<int> CoordinatorOutput() override;
+  void CoordinatorServes(const HostPort& address) override;
   void Say(const std::string& text) override { output_->Say(text); }
 
  private:

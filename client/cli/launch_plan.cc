@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/coordinator_flag.h"
@@ -66,6 +67,13 @@ absl::Status ParseDuration(const char* flag, const std::string& text, absl::Dura
 
 absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* job) {
   RETURN_IF_ERROR(ParseProcesses(flags.nproc_per_node, machine, &job->nproc_per_node));
+  if (flags.nnodes && absl::StrContains(*flags.nnodes, ':')) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nnodes is '", Printable(*flags.nnodes),
+        "'; expected the nodes that are started, one number. How many ranks an elastic job may "
+        "have, musterd is told: --min-world-size and --max-world-size, which for one node are "
+        "muster run's too"));
+  }
   RETURN_IF_ERROR(ParseNumber("--nnodes", flags.nnodes, 1, kMaxNodes, &job->nnodes));
   if (job->nnodes > 1 && !flags.coordinator) {
     return absl::InvalidArgumentError(
@@ -84,7 +92,8 @@ absl::Status FillSizes(const RunFlags& flags, const Machine& machine, JobPlan* j
 absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated_job,
                              JobPlan* job) {
   if (flags.coordinator) {
-    absl::StatusOr<HostPort> address = ParseCoordinatorFlag(*flags.coordinator);
+    absl::StatusOr<HostPort> address =
+        ParseCoordinator(flags.coordinator_source, *flags.coordinator);
     if (!address.ok()) return address.status();
     job->coordinator = *std::move(address);
   }
@@ -120,6 +129,11 @@ absl::Status FillTimes(const RunFlags& flags, JobPlan* job) {
   return ParseDuration("--failure-wait", *flags.failure_wait, &job->failure_wait);
 }
 
+std::string UnsetHint(const RunFlags& flags) {
+  if (flags.coordinator_source == "--coordinator") return "";
+  return absl::StrCat("; or unset ", flags.coordinator_source);
+}
+
 // A coordinator that runs already has been told these by who started it.
 absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
   const std::pair<const char*, bool> given[] = {
@@ -128,8 +142,9 @@ absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
       {"--settle", flags.settle.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (!flags.coordinator || !is_given) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        flag, " cannot be combined with --coordinator: give ", flag, " to that musterd instead"));
+    return absl::InvalidArgumentError(absl::StrCat(flag, " cannot be combined with ",
+                                                   flags.coordinator_source, ": give ", flag,
+                                                   " to that musterd instead", UnsetHint(flags)));
   }
   return absl::OkStatus();
 }
@@ -151,10 +166,9 @@ absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
     return Malformed("--log-dir", "", "the path of a directory");
   }
   if (flags.musterd && flags.coordinator) {
-    return absl::InvalidArgumentError(
-        "--musterd cannot be combined with --coordinator: one starts a coordinator, the other "
-        "joins "
-        "one that runs");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--musterd cannot be combined with ", flags.coordinator_source,
+        ": one starts a coordinator, the other joins one that runs", UnsetHint(flags)));
   }
   plan->log_dir = flags.log_dir.value_or("");
   plan->musterd = flags.musterd.value_or("");
@@ -167,10 +181,19 @@ void FillUnset(const std::string& value, std::optional<std::string>* flag) {
   if (!flag->has_value() && !value.empty()) *flag = value;
 }
 
+void FillFromVariable(GetVariable get, const char* name, std::optional<std::string>* flag) {
+  const char* const value = get(name);
+  if (value != nullptr) FillUnset(value, flag);
+}
+
 }  // namespace
 
-void FillFromCluster(GetVariable get, RunFlags* flags) {
+void FillFromEnvironment(GetVariable get, RunFlags* flags) {
   if (get("MUSTER_PROCESS_SECRET") != nullptr) return;
+  const bool typed = flags->coordinator.has_value();
+  FillFromVariable(get, "MUSTER_COORDINATOR", &flags->coordinator);
+  if (!typed && flags->coordinator) flags->coordinator_source = "MUSTER_COORDINATOR";
+  FillFromVariable(get, "MUSTER_JOB", &flags->job);
   if (const std::optional<NodePlace> place = FindNodePlace(get)) {
     FillUnset(place->processes_per_node, &flags->nproc_per_node);
     // Of another number of nodes than the flag's, these would be somebody else's.

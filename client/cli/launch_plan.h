@@ -18,6 +18,7 @@ struct RunFlags {
   std::optional<std::string> node_rank;
   std::optional<std::string> node_id;
   std::optional<std::string> coordinator;
+  std::string coordinator_source = "--coordinator";  // how messages call who said it
   std::optional<std::string> job;
   std::optional<std::string> master_port;
   std::optional<std::string> log_dir;
@@ -55,10 +56,11 @@ struct LaunchPlan {
 absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,
                                           const Machine& machine);
 
-// Fills the place of this node in from what the cluster says (common/workload.h), where no flag
-// says it, and with a coordinator the name of the job. `muster run` as a rank's program is not
-// asked: what stands around the rank is not its own.
-void FillFromCluster(GetVariable get, RunFlags* flags);
+// Fills in what no flag says: the coordinator and the job from MUSTER_COORDINATOR and MUSTER_JOB,
+// then the place of this node from what the cluster says (common/workload.h), and with a
+// coordinator the name of the job. `muster run` as a rank's program is not asked: what stands
+// around the rank is not its own.
+void FillFromEnvironment(GetVariable get, RunFlags* flags);
 
 // OK if `name` is what the coordinator takes as a job or node id: 1 to 256 bytes of UTF-8 without
 // control characters. INVALID_ARGUMENT names `flag` otherwise.

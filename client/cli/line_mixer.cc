@@ -35,6 +35,17 @@ std::string LineMixer::Feed(int stream_id, absl::string_view chunk) {
   return result;
 }
 
+bool LineMixer::HasBegun(int stream_id) const {
+  const Stream& stream = streams_.at(stream_id);
+  return stream.shown < stream.text.size();
+}
+
+std::string LineMixer::ShowBegun(int stream_id) {
+  std::string result;
+  if (HasBegun(stream_id)) Show(&streams_.at(stream_id), &result);
+  return result;
+}
+
 std::string LineMixer::Finish(int stream_id, bool end_line) {
   Stream* const stream = &streams_.at(stream_id);
   std::string result;
@@ -79,9 +90,10 @@ void LineMixer::EndOther(const Stream& stream, std::string* result) {
 }
 
 void LineMixer::OnNewline(Stream* stream, std::string* result) {
-  const bool nothing_new = stream->is_bar && stream->shown == stream->text.size();
+  const bool was_shown = stream->is_bar || stream->shown > 0;
+  const bool nothing_new = was_shown && stream->shown == stream->text.size();
   if (nothing_new && !EndsALine(*stream)) {
-    // Somebody else's line has made a line of this bar already.
+    // Somebody else's line has made a line of this text already.
   } else {
     const bool all_there = nothing_new && (open_ == stream->id || stream->text.empty());
     if (!all_there) Show(stream, result);
@@ -94,10 +106,10 @@ void LineMixer::OnNewline(Stream* stream, std::string* result) {
   stream->is_bar = stream->stands = false;
 }
 
-bool LineMixer::EndsALine(const Stream& bar) const {
-  if (open_ == bar.id) return true;
-  if (bar.stands) return false;
-  return !bar.text.empty() || open_ == kNobody;
+bool LineMixer::EndsALine(const Stream& shown) const {
+  if (open_ == shown.id) return true;
+  if (shown.stands) return false;
+  return !shown.text.empty() || open_ == kNobody;
 }
 
 void LineMixer::OnReturn(Stream* stream, std::string* result) {

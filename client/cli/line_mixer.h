@@ -11,10 +11,12 @@ namespace muster::cli {
 // Mixes the output of several processes for one reader, so that no line is torn and each has its
 // process's prefix.
 //
-// A line is passed on when its '\n' has come. What follows a '\r' is passed on at once: it is a
-// progress bar or the like, and its '\n' may come hours later. Where another process writes in
-// between, a line first ends such a bar with '\n'; another bar takes its place with '\r'. All other
-// bytes, zeros included, are passed on as they are.
+// A line is passed on when its '\n' has come, or when ShowBegun() asks for what there is of it:
+// where another process writes in between, that becomes a line by itself, and the whole one comes
+// once more. What follows a '\r' is passed on at once: it is a progress bar or the like, and its
+// '\n' may come hours later. Where another process writes in between, a line first ends such a bar
+// with '\n'; another bar takes its place with '\r'. All other bytes, zeros included, are passed on
+// as they are.
 class LineMixer {
  public:
   // A longer line is passed on in pieces of this size, each as a line: something must bound what is
@@ -26,6 +28,11 @@ class LineMixer {
 
   // What `chunk` lets pass.
   std::string Feed(int stream, absl::string_view chunk);
+
+  // A line was begun, and what there is of it has not been passed on.
+  bool HasBegun(int stream) const;
+  // Passes that on.
+  std::string ShowBegun(int stream);
 
   // The stream has ended: what it had begun. With `end_line` that is ended as a line; else it
   // stays open, and whoever writes next ends it. The number is not valid any more.
@@ -47,8 +54,8 @@ class LineMixer {
   void EndOther(const Stream& stream, std::string* result);
   void OnNewline(Stream* stream, std::string* result);
   void OnReturn(Stream* stream, std::string* result);
-  // A '\n' after `bar`, all of which has been passed on, has something to end.
-  bool EndsALine(const Stream& bar) const;
+  // A '\n' after this text, all of which has been passed on, has something to end.
+  bool EndsALine(const Stream& shown) const;
 
   std::map<int, Stream> streams_;
   int next_id_ = 0;

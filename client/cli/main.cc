@@ -32,7 +32,7 @@ Machine ThisMachine() {
 }
 
 int Run(RunFlags flags, int argc, char** argv) {
-  FillFromCluster([](const char* name) -> const char* { return std::getenv(name); }, &flags);
+  FillFromEnvironment([](const char* name) -> const char* { return std::getenv(name); }, &flags);
   const absl::StatusOr<LaunchPlan> plan = MakeLaunchPlan(flags, GenerateJobId(), ThisMachine());
   if (plan.ok()) return RunRunCommand(*plan, argc, argv);
   std::cerr << absl::StrCat("muster: ", plan.status().message(), "\nTry 'muster run --help'.\n");

@@ -26,7 +26,7 @@ constexpr absl::Duration kLogPoll = absl::Milliseconds(20);
 
 NodeRun::NodeRun(LaunchPlan plan, std::string program, int control_fd)
     : plan_(std::move(plan)),
-      output_(&loop_, [this] { supervisor_.OnReaderGone(); }),
+      output_(&loop_, [this](bool lost) { supervisor_.OnReaderGone(lost); }),
       ranks_(&plan_, std::move(program), &output_),
       supervisor_(plan_.job, &ranks_, &loop_, control_fd) {}
 

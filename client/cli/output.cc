@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_end.h"
 
@@ -19,6 +21,10 @@ namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
 constexpr size_t kHighWater = 2 * Writer::kLowWater;
+// A line that has not ended by then is shown as far as it has come.
+constexpr absl::Duration kLinePatience = absl::Milliseconds(200);
+// What ends by itself when its reader goes, as what is nearly done may, need not be ended.
+constexpr absl::Duration kReaderPatience = absl::Seconds(1);
 
 bool SameFile(int a, int b) {
   struct stat first, second;
@@ -28,7 +34,7 @@ bool SameFile(int a, int b) {
 
 }  // namespace
 
-Output::Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone)
+Output::Output(launcher::EventLoop* loop, std::function<void(bool lost)> on_reader_gone)
     : loop_(loop),
       on_reader_gone_(std::move(on_reader_gone)),
       first_(NewScreen(STDOUT_FILENO, "standard output")),
@@ -40,10 +46,13 @@ Output::Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone)
     logs_.ClearWake();
     TakeComplaints();
   });
+  WatchReaders();
 }
 
 Output::~Output() {
+  *self_ = nullptr;
   Finish();
+  for (const Screen* screen : {stdout_, stderr_}) loop_->Forget(screen->fd);
   loop_->Forget(logs_.wake_fd());
   loop_->Forget(stdout_->writer.wake_fd());
   loop_->Forget(stderr_->writer.wake_fd());
@@ -51,6 +60,7 @@ Output::~Output() {
 
 std::unique_ptr<Output::Screen> Output::NewScreen(int fd, const std::string& name) {
   auto screen = std::make_unique<Screen>();
+  screen->fd = fd;
   screen->sink = screen->writer.AddSink(fd, name);
   screen->own_lines = screen->lines.AddStream("muster: ");
   loop_->Watch(screen->writer.wake_fd(), [this, screen = screen.get()] { OnScreenWake(screen); });
@@ -63,6 +73,22 @@ void Output::OnScreenWake(Screen* screen) {
   Resume(screen);
 }
 
+// A process that writes nothing more would never get SIGPIPE.
+void Output::WatchReaders() {
+  for (const Screen* screen : {stdout_, stderr_}) {
+    loop_->WatchReader(screen->fd, [this, fd = screen->fd] {
+      loop_->Forget(fd);
+      loop_->At(launcher::SteadyNow() + kReaderPatience, [self = self_] {
+        if (*self != nullptr) (*self)->OnReaderGone(/*lost=*/false);
+      });
+    });
+  }
+}
+
+void Output::OnReaderGone(bool lost) {
+  if (!std::exchange(reader_gone_, true)) on_reader_gone_(lost);
+}
+
 absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
                                      const std::string& prefix, std::optional<int> log) {
   int fds[2];
@@ -72,7 +98,8 @@ absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
   fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
   Screen* const screen = stream == Stream::kStdout ? stdout_ : stderr_;
   pipes_.emplace(fds[0], Pipe{owner, screen, screen->lines.AddStream(prefix), log,
-                              log ? logs_.AddStream(*log) : 0});
+                              log ? logs_.AddStream(*log) : 0,
+                              !prefix.empty() || isatty(screen->fd) != 0, std::nullopt});
   if (!screen->paused) WatchPipe(fds[0]);
   return fds[1];
 }
@@ -120,8 +147,8 @@ void Output::TakeFailures(Screen* screen) {
     if (failure.error != EPIPE) {
       Say(absl::StrCat("cannot write to ", failure.name, ": ", strerror(failure.error),
                        "; the rest of what is meant for it is lost"));
-    } else if (!std::exchange(reader_gone_, true)) {
-      on_reader_gone_();
+    } else {
+      OnReaderGone(/*lost=*/true);
     }
   }
 }
@@ -134,14 +161,46 @@ ssize_t Output::ReadOnce(int fd) {
   char buffer[kReadBytes];
   const ssize_t size = read(fd, buffer, sizeof(buffer));
   if (size <= 0) return size;
-  const Pipe& pipe = pipes_.at(fd);
+  Pipe& pipe = pipes_.at(fd);
   const absl::string_view chunk(buffer, size);
   pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
+  NoteBegun(&pipe, chunk);
   if (pipe.log) {
     logs_.Write(*pipe.log, pipe.log_stream, chunk);
     TakeComplaints();
   }
   return size;
+}
+
+void Output::NoteBegun(Pipe* pipe, absl::string_view chunk) {
+  if (!pipe->shows_begun || !pipe->screen->lines.HasBegun(pipe->shown_stream)) {
+    pipe->begun.reset();
+  } else if (!pipe->begun || absl::StrContains(chunk, '\n')) {
+    pipe->begun = launcher::SteadyNow();
+    if (!std::exchange(awaits_begun_, true)) AwaitBegun(*pipe->begun);
+  }
+}
+
+void Output::AwaitBegun(absl::Time since) {
+  loop_->At(since + kLinePatience, [self = self_] {
+    if (*self != nullptr) (*self)->ShowBegun();
+  });
+}
+
+void Output::ShowBegun() {
+  std::optional<absl::Time> next;
+  for (auto& [fd, pipe] : pipes_) {
+    if (!pipe.begun) continue;
+    if (pipe.screen->paused) pipe.begun = launcher::SteadyNow();  // its end may be there, unread
+    if (*pipe.begun + kLinePatience > launcher::SteadyNow()) {
+      next = next ? std::min(*next, *pipe.begun) : *pipe.begun;
+      continue;
+    }
+    pipe.begun.reset();
+    pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.ShowBegun(pipe.shown_stream));
+  }
+  awaits_begun_ = next.has_value();
+  if (next) AwaitBegun(*next);
 }
 
 void Output::Close(int fd) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cli/line_mixer.h"
 #include "client/cli/log_files.h"
 #include "client/cli/writer.h"
@@ -18,15 +19,18 @@
 namespace muster::cli {
 
 // Brings the output of all children, line by line, to the launcher's own standard output and error
-// and to log files. When the launcher's reader is slow, it stops reading the children's pipes, and
-// the children wait as they would for a slow pipe of their own. They never wait for a log file.
+// and to log files. A line that takes its time, as a prompt does, is shown as far as it has come,
+// but not without a prefix into a file or pipe: programs read those. When the launcher's reader is
+// slow, it stops reading the children's pipes, and the children wait as they would for a slow pipe
+// of their own. They never wait for a log file.
 class Output {
  public:
   enum class Stream { kStdout, kStderr };
 
   // `loop` must outlive the object. `on_reader_gone` is called once, by the loop, when standard
-  // output or error is a pipe that nobody reads any more.
-  Output(launcher::EventLoop* loop, std::function<void()> on_reader_gone);
+  // output or error is a pipe that nobody reads any more: at the next write, or some time later.
+  // It is told whether that has lost output.
+  Output(launcher::EventLoop* loop, std::function<void(bool lost)> on_reader_gone);
   ~Output();
 
   // A pipe for a child: what is written to the returned descriptor (the caller's; close it once the
@@ -58,6 +62,7 @@ class Output {
   // is written to both keeps its order, and its lines.
   struct Screen {
     Writer writer;
+    int fd = -1;
     int sink = 0;
     LineMixer lines;
     int own_lines = 0;  // the launcher's stream
@@ -69,10 +74,18 @@ class Output {
     int shown_stream;
     std::optional<int> log;
     int log_stream;
+    bool shows_begun;                 // lines too that have not ended
+    std::optional<absl::Time> begun;  // since when there is one that was not shown
   };
 
   std::unique_ptr<Screen> NewScreen(int fd, const std::string& name);
   void OnScreenWake(Screen* screen);
+  void WatchReaders();
+  void OnReaderGone(bool lost);
+  // Notes whether `chunk` leaves a line begun, which will be shown when it is old enough.
+  void NoteBegun(Pipe* pipe, absl::string_view chunk);
+  void AwaitBegun(absl::Time since);
+  void ShowBegun();
   void TakeFailures(Screen* screen);
   void TakeComplaints();
   // As read(): the number of bytes taken, 0 at the end, negative when there is nothing to read now.
@@ -83,7 +96,7 @@ class Output {
   void Resume(Screen* screen);
 
   launcher::EventLoop* const loop_;
-  const std::function<void()> on_reader_gone_;
+  const std::function<void(bool lost)> on_reader_gone_;
   LogFiles logs_;
   std::unique_ptr<Screen> first_;   // standard output
   std::unique_ptr<Screen> second_;  // standard error, where that is another file
@@ -91,6 +104,9 @@ class Output {
   Screen* const stderr_;
   std::map<int, Pipe> pipes_;  // by the descriptor that is read
   bool reader_gone_ = false;
+  bool awaits_begun_ = false;  // ShowBegun() is due some time
+  // Timers of the loop may come when this object has gone.
+  const std::shared_ptr<Output*> self_ = std::make_shared<Output*>(this);
   bool lost_ = false;
 };
 

@@ -20,6 +20,7 @@
 #include "client/launcher/process_end.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_environment.h"
+#include "client/launcher/rank_reporter.h"
 #include "client/launcher/signal_relay.h"
 #include "common/caller_credentials.h"
 #include "common/exit_codes.h"
@@ -185,7 +186,11 @@ int RunRunCommand(LaunchPlan plan, int argc, char** argv) {
   const absl::StatusOr<std::string> program =
       launcher::FindProgram(plan.program[0], launcher::GetEnv("PATH"));
   if (!program.ok()) {
-    Refuse(absl::StrCat("cannot execute ", program.status().message()));
+    const std::string why = absl::StrCat("cannot execute ", program.status().message());
+    Refuse(why);
+    if (plan.coordinator_given && FillCredentials(&plan.job.credentials).ok()) {
+      launcher::ReportNotStarted(plan.job, why);
+    }
     return absl::IsNotFound(program.status()) ? kExitNotFound : kExitNotExecutable;
   }
   if (!plan.coordinator_given) {

@@ -1,23 +1,32 @@
 #include "client/cli/status_command.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
-#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/coordinator_flag.h"
 #include "client/cli/question.h"
 #include "client/cli/status_report.h"
+#include "client/cli/text_table.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
+#include "common/local_coordinators.h"
+#include "common/utf8.h"
 
 namespace muster::cli {
 namespace {
+
+using muster::v1::GetStatusResponse;
 
 constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(3);
@@ -39,12 +48,34 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-absl::StatusOr<std::string> Text(launcher::CoordinatorClient* client, bool json) {
-  const absl::StatusOr<muster::v1::GetStatusResponse> status = client->GetStatus(kCallTimeout);
-  if (!status.ok()) return status.status();
-  if (json) return StatusJson(*status);
-  return StatusReport(*status);
+// What a table may take: all there is, where nobody sees it on a terminal.
+int Width() {
+  int columns = TextTable::kUnbounded;
+  const char* const wanted = std::getenv("COLUMNS");
+  if (wanted != nullptr && absl::SimpleAtoi(wanted, &columns) && columns > 0) return columns;
+  winsize size = {};
+  const bool terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return terminal ? size.ws_col : TextTable::kUnbounded;
 }
+
+absl::StatusOr<std::string> Text(const GetStatusResponse& status, bool json) {
+  if (json) return StatusJson(status);
+  return StatusReport(status, Width());
+}
+
+bool HasFailed(const GetStatusResponse& status) {
+  return status.state() == muster::v1::JOB_STATE_FAILED;
+}
+
+bool HasEnded(const GetStatusResponse& status) {
+  return HasFailed(status) || status.state() == muster::v1::JOB_STATE_FINISHED;
+}
+
+// A coordinator to ask.
+struct Asked {
+  HostPort address;
+  CredentialFiles credentials;
+};
 
 // Each picture replaces the one before on a terminal, and follows it elsewhere.
 void Show(const std::string& text, bool redraw) {
@@ -57,27 +88,47 @@ std::string OutOfReach(const HostPort& address, const absl::Status& why) {
                       WhyNoAnswer(why, kCallTimeout));
 }
 
-int ShowOnce(launcher::CoordinatorClient* client, const HostPort& address, bool json) {
-  const absl::StatusOr<std::string> text = Text(client, json);
-  if (!text.ok()) return Fail(kExitFailure, OutOfReach(address, text.status()));
+int ShowOnce(const Asked& asked, const StatusFlags& flags) {
+  launcher::CoordinatorClient client(asked.address.ToString(), asked.credentials);
+  const absl::StatusOr<GetStatusResponse> status =
+      client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job);
+  const absl::StatusOr<std::string> text =
+      status.ok() ? Text(*status, flags.json) : status.status();
+  if (!text.ok()) return Fail(kExitFailure, OutOfReach(asked.address, text.status()));
   Show(*text, /*redraw=*/false);
-  return 0;
+  return flags.exit_code && HasFailed(*status) ? kExitFailure : 0;
+}
+
+int ShowAll(const std::vector<Asked>& all, const StatusFlags& flags) {
+  int worst = 0;
+  for (const Asked& asked : all) {
+    if (&asked != &all.front() && !flags.json) std::cout << "\n";
+    worst = std::max(worst, ShowOnce(asked, flags));
+  }
+  return worst;
 }
 
 // Goes on while the coordinator is out of reach: it may be about to be started again.
 class Watch {
  public:
-  Watch(HostPort address, const StatusFlags& flags, absl::Duration interval)
-      : address_(std::move(address)),
+  Watch(const Asked& asked, const StatusFlags& flags, absl::Duration interval)
+      : address_(asked.address),
+        job_(flags.job),
         json_(flags.json),
+        ends_with_job_(flags.exit_code),
         interval_(interval),
-        client_(address_.ToString(), flags.credentials) {}
+        client_(address_.ToString(), asked.credentials) {}
 
-  // Until standard output takes no more.
+  // Until standard output takes no more, or the job has ended where that is asked for.
   int Run() {
     while (std::cout) {
-      const absl::StatusOr<std::string> text = Text(&client_, json_);
+      const absl::StatusOr<GetStatusResponse> status =
+          client_.GetStatus(kCallTimeout, /*wait_for_connection=*/false, job_);
+      const absl::StatusOr<std::string> text = status.ok() ? Text(*status, json_) : status.status();
       text.ok() ? OnStatus(*text) : OnFailure(text.status());
+      if (status.ok() && ends_with_job_ && HasEnded(*status)) {
+        return HasFailed(*status) ? kExitFailure : 0;
+      }
       absl::SleepFor(interval_);
     }
     return 0;
@@ -110,26 +161,54 @@ class Watch {
   }
 
   const HostPort address_;
+  const std::string job_;
   const bool json_;
+  const bool ends_with_job_;
   const absl::Duration interval_;
   launcher::CoordinatorClient client_;
   std::string last_text_;
   absl::Time last_time_;
 };
 
+// Those that the user names, or that serve here. Each of the latter is asked with its own token.
+absl::StatusOr<std::vector<Asked>> FindAsked(const StatusFlags& flags) {
+  std::vector<Asked> found;
+  if (!flags.coordinator.empty()) {
+    const absl::StatusOr<HostPort> address = RequireCoordinator(flags.coordinator);
+    if (!address.ok()) return address.status();
+    return std::vector<Asked>{{*address, flags.credentials}};
+  }
+  for (const LocalCoordinator& local : FindLocalCoordinators()) {
+    const absl::StatusOr<HostPort> address = ParseHostPort(local.address);
+    if (!address.ok() || (!flags.job.empty() && flags.job != local.job)) continue;
+    found.push_back({*address, flags.credentials});
+    found.back().credentials.token_file = local.token_file;
+  }
+  if (!found.empty()) return found;
+  return absl::InvalidArgumentError(
+      absl::StrCat("this user runs no coordinator ",
+                   flags.job.empty() ? "" : absl::StrCat("of a job '", Printable(flags.job), "' "),
+                   "on this machine; use --coordinator host:port or set MUSTER_COORDINATOR"));
+}
+
+absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& asked) {
+  if (!flags.watch || asked.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--watch shows one job, and there are ", asked.size(),
+                   " here; say which by --job ('muster status' names them), or --coordinator"));
+}
+
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<HostPort> address = RequireCoordinator(flags.coordinator);
-  if (!address.ok()) return Fail(exit_codes::kBadConfiguration, address.status().message());
+  const absl::StatusOr<std::vector<Asked>> asked = FindAsked(flags);
+  if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
-  if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
-  if (absl::Status usable = PrepareToAsk(flags.credentials); !usable.ok()) {
-    return Fail(exit_codes::kBadConfiguration, usable.message());
-  }
-  if (flags.watch) return Watch(*address, flags, *interval).Run();
-  launcher::CoordinatorClient client(address->ToString(), flags.credentials);
-  return ShowOnce(&client, *address, flags.json);
+  absl::Status usable = interval.status();
+  if (usable.ok()) usable = CheckWatch(flags, *asked);
+  if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
+  if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
+  return flags.watch ? Watch(asked->front(), flags, *interval).Run() : ShowAll(*asked, flags);
 }
 
 }  // namespace muster::cli

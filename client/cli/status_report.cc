@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
+#include "common/reflow.h"
 #include "common/utf8.h"
 
 namespace muster::cli {
@@ -62,7 +63,7 @@ std::string Requests(const GetStatusResponse& status) {
   return text;
 }
 
-std::string JobLine(const GetStatusResponse& status) {
+std::string JobLine(const GetStatusResponse& status, int width) {
   std::string line = absl::StrCat("job ", status.job_id(), ": ", StateOf(status));
   if (!status.reason().empty()) absl::StrAppend(&line, " (", status.reason(), ")");
   if (status.has_epoch()) absl::StrAppend(&line, ", epoch ", status.epoch().number());
@@ -73,7 +74,8 @@ std::string JobLine(const GetStatusResponse& status) {
     absl::StrAppend(&line,
                     "; calls refused for their credentials: ", status.unauthenticated_calls());
   }
-  return Printable(line) + "\n";
+  line = Printable(line);
+  return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
 }
 
 std::string Activity(const muster::v1::MemberStatus& member) {
@@ -82,7 +84,7 @@ std::string Activity(const muster::v1::MemberStatus& member) {
                       BriefDuration(FromProto(member.waiting_for())));
 }
 
-std::string Members(const GetStatusResponse& status) {
+std::string Members(const GetStatusResponse& status, int width) {
   TextTable table({"RANK", "NODE", "HOST", "PID", "STATE", "ACTIVITY", "LAST CALL"});
   for (const muster::v1::MemberStatus& member : status.members()) {
     table.AddRow({member.has_rank() ? absl::StrCat(member.rank()) : kNone,
@@ -90,7 +92,7 @@ std::string Members(const GetStatusResponse& status) {
                   absl::StrCat(member.member().pid()), StateOf(member), Activity(member),
                   absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")});
   }
-  return table.empty() ? "no members yet\n" : table.ToString();
+  return table.empty() ? "no members yet\n" : table.ToString(width);
 }
 
 std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
@@ -103,7 +105,7 @@ std::string GroupOf(const muster::v1::Group& group) {
   return absl::StrCat(group.name(), " (", Ranks(group.ranks()), ")");
 }
 
-std::string PendingCollectives(const GetStatusResponse& status) {
+std::string PendingCollectives(const GetStatusResponse& status, int width) {
   TextTable table(
       {"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "GAVE UP", "SINCE", "LAST ARRIVAL"});
   for (const muster::v1::PendingCollective& pending : status.pending_collectives()) {
@@ -113,7 +115,7 @@ std::string PendingCollectives(const GetStatusResponse& status) {
                   BriefDuration(FromProto(pending.age())),
                   absl::StrCat(BriefDuration(FromProto(pending.since_last_arrival())), " ago")});
   }
-  return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString());
+  return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString(width));
 }
 
 std::string HolderOf(const muster::v1::LeaseStatus& lease) {
@@ -128,16 +130,16 @@ std::string StateOf(const muster::v1::LeaseStatus& lease) {
   return absl::StrCat("held for ", BriefDuration(FromProto(lease.held_for())));
 }
 
-std::string Leases(const GetStatusResponse& status) {
+std::string Leases(const GetStatusResponse& status, int width) {
   TextTable table({"LEASE", "SCOPE", "NODE", "HOLDER", "TOKEN", "STATE", "WAITERS"});
   for (const muster::v1::LeaseStatus& lease : status.leases()) {
     table.AddRow({lease.name(), ScopeOf(lease), OrNone(lease.node_id()), HolderOf(lease),
                   absl::StrCat(lease.token()), StateOf(lease), absl::StrCat(lease.waiters())});
   }
-  return table.empty() ? "" : absl::StrCat("\nleases\n", table.ToString());
+  return table.empty() ? "" : absl::StrCat("\nleases\n", table.ToString(width));
 }
 
-std::string RecentFailures(const GetStatusResponse& status) {
+std::string RecentFailures(const GetStatusResponse& status, int width) {
   TextTable table({"RANK", "NODE", "PID", "CAUSE", "ACTIVITY", "WHEN"});
   for (const muster::v1::Failure& failure : status.recent_failures()) {
     table.AddRow({failure.has_rank() ? absl::StrCat(failure.rank()) : kNone,
@@ -145,14 +147,15 @@ std::string RecentFailures(const GetStatusResponse& status) {
                   OrNone(failure.activity()),
                   absl::StrCat(BriefDuration(FromProto(failure.age())), " ago")});
   }
-  return table.empty() ? "" : absl::StrCat("\nrecent failures\n", table.ToString());
+  return table.empty() ? "" : absl::StrCat("\nrecent failures\n", table.ToString(width));
 }
 
 }  // namespace
 
-std::string StatusReport(const GetStatusResponse& status) {
-  return absl::StrCat(JobLine(status), "\n", Members(status), PendingCollectives(status),
-                      Leases(status), RecentFailures(status));
+std::string StatusReport(const GetStatusResponse& status, int width) {
+  return absl::StrCat(JobLine(status, width), "\n", Members(status, width),
+                      PendingCollectives(status, width), Leases(status, width),
+                      RecentFailures(status, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

@@ -10,8 +10,9 @@
 namespace muster::cli {
 
 // The status of a job as a person reads it: a line about the job, a table of its members, and
-// tables of what is pending, leased and lost where there is any.
-std::string StatusReport(const muster::v1::GetStatusResponse& status);
+// tables of what is pending, leased and lost where there is any; within `width` columns, or
+// TextTable::kUnbounded.
+std::string StatusReport(const muster::v1::GetStatusResponse& status, int width = 0);
 
 // The status in protobuf's JSON mapping, fields under their names in the .proto file.
 absl::StatusOr<std::string> StatusJson(const muster::v1::GetStatusResponse& status);

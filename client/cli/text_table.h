@@ -17,11 +17,15 @@ class TextTable {
 
   bool empty() const { return rows_.size() == 1; }
 
-  // The header and the rows, a line each; without spaces at the ends of lines.
-  std::string ToString() const;
+  static constexpr int kUnbounded = 0;
+
+  // The header and the rows, a line each; without spaces at the ends of lines. Where that is wider
+  // than `width` the widest columns become narrower, and their cells several lines.
+  std::string ToString(int width = kUnbounded) const;
 
  private:
   std::vector<int> Widths() const;
+  std::vector<int> WidthsWithin(int width) const;
 
   std::vector<std::vector<std::string>> rows_;
 };

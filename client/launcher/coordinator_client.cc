@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "common/caller_credentials.h"
 #include "common/grpc_status.h"
+#include "common/utf8.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster::launcher {
@@ -16,7 +17,8 @@ namespace {
 using muster::v1::CoordinatorService;
 
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
-constexpr char kServing[] = "\x08\x01";  // HealthCheckResponse{status: SERVING}
+constexpr size_t kMaxGivenUpBytes = 1024;  // the coordinator's bound
+constexpr char kServing[] = "\x08\x01";    // HealthCheckResponse{status: SERVING}
 
 grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments arguments;
@@ -71,11 +73,14 @@ void CoordinatorClient::Connect() {
   if (stub_->channel != nullptr) stub_->channel->GetState(/*try_to_connect=*/true);
 }
 
-absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(
-    absl::Duration timeout, bool wait_for_connection) {
+absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl::Duration timeout,
+                                                                           bool wait_for_connection,
+                                                                           const std::string& job) {
+  muster::v1::GetStatusRequest request;
+  request.set_job_id(job);
   muster::v1::GetStatusResponse response;
   const absl::Status status =
-      Call(&CoordinatorService::Stub::GetStatus, {}, &response, timeout, wait_for_connection);
+      Call(&CoordinatorService::Stub::GetStatus, request, &response, timeout, wait_for_connection);
   if (!status.ok()) return status;
   return response;
 }
@@ -109,15 +114,13 @@ absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
 }
 
 absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& secret,
-                                           const ProcessEnd& end, absl::Duration timeout) {
+                                           const std::optional<ProcessEnd>& end,
+                                           const std::string& given_up, absl::Duration timeout) {
   muster::v1::ReportExitRequest request;
   request.set_job_id(job);
   request.set_secret(secret);
-  if (end.signaled) {
-    request.set_signal(end.code);
-  } else {
-    request.set_exit_code(end.code);
-  }
+  if (end) end->signaled ? request.set_signal(end->code) : request.set_exit_code(end->code);
+  request.set_given_up(Printable(WholeCharacters(given_up, kMaxGivenUpBytes)));
   muster::v1::ReportExitResponse response;
   return Call(&CoordinatorService::Stub::ReportExit, request, &response, timeout);
 }

@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_LAUNCHER_COORDINATOR_CLIENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,9 +24,11 @@ class CoordinatorClient {
   CoordinatorClient(const std::string& address, const CredentialFiles& credentials);
   ~CoordinatorClient();
 
-  // With `wait_for_connection`, a coordinator that is not there yet is waited for too.
+  // With `wait_for_connection`, a coordinator that is not there yet is waited for too. NOT_FOUND:
+  // it serves another job than `job`, which may be empty.
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
-                                                          bool wait_for_connection = false);
+                                                          bool wait_for_connection = false,
+                                                          const std::string& job = "");
 
   // OK if grpc.health.v1 says SERVING of all that is served there.
   absl::Status CheckHealth(absl::Duration timeout);
@@ -33,8 +36,10 @@ class CoordinatorClient {
   // Begins to connect, so that the first call need not wait for that. Does not block.
   void Connect();
 
-  // `secret` is that of the process.
-  absl::Status ReportExit(const std::string& job, const std::string& secret, const ProcessEnd& end,
+  // `secret` is that of the process. Without an `end` it was never started. `given_up`: why nobody
+  // is started in its place; empty: somebody may be.
+  absl::Status ReportExit(const std::string& job, const std::string& secret,
+                          const std::optional<ProcessEnd>& end, const std::string& given_up,
                           absl::Duration timeout);
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);

@@ -1,6 +1,7 @@
 #include "client/launcher/event_loop.h"
 
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,10 +30,19 @@ EventLoop::EventLoop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
 
 EventLoop::~EventLoop() { close(epoll_fd_); }
 
-void EventLoop::Watch(int fd, Handler handler) {
+void EventLoop::Watch(int fd, Handler handler) { Add(fd, EPOLLIN, std::move(handler)); }
+
+// What ends is told without being asked for.
+void EventLoop::WatchReader(int fd, Handler handler) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) return;
+  Add(fd, 0, std::move(handler));
+}
+
+void EventLoop::Add(int fd, uint32_t events, Handler handler) {
   handlers_[fd] = std::move(handler);
   epoll_event event = {};
-  event.events = EPOLLIN;
+  event.events = events;
   event.data.fd = fd;
   epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
 }
@@ -41,7 +51,16 @@ void EventLoop::Forget(int fd) {
   if (handlers_.erase(fd) > 0) epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
+void EventLoop::At(absl::Time time, Handler handler) { timers_.emplace(time, std::move(handler)); }
+
+void EventLoop::RunTimers() {
+  while (!timers_.empty() && timers_.begin()->first <= SteadyNow()) {
+    timers_.extract(timers_.begin()).mapped()();
+  }
+}
+
 void EventLoop::Poll(absl::Duration timeout) {
+  if (!timers_.empty()) timeout = std::min(timeout, timers_.begin()->first - SteadyNow());
   std::array<epoll_event, 256> events;
   const int count = epoll_wait(epoll_fd_, events.data(), events.size(),
                                Milliseconds(std::max(timeout, absl::ZeroDuration())));
@@ -51,6 +70,7 @@ void EventLoop::Poll(absl::Duration timeout) {
     const Handler handler = found->second;   // it may forget itself
     handler();
   }
+  RunTimers();
 }
 
 }  // namespace muster::launcher

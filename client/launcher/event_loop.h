@@ -1,7 +1,9 @@
 #ifndef MUSTER_CLIENT_LAUNCHER_EVENT_LOOP_H_
 #define MUSTER_CLIENT_LAUNCHER_EVENT_LOOP_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "absl/time/time.h"
@@ -25,15 +27,25 @@ class EventLoop {
 
   // Does not own `fd`.
   void Watch(int fd, Handler handler);
+  // Calls the handler when nobody is left who would read what is written to `fd`, a pipe or socket;
+  // of anything else, never. Not beside Watch().
+  void WatchReader(int fd, Handler handler);
   // Must come before `fd` is closed.
   void Forget(int fd);
+
+  // Calls the handler once, at this time of the steady clock or soon after.
+  void At(absl::Time time, Handler handler);
 
   // Waits until something is ready or `timeout` has passed, and handles what is.
   void Poll(absl::Duration timeout);
 
  private:
+  void Add(int fd, uint32_t events, Handler handler);
+  void RunTimers();
+
   int epoll_fd_;
   std::unordered_map<int, Handler> handlers_;
+  std::multimap<absl::Time, Handler> timers_;
 };
 
 }  // namespace muster::launcher

@@ -25,7 +25,8 @@ struct JobPlan {
   // Where the coordinator listens; unknown until it does where it is hosted here on a free port.
   HostPort coordinator;
   std::optional<CoordinatorCommand> hosted;  // unset: somebody else hosts it
-  std::optional<int> master_port;            // unset: the coordinator's
+  // For what the program opens at rank 0. Unset: a free one, or with several nodes MasterPort()'s.
+  std::optional<int> master_port;
   // What this launcher and its ranks show the coordinator; of one that has a token of its own,
   // known when it listens.
   CredentialFiles credentials;

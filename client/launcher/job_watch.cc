@@ -41,11 +41,16 @@ struct JobWatch::State {
         interval(Interval(plan)) {}
   ~State() { close(fd); }
 
-  bool HasFailed(const GetStatusResponse& status) const {
-    if (status.job_id() != job || status.state() != muster::v1::JOB_STATE_FAILED) return false;
-    return std::any_of(status.members().begin(), status.members().end(), [this](const auto& m) {
-      return m.has_rank() && own.count(m.member().incarnation()) > 0;
-    });
+  // Takes what the coordinator says.
+  void Note(const GetStatusResponse& status) {
+    if (status.job_id() != job) return;
+    const bool ours = std::any_of(
+        status.members().begin(), status.members().end(),
+        [this](const auto& m) { return m.has_rank() && own.count(m.member().incarnation()) > 0; });
+    formed |= ours;
+    if (status.state() != muster::v1::JOB_STATE_FAILED) return;
+    failed = ours || !status.has_epoch();
+    reason = status.reason();
   }
 
   const int fd;
@@ -57,6 +62,8 @@ struct JobWatch::State {
   std::condition_variable changed;
   // All below under the mutex.
   std::set<std::string> own;
+  bool formed = false;  // some of them have had ranks
+  bool failed = false;
   std::string reason;
   bool stopped = false;
 };
@@ -80,6 +87,11 @@ void JobWatch::AddOwn(const std::string& incarnation) {
 
 int JobWatch::fd() const { return state_->fd; }
 
+bool JobWatch::formed() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->formed;
+}
+
 std::string JobWatch::reason() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->reason;
@@ -99,8 +111,8 @@ void JobWatch::Run(const std::shared_ptr<State>& state) {
     const absl::StatusOr<GetStatusResponse> status =
         client.GetStatus(kCallTimeout, /*wait_for_connection=*/true);
     lock.lock();
-    if (!status.ok() || !state->HasFailed(*status)) continue;
-    state->reason = status->reason();
+    if (status.ok()) state->Note(*status);
+    if (!state->failed) continue;
     eventfd_write(state->fd, 1);
     return;
   }

@@ -23,11 +23,15 @@ class JobWatch {
   JobWatch& operator=(const JobWatch&) = delete;
 
   // The 16 bytes of a process that was started here: a failure counts if the job that has failed
-  // is the one that this process is a member of, and not an earlier one of that name.
+  // is the one that this process is a member of, and not an earlier one of that name. One that
+  // has failed before it formed is nobody's: whoever joins it is refused.
   void AddOwn(const std::string& incarnation);
 
   // Within this time after a failure every node knows of it.
   static absl::Duration Delay(const JobPlan& plan);
+
+  // The job's epoch was seen to have a process that was started here.
+  bool formed() const;
 
   // Becomes readable when the job has failed, and stays so.
   int fd() const;

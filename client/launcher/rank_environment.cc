@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/find_program.h"
+#include "client/launcher/master_port.h"
 
 namespace muster::launcher {
 namespace {
@@ -38,7 +39,7 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
       {"LOCAL_WORLD_SIZE", absl::StrCat(plan.nproc_per_node)},
       {"GROUP_RANK", absl::StrCat(plan.node_rank)},
       {"MASTER_ADDR", plan.coordinator.host},
-      {"MASTER_PORT", absl::StrCat(plan.master_port.value_or(plan.coordinator.port))},
+      {"MASTER_PORT", absl::StrCat(MasterPort(plan))},
   };
 }
 

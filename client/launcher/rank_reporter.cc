@@ -3,12 +3,16 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/launcher/coordinator_client.h"
+#include "client/launcher/node_name.h"
+#include "common/process_secret.h"
 
 namespace muster::launcher {
 namespace {
@@ -21,15 +25,20 @@ struct Stopped {
   bool stopped = false;
 };
 
+struct End {
+  std::optional<ProcessEnd> end;  // unset: it was never started
+  std::string given_up;
+};
+
 struct Report {
   std::string secret;
-  std::variant<ProcessEnd, Stopped> what;
+  std::variant<End, Stopped> what;
   int tries = 0;
 };
 
 absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report) {
-  if (const auto* end = std::get_if<ProcessEnd>(&report.what)) {
-    return client->ReportExit(job, report.secret, *end, kCallTimeout);
+  if (const auto* end = std::get_if<End>(&report.what)) {
+    return client->ReportExit(job, report.secret, end->end, end->given_up, kCallTimeout);
   }
   return client->ReportProcessState(job, report.secret, std::get<Stopped>(report.what).stopped,
                                     kCallTimeout);
@@ -43,15 +52,18 @@ bool NotDelivered(const absl::Status& sent) {
 }  // namespace
 
 struct RankReporter::State {
+  explicit State(const JobPlan& plan)
+      : address(plan.coordinator.ToString()), credentials(plan.credentials), job(plan.job) {}
+
   void Add(Report report) {
     const std::lock_guard<std::mutex> lock(mutex);
     reports.push_back(std::move(report));
     changed.notify_all();
   }
 
-  std::string address;
-  CredentialFiles credentials;
-  std::string job;
+  const std::string address;
+  const CredentialFiles credentials;
+  const std::string job;
   std::mutex mutex;
   std::condition_variable changed;
   // All below under the mutex.
@@ -60,10 +72,7 @@ struct RankReporter::State {
   bool stopped = false;
 };
 
-RankReporter::RankReporter(const JobPlan& plan) : state_(std::make_shared<State>()) {
-  state_->address = plan.coordinator.ToString();
-  state_->credentials = plan.credentials;
-  state_->job = plan.job;
+RankReporter::RankReporter(const JobPlan& plan) : state_(std::make_shared<State>(plan)) {
   std::thread([state = state_] { Run(state); }).detach();
 }
 
@@ -73,8 +82,13 @@ RankReporter::~RankReporter() {
   state_->changed.notify_all();
 }
 
-void RankReporter::ReportEnd(const std::string& secret, const ProcessEnd& end) {
-  state_->Add({secret, end});
+void RankReporter::ReportEnd(const std::string& secret, const ProcessEnd& end,
+                             const std::string& given_up) {
+  state_->Add({secret, End{end, given_up}});
+}
+
+void RankReporter::ReportNotStarted(const std::string& why) {
+  state_->Add({NewProcessSecret(), End{std::nullopt, why}});
 }
 
 void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
@@ -107,6 +121,13 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
     state->reports.pop_front();
     state->changed.notify_all();
   }
+}
+
+void ReportNotStarted(const JobPlan& plan, const std::string& why) {
+  if (plan.nnodes == 1) return;
+  RankReporter reporter(plan);
+  reporter.ReportNotStarted(absl::StrCat("node ", NodeNameOf(plan), ": ", why));
+  reporter.Flush(absl::Seconds(1));
 }
 
 }  // namespace muster::launcher

@@ -23,8 +23,11 @@ class RankReporter {
   RankReporter(const RankReporter&) = delete;
   RankReporter& operator=(const RankReporter&) = delete;
 
-  // Never block. `secret` is that of the process.
-  void ReportEnd(const std::string& secret, const ProcessEnd& end);
+  // Never block. `secret` is that of the process. `given_up` is not empty where nobody is started
+  // in its place before the job has formed: why, for those who wait on other nodes.
+  void ReportEnd(const std::string& secret, const ProcessEnd& end, const std::string& given_up);
+  // No process comes to this node at all.
+  void ReportNotStarted(const std::string& why);
   void ReportStopped(const std::string& secret, bool stopped);
 
   // Tries once more what has not got through. Blocks until every report has been answered or
@@ -38,6 +41,10 @@ class RankReporter {
   // Shared with the thread, which may be inside a call when this object goes.
   std::shared_ptr<State> state_;
 };
+
+// Tells the coordinator of a job of several nodes that no rank of this one will come, and why.
+// Blocks for a second at most; an error is nobody's matter.
+void ReportNotStarted(const JobPlan& plan, const std::string& why);
 
 }  // namespace muster::launcher
 

@@ -29,6 +29,9 @@ class RankStarter {
   // A descriptor, the caller's, for what one process of the coordinator writes.
   virtual absl::StatusOr<int> CoordinatorOutput() = 0;
 
+  // The coordinator that is hosted here listens; no process was started yet.
+  virtual void CoordinatorServes(const HostPort&) {}
+
   // Tells the user one line.
   virtual void Say(const std::string& text) = 0;
 };

@@ -32,15 +32,14 @@ std::string Grouped(const std::vector<RankEnd>& ends) {
 
 bool Failed(const RankEnd& end) { return !end.end.clean() && !end.forgiven; }
 
-// The rank says that it had to end because of others.
-bool IsHealthy(const RankEnd& end) {
-  return !end.end.signaled &&
-         (end.end.code == exit_codes::kPeerLost || end.end.code == exit_codes::kCoordinatorLost);
-}
-
 bool FailedByItself(const RankEnd& end) { return Failed(end) && !end.after_our_signal; }
 
 }  // namespace
+
+bool SaysHealthy(const ProcessEnd& end) {
+  return !end.signaled &&
+         (end.code == exit_codes::kPeerLost || end.code == exit_codes::kCoordinatorLost);
+}
 
 int RunOutcome::clean_ends() const {
   return static_cast<int>(std::count_if(ends_.begin(), ends_.end(),
@@ -75,14 +74,14 @@ std::string RunOutcome::Sentence(const RankEnd& end) const {
 
 const RankEnd* RunOutcome::Guilty() const {
   for (const RankEnd& end : ends_) {
-    if (FailedByItself(end) && !IsHealthy(end)) return &end;
+    if (FailedByItself(end) && !SaysHealthy(end.end)) return &end;
   }
   return nullptr;
 }
 
 const RankEnd* RunOutcome::FirstHealthy() const {
   for (const RankEnd& end : ends_) {
-    if (FailedByItself(end) && IsHealthy(end)) return &end;
+    if (FailedByItself(end) && SaysHealthy(end.end)) return &end;
   }
   return nullptr;
 }

@@ -20,6 +20,9 @@ struct RankEnd {
   bool forgiven = false;          // another was started in its place, or the job goes on without it
 };
 
+// The rank says that it had to end because of others.
+bool SaysHealthy(const ProcessEnd& end);
+
 // Collects how the ranks ended, in the order in which they did, and says what became of the run.
 class RunOutcome {
  public:

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/launcher/master_port.h"
+#include "client/launcher/node_name.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/launcher/signal_relay.h"
@@ -21,17 +23,10 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
-// More than musterd's own time to drain.
-constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
 constexpr absl::Duration kReportPatience = absl::Seconds(1);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Of processes that are not this one's children nobody tells when they end.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
-}
 
 }  // namespace
 
@@ -40,7 +35,7 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
       starter_(starter),
       loop_(loop),
       control_fd_(control_fd),
-      node_(plan_.node_id.empty() ? HostName() : plan_.node_id),
+      node_(NodeNameOf(plan_)),
       child_signal_fd_(ChildSignalFd()),
       ranks_(&plan_, starter, loop,
              [this](pid_t pid, int wait_status) { OnEnd(pid, wait_status); }),
@@ -90,6 +85,7 @@ absl::Status Supervisor::AwaitCoordinator() {
   while (SteadyNow() < deadline) {
     if (const std::optional<HostPort> address = coordinator_->Address()) {
       plan_.coordinator = *address;
+      starter_->CoordinatorServes(*address);
       if (plan_.hosted->own_token) plan_.credentials = {coordinator_->token_file(), {}, {}, {}, {}};
       return absl::OkStatus();
     }
@@ -109,8 +105,11 @@ absl::Status Supervisor::AwaitCoordinator() {
 }
 
 absl::Status Supervisor::StartRanks() {
+  if (!plan_.master_port && plan_.nnodes == 1) plan_.master_port = FreePort();
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
-    if (absl::Status status = ranks_.Start(local_rank); !status.ok()) return status;
+    const absl::Status started = ranks_.Start(local_rank);
+    if (!started.ok()) ReportNotStarted(plan_, std::string(started.message()));
+    if (!started.ok()) return started;
   }
   return absl::OkStatus();
 }
@@ -228,9 +227,9 @@ void Supervisor::OnEndingSignal(int signal) {
   }
 }
 
-void Supervisor::OnReaderGone() {
-  outcome_.ReaderGone();
+void Supervisor::OnReaderGone(bool lost) {
   const std::vector<int> living = ranks_.Living();
+  if (lost || !living.empty()) outcome_.ReaderGone();
   if (living.empty() || phase_ >= Phase::kSignalled) return;
   Say(absl::StrCat("nobody reads the output any more; ending ", NamedRanks(living),
                    ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
@@ -290,20 +289,33 @@ void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
   ranks_.Ended(place);
   RankEnd rank_end = {place->rank, place->pid, end, phase_ >= Phase::kSignalled};
   starter_->Ended(place->local_rank, rank_end, why_);  // its last words come before ours
-  if (reporter_ != nullptr) reporter_->ReportEnd(place->secret, end);
   const bool failed = !end.clean() && phase_ == Phase::kRunning;
-  if (failed && BeginRestart(place, rank_end)) return;
-  rank_end.forgiven = failed && GoOnWithout(place, rank_end);
+  const bool restarts = failed && MayRestart();
+  rank_end.forgiven = failed && !restarts && MayGoOn();
+  const bool fatal = failed && !restarts && !rank_end.forgiven;
+  ReportEnd(*place, rank_end, fatal);
+  if (restarts) return BeginRestart(place, rank_end);
+  if (rank_end.forgiven) GoOnWithout(place, rank_end);
   outcome_.Add(rank_end);
-  if (failed && !rank_end.forgiven) BeginFailure(outcome_.Sentence(rank_end));
+  if (fatal) BeginFailure(outcome_.Sentence(rank_end));
 }
 
-bool Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
+// Nobody comes in its place. Of an epoch that is a loss; before there is one, others would wait.
+void Supervisor::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {
+  if (reporter_ == nullptr) return;
+  const bool gives_up = fatal && !SaysHealthy(end.end) && watch_ != nullptr && !watch_->formed();
+  reporter_->ReportEnd(place.secret, end.end, gives_up ? outcome_.Sentence(end) : "");
+  gave_up_ |= gives_up;
+}
+
+bool Supervisor::MayRestart() const {
   // Where a rank has left the job in peace the job is over, and would not take another.
-  if (restart_count_ == plan_.max_restarts || outcome_.clean_ends() > 0) return false;
+  return restart_count_ < plan_.max_restarts && outcome_.clean_ends() == 0;
+}
+
+void Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
   ++restart_count_;
   restarts_.push_back({place, end, CleanupAfter(place)});
-  return true;
 }
 
 Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
@@ -311,14 +323,18 @@ Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
                  [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
 }
 
-bool Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
-  const int left =
-      static_cast<int>(ranks_.Living().size() + restarts_.size()) + outcome_.clean_ends();
-  if (plan_.min_world_size >= plan_.world_size() || left < plan_.min_world_size) return false;
-  Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", left, " of ",
+int Supervisor::Left() const {
+  return static_cast<int>(ranks_.Living().size() + restarts_.size()) + outcome_.clean_ends();
+}
+
+bool Supervisor::MayGoOn() const {
+  return plan_.min_world_size < plan_.world_size() && Left() >= plan_.min_world_size;
+}
+
+void Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
+  Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", Left(), " of ",
                    plan_.world_size(), " ranks"));
   cleanups_.push_back(CleanupAfter(place));
-  return true;
 }
 
 void Supervisor::OnCoordinatorEnd(const ProcessEnd& end) {
@@ -353,48 +369,6 @@ void Supervisor::BeginFailure(const std::string& what) {
   Say(absl::StrCat(what, "; ending ", NamedRanks(others), ": SIGTERM in ",
                    absl::FormatDuration(plan_.failure_wait), ", SIGKILL ",
                    absl::FormatDuration(plan_.grace), " later"));
-}
-
-// ---- Ending ----
-
-void Supervisor::EndLeftovers() {
-  Cleanup cleanup([this] { return Leftovers(); }, [this](const std::string& text) { Say(text); },
-                  plan_.grace, SteadyNow());
-  if (phase_ >= Phase::kKilled) cleanup.Hurry();
-  const int signals_before = ending_signals_;
-  while (!cleanup.Step(SteadyNow())) {
-    loop_->Poll(kLookAgain);
-    if (ending_signals_ != signals_before) cleanup.Hurry();
-  }
-}
-
-std::vector<ProcessInfo> Supervisor::Leftovers() const {
-  std::vector<ProcessInfo> processes = Descendants(getpid());
-  const pid_t coordinator = coordinator_ == nullptr ? -1 : coordinator_->pid();
-  EraseIf(&processes, [&](const ProcessInfo& process) { return process.pid == coordinator; });
-  return processes;
-}
-
-void Supervisor::StopCoordinator() {
-  if (coordinator_ == nullptr || coordinator_end_) return;
-  // It is the other nodes' too, and the only one that can tell them of a failure.
-  if (watch_ != nullptr && outcome_.ExitStatus() != 0) AwaitCoordinatorEnd(JobWatch::Delay(plan_));
-  if (coordinator_end_) return;
-  // At SIGTERM it delivers the answers that it owes.
-  kill(coordinator_->pid(), SIGTERM);
-  kill(coordinator_->pid(), SIGCONT);
-  AwaitCoordinatorEnd(kCoordinatorStop);
-  if (coordinator_end_) return;
-  kill(coordinator_->pid(), SIGKILL);
-  AwaitCoordinatorEnd(kKillPatience);
-}
-
-void Supervisor::AwaitCoordinatorEnd(absl::Duration patience) {
-  const absl::Time deadline = SteadyNow() + patience;
-  const int signals_before = ending_signals_;
-  while (!coordinator_end_ && SteadyNow() < deadline && ending_signals_ == signals_before) {
-    loop_->Poll(deadline - SteadyNow());
-  }
 }
 
 }  // namespace muster::launcher

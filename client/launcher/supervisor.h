@@ -42,8 +42,9 @@ class Supervisor {
   // Why the coordinator, which had died while it was needed, was not started again.
   const absl::Status& coordinator_status() const { return coordinator_status_; }
 
-  // Nobody reads what the ranks write: ends them, as SIGPIPE does. Only from within the loop.
-  void OnReaderGone();
+  // Nobody reads what the ranks write: ends them, as SIGPIPE does. `lost`: nor what they have
+  // written already. Only from within the loop.
+  void OnReaderGone(bool lost);
 
   // How many signals that should end the run have come, and the first.
   int ending_signals() const { return ending_signals_; }
@@ -90,15 +91,20 @@ class Supervisor {
   void OnStopped(pid_t pid, bool stopped);
   void OnEnd(pid_t pid, int wait_status);
   void OnRankEnd(RankTable::Place* place, const ProcessEnd& end);
-  bool BeginRestart(RankTable::Place* place, const RankEnd& end);
-  bool GoOnWithout(RankTable::Place* place, const RankEnd& end);
+  void ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal);
+  bool MayRestart() const;
+  void BeginRestart(RankTable::Place* place, const RankEnd& end);
+  // Ranks that this node still has, or that have done their part.
+  int Left() const;
+  bool MayGoOn() const;
+  void GoOnWithout(RankTable::Place* place, const RankEnd& end);
   Cleanup CleanupAfter(RankTable::Place* place);
   void OnCoordinatorEnd(const ProcessEnd& end);
   void OnJobFailed();
 
   void BeginFailure(const std::string& what);
 
-  // Ending.
+  // Ending: supervisor_end.cc.
   void EndLeftovers();
   std::vector<ProcessInfo> Leftovers() const;
   void StopCoordinator();
@@ -126,7 +132,8 @@ class Supervisor {
   std::list<Cleanup> cleanups_;  // after ranks without which the job goes on
   int restart_count_ = 0;
   RunOutcome outcome_;
-  std::string why_;  // what has happened elsewhere, for which the ranks here were ended
+  bool gave_up_ = false;  // the coordinator was told that the ranks here will not join
+  std::string why_;       // what has happened elsewhere, for which the ranks here were ended
 
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();

@@ -27,7 +27,8 @@ void Coordinator::Impl::Advance() {
 bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
-         TryForm() || TryFailReforming() || TryGrantLeases() || ServeNextDeferred();
+         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() ||
+         ServeNextDeferred();
 }
 
 bool Coordinator::Impl::LoseDetached() {
@@ -112,7 +113,7 @@ bool Coordinator::Impl::TryFinishLeaving() {
   for (Member* member : epoch_->members()) {
     if (!member->lost()) MarkLeft(member);
   }
-  RefuseCandidates("the job is finished: its members have left");
+  RefuseCandidates(absl::FailedPreconditionError("the job is finished: its members have left"));
   return true;
 }
 
@@ -156,8 +157,20 @@ bool Coordinator::Impl::TryForm() {
     FailReforming(why);
     return true;
   }
+  const std::string gone = DescribeGone(chosen);
   Form(chosen);
-  LogFormed(decision.reason);
+  LogFormed(absl::StrCat(decision.reason, gone));
+  return true;
+}
+
+bool Coordinator::Impl::TryFailForming() {
+  if (NextGivingUp() > now_) return false;
+  reason_ = absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why);
+  given_up_.reset();
+  state_ = JobState::kFailed;
+  const std::string failed = absl::StrCat("the job has failed: ", reason_);
+  Log(Severity::kError, failed);
+  RefuseCandidates(absl::AbortedError(failed));
   return true;
 }
 

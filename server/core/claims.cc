@@ -93,7 +93,7 @@ void Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim)
   }
   Apply(*group, (*group)->Observe(*(*group)->IndexOf(*member->rank()), claim.next_sequence));
   if (claim.finished.empty()) return;
-  Apply(*group, (*group)->FinishForGood(claim.finished));
+  Apply(*group, (*group)->FinishForGood(out_.WithoutJob(claim.finished)));
 }
 
 void Coordinator::Impl::ApplyBrokenClaim(const BrokenClaim& claim) {

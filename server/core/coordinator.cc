@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 
 namespace muster::core {
@@ -128,7 +129,8 @@ void Coordinator::Impl::Tick() {
 
 Time Coordinator::Impl::NextDeadline() const {
   return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
-                   NextFormation(), NextAnnouncement(), stall_check_, NextRecoveryStep()});
+                   NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
+                   NextRecoveryStep()});
 }
 
 void Coordinator::Impl::Drain(std::string reason) {
@@ -144,7 +146,9 @@ void Coordinator::Impl::Drain(std::string reason) {
 std::optional<absl::Status> Coordinator::Impl::Outcome() const {
   if (recovering()) return std::nullopt;
   if (state_ == JobState::kFinished) return absl::OkStatus();
-  if (state_ == JobState::kFailed) return out_.WithJob(absl::AbortedError(reason_));
+  if (state_ == JobState::kFailed) {
+    return out_.WithJob(absl::AbortedError(absl::StrCat("the job has failed: ", reason_)));
+  }
   return std::nullopt;
 }
 

@@ -111,6 +111,7 @@ class Coordinator::Impl {
   bool TryResolveContenders();  // of those who ask for one and the same place
   bool TryLoseSilent();         // survivors that have not called Rejoin in time
   bool TryForm();               // the next epoch
+  bool TryFailForming();        // a node will not come, and the first one has not formed
   bool TryFailReforming();      // there are too few for one
   bool TryGrantLeases();
   bool ServeNextDeferred();  // after a recovery
@@ -167,6 +168,8 @@ class Coordinator::Impl {
   std::string DescribeSilence(const Member& member) const;
   std::string ExitCause(const ExitReport& report) const;
   void NoteExit(Member* member, const ExitReport& report);
+  void NoteGivenUp(const std::string& why);
+  Time NextGivingUp() const;
   void Lose(const std::vector<Loss>& losses);
   void RecordLoss(Member* member, Failure failure);
   void Break(const std::vector<Member*>& lost);
@@ -231,9 +234,11 @@ class Coordinator::Impl {
   std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
   void Form(const std::vector<Member*>& chosen);
   void AnswerMembers();
+  // "; gone since the epoch before: rank 3", or nothing.
+  std::string DescribeGone(const std::vector<Member*>& chosen) const;
   void LogFormed(const std::string& reason);
   void Retire(const Epoch& previous);
-  void RefuseCandidates(const std::string& why);
+  void RefuseCandidates(const absl::Status& why);
 
   // ---- elastic.cc ----
   bool elastic() const { return options_.min_world_size != 0; }
@@ -352,6 +357,12 @@ class Coordinator::Impl {
   std::deque<Failure> failures_;  // the latest first
   // Exits of processes that this daemon does not know: a claim may name them yet.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
+  // Before there is an epoch: a place that nobody will take, and when the job fails for it.
+  struct GivenUp {
+    std::string why;
+    Time fails_at;
+  };
+  std::optional<GivenUp> given_up_;
 
   ByteBudget budget_;  // before the groups and leases that use it
   LeaseTable leases_;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -57,9 +58,15 @@ std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member) {
 
 absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
                         absl::string_view newcomer) {
+  // Launchers count from 0, each on what it takes for a node of its own.
+  const absl::string_view remedy =
+      absl::StartsWith(place, "local rank")
+          ? "; where two launchers share a host, give each a --node-id (MUSTER_NODE_ID) of its "
+            "own; "
+            "else stop the other process first"
+          : "; give each process a rank of its own, or stop the other one first";
   return absl::AlreadyExistsError(absl::StrCat(
-      place, " is asked for twice: ", holder, " holds it, and ", newcomer,
-      " asks for it; give each process a rank of its own, or stop the other one first"));
+      place, " is asked for twice: ", holder, " holds it, and ", newcomer, " asks for it", remedy));
 }
 
 std::string HowLong(absl::Duration duration) {

@@ -181,7 +181,7 @@ void Coordinator::Impl::FailReforming(const std::string& reason) {
   reason_ = reason;
   state_ = JobState::kFailed;
   Log(Severity::kError, absl::StrCat("the job has failed: ", reason_));
-  RefuseCandidates(absl::StrCat("the job has failed: ", reason_));
+  RefuseCandidates(absl::FailedPreconditionError(absl::StrCat("the job has failed: ", reason_)));
 }
 
 absl::Status Coordinator::Impl::RejoinTimeout(const ParkedCall& call) const {

@@ -90,12 +90,13 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   state_ = JobState::kRunning;
   reason_.clear();
   early_exits_.clear();
+  given_up_.reset();
   enough_since_.reset();
   if (previous) Retire(*previous);
   AnswerMembers();
   if (elastic()) return;
-  RefuseCandidates(
-      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
+  RefuseCandidates(absl::FailedPreconditionError(
+      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined")));
 }
 
 void Coordinator::Impl::AnswerMembers() {
@@ -103,6 +104,16 @@ void Coordinator::Impl::AnswerMembers() {
     StopSeeking(*member);
     Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank(), history_));
   }
+}
+
+std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) const {
+  if (!epoch_) return "";
+  const std::set<const Member*> stay(chosen.begin(), chosen.end());
+  std::vector<uint32_t> gone;
+  for (const Member* member : epoch_->members()) {
+    if (stay.count(member) == 0) gone.push_back(*member->rank());
+  }
+  return gone.empty() ? "" : absl::StrCat("; gone since the epoch before: ", Ranks(gone));
 }
 
 void Coordinator::Impl::LogFormed(const std::string& reason) {
@@ -126,10 +137,9 @@ void Coordinator::Impl::Retire(const Epoch& previous) {
 }
 
 // There will be no place for those who still wait for one.
-void Coordinator::Impl::RefuseCandidates(const std::string& why) {
+void Coordinator::Impl::RefuseCandidates(const absl::Status& why) {
   while (!places_.empty()) {
-    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first),
-                    absl::FailedPreconditionError(why));
+    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first), why);
   }
 }
 

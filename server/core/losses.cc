@@ -12,6 +12,9 @@ namespace muster::core {
 namespace {
 
 constexpr size_t kMaxFailuresKept = 64;
+// A daemon that was restarted may hear of a failure before it hears of the epoch that this one is
+// no matter of: members are back within a second or two.
+constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
@@ -39,8 +42,12 @@ absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
 }
 
 absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& report) {
-  if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
+  absl::Status s = CheckReport(report.job_id, report.incarnation);
+  if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
+  if (!s.ok()) return s;
   Respond(waiter);
+  if (!report.given_up.empty()) NoteGivenUp(report.given_up);
+  if (!report.started) return absl::OkStatus();
   if (Member* member = members_.Find(report.incarnation); member != nullptr) {
     NoteExit(member, report);
   } else if (!epoch_ && early_exits_.size() < options_.limits.max_members) {
@@ -66,6 +73,18 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
   return absl::OkStatus();
 }
 
+// Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
+void Coordinator::Impl::NoteGivenUp(const std::string& why) {
+  if (elastic() || epoch_ || state_ != JobState::kForming || given_up_) return;
+  given_up_ = GivenUp{why, now_ + kGivenUpPause};
+  Log(Severity::kInfo, absl::StrCat("a node has given its ranks up: ", why, "; the job fails in ",
+                                    absl::FormatDuration(kGivenUpPause), " unless it forms"));
+}
+
+Time Coordinator::Impl::NextGivingUp() const {
+  return given_up_ && !recovering() ? given_up_->fails_at : absl::InfiniteFuture();
+}
+
 std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
   return absl::StrCat(DescribeExit(report.signaled, report.code),
                       IsClean(report) ? " without leaving the job" : "");
@@ -74,8 +93,8 @@ std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
 void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return;
   if (member->rank() && state_ == JobState::kFailed) {
-    Log(Severity::kWarning, absl::StrCat(member->who(), " ended after the failure: ",
-                                         DescribeExit(report.signaled, report.code)));
+    Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
+                                       DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
   } else if (recovering() && member->awaited() && IsClean(report)) {
     // It may have left through the daemon before this one: see LoseAbsent.
@@ -103,13 +122,15 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
 void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
-  Log(Severity::kError,
+  // Of a member of the epoch the end of that tells; those that go afterwards are consequences.
+  const bool consequence = state_ == JobState::kFailed && !member->rank();
+  Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
       absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity));
   FinishAllOf(member, status);
   StopSeeking(*member);
   if (member->attached()) EndStream(member, status);
   leases_.Forget(member->incarnation());
-  failures_.push_front(failure);
+  if (!consequence) failures_.push_front(failure);
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
   members_.MarkLost(member, std::move(failure));
   FormationChanged();
@@ -134,7 +155,7 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
 // Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
 // they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason) {
-  reason_ = reason;
+  reason_ = out_.WithoutJob(reason);
   state_ = elastic() ? JobState::kReforming : JobState::kFailed;
   epoch_->Break(reason_);
   rejoin_deadline_ = now_ + options_.rejoin_timeout;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "server/core/bounded_text.h"
 #include "server/core/validation.h"
 
@@ -50,6 +51,10 @@ std::string Outbox::WithJob(absl::string_view text) const {
   return ShortenedForMetadata(
       absl::StartsWith(text, prefix_) ? std::string(text) : absl::StrCat(prefix_, text),
       kMaxTextBytes);
+}
+
+std::string Outbox::WithoutJob(absl::string_view text) const {
+  return std::string(absl::StripPrefix(text, prefix_));
 }
 
 absl::Status Outbox::WithJob(const absl::Status& status) const {

@@ -26,6 +26,8 @@ class Outbox {
 
   std::string WithJob(absl::string_view text) const;
   absl::Status WithJob(const absl::Status& status) const;
+  // A text that a claim brings back, as it was before it was sent: it may become part of others.
+  std::string WithoutJob(absl::string_view text) const;
 
   // Ends the step.
   Effects Take() { return std::exchange(effects_, {}); }

@@ -150,6 +150,7 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
   highest_epoch_ = std::max(highest_epoch_, claim.epoch->number);
   state_ = JobState::kRunning;
   reason_.clear();
+  given_up_.reset();
   std::vector<Member*> members;
   for (const RosterEntry& entry : *claim.roster) {
     Member* member = members_.Find(entry.member.incarnation);

@@ -129,6 +129,9 @@ struct ExitReport {
   Incarnation incarnation;
   bool signaled = false;
   int code = 0;  // exit status, or the signal's number
+  // Why its launcher starts nobody in its place; empty: it may.
+  std::string given_up = {};
+  bool started = true;  // else it has not ended either
 };
 
 // A process was stopped (SIGSTOP), or goes on.

@@ -136,7 +136,7 @@ void Coordinator::Impl::StreamClosed(WaiterId stream) {
   if (member->rank() && state_ == JobState::kFailed) {
     return MarkLeft(member);  // it was told of the failure and has gone
   }
-  Log(Severity::kWarning,
+  Log(Severity::kDebug,
       absl::StrCat(member->who(), " is detached: its connection ended; lost in ",
                    absl::FormatDuration(options_.member_grace), " unless it attaches again"));
   members_.StartGrace(*member, now_ + options_.member_grace);

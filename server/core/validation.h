@@ -18,6 +18,7 @@ namespace muster::core {
 inline constexpr size_t kIncarnationBytes = 16;
 inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
+inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
 inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; ids count on it
 // Reasons, causes and activities, ours and those that claims bring back. gRPC's metadata, which
 // carries errors, has 8 KiB in all.

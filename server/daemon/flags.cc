@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "common/exit_codes.h"
+#include "common/help_formatter.h"
 #include "common/termination_log.h"
 #include "common/workload.h"
 #include "server/core/options.h"
@@ -22,19 +23,18 @@ namespace {
 
 constexpr char kDescription[] =
     "musterd coordinates one distributed job: it gives each process its rank, holds barriers, "
-    "carries\n"
-    "small objects and leases once-per-node work. Start one for each job.\n";
+    "carries small objects and leases once-per-node work. Start one for each job.\n";
 
 constexpr char kFooter[] = R"(
 Every flag can also be given as the environment variable shown beside it; the flag wins.
 Durations are written 500ms, 2s, 1m30s; sizes 1048576, 64MiB, 4GiB.
 
 Examples:
-  musterd                                    one job on this machine, on port 7370
+  musterd                     one job on this machine, on port 7370
   musterd --listen 127.0.0.1:0 --port-file port --world-size 4 --exit-when-done
-                                             on a free port, for 4 processes, until they have left
+                              on a free port, for 4 processes, until they left
   musterd --job train-42 --listen 0.0.0.0:7370 --token-file token
-                                             for other machines, whose ranks have the token too
+                              for other machines, whose ranks have the token too
 
 Exit status: 0 after a drain, or (--exit-when-done) when every member has left; 1 when it cannot
 serve, or (--exit-when-done) when the job has failed; 64 for bad usage, and for credentials that are
@@ -83,20 +83,19 @@ void DeclareJob(Declarer& app, Flags* flags) {
   app.Group("Job");
   app.Value(
       "job", "ID", &core.job_id,
-      "Name of the job; members of another job are refused. Under Slurm\nslurm-JOB-RESTARTS unless "
+      "Name of the job; members of another job are refused. Under Slurm slurm-JOB-RESTARTS unless "
       "it is given");
   app.Value("world-size", "N", &core.world_size, "Number of members; 0: as the first member says");
   app.Value("min-world-size", "N", &core.min_world_size,
-            "Makes the job elastic: after a loss it goes on with at least so\nmany members; 0: it "
+            "Makes the job elastic: after a loss it goes on with at least so many members; 0: it "
             "fails");
   app.Value("max-world-size", "N", &core.max_world_size,
             "Most members of an elastic job; 0: --world-size");
-  app.Value(
-      "max-restarts-total", "N", &core.max_restarts_total,
-      "How many processes may take the places of others in the whole\nlife of an elastic job, "
-      "which fails at the next one; 0: any number");
+  app.Value("max-restarts-total", "N", &core.max_restarts_total,
+            "How many processes may take the places of others in the whole life of an elastic job, "
+            "which fails at the next one; 0: any number");
   app.Value("settle", "DURATION", &core.settle,
-            "How long nobody must have come or gone before an elastic job\nforms with places "
+            "How long nobody must have come or gone before an elastic job forms with places "
             "unfilled");
   app.Value("rejoin-timeout", "DURATION", &core.rejoin_timeout,
             "How long the survivors of a loss have to call Rejoin");
@@ -113,20 +112,20 @@ void DeclareNetwork(Declarer& app, Flags* flags) {
   app.Value("port-file", "FILE", &flags->port_file,
             "Write the port number to this file once it is open; removed at exit");
   app.Switch("insecure", &flags->server.insecure,
-             "Allow an address that other machines can reach without asking\nthem for a token or a "
-             "certificate: anybody there can join the job\nand stop it");
+             "Allow an address that other machines can reach without asking them for a token or a "
+             "certificate: anybody there can join the job and stop it");
 }
 
 void DeclareCredentials(Declarer& app, Flags* flags) {
   service::Credentials& credentials = flags->server.credentials;
   app.Group("Credentials");
   app.Value("token-file", "FILE", &credentials.token_file,
-            "Ask every caller for the token in this file, which is read again\nwhen it changes; "
+            "Ask every caller for the token in this file, which is read again when it changes; "
             "'muster token' makes one");
   app.Value("token-overlap", "DURATION", &credentials.token_overlap,
             "How long the token that the file held before stays good");
   app.Value("tls-cert", "FILE", &credentials.tls_cert,
-            "Serve TLS with this certificate (PEM, and those between it and\nthe authority); read "
+            "Serve TLS with this certificate (PEM, and those between it and the authority); read "
             "again when it changes, as are the next two");
   app.Value("tls-key", "FILE", &credentials.tls_key, "The certificate's key");
   app.Value("tls-client-ca", "FILE", &credentials.tls_client_ca,
@@ -138,18 +137,18 @@ void DeclareLiveness(Declarer& app, Flags* flags) {
   app.Value("member-grace", "DURATION", &flags->server.core.member_grace,
             "How long a member may be cut off before it counts as lost");
   app.Value("recovery-grace", "DURATION", &flags->server.core.recovery_grace,
-            "How long a restarted daemon waits for the members of a running job;\nmore than both "
+            "How long a restarted daemon waits for the members of a running job; more than both "
             "keepalive flags and 1s together");
   app.Value("stall-warning", "DURATION", &flags->server.core.stall_warning,
-            "How long nobody must have arrived before the missing are named;\nagain at each "
+            "How long nobody must have arrived before the missing are named; again at each "
             "doubling; 0: never");
   app.Value("keepalive-time", "DURATION", &flags->server.keepalive_time,
             "How often a silent member is pinged");
   app.Value("keepalive-timeout", "DURATION", &flags->server.keepalive_timeout,
-            "How long its answer, or what is on its way to it, may take before\nit counts as cut "
-            "off; 0: it is never lost for silence, as under a\ndebugger");
+            "How long its answer, or what is on its way to it, may take before it counts as cut "
+            "off; 0: it is never lost for silence, as under a debugger");
   app.Value("drain-time", "DURATION", &flags->drain_time,
-            "How long answers may take to be delivered at SIGTERM,\nand how long "
+            "How long answers may take to be delivered at SIGTERM, and how long "
             "--exit-when-done waits for members to disconnect");
 }
 
@@ -169,7 +168,7 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch");
   app.Value(
       "max-leases", "N", &limits.max_leases,
-      "Names of leased work; to make room, outcomes that nobody has\nasked for the longest are "
+      "Names of leased work; to make room, outcomes that nobody has asked for the longest are "
       "forgotten");
   app.Value("max-leases-per-member", "N", &limits.max_leases_per_member,
             "Leases that one member holds or waits for");
@@ -183,7 +182,7 @@ void DeclareLogging(Declarer& app, Flags* flags) {
 }
 
 // Puts the default and the variable below each flag's description, where they leave it readable.
-class Formatter final : public CLI::Formatter {
+class Formatter final : public HelpFormatter {
  public:
   Formatter() { column_width(34); }
 
@@ -193,9 +192,9 @@ class Formatter final : public CLI::Formatter {
   }
 
   std::string make_option_desc(const CLI::Option* option) const override {
-    if (option->get_envname().empty()) return option->get_description();
+    if (option->get_envname().empty()) return InColumn(option->get_description());
     const std::string value = option->get_default_str();
-    return absl::StrCat(option->get_description(), "\n[",
+    return absl::StrCat(InColumn(option->get_description()), "\n[",
                         value.empty() ? "" : absl::StrCat("default ", value, ", "),
                         option->get_envname(), "]");
   }

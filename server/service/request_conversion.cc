@@ -224,7 +224,8 @@ absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateR
 
 absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
   Reader r("ReportExitRequest");
-  r.Require(in.how_case() != v1::ReportExitRequest::HOW_NOT_SET, "how",
+  const bool started = in.how_case() != v1::ReportExitRequest::HOW_NOT_SET;
+  r.Require(started || !in.given_up().empty(), "how",
             "is missing; expected an exit_code or a signal");
   r.Require(!in.has_signal() || (in.signal() >= 1 && in.signal() <= kMaxSignal), "signal",
             absl::StrCat("is ", in.signal(), "; expected 1 to ", kMaxSignal));
@@ -233,6 +234,8 @@ absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
   out.incarnation = ReadSecret(in.secret(), r);
   out.signaled = in.has_signal();
   out.code = in.has_signal() ? in.signal() : in.exit_code();
+  out.given_up = in.given_up();
+  out.started = started;
   return r.Result(std::move(out));
 }
 

@@ -97,7 +97,9 @@ void FuzzedMember::Write(ByteSource*, v1::RequestStopRequest* request) {
 void FuzzedMember::Write(ByteSource* bytes, v1::ReportExitRequest* request) {
   request->set_job_id(kJob);
   request->set_secret(secret_);
-  request->set_exit_code(static_cast<int32_t>(bytes->Below(2)));
+  const size_t how = bytes->Below(4);
+  request->set_exit_code(static_cast<int32_t>(how % 2));
+  if (how > 1) request->set_given_up("it has failed");
 }
 
 void FuzzedMember::Write(ByteSource* bytes, v1::ReportProcessStateRequest* request) {

@@ -1,6 +1,7 @@
 // The muster command's help texts and refusals.
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/cli/muster_command.h"
@@ -50,6 +51,15 @@ TEST(HelpTest, NamesEveryCommand) {
   EXPECT_THAT(OutputOf({"health", "--help"}, 0), HasSubstr("--timeout"));
 }
 
+TEST(HelpTest, FitsATerminal) {
+  for (const char* command : {"", "run", "status", "health", "token"}) {
+    std::vector<std::string> arguments = {command, "--help"};
+    if (arguments[0].empty()) arguments.erase(arguments.begin());
+    const std::string help = OutputOf(arguments, 0);
+    for (absl::string_view line : absl::StrSplit(help, '\n')) EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
 struct Refusal {
   std::vector<std::string> arguments;
   std::string complaint;
@@ -68,8 +78,23 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
         Refusal{{}, "no command given; expected run, status, health or token"},
-        Refusal{{"start"}, "start"}, Refusal{{"run"}, "no program given"},
-        Refusal{{"run", "--"}, "no program given"},
+        Refusal{{"start"}, "unknown command: start\n"},
+        Refusal{{"rn"}, "unknown command: rn; did you mean run?"},
+        Refusal{{"rn", "--", "true"}, "unknown command: rn; did you mean run?"},
+        Refusal{{"satus", "--json"}, "did you mean status?"},
+        Refusal{{"run", "--nproc_per_node=4", "--", "true"},
+                "--nproc_per_node=4; did you mean --nproc-per-node?"},
+        Refusal{{"run", "--nproc_per_node", "4", "train.py"}, "did you mean --nproc-per-node?"},
+        Refusal{{"run", "--nproc-per-nod=4", "--", "true"}, "did you mean --nproc-per-node?"},
+        Refusal{{"run", "--standalone", "--", "true"}, "--standalone; leave it out: without "},
+        Refusal{{"run", "--rdzv_backend=c10d", "--", "true"},
+                "leave it out: ranks meet at the coo"},
+        Refusal{{"run", "--rdzv-endpoint=h:1", "--", "true"}, "did you mean --coordinator HOST:PO"},
+        Refusal{{"run", "--master_addr=h", "--", "true"}, "did you mean --coordinator HOST:PORT"},
+        Refusal{{"run", "--nnodes=1:4", "--", "true"},
+                "--nnodes is '1:4'; expected the nodes that are started, one number."},
+        Refusal{{"status", "--wacth"}, "did you mean --watch?"},
+        Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
         Refusal{{"run", "./train"}, "./train; put the program after --"},
         Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},
         Refusal{{"run", "--nproc-per-node", "--", "true"}, "--nproc-per-node"},
@@ -89,8 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"status", "--", "true"}, "muster status takes no program"}));
 
 TEST(StatusRefusalTest, NoCoordinator) {
-  EXPECT_THAT(OutputOf({"status"}, 64),
-              HasSubstr("use --coordinator host:port or set MUSTER_COORDINATOR"));
+  const std::map<std::string, std::string> nobody = {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}};
+  EXPECT_THAT(
+      OutputOf({"status"}, 64, nobody),
+      HasSubstr("this user runs no coordinator on this machine; use --coordinator host:port "
+                "or set MUSTER_COORDINATOR"));
+  EXPECT_THAT(OutputOf({"status", "--job=train"}, 64, nobody),
+              HasSubstr("no coordinator of a job 'train' on this machine"));
 }
 
 TEST(StatusRefusalTest, MalformedCoordinator) {

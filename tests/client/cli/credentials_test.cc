@@ -51,11 +51,12 @@ class OwnCoordinatorTest : public ::testing::Test {
   // One rank that says where its coordinator and its token are, and then waits.
   void Run(const Variables& env = {}) {
     const std::string script =
-        "echo at $MUSTER_COORDINATOR with $MUSTER_TOKEN_FILE and ${MUSTER_TLS_CA-none} begun; "
+        "echo it serves $MUSTER_COORDINATOR with $MUSTER_TOKEN_FILE and ${MUSTER_TLS_CA-none} "
+        "begun; "
         "while [ ! -e $0 ]; do sleep 0.1; done";
     run_ = Process::Start(LaunchCommand({"--no-prefix"}, {"sh", "-c", script, gate_.path()}), env);
     ASSERT_TRUE(run_->WaitForOutput(" begun\n"));
-    coordinator_ = Between("at ", " with ");
+    coordinator_ = Between("it serves ", " with ");
     token_file_ = Between(" with ", " and ");
     token_ = std::string(absl::StripSuffix(ReadFile(token_file_), "\n"));
   }

@@ -24,6 +24,7 @@ using muster::testing::Words;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Words kLeave = {"place", "leave"};
 // The first of three holds a lease, and the last one does not come to the barrier.
@@ -135,6 +136,53 @@ TEST(TwoNodesTest, AFailureOnOneNodeEndsRanksThatMakeNoCallsOnTheOther) {
   EXPECT_TRUE(first.WaitForNone());
 }
 
+TEST(TwoNodesTest, ANodeWhoseRanksFailBeforeTheyJoinEndsTheJobForAll) {
+  const auto daemon = TestDaemon::Start({"--world-size=4", "--exit-when-done"});
+  ASSERT_NE(daemon, nullptr);
+  MusterCommand first(RunRanks(OfNode(0, *daemon), kLeave));
+  MusterCommand second(RunShell(OfNode(1, *daemon), "exit $((RANK + 1))"));
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 3})) << "the ranks' own";
+  EXPECT_THAT(
+      first.process().Output(),
+      ContainsRegex("error: ABORTED: job 'default': the job has failed: .* a node has given "
+                    "its ranks up: rank [23] \\(pid [0-9]+, node n1\\) exited with status "
+                    "[34]\n"));
+  EXPECT_EQ(daemon->process().Wait(), (Exit{false, 1}));
+}
+
+TEST(TwoNodesTest, AlsoForRanksThatDoNotJoinThemselves) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  std::vector<std::string> flags = OfNode(0, *daemon);
+  flags.push_back("--failure-wait=0s");
+  MusterCommand first(RunShell(flags, "exec sleep 1001"));
+  ASSERT_TRUE(first.WaitForProcesses("sleep 1001", 2));
+  MusterCommand second({"run", "--coordinator", daemon->address(), "--nnodes=2", "--node-rank=1",
+                        "--node-id=n1", "--", "/no/such/program"});
+  EXPECT_EQ(second.process().Wait(), (Exit{false, 127}));
+  EXPECT_EQ(first.process().Wait(), (Exit{false, 75}));
+  EXPECT_THAT(first.process().Output(),
+              HasSubstr("a node has given its ranks up: node n1: cannot execute /no/such/program"));
+}
+
+TEST(TwoNodesTest, ARankThatIsStartedAgainBeforeItJoinsEndsNothing) {
+  const auto daemon = TestDaemon::Start({"--world-size=4"});
+  ASSERT_NE(daemon, nullptr);
+  const std::string failed = muster::testing::MakeTempDir() + "/failed";
+  std::vector<std::string> flags = OfNode(1, *daemon);
+  flags.push_back("--max-restarts=1");
+  MusterCommand second(RunShell(
+      flags, absl::StrCat("[ $LOCAL_RANK = 0 ] && mkdir ", failed, " 2>/dev/null && exit 3; exec ",
+                          RankCommand({})[0], " place leave")));
+  ASSERT_TRUE(second.process().WaitForOutput("exited with status 3; restarted as pid "));
+  flags = OfNode(0, *daemon);
+  flags.push_back("--max-restarts=1");
+  MusterCommand first(RunRanks(flags, kLeave));
+  EXPECT_EQ(first.process().Wait(), kSuccess) << first.process().Output();
+  EXPECT_EQ(second.process().Wait(), kSuccess) << second.process().Output();
+  EXPECT_THAT(daemon->process().Output(), Not(HasSubstr("given its ranks up")));
+}
+
 TEST(TwoNodesTest, AnotherJobIsRefused) {
   const auto daemon = TestDaemon::Start({"--job=digits"});
   ASSERT_NE(daemon, nullptr);
@@ -196,6 +244,74 @@ TEST_F(StatusTest, AfterALossNamesItsCause) {
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: failed"));
   EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));
+}
+
+TEST_F(StatusTest, OfAnotherJobIsRefused) {
+  MusterCommand status({"status", "--coordinator", daemon_->address(), "--job=letters"});
+  EXPECT_EQ(status.process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(status.process().Output(), AllOf(HasSubstr("'digits'"), HasSubstr("'letters'")));
+}
+
+TEST_F(StatusTest, SaysByItsExitCodeWhetherTheJobHasFailed) {
+  const std::vector<std::string> ask = {"status", "--coordinator", daemon_->address(),
+                                        "--exit-code"};
+  EXPECT_EQ(MusterCommand(ask).process().Wait(), kSuccess);
+  std::vector<std::string> watch = ask;
+  watch.push_back("--watch=100ms");
+  MusterCommand watching(watch);
+  ASSERT_TRUE(watching.process().WaitForOutput("job digits: running"));
+  kill(PidOf(1, job_->process()), SIGKILL);
+  EXPECT_EQ(watching.process().Wait(), (Exit{false, 1}));
+  EXPECT_EQ(MusterCommand(ask).process().Wait(), (Exit{false, 1}));
+  EXPECT_THAT(StatusText({}), HasSubstr("job digits: failed")) << "which is no error to tell";
+}
+
+TEST_F(StatusTest, FitsATerminalOfThatWidth) {
+  MusterCommand status({"status", "--coordinator", daemon_->address()}, {{"COLUMNS", "80"}});
+  EXPECT_EQ(status.process().Wait(), kSuccess);
+  for (const std::string& line : SortedLines(status.process().Output())) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
+// Coordinators that `muster status` finds by itself.
+class LocalStatusTest : public ::testing::Test {
+ protected:
+  std::string Status(const std::vector<std::string>& flags, int exit_status) const {
+    std::vector<std::string> arguments = {"status"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    MusterCommand status(arguments, here_);
+    EXPECT_EQ(status.process().Wait(), (Exit{false, exit_status})) << status.process().Output();
+    return status.process().Output();
+  }
+
+  const std::map<std::string, std::string> here_ = {
+      {"MUSTER_RUNTIME_DIR", muster::testing::MakeTempDir() + "/runtime"}};
+};
+
+TEST_F(LocalStatusTest, ShowsAllJobsOfThisMachineOrOne) {
+  auto digits = TestDaemon::Start({"--job=digits", "--insecure"}, here_, "0.0.0.0:0");
+  auto letters = TestDaemon::Start({"--job=letters"}, here_);
+  ASSERT_TRUE(digits != nullptr && letters != nullptr);
+  EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits: forming"), HasSubstr("job letters: ")));
+  EXPECT_THAT(Status({"--job=letters"}, 0),
+              AllOf(HasSubstr("job letters: forming"), Not(HasSubstr("job digits"))));
+  EXPECT_THAT(Status({"--job=numbers"}, 64), HasSubstr("no coordinator of a job 'numbers'"));
+  EXPECT_THAT(Status({"--watch"}, 64), HasSubstr("there are 2 here; say which by --job"));
+  letters->Kill();
+  EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits"), Not(HasSubstr("letters"))));
+}
+
+TEST_F(LocalStatusTest, KnowsTheTokenOfARun) {
+  std::map<std::string, std::string> env = here_;
+  env["MUSTER_MUSTERD"] = MusterdPath();
+  MusterCommand run(RunRanks({"--nproc-per-node=2", "--job=digits"}, {"place", "wait=/nowhere"}),
+                    env);
+  ASSERT_TRUE(run.process().WaitForOutput("rank 1 of 2, "));
+  EXPECT_THAT(Status({}, 0), HasSubstr("job digits: "));
+  run.process().Signal(SIGKILL);
+  EXPECT_TRUE(run.WaitForNone());
+  EXPECT_THAT(Status({}, 64), HasSubstr("this user runs no coordinator on this machine"));
 }
 
 TEST_F(StatusTest, WatchesThroughARestartOfTheCoordinator) {

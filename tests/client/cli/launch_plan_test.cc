@@ -165,7 +165,7 @@ TEST(LaunchPlanTest, TheProgramIsNeeded) {
 }
 
 RunFlags InCluster(RunFlags flags, const std::map<std::string, std::string>& variables) {
-  FillFromCluster(
+  FillFromEnvironment(
       [&](const char* name) {
         const auto it = variables.find(name);
         return it == variables.end() ? nullptr : it->second.c_str();
@@ -220,9 +220,48 @@ TEST(ClusterTest, SlurmNamesAJobThatSeveralProcessesMustKnow) {
   EXPECT_EQ(Plan(InCluster(Flags(), slurm)).job.job, "run-1");
 }
 
+TEST(ClusterTest, ExportedCoordinatorAndJobAreTheRuns) {
+  const std::map<std::string, std::string> exported = {{"MUSTER_COORDINATOR", "head:7370"},
+                                                       {"MUSTER_JOB", "digits"}};
+  const LaunchPlan plan = Plan(InCluster(Flags(), exported));
+  EXPECT_TRUE(plan.coordinator_given);
+  EXPECT_EQ(plan.job.coordinator.ToString(), "head:7370");
+  EXPECT_EQ(plan.job.job, "digits");
+  EXPECT_EQ(Plan(InCluster(Flags(), {{"MUSTER_COORDINATOR", "h:1"}})).job.job, "default");
+  const LaunchPlan named = Plan(InCluster(Flags(), {{"MUSTER_JOB", "digits"}}));
+  EXPECT_FALSE(named.coordinator_given);
+  EXPECT_EQ(named.job.job, "digits");
+  EXPECT_FALSE(Plan(InCluster(Flags(), {{"MUSTER_COORDINATOR", ""}})).coordinator_given);
+}
+
+TEST(ClusterTest, FlagsWinOverExportedOnesWhichWinOverTheClusters) {
+  std::map<std::string, std::string> variables = kKubeflow;
+  variables["MUSTER_COORDINATOR"] = "exported:1";
+  variables["MUSTER_JOB"] = "digits";
+  EXPECT_EQ(Plan(InCluster(Flags(), variables)).job.coordinator.ToString(), "exported:1");
+  RunFlags flags = MultiNodeFlags();
+  flags.job = "letters";
+  const LaunchPlan plan = Plan(InCluster(flags, variables));
+  EXPECT_EQ(plan.job.coordinator.ToString(), "head:7370");
+  EXPECT_EQ(plan.job.job, "letters");
+}
+
+TEST(ClusterTest, AnExportedCoordinatorThatDoesNotFitIsNamed) {
+  const std::map<std::string, std::string> exported = {{"MUSTER_COORDINATOR", "head:7370"}};
+  RunFlags flags = Flags();
+  flags.musterd = "/usr/bin/musterd";
+  EXPECT_THAT(Refusal(InCluster(flags, exported)),
+              HasSubstr("--musterd cannot be combined with MUSTER_COORDINATOR: one starts a "
+                        "coordinator, the other joins one that runs; or unset MUSTER_COORDINATOR"));
+  EXPECT_THAT(Refusal(InCluster(Flags(), {{"MUSTER_COORDINATOR", "head"}})),
+              HasSubstr("MUSTER_COORDINATOR: 'head' is not a valid address"));
+}
+
 TEST(ClusterTest, ARankThatLaunchesAJobOfItsOwnIsNotANodeOfIt) {
   std::map<std::string, std::string> inner = kKubeflow;
   inner["MUSTER_PROCESS_SECRET"] = std::string(32, 'a');
+  inner["MUSTER_COORDINATOR"] = "outer:7370";
+  EXPECT_FALSE(Plan(InCluster(Flags(), inner)).coordinator_given);
   EXPECT_EQ(Plan(InCluster(Flags(), inner)).job.nnodes, 1);
 }
 

@@ -64,6 +64,54 @@ TEST(LineMixerTest, LosesNothingHoweverTheBytesCome) {
   }
 }
 
+// ---- Lines that take their time ----
+
+TEST(BegunLineTest, IsShownOnceAndThenGoesOn) {
+  OneStream rank("[0] ");
+  EXPECT_FALSE(rank.lines.HasBegun(rank.id));
+  EXPECT_EQ(rank.Feed("name? "), "");
+  EXPECT_TRUE(rank.lines.HasBegun(rank.id));
+  EXPECT_EQ(rank.lines.ShowBegun(rank.id), "[0] name? ");
+  EXPECT_FALSE(rank.lines.HasBegun(rank.id));
+  EXPECT_EQ(rank.lines.ShowBegun(rank.id), "");
+  EXPECT_EQ(rank.Feed("Ada"), "");
+  EXPECT_EQ(rank.lines.ShowBegun(rank.id), "Ada");
+  EXPECT_EQ(rank.Feed("\nnext\n"), "\n[0] next\n");
+  EXPECT_EQ(rank.Finish(), "");
+}
+
+TEST(BegunLineTest, ComesOnceMoreAsAWholeWhereAnothersLineCameBetween) {
+  LineMixer lines;
+  const int first = lines.AddStream("[0] ");
+  const int second = lines.AddStream("[1] ");
+  EXPECT_EQ(lines.Feed(first, "one, "), "");
+  EXPECT_EQ(lines.ShowBegun(first), "[0] one, ");
+  EXPECT_EQ(lines.Feed(second, "hello\n"), "\n[1] hello\n");
+  EXPECT_EQ(lines.Feed(first, "two\n"), "[0] one, two\n");
+}
+
+TEST(BegunLineTest, ThatAnothersLineHasEndedNeedsNoEnd) {
+  LineMixer lines;
+  const int first = lines.AddStream("[0] ");
+  const int second = lines.AddStream("[1] ");
+  lines.Feed(first, "one");
+  EXPECT_EQ(lines.ShowBegun(first), "[0] one");
+  EXPECT_EQ(lines.Feed(second, "hello\n"), "\n[1] hello\n");
+  EXPECT_EQ(lines.Feed(first, "\n\n"), "[0] \n");
+  lines.Feed(second, "two");
+  EXPECT_EQ(lines.ShowBegun(second), "[1] two");
+  EXPECT_EQ(lines.Feed(first, "hello\n"), "\n[0] hello\n");
+  EXPECT_EQ(lines.Finish(second, kEndLine), "");
+}
+
+TEST(BegunLineTest, MayBecomeAProgressBar) {
+  OneStream rank("[0] ");
+  rank.Feed("10%");
+  EXPECT_EQ(rank.lines.ShowBegun(rank.id), "[0] 10%");
+  EXPECT_EQ(rank.Feed("\r20%"), "\r[0] 20%");
+  EXPECT_EQ(rank.Feed("\n"), "\n");
+}
+
 // ---- Progress bars ----
 
 TEST(ProgressBarTest, IsShownAtOnceWhereverItsReturnStands) {

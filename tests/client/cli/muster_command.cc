@@ -119,6 +119,12 @@ std::vector<std::string> RunShell(std::vector<std::string> flags, const std::str
   return flags;
 }
 
+std::string WithoutCoordinator(const std::string& output) {
+  const size_t begin = output.find("muster: the coordinator is at ");
+  if (begin == std::string::npos) return output;
+  return output.substr(0, begin) + output.substr(output.find('\n', begin) + 1);
+}
+
 std::vector<std::string> SortedLines(const std::string& text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
   std::sort(lines.begin(), lines.end());

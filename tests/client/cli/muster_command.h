@@ -52,6 +52,9 @@ class MusterCommand {
 // "muster run" with a shell script for the ranks: {"run", flags..., "--", "sh", "-c", script}.
 std::vector<std::string> RunShell(std::vector<std::string> flags, const std::string& script);
 
+// What a run has written, but for the line that says where its coordinator is.
+std::string WithoutCoordinator(const std::string& output);
+
 // The lines of `text`, sorted.
 std::vector<std::string> SortedLines(const std::string& text);
 

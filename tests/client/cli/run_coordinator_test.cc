@@ -122,5 +122,24 @@ TEST(RunCoordinatorTest, IsNotStartedWhereOneIsNamed) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
 }
 
+TEST(RunCoordinatorTest, TheRunSaysWhereItIs) {
+  MusterCommand muster(RunShell({"--job=digits"}, "echo a rank"));
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
+  EXPECT_EQ(muster.process().Output(),
+            "muster: the coordinator is at 127.0.0.1:9; 'muster status --job digits' shows the "
+            "job\n[0] a rank\n");
+}
+
+TEST(RunCoordinatorTest, IsNotStartedWhereOneIsExported) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({}, "echo $MUSTER_COORDINATOR $MUSTER_JOB"),
+                       {{"FAKE_MUSTERD_DIR", directory},
+                        {"MUSTER_COORDINATOR", "127.0.0.1:9"},
+                        {"MUSTER_JOB", "digits"}});
+  EXPECT_EQ(muster.process().Wait(), (Exit{false, 0}));
+  EXPECT_EQ(muster.process().Output(), "[0] 127.0.0.1:9 digits\n");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/pid"));
+}
+
 }  // namespace
 }  // namespace muster::cli

@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -51,6 +52,17 @@ TEST(StatusReportTest, CountsWhoWasRefused) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("refused")));
   EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " unauthenticated_calls: 12"))),
               HasSubstr("up 1m15s; calls refused for their credentials: 12\n"));
+}
+
+TEST(StatusReportTest, FitsATerminalWhateverTheNamesAre) {
+  muster::v1::GetStatusResponse status = Status(kRunning);
+  for (muster::v1::MemberStatus& member : *status.mutable_members()) {
+    member.mutable_member()->set_node_id("gpu-host-17/28ab3884-b20c-42a8-a433-36a317b35dbc");
+    member.mutable_member()->set_hostname("gpu-host-17.cluster.example.org");
+  }
+  status.set_reason("rank 3 (node 'gpu-host-17/28ab3884-b20c-42a8-a433-36a317b35dbc') was lost");
+  std::istringstream report(StatusReport(status, 80));
+  for (std::string line; std::getline(report, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 TEST(StatusReportTest, AlignsTheMembers) {

@@ -34,6 +34,26 @@ TEST(TextTableTest, DefusesControlCharacters) {
   EXPECT_EQ(table.ToString(), "A\nx?[2J?y\n");
 }
 
+TEST(TextTableTest, TheWidestColumnsBecomeNarrowerAndTheirCellsHigher) {
+  TextTable table({"RANK", "NODE", "ACTIVITY"});
+  table.AddRow({"0", "vm/28ab3884-b20c-42a8", "in Barrier('a') op 12 of the world"});
+  table.AddRow({"10", "n1", "none"});
+  EXPECT_EQ(table.ToString(38),
+            "RANK  NODE             ACTIVITY\n"
+            "0     vm/28ab3884-     in Barrier('a')\n"
+            "      b20c-42a8        op 12 of the\n"
+            "                       world\n"
+            "10    n1               none\n");
+  EXPECT_EQ(table.ToString(80), table.ToString()) << "it fits";
+}
+
+TEST(TextTableTest, WhatCannotBeBrokenAtASignIsBrokenAnywhere) {
+  TextTable table({"A"});
+  table.AddRow({"abcdefghijkl"});
+  table.AddRow({"日本語日本語"});
+  EXPECT_EQ(table.ToString(9), "A\nabcdefghi\njkl\n日本語日\n本語\n");
+}
+
 TEST(DisplayWidthTest, OfWideAndCombiningCharacters) {
   EXPECT_EQ(DisplayWidth(""), 0);
   EXPECT_EQ(DisplayWidth("node"), 4);

@@ -1,5 +1,7 @@
 #include "client/launcher/rank_environment.h"
 
+#include "absl/strings/str_cat.h"
+#include "client/launcher/master_port.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -36,8 +38,7 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
        {"MUSTER_COORDINATOR=[fe80::1]:7370", "MUSTER_JOB=default", "MUSTER_WORLD_SIZE=24",
         "MUSTER_RANK=17", "MUSTER_LOCAL_RANK=1", "MUSTER_NODE_RANK=2", "MUSTER_NODE_ID=n2",
         "MUSTER_PROCESS_SECRET=01ff", "MUSTER_RESTART_COUNT=2", "RANK=17", "WORLD_SIZE=24",
-        "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=2", "MASTER_ADDR=fe80::1",
-        "MASTER_PORT=7370"}) {
+        "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=2", "MASTER_ADDR=fe80::1"}) {
     EXPECT_THAT(variables, Contains(expected));
   }
 }
@@ -46,6 +47,21 @@ TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
   JobPlan plan = MultiNode();
   plan.master_port = 29500;
   EXPECT_THAT(Environment(plan, {}), Contains("MASTER_PORT=29500"));
+}
+
+TEST(RankEnvironmentTest, AllNodesHaveOneMasterPortWhichIsNotTheCoordinators) {
+  JobPlan plan = MultiNode();
+  const int port = MasterPort(plan);
+  EXPECT_GE(port, 20000);
+  EXPECT_LT(port, 30001);
+  EXPECT_THAT(Environment(plan, {}), Contains(absl::StrCat("MASTER_PORT=", port)));
+  plan.node_rank = 0;
+  EXPECT_EQ(MasterPort(plan), port);
+  plan.coordinator.port = 7371;
+  EXPECT_NE(MasterPort(plan), port) << "another coordinator's job";
+  for (plan.coordinator.port = 20000; plan.coordinator.port < 30000; ++plan.coordinator.port) {
+    ASSERT_NE(MasterPort(plan), plan.coordinator.port);
+  }
 }
 
 TEST(RankEnvironmentTest, ReplacesInheritedValuesAndKeepsTheRest) {

@@ -254,10 +254,12 @@ WaiterId Harness::Leave(Process& process, absl::Duration timeout) {
   return Absorb(id, coordinator_->Leave(now_, id, {Context(process, timeout), process.epoch}));
 }
 
-WaiterId Harness::ReportExit(const Process& process, bool signaled, int code) {
+WaiterId Harness::ReportExit(const Process& process, bool signaled, int code,
+                             const std::string& given_up) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->ReportExit(
-                        now_, id, {"train", process.identity.incarnation, signaled, code}));
+  return Absorb(id,
+                coordinator_->ReportExit(
+                    now_, id, {"train", process.identity.incarnation, signaled, code, given_up}));
 }
 
 void Harness::Cancel(WaiterId id) {

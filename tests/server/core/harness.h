@@ -94,7 +94,8 @@ class Harness {
   void TakePlace(Process& process, WaiterId id);
   WaiterId RequestStop(Process& process);
   WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
-  WaiterId ReportExit(const Process& process, bool signaled, int code);
+  WaiterId ReportExit(const Process& process, bool signaled, int code,
+                      const std::string& given_up = "");
   void Cancel(WaiterId id);
 
   // Whether a call is still parked.

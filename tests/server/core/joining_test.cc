@@ -223,6 +223,23 @@ TEST(JoiningTest, AFullJobRefusesNewcomers) {
   EXPECT_EQ(h.StatusOf(h.Join(late, Wish(0, 1))).code(), absl::StatusCode::kAlreadyExists);
 }
 
+TEST(JoiningTest, TwoLaunchersOnOneHostAreToldToNameTheirNodes) {
+  Harness h(2);
+  Process first = h.Attached("host");
+  Process second = h.Attached("host");
+  JoinRequest wish;
+  wish.local_rank = 0;
+  wish.rank = 0;
+  h.Join(first, wish);
+  wish.rank = 1;
+  const WaiterId join = h.Join(second, wish);
+  h.Advance(absl::Seconds(2));
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(h.StatusOf(join).message()),
+              AllOf(HasSubstr("local rank 0 of node 'host' is asked for twice"),
+                    HasSubstr("two launchers share a host, give each a --node-id")));
+}
+
 TEST(JoiningTest, WhoIsStartedAgainBeforeItsLossIsCertainMayAskAgain) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

@@ -9,8 +9,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string Text(const Harness& h, WaiterId id) { return std::string(h.StatusOf(id).message()); }
 
@@ -39,6 +42,81 @@ TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
   EXPECT_EQ(h.BrokenEvents(p[2].stream).at(0).failures.at(0).activity, story);
   EXPECT_THAT(h.coordinator().GetStatus(h.now()).recent_failures.at(0).activity, story);
   EXPECT_THAT(h.log(), Contains(Field(&LogLine::text, HasSubstr(story))));
+}
+
+// What the log has at the usual level after its first `before` lines.
+std::vector<std::string> LinesSince(const Harness& h, size_t before) {
+  std::vector<std::string> lines;
+  for (size_t i = before; i < h.log().size(); ++i) {
+    if (h.log()[i].severity >= Severity::kInfo) lines.push_back(h.log()[i].text);
+  }
+  return lines;
+}
+
+// Rank 3 dies, and all others because of it: some are reported, some only gone.
+void EndAllBecauseOf3(Harness& h, std::vector<Process>& p) {
+  h.CloseStream(p[3]);
+  h.ReportExit(p[3], true, 9);
+  for (Process& process : p) {
+    if (process.rank == 3) continue;
+    h.CloseStream(process);
+    if (process.rank % 2 == 0) h.ReportExit(process, true, 15);
+  }
+  h.Advance(absl::Seconds(5));
+}
+
+TEST(LossesTest, ADeathAndAllThatFollowsFromItAreOneLineOfTheLog) {
+  Harness h(64);
+  std::vector<Process> p = h.Formed(64);
+  const size_t before = h.log().size();
+  EndAllBecauseOf3(h, p);
+  EXPECT_THAT(LinesSince(h, before),
+              ElementsAre(AllOf(HasSubstr("the job has failed: rank 3 (node 'n0', host "),
+                                HasSubstr("killed by signal 9 (SIGKILL)"))));
+}
+
+TEST(LossesTest, InAnElasticJobItIsOneLineForTheEpochAndOneForTheEnd) {
+  Harness h(Harness::ElasticOptions(64, 64));
+  std::vector<Process> p = h.Formed(64);
+  const size_t before = h.log().size();
+  EndAllBecauseOf3(h, p);
+  EXPECT_THAT(LinesSince(h, before),
+              ElementsAre(AllOf(HasSubstr("the epoch is broken: rank 3 (node 'n0', host "),
+                                HasSubstr("killed by signal 9 (SIGKILL)"))));
+  h.Advance(h.coordinator().options().rejoin_timeout);
+  EXPECT_THAT(LinesSince(h, before), ElementsAre(HasSubstr("the epoch is broken: rank 3"),
+                                                 HasSubstr("the job has failed: no new epoch")));
+}
+
+TEST(LossesTest, TheNextEpochSaysWhoIsNotInIt) {
+  Harness h(Harness::ElasticOptions(2, 4));
+  std::vector<Process> p = h.Formed(4);
+  h.ReportExit(p[1], true, 9);
+  h.ReportExit(p[3], false, 3);
+  h.Rejoin(p[0]);
+  h.Rejoin(p[2]);
+  h.Advance(h.coordinator().options().settle);
+  EXPECT_THAT(h.log(),
+              Contains(Field(&LogLine::text,
+                             AllOf(HasSubstr("formed: 2 members on 1 node"),
+                                   HasSubstr("; gone since the epoch before: ranks 1,3")))));
+}
+
+TEST(LossesTest, TheJobIsNamedOnceInWhatARestartedDaemonIsTold) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.ReportExit(p[1], true, 9);
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.broken = BrokenClaim{h.BrokenEvents(p[0].stream).at(0).reason, {}};
+  h.Restart();
+  h.AttachWithRoster(p[0], claim);
+  h.Advance(absl::Minutes(2));
+  for (const LogLine& line : h.log()) EXPECT_THAT(line.text, Not(HasSubstr("job 'train'")));
+  EXPECT_THAT(std::string(h.coordinator().Outcome()->message()),
+              StartsWith("job 'train': the job has failed: rank 1 (node 'n0'"));
+  Process late = h.Attached();
+  EXPECT_THAT(Text(h, h.Join(late)),
+              StartsWith("job 'train': the job has failed: rank 1 (node 'n0'"));
 }
 
 TEST(LossesTest, WhoWasComputingLastCompletedSomething) {

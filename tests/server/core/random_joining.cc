@@ -174,7 +174,9 @@ void RandomJoining::Kill(Actor& actor) {
   Say(absl::StrCat("pid ", actor.process.identity.pid, " dies"));
   actor.dead = true;
   actor.disturbed = true;
-  if (OneIn(2)) h_.ReportExit(actor.process, true, 9);
+  const bool gives_up = OneIn(10);
+  if (gives_up && !given_up_) given_up_ = h_.now();
+  if (gives_up || OneIn(2)) h_.ReportExit(actor.process, true, 9, gives_up ? "it was killed" : "");
   Cut(actor);
   Absorb();
 }

@@ -81,6 +81,7 @@ class RandomJoining {
   void CheckProgress();
   void CheckConflicts();
   void CheckReforming();
+  void CheckGivenUp();
   bool Waits(const Actor& actor) const;
   static bool SamePlace(const Actor& a, const Actor& b);
   const Actor& ActorOf(const MemberIdentity& identity) const;
@@ -98,7 +99,8 @@ class RandomJoining {
   std::map<uint64_t, std::shared_ptr<const Roster>> epochs_;  // by nonce
   uint64_t highest_epoch_ = 0;
   std::optional<Time> reforming_since_;
-  size_t reforming_from_ = 0;  // epochs that there were then
+  size_t reforming_from_ = 0;     // epochs that there were then
+  std::optional<Time> given_up_;  // the first place of which a launcher has said so
 };
 
 }  // namespace muster::core

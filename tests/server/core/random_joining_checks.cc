@@ -234,6 +234,11 @@ void RandomJoining::CheckLost(const Actor& actor, const std::string& text) {
 }
 
 void RandomJoining::CheckState(const std::string& text) {
+  if (absl::StrContains(text, "a node has given its ranks up: it was killed")) {
+    EXPECT_TRUE(!elastic() && epochs_.empty()) << text;
+    EXPECT_TRUE(given_up_ && h_.now() >= *given_up_ + absl::Seconds(5)) << text;
+    return;
+  }
   EXPECT_FALSE(epochs_.empty()) << "no epoch has formed: " << text;
 }
 
@@ -252,6 +257,7 @@ bool RandomJoining::SamePlace(const Actor& a, const Actor& b) {
 void RandomJoining::CheckProgress() {
   CheckConflicts();
   CheckReforming();
+  CheckGivenUp();
   if (elastic() || !epochs_.empty()) return;
   std::vector<const Actor*> waiting;
   uint32_t size = options_.world_size;
@@ -290,6 +296,13 @@ void RandomJoining::CheckReforming() {
   reforming_from_ = epochs_.size();
   EXPECT_LE(h_.now(), *reforming_since_ + options_.rejoin_timeout + options_.settle)
       << "the job neither forms an epoch nor fails";
+}
+
+// Nobody waits for a place that nobody will take.
+void RandomJoining::CheckGivenUp() {
+  if (elastic() || !epochs_.empty() || !given_up_) return;
+  if (h_.now() < *given_up_ + absl::Seconds(5)) return;
+  EXPECT_EQ(h_.coordinator().GetStatus(h_.now()).state, JobState::kFailed);
 }
 
 const RandomJoining::Actor& RandomJoining::ActorOf(const MemberIdentity& identity) const {

@@ -23,6 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 constexpr Exit kOk{false, 0};
@@ -229,6 +230,9 @@ TEST(DaemonTest, ExitsWithAnErrorThatNamesTheLossWhenTheJobFails) {
   }
   EXPECT_EQ(daemon->process().Wait(), kFailed);
   EXPECT_THAT(daemon->process().Output(), AllOf(HasSubstr("has failed"), HasSubstr("rank 1")));
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(daemon->process().Output(), "was lost")),
+              SizeIs(2))
+      << "it is said once: " << daemon->process().Output();
 }
 
 TEST(DaemonTest, StaysAfterTheJobUnlessToldToExit) {

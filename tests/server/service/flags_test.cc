@@ -1,5 +1,6 @@
 // The command line of the musterd binary.
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,11 @@ TEST(FlagsTest, HelpNamesFlagsDefaultsAndVariables) {
   EXPECT_THAT(RunMusterd({"--help"}, kOk),
               AllOf(HasSubstr("--listen HOST:PORT"), HasSubstr("default 127.0.0.1:7370"),
                     HasSubstr("MUSTER_MEMBER_GRACE"), HasSubstr("Examples:")));
+}
+
+TEST(FlagsTest, HelpFitsATerminal) {
+  std::istringstream help(RunMusterd({"--help"}, kOk));
+  for (std::string line; std::getline(help, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 TEST(FlagsTest, VersionIsOneLine) {

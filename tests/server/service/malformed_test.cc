@@ -278,6 +278,11 @@ TEST_F(MalformedTest, ReportExit) {
   report.set_secret("short");
   Expect(&Stub::ReportExit, report, "ReportExitRequest.secret has 5 bytes");
   EXPECT_THAT(member_.Call(&Stub::ReportExit, Report()), IsOk());
+  report = Report();
+  report.set_given_up(std::string(1025, 'x'));
+  Expect(&Stub::ReportExit, report, "given_up has 1025 bytes");
+  report.set_given_up("two\nlines");
+  Expect(&Stub::ReportExit, report, "given_up has a control character");
 }
 
 }  // namespace

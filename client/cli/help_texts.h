@@ -1,0 +1,70 @@
+#ifndef MUSTER_CLIENT_CLI_HELP_TEXTS_H_
+#define MUSTER_CLIENT_CLI_HELP_TEXTS_H_
+
+// What `muster COMMAND --help` says below the flags.
+namespace muster::cli {
+
+inline constexpr char kRunDetails[] = R"(Examples:
+  muster run --nproc-per-node 4 -- ./train --epochs 3
+  muster run --nnodes 2 --node-rank 0 --coordinator head:7370 \
+      --nproc-per-node 8 -- ./train
+
+Without --coordinator or MUSTER_COORDINATOR, on one node, it starts a
+coordinator of its own (musterd) on the loopback interface and restarts it if it
+dies; only its ranks get the token that it asks for (the file of
+MUSTER_TOKEN_FILE). 'musterd --help' lists the environment variables that set
+its limits and its log level.
+
+--nnodes, --node-rank, --nproc-per-node and --coordinator may also come from PET_NNODES,
+PET_NODE_RANK, PET_NPROC_PER_NODE, PET_MASTER_ADDR and PET_MASTER_PORT (Kubeflow Trainer) or
+LWS_GROUP_SIZE, LWS_WORKER_INDEX and LWS_LEADER_ADDRESS (LeaderWorkerSet).
+
+The world size is nnodes * nproc-per-node. The rank of a process is
+node-rank * nproc-per-node + local rank. All ranks read standard input from /dev/null.
+
+Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, MUSTER_NODE_RANK,
+MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
+is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
+LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
+(--master-port): nobody listens there until the program does.
+
+SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the ranks and end the run: ranks that are still
+running after --grace, or at a second signal, get SIGKILL. SIGUSR1, SIGUSR2 and SIGWINCH are
+forwarded and change nothing else. SIGTSTP (Ctrl-Z) stops the ranks and the launcher, SIGCONT
+continues them.
+
+When a rank fails, here or on another node, the remaining ranks are ended, unless the failed one is
+restarted (--max-restarts) or the job can go on without it (--min-world-size). Processes that a rank
+leaves in the background get SIGTERM when it is restarted and when the run ends, and SIGKILL after
+--grace.
+
+Exit status: 0 if every rank exited with 0 or its failure was made up for; otherwise the status of
+the guilty rank, the first that failed with another one than 75 and 76 (128 + N if signal N killed
+it); 75 if the job failed because of a rank on another node; 76 if the coordinator failed; 1 if
+output was lost; 64 for invalid arguments, or a token file or certificate that cannot be used; 77 if
+this node cannot start the ranks (too many processes or open files); 126 or 127 if the program
+cannot be executed or found; 141 if nobody reads the output any more. The reason also goes to the
+file that MUSTER_TERMINATION_LOG names, or to /dev/termination-log where there is one.)";
+
+inline constexpr char kStatusDetails[] =
+    R"(Without --coordinator or MUSTER_COORDINATOR it shows the jobs whose coordinators this user runs on
+this machine, those of 'muster run' too: each musterd lists itself in MUSTER_RUNTIME_DIR, or in
+muster/ of XDG_RUNTIME_DIR, or in /tmp/muster-UID.
+
+On a terminal the tables fit its width; elsewhere each row is one line, unless COLUMNS says
+otherwise.
+
+With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
+
+Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the status
+cannot be written, or with --exit-code if the job has failed; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
+
+inline constexpr char kHealthDetails[] =
+    R"(A probe for containers: asks grpc.health.v1, which needs no token, once.
+
+Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments, or a certificate
+that cannot be used.)";
+
+}  // namespace muster::cli
+
+#endif  // MUSTER_CLIENT_CLI_HELP_TEXTS_H_

@@ -1,0 +1,48 @@
+#include "client/launcher/master_port.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::launcher {
+namespace {
+
+// Below those that the kernel gives to whoever asks for any.
+constexpr int kFirstShared = 20000;
+constexpr int kShared = 10000;
+
+// FNV-1a: the same on every machine, and in every build.
+uint32_t Hash(const std::string& text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+}  // namespace
+
+// Of IPv4, which also those use who know IPv6.
+std::optional<int> FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return std::nullopt;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
+  close(fd);
+  return bound ? std::optional<int>(ntohs(address.sin_port)) : std::nullopt;
+}
+
+int MasterPort(const JobPlan& plan) {
+  if (plan.master_port) return *plan.master_port;
+  const uint32_t hash = Hash(absl::StrCat(plan.coordinator.ToString(), " ", plan.job));
+  const int port = kFirstShared + static_cast<int>(hash % kShared);
+  return port == plan.coordinator.port ? port + 1 : port;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,15 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_NODE_NAME_H_
+#define MUSTER_CLIENT_LAUNCHER_NODE_NAME_H_
+
+#include <string>
+
+#include "client/launcher/job_plan.h"
+
+namespace muster::launcher {
+
+// How messages call this node: as the plan does, else by its host name.
+std::string NodeNameOf(const JobPlan& plan);
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_NODE_NAME_H_

@@ -1,0 +1,66 @@
+// The end of a run: what the ranks have left behind, and the coordinator.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "client/launcher/process_tree.h"
+#include "client/launcher/supervisor.h"
+
+namespace muster::launcher {
+namespace {
+
+// More than musterd's own time to drain.
+constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
+// How long it waits for a job to form all the same of which a node has given up.
+constexpr absl::Duration kGivingUp = absl::Seconds(5);
+constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// Of processes that are not this one's children nobody tells when they end.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
+
+}  // namespace
+
+void Supervisor::EndLeftovers() {
+  Cleanup cleanup([this] { return Leftovers(); }, [this](const std::string& text) { Say(text); },
+                  plan_.grace, SteadyNow());
+  if (phase_ >= Phase::kKilled) cleanup.Hurry();
+  const int signals_before = ending_signals_;
+  while (!cleanup.Step(SteadyNow())) {
+    loop_->Poll(kLookAgain);
+    if (ending_signals_ != signals_before) cleanup.Hurry();
+  }
+}
+
+std::vector<ProcessInfo> Supervisor::Leftovers() const {
+  std::vector<ProcessInfo> processes = Descendants(getpid());
+  const pid_t coordinator = coordinator_ == nullptr ? -1 : coordinator_->pid();
+  EraseIf(&processes, [&](const ProcessInfo& process) { return process.pid == coordinator; });
+  return processes;
+}
+
+void Supervisor::StopCoordinator() {
+  if (coordinator_ == nullptr || coordinator_end_) return;
+  // It is the other nodes' too, and the only one that can tell them of a failure.
+  if (watch_ != nullptr && outcome_.ExitStatus() != 0) {
+    AwaitCoordinatorEnd(JobWatch::Delay(plan_) + (gave_up_ ? kGivingUp : absl::ZeroDuration()));
+  }
+  if (coordinator_end_) return;
+  // At SIGTERM it delivers the answers that it owes.
+  kill(coordinator_->pid(), SIGTERM);
+  kill(coordinator_->pid(), SIGCONT);
+  AwaitCoordinatorEnd(kCoordinatorStop);
+  if (coordinator_end_) return;
+  kill(coordinator_->pid(), SIGKILL);
+  AwaitCoordinatorEnd(kKillPatience);
+}
+
+void Supervisor::AwaitCoordinatorEnd(absl::Duration patience) {
+  const absl::Time deadline = SteadyNow() + patience;
+  const int signals_before = ending_signals_;
+  while (!coordinator_end_ && SteadyNow() < deadline && ending_signals_ == signals_before) {
+    loop_->Poll(deadline - SteadyNow());
+  }
+}
+
+}  // namespace muster::launcher

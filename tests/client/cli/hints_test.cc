@@ -1,0 +1,34 @@
+#include "client/cli/hints.h"
+
+#include "gtest/gtest.h"
+
+namespace muster::cli {
+namespace {
+
+const std::vector<std::string> kCommands = {"run", "status", "health", "token"};
+const std::vector<std::string> kFlags = {"--nproc-per-node", "--nnodes", "--node-rank", "--job",
+                                         "--master-port",    "--log-dir"};
+
+TEST(HintsTest, TheNearestCommandIsMeant) {
+  EXPECT_EQ(HintForCommand("rn", kCommands), "; did you mean run?");
+  EXPECT_EQ(HintForCommand("ru", kCommands), "; did you mean run?");
+  EXPECT_EQ(HintForCommand("stauts", kCommands), "; did you mean status?");
+  EXPECT_EQ(HintForCommand("start", kCommands), "");
+  EXPECT_EQ(HintForCommand("", kCommands), "");
+}
+
+TEST(HintsTest, FlagsHaveDashes) {
+  EXPECT_EQ(HintForFlag("--nproc_per_node", kFlags), "; did you mean --nproc-per-node?");
+  EXPECT_EQ(HintForFlag("--nproc_per_node=gpu", kFlags), "; did you mean --nproc-per-node?");
+  EXPECT_EQ(HintForFlag("--master_port=1", kFlags), "; did you mean --master-port?");
+  EXPECT_EQ(HintForFlag("--node-rnak=1", kFlags), "; did you mean --node-rank?");
+  EXPECT_EQ(HintForFlag("--frobnicate", kFlags), "");
+}
+
+TEST(HintsTest, TorchrunsFlagsAreKnown) {
+  EXPECT_EQ(HintForFlag("--rdzv_id=7", kFlags), "; did you mean --job?");
+  EXPECT_EQ(HintForFlag("-m", kFlags), "; put the program after --: python3 -m MODULE");
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,24 @@
+#include "common/reflow.h"
+
+#include "gtest/gtest.h"
+
+namespace muster {
+namespace {
+
+TEST(ReflowTest, BreaksParagraphsAnew) {
+  EXPECT_EQ(Reflow("one two\nthree four five", 13), "one two three\nfour five");
+  EXPECT_EQ(Reflow("one\n\ntwo\nthree\n", 80), "one\n\ntwo three\n");
+  EXPECT_EQ(Reflow("", 80), "");
+}
+
+TEST(ReflowTest, KeepsLinesThatBeginWithASpace) {
+  EXPECT_EQ(Reflow("For example:\n  run   this --with=that\nand so on", 12),
+            "For example:\n  run   this --with=that\nand so on");
+}
+
+TEST(ReflowTest, AWordThatIsTooLongHasALineOfItsOwn) {
+  EXPECT_EQ(Reflow("a verylongword b", 5), "a\nverylongword\nb");
+}
+
+}  // namespace
+}  // namespace muster
