@@ -2,9 +2,24 @@
 #define MUSTER_CLIENT_GLOO_EXCEPTION_H_
 
 #include <exception>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace muster::internal {
+
+// Thrown out of collectives by a wait that was interrupted.
+class Interrupted : public std::runtime_error {
+ public:
+  explicit Interrupted(std::vector<int> awaited)
+      : std::runtime_error("interrupted"), awaited_(std::move(awaited)) {}
+  // The ranks that the wait was for.
+  const std::vector<int>& awaited() const { return awaited_; }
+
+ private:
+  std::vector<int> awaited_;
+};
 
 // What a Gloo exception says, without the place in Gloo's source that it begins with.
 inline std::string ReasonOf(const std::exception& error) {

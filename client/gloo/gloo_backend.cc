@@ -11,6 +11,7 @@
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/data_plane/rendezvous.h"
 #include "client/src/job/rank_names.h"
+#include "muster/log.h"
 
 namespace muster::internal {
 namespace {
@@ -35,17 +36,33 @@ absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_vi
   return Mesh::Listen(group, *address, interruptor);
 }
 
+absl::StatusOr<GlooPeerInfo> OwnPeerInfo(const absl::StatusOr<std::unique_ptr<Mesh>>& mesh) {
+  if (!mesh.ok()) return mesh.status();
+  const absl::StatusOr<bool> share = MayShareMemory();
+  if (!share.ok()) return share.status();
+  GlooPeerInfo info = (*mesh)->peer_info();
+  if (*share) info.set_shared_memory(SharedRegion::NewName());
+  return info;
+}
+
 absl::StatusOr<std::vector<GlooPeerInfo>> ExchangeGlooPeerInfos(
     const Group& group, const absl::StatusOr<std::unique_ptr<Mesh>>& mesh,
     const CallOptions& options) {
-  const absl::StatusOr<GlooPeerInfo> own =
-      mesh.ok() ? absl::StatusOr<GlooPeerInfo>((*mesh)->peer_info()) : mesh.status();
+  const absl::StatusOr<GlooPeerInfo> own = OwnPeerInfo(mesh);
   auto rendezvous = ExchangePeerInfos(group, kName, own, options);
   if (!rendezvous.ok()) return rendezvous.status();
   rendezvous->numbered.Keep();  // nothing more is said there
   absl::Status status = CheckGlooPeerInfos(group, rendezvous->infos);
   if (!status.ok()) return status;
   return std::move(rendezvous->infos);
+}
+
+void LogSharing(const Group& group, const absl::Status& status) {
+  Log(LogLevel::kDebug,
+      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": ",
+                   status.ok() ? "its collectives go through shared memory"
+                               : "its ranks do not share memory: ",
+                   status.message()));
 }
 
 }  // namespace
@@ -82,6 +99,10 @@ absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
   absl::Status status = Connect(*infos, left(), options.cancellation);
   if (status.ok()) status = Meet(CallOptions{left(), options.cancellation});
+  if (status.ok()) {
+    status =
+        ShareMemory(SharedMemoryFor(group_, *infos), CallOptions{left(), options.cancellation});
+  }
   return status;
 }
 
@@ -106,6 +127,56 @@ absl::Status GlooBackend::Meet(const CallOptions& options) {
              [&](const GlooContext& context) { GlooBarrier(context, operation); });
 }
 
+// That they cannot is no failure.
+absl::Status GlooBackend::ShareMemory(const absl::StatusOr<std::string>& name,
+                                      const CallOptions& options) {
+  if (!name.ok()) {
+    LogSharing(group_, name.status());
+    return absl::OkStatus();
+  }
+  auto region = OpenRegion(*name, options);
+  if (mesh_ == nullptr) return region.status();
+  LogSharing(group_, region.status());
+  if (!region.ok()) return absl::OkStatus();
+  shared_ = std::make_unique<SharedPlane>(*std::move(region), group_.rank(), group_.size(),
+                                          &interruptor_, [this] { Patrol(); });
+  return absl::OkStatus();
+}
+
+// All ranks use it, or none. It has a name for no longer than it takes them to agree on that:
+// should all of them be killed meanwhile, it would stay.
+absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(const std::string& name,
+                                                                      const CallOptions& options) {
+  const size_t size = SharedLayout(group_.size()).total;
+  const bool first = group_.rank() == 0;
+  absl::StatusOr<std::unique_ptr<SharedRegion>> region = nullptr;
+  if (first) region = SharedRegion::Make(name, size);
+  absl::StatusOr<bool> all = Agree(region.ok(), 1, options);
+  if (!all.ok()) return all.status();
+  if (!*all) return first ? region.status() : absl::UnavailableError("the first rank has none");
+  if (!first) region = SharedRegion::Open(name, size);
+  all = Agree(region.ok(), 2, options);
+  if (!all.ok()) return all.status();
+  if (!region.ok()) return region;
+  if (!*all) return absl::UnavailableError("another rank cannot open it");
+  (*region)->Unlink();
+  return region;
+}
+
+absl::StatusOr<bool> GlooBackend::Agree(bool yes, uint64_t number, const CallOptions& options) {
+  uint8_t all = yes ? 1 : 0;
+  Operation operation;
+  operation.kind = OperationKind::kMeeting;
+  operation.number = number;
+  operation.count = 1;
+  operation.op = ReduceOp::kMin;
+  const absl::Status status = Run(operation, options, [&](const GlooContext& context) {
+    GlooAllReduce(context, operation, &all, &all);
+  });
+  if (!status.ok()) return status;
+  return all != 0;
+}
+
 // Gloo does not tell an operation in the middle of a message that its connection broke.
 void GlooBackend::Patrol() {
   if (!mesh_->peer_ends().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
@@ -121,19 +192,33 @@ Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType
 }
 
 absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
-                              absl::FunctionRef<void(const GlooContext&)> call) {
+                              absl::FunctionRef<void(const GlooContext&)> gloo) {
+  return RunCall(operation, options, [&] {
+    const SigpipeGuard guard;
+    gloo(mesh_->context());
+  });
+}
+
+absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
+                              absl::FunctionRef<void(SharedPlane&)> shared,
+                              absl::FunctionRef<void(const GlooContext&)> gloo) {
+  if (shared_ == nullptr) return Run(operation, options, gloo);
+  return RunCall(operation, options, [&] { shared(*shared_); });
+}
+
+absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions& options,
+                                  absl::FunctionRef<void()> call) {
   if (mesh_ == nullptr) return interruptor_.status();
   const bool barrier =
       operation.kind == OperationKind::kBarrier || operation.kind == OperationKind::kMeeting;
   if (operation.count == 0 && !barrier) return absl::OkStatus();
-  const SigpipeGuard guard;
   const Deadline deadline(*options.timeout, options.cancellation);
   const CancelWatch watch(options.cancellation, [this] { interruptor_.Raise(Cancelled()); });
   interruptor_.Arm(*options.timeout);
   Failure failure;
   try {
     // What has been cancelled before it began sends nothing.
-    if (!interruptor_.raised()) call(mesh_->context());
+    if (!interruptor_.raised()) call();
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
   } catch (const std::exception& error) {
@@ -141,6 +226,7 @@ absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& opt
   }
   interruptor_.Disarm();
   if (failure.reason.empty() && !interruptor_.raised()) return absl::OkStatus();
+  const SigpipeGuard guard;
   return End(operation, deadline, failure);
 }
 
@@ -219,6 +305,7 @@ void GlooBackend::Close(const PeerEnd* words) {
   interruptor_.SetPatrol(nullptr);
   if (words != nullptr) mesh_->peer_ends().Say(*words);
   mesh_.reset();
+  shared_.reset();  // who is woken by that finds the words
 }
 
 }  // namespace muster::internal

@@ -13,12 +13,14 @@
 #include "client/gloo/operation.h"
 #include "client/gloo/peer_ends.h"
 #include "client/gloo/peer_info.h"
+#include "client/gloo/shared_plane.h"
 #include "client/src/base/deadline.h"
 #include "client/src/data_plane/backend.h"
 
 namespace muster::internal {
 
-// Gloo's collectives on CPU memory. Linking //client/gloo registers it as "gloo".
+// Gloo's collectives on CPU memory; where all ranks are on one machine, our own on memory that they
+// share, for all but messages and AllToAll. Linking //client/gloo registers it as "gloo".
 class GlooBackend final : public Backend {
  public:
   static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
@@ -54,6 +56,11 @@ class GlooBackend final : public Backend {
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
                        Cancellation* cancellation);
   absl::Status Meet(const CallOptions& options);
+  absl::Status ShareMemory(const absl::StatusOr<std::string>& name, const CallOptions& options);
+  absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::string& name,
+                                                           const CallOptions& options);
+  // Whether all ranks say yes. `number` tells these questions apart.
+  absl::StatusOr<bool> Agree(bool yes, uint64_t number, const CallOptions& options);
   void Patrol();
 
   // One of the passes of a coalesced all-reduce.
@@ -61,9 +68,15 @@ class GlooBackend final : public Backend {
                              const CallOptions& options);
 
   Operation NextCollective(OperationKind kind, size_t count, DataType type);
-  // Runs `call`, which uses Gloo. An operation on no elements, which Gloo refuses, is only counted.
+  // Runs `gloo`, or `shared` where the ranks share memory. An operation on no elements, which Gloo
+  // refuses, is only counted.
   absl::Status Run(const Operation& operation, const CallOptions& options,
-                   absl::FunctionRef<void(const GlooContext&)> call);
+                   absl::FunctionRef<void(const GlooContext&)> gloo);
+  absl::Status Run(const Operation& operation, const CallOptions& options,
+                   absl::FunctionRef<void(SharedPlane&)> shared,
+                   absl::FunctionRef<void(const GlooContext&)> gloo);
+  absl::Status RunCall(const Operation& operation, const CallOptions& options,
+                       absl::FunctionRef<void()> call);
 
   // What ended an operation that did not complete.
   struct Failure {
@@ -81,7 +94,8 @@ class GlooBackend final : public Backend {
 
   const Group group_;
   Interruptor interruptor_;
-  std::unique_ptr<Mesh> mesh_;  // null once the communicator has ended
+  std::unique_ptr<Mesh> mesh_;           // null once the communicator has ended
+  std::unique_ptr<SharedPlane> shared_;  // null where the ranks share no memory, and then
   uint64_t collectives_ = 0;
   std::vector<uint64_t> sent_;      // messages, by peer
   std::vector<uint64_t> received_;  // likewise

@@ -45,6 +45,7 @@ absl::Status CheckFamily(const Group& group, const std::vector<GlooPeerInfo>& in
 GlooPeerInfo MakeGlooPeerInfo(const NetworkAddress& address) {
   GlooPeerInfo info;
   info.set_host(DefaultNodeId());
+  info.set_boot_id(BootId());
   info.set_address(address.text);
   info.set_interface(address.interface);
   info.set_loopback(address.is_loopback());

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "client/gloo/exception.h"
 
 namespace muster::internal {
 namespace {

@@ -2,8 +2,6 @@
 #define MUSTER_CLIENT_GLOO_TRANSPORT_H_
 
 #include <memory>
-#include <stdexcept>
-#include <vector>
 
 #include "client/gloo/interruptor.h"
 #include "gloo/transport/context.h"
@@ -12,18 +10,6 @@
 // Gloo's transport with waits that another thread can end. Gloo itself has no public way to do so:
 // closing the connections does not wake a blocked collective.
 namespace muster::internal {
-
-// Thrown out of Gloo's collectives by a wait that was interrupted.
-class Interrupted : public std::runtime_error {
- public:
-  explicit Interrupted(std::vector<int> awaited)
-      : std::runtime_error("interrupted"), awaited_(std::move(awaited)) {}
-  // The ranks that the wait was for.
-  const std::vector<int>& awaited() const { return awaited_; }
-
- private:
-  std::vector<int> awaited_;
-};
 
 // Passes everything on to `inner`, and wraps the buffers that it makes.
 class InterruptibleContext final : public gloo::transport::Context {

@@ -56,11 +56,13 @@ std::string Hostname() {
   return Printable(name);
 }
 
-std::string DefaultNodeId() {
+std::string BootId() {
   std::string boot_id = ReadFile("/proc/sys/kernel/random/boot_id");
   while (!boot_id.empty() && boot_id.back() == '\n') boot_id.pop_back();
-  return absl::StrCat(Hostname(), "/", boot_id);
+  return boot_id;
 }
+
+std::string DefaultNodeId() { return absl::StrCat(Hostname(), "/", BootId()); }
 
 Identity NextIdentity(const JobOptions& options) {
   static std::atomic<bool> first{true};

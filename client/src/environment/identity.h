@@ -25,6 +25,10 @@ Identity NextIdentity(const JobOptions& options);
 
 std::string Hostname();
 
+// The same for all processes that run on one kernel, containers' too. Empty where it cannot be
+// read.
+std::string BootId();
+
 // Host name and boot id: different on hosts that have the same name, and on containers that share a
 // kernel.
 std::string DefaultNodeId();

@@ -1,19 +1,15 @@
 #include "client/src/node/segment.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/digest.h"
+#include "client/src/node/segment_file.h"
 
 namespace muster::internal {
 namespace {
@@ -24,10 +20,6 @@ constexpr size_t kPage = 4096;
 
 constexpr size_t RoundedUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
-absl::Status Errno(absl::string_view what, const std::string& path) {
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " shared memory at ", path));
-}
-
 absl::Status NotOurs(const std::string& path, absl::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat("the shared memory at ", path, " ", why));
 }
@@ -37,13 +29,6 @@ std::string NameOf(const SegmentOptions& options) {
                       absl::Hex(Digest(absl::StrCat(options.job_id, "\n", options.epoch_number,
                                                     "\n", options.node_id)),
                                 absl::kZeroPad16));
-}
-
-// A file beyond the limit would end the process (SIGXFSZ).
-bool MayBeSoLarge(size_t size) {
-  rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-         size <= limit.rlim_cur;
 }
 
 }  // namespace
@@ -97,60 +82,29 @@ NodeSegment::~NodeSegment() {
 absl::Status NodeSegment::OpenOrMake() {
   constexpr int kAttempts = 4;
   for (int i = 0; i < kAttempts; ++i) {
-    fd_ = open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd_ >= 0) return CheckFile();
-    if (errno != ENOENT) return Errno("open", path_);
-    absl::Status made = Make();
-    if (!absl::IsAlreadyExists(made)) return made;
+    absl::StatusOr<int> file = OpenSegmentFile(path_, layout_.total);
+    if (absl::IsNotFound(file.status())) file = Make();
+    if (file.ok()) fd_ = *file;
+    if (!absl::IsAlreadyExists(file.status())) return file.status();
   }
   return absl::UnavailableError(absl::StrCat("the shared memory at ", path_, " comes and goes"));
 }
 
-// The file gets its name when it is whole, and only if nothing has that name.
-absl::Status NodeSegment::Make() {
-  if (!MayBeSoLarge(layout_.total)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the processes' limit of file sizes (ulimit -f) is below ", layout_.total, " bytes"));
-  }
-  fd_ = open(options_.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd_ < 0) return Errno("make", options_.folder);
+absl::StatusOr<int> NodeSegment::Make() const {
   Header header = {};
   header.magic = kMagic;
   header.members = options_.members;
   header.groups = options_.groups;
   header.content_bytes = options_.content_bytes;
   header.result_bytes = options_.result_bytes;
-  if (ftruncate(fd_, static_cast<off_t>(layout_.total)) != 0 || !Reserve(0, layout_.areas) ||
-      pwrite(fd_, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) {
-    const absl::Status status = Errno("reserve", path_);
-    close(std::exchange(fd_, -1));
-    return status;
-  }
-  const std::string self = absl::StrCat("/proc/self/fd/", fd_);
-  if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-    return absl::OkStatus();
-  }
-  const absl::Status status = Errno("name", path_);
-  close(std::exchange(fd_, -1));
-  return status;
-}
-
-absl::Status NodeSegment::CheckFile() const {
-  struct stat info;
-  if (fstat(fd_, &info) != 0) return Errno("inspect", path_);
-  if (!S_ISREG(info.st_mode)) return NotOurs(path_, "is no file");
-  if (info.st_uid != geteuid()) return NotOurs(path_, "belongs to another user");
-  if ((info.st_mode & 077) != 0) return NotOurs(path_, "is open to other users");
-  if (static_cast<size_t>(info.st_size) == layout_.total) return absl::OkStatus();
-  return NotOurs(path_, absl::StrCat("has ", info.st_size, " bytes; expected ", layout_.total));
+  return MakeSegmentFile(path_, layout_.total, layout_.areas,
+                         {reinterpret_cast<const char*>(&header), sizeof header});
 }
 
 absl::Status NodeSegment::Map() {
-  void* const memory =
-      mmap(nullptr, layout_.total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
-  if (memory == MAP_FAILED) return Errno("map", path_);
-  memory_ = memory;
-  return absl::OkStatus();
+  const absl::StatusOr<void*> memory = MapSegmentFile(fd_, path_, layout_.total, MAP_NORESERVE);
+  if (memory.ok()) memory_ = *memory;
+  return memory.status();
 }
 
 absl::Status NodeSegment::Enter() {
@@ -208,22 +162,14 @@ SharedSlot NodeSegment::SlotOf(uint32_t group, uint32_t member) const {
           bytes(content + content_bytes, layout_.area - content_bytes)};
 }
 
-// Without this a full tmpfs would show as SIGBUS at the first touch of a page that it lacks.
-bool NodeSegment::Reserve(size_t offset, size_t bytes) const {
-  int error;
-  do {
-    error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  errno = error;
-  return error == 0;
-}
-
 std::optional<std::vector<SharedSlot>> NodeSegment::FindGroup(uint64_t name) {
   const std::optional<uint32_t> group = FindEntry(name);
   if (!group) return std::nullopt;
   if (!reserved_[*group]) {
     const size_t own = size_t{*group} * options_.members + options_.self;
-    if (!Reserve(layout_.areas + own * layout_.area, layout_.area)) return std::nullopt;
+    if (!ReserveSegmentFile(fd_, path_, layout_.areas + own * layout_.area, layout_.area).ok()) {
+      return std::nullopt;
+    }
     reserved_[*group] = true;
   }
   std::vector<SharedSlot> slots;

@@ -73,14 +73,12 @@ class NodeSegment {
 
   NodeSegment(const SegmentOptions& options, std::string path);
   absl::Status OpenOrMake();
-  absl::Status Make();
-  absl::Status CheckFile() const;
+  absl::StatusOr<int> Make() const;
   absl::Status Map();
   absl::Status Enter();
   Header* header() const;
   std::optional<uint32_t> FindEntry(uint64_t name);
   SharedSlot SlotOf(uint32_t group, uint32_t member) const;
-  bool Reserve(size_t offset, size_t bytes) const;
   char* At(size_t offset) const { return static_cast<char*>(memory_) + offset; }
 
   const SegmentOptions options_;

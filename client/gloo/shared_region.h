@@ -1,0 +1,46 @@
+#ifndef MUSTER_CLIENT_GLOO_SHARED_REGION_H_
+#define MUSTER_CLIENT_GLOO_SHARED_REGION_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::internal {
+
+// The shared memory of one communicator, which one rank makes and the others open. It has a name
+// until Unlink(); the memory goes with the last of them, however they end.
+class SharedRegion {
+ public:
+  // A name that nobody else has.
+  static std::string NewName();
+
+  // All of its memory is there when this returns: there is none to be had later for which there is
+  // no room now. Zeros.
+  static absl::StatusOr<std::unique_ptr<SharedRegion>> Make(absl::string_view name, size_t size);
+  // NOT_FOUND where nobody has made it, or in a /dev/shm that this process does not see.
+  static absl::StatusOr<std::unique_ptr<SharedRegion>> Open(absl::string_view name, size_t size);
+  ~SharedRegion();
+  SharedRegion(const SharedRegion&) = delete;
+  SharedRegion& operator=(const SharedRegion&) = delete;
+
+  void* data() const { return data_; }
+
+  // Takes the name away, if it is still there. Any rank may do so once all have opened it.
+  void Unlink();
+
+ private:
+  SharedRegion(std::string path, size_t size);
+  static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int descriptor, std::string path,
+                                                           size_t size);
+
+  std::string path_;  // empty once it has no name
+  const size_t size_;
+  void* data_ = nullptr;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_SHARED_REGION_H_

@@ -1,0 +1,203 @@
+#include "client/gloo/step_board.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "client/gloo/exception.h"
+#include "client/src/node/futex.h"
+
+namespace muster::internal {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+// A sleeper that nobody wakes looks around so often: whoever should have done so may have died.
+constexpr int64_t kNapNanos = 20'000'000;
+
+// How often a rank looks before it sleeps, for some 20 us in all, where it has a processor to
+// itself. Where it has not, whoever it waits for may need this one; sched_yield() would give it to
+// any other program instead, for a whole time slice.
+constexpr int kLooks = 600;
+
+int Processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void Relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Of numbers that wrap.
+bool AtLeast(uint32_t number, uint32_t wanted) {
+  return static_cast<int32_t>(number - wanted) >= 0;
+}
+
+}  // namespace
+
+// Written by its rank; but for `sleepers`, the ranks that sleep until `published` changes.
+struct alignas(kCacheLine) StepBoard::Line {
+  std::atomic<uint32_t> published;  // steps, so the last one's number + 1; wraps
+  std::atomic<uint32_t> sleepers;
+  std::atomic<uint32_t> ended;
+  std::atomic<uint64_t> tags[kSlots];  // of what was published with each slot
+};
+
+// How many times a rank has published one of the steps that share this. Only whoever comes last
+// wakes those who sleep.
+struct alignas(kCacheLine) StepBoard::Count {
+  std::atomic<uint32_t> value;
+  std::atomic<uint32_t> sleepers;
+};
+
+size_t StepBoard::BytesFor(int ranks) { return kCounts * sizeof(Count) + ranks * sizeof(Line); }
+
+void StepBoard::StartAt(uint32_t step, void* memory, int ranks) {
+  auto* const counts = static_cast<Count*>(memory);
+  for (int i = 0; i < kCounts; ++i) counts[i].value = ranks * (step / kCounts);
+  auto* const lines = reinterpret_cast<Line*>(counts + kCounts);
+  for (int rank = 0; rank < ranks; ++rank) lines[rank].published = step;
+}
+
+StepBoard::StepBoard(void* memory, int rank, int ranks, Stopped stopped)
+    : memory_(static_cast<char*>(memory)),
+      rank_(rank),
+      ranks_(ranks),
+      stopped_(std::move(stopped)),
+      crowded_(ranks > Processors()),
+      step_(line(rank).published.load(std::memory_order_relaxed)),
+      all_at_(step_ - 1) {}
+
+StepBoard::~StepBoard() {
+  line(rank_).ended.store(1, std::memory_order_seq_cst);
+  Wake();
+}
+
+StepBoard::Line& StepBoard::line(int rank) const {
+  return reinterpret_cast<Line*>(memory_ + kCounts * sizeof(Count))[rank];
+}
+
+StepBoard::Count& StepBoard::count(int64_t step) const {
+  return reinterpret_cast<Count*>(memory_)[step % kCounts];
+}
+
+// What the count of a step is when all have published it.
+uint32_t StepBoard::CountAfter(int64_t step) const {
+  return static_cast<uint32_t>(ranks_ * (step / kCounts + 1));
+}
+
+bool StepBoard::HasPublished(int peer, int64_t step) const {
+  return AtLeast(line(peer).published.load(std::memory_order_acquire),
+                 static_cast<uint32_t>(step + 1));
+}
+
+bool StepBoard::HasTag(int peer) const {
+  return line(peer).tags[slot_before()].load(std::memory_order_relaxed) == tag_;
+}
+
+std::vector<int> StepBoard::LateAt(int64_t step) const {
+  std::vector<int> late;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (!HasPublished(peer, step)) late.push_back(peer);
+  }
+  return late;
+}
+
+void StepBoard::Publish() {
+  Line& own = line(rank_);
+  own.tags[slot()].store(tag_, std::memory_order_relaxed);
+  // Sequentially consistent, here and in Wait(): either a sleeper sees the step, or it is seen.
+  own.published.store(static_cast<uint32_t>(step_ + 1), std::memory_order_seq_cst);
+  if (own.sleepers.load(std::memory_order_seq_cst) != 0) SharedFutex::Wake(&own.published);
+  Count& all = count(step_);
+  const uint32_t value = all.value.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (value == CountAfter(step_) && all.sleepers.load(std::memory_order_seq_cst) != 0) {
+    SharedFutex::Wake(&all.value);
+  }
+  ++step_;
+}
+
+void StepBoard::AwaitAll(int64_t step) {
+  if (step <= all_at_) return;
+  Count& all = count(step);
+  const uint32_t target = CountAfter(step);
+  Wait(
+      &all.value, &all.sleepers,
+      [&] { return AtLeast(all.value.load(std::memory_order_seq_cst), target); },
+      [&] { return LateAt(step); });
+  all_at_ = step;
+}
+
+void StepBoard::AwaitPeers() {
+  AwaitAll(step_ - 1);
+  CheckTags(0, ranks_);
+}
+
+void StepBoard::AwaitPeer(int peer) {
+  Line& theirs = line(peer);
+  const auto reached = [&] { return HasPublished(peer, step_ - 1); };
+  Wait(&theirs.published, &theirs.sleepers, reached,
+       [&] { return reached() ? std::vector<int>() : std::vector<int>{peer}; });
+  CheckTags(peer, peer + 1);
+}
+
+// Ranks that have not made the same call never come together again.
+void StepBoard::CheckTags(int first, int end) {
+  std::vector<int> disagreeing;
+  for (int peer = first; peer < end; ++peer) {
+    if (!HasTag(peer)) disagreeing.push_back(peer);
+  }
+  if (disagreeing.empty()) return;
+  Line& own = line(rank_);
+  Wait(
+      &own.published, &own.sleepers, [] { return false; }, [&] { return disagreeing; });
+}
+
+template <class Reached>
+bool StepBoard::Spin(Reached reached) const {
+  for (int look = crowded_ ? 0 : kLooks; look > 0; --look) {
+    if (reached()) return true;
+    Relax();
+  }
+  return reached();
+}
+
+// `late` says whom the wait is for. Who has ended has published all that it ever will, so it is
+// asked after that was seen.
+template <class Late>
+void StepBoard::CheckStopped(bool slept, Late late) {
+  if (stopped_(slept)) throw Interrupted(late());
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (line(peer).ended.load(std::memory_order_seq_cst) == 0) continue;
+    const std::vector<int> ranks = late();
+    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded();
+  }
+}
+
+template <class Reached, class Late>
+void StepBoard::Wait(std::atomic<uint32_t>* word, std::atomic<uint32_t>* sleepers, Reached reached,
+                     Late late) {
+  if (Spin(reached)) return;
+  bool slept = false;
+  while (!reached()) {
+    CheckStopped(slept, late);
+    sleepers->fetch_add(1, std::memory_order_seq_cst);
+    const uint32_t seen = word->load(std::memory_order_seq_cst);
+    if (!reached()) SharedFutex::Wait(word, seen, kNapNanos);
+    sleepers->fetch_sub(1, std::memory_order_seq_cst);
+    slept = true;
+  }
+}
+
+void StepBoard::Wake() {
+  for (int i = 0; i < kCounts; ++i) SharedFutex::Wake(&count(i).value);
+  for (int rank = 0; rank < ranks_; ++rank) SharedFutex::Wake(&line(rank).published);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,320 @@
+// What collectives on CPU memory cost the ranks of one machine: real processes that use the public
+// SDK, through shared memory and through connections (MUSTER_GLOO_SHARED_MEMORY=0), and, in turns
+// with them, bare Gloo and Open MPI over shared memory, where Debian's openmpi-bin and
+// libopenmpi-dev are installed. What the machine does meanwhile hits all of them; the ratios are
+// the figures to look at.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+#include "tests/bench/callers_folder.h"
+#include "tests/bench/rank_crew.h"
+#include "tests/util/daemon.h"
+#include "tests/util/process.h"
+
+namespace muster::testing {
+namespace {
+
+enum class Side { kShared, kConnections, kGloo, kOpenMpi };
+constexpr Side kSides[] = {Side::kShared, Side::kConnections, Side::kGloo, Side::kOpenMpi};
+constexpr const char* kNames[] = {"shared", "connections", "gloo", "open_mpi"};
+constexpr const char* kTitles[] = {"Muster", "without shared memory", "bare Gloo", "Open MPI"};
+
+const char* NameOf(Side side) { return kNames[static_cast<int>(side)]; }
+const char* TitleOf(Side side) { return kTitles[static_cast<int>(side)]; }
+
+struct Settings {
+  std::vector<int> ranks = {2, 4, 8};
+  std::vector<size_t> bytes = {64 << 10, 1 << 20, 16 << 20};
+  std::vector<std::string> operations = {"all-reduce", "broadcast", "all-gather"};
+  int rounds = 9;
+  int round_ms = 100;
+  bool open_mpi = true;
+  std::string json;
+};
+
+// One operation of one size: microseconds of it in each round, as the median rank has them.
+struct Comparison {
+  int ranks = 0;
+  std::string operation;
+  size_t bytes = 0;
+  std::map<Side, std::vector<double>> micros;
+};
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// ---- The ranks of one side ----
+
+bool HasOpenMpi() {
+  return std::system("command -v mpicc > /dev/null && command -v mpirun > /dev/null") == 0;
+}
+
+class Contestant {
+ public:
+  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks) {
+    std::unique_ptr<Contestant> contestant(new Contestant(side, ranks));
+    const absl::Status started =
+        side == Side::kOpenMpi ? contestant->StartOpenMpi() : contestant->StartRanks();
+    if (!started.ok()) return started;
+    if (const auto up = contestant->crew_.Await("up"); !up.ok()) return up.status();
+    return contestant;
+  }
+
+  // Microseconds of one of `count` operations.
+  absl::StatusOr<double> Run(const Comparison& what, int count) {
+    crew_.Tell(absl::StrCat("run ", what.operation, " ", what.bytes, " ", count));
+    const auto answers = crew_.Await("ran");
+    if (!answers.ok()) return answers.status();
+    std::vector<double> walls;
+    for (const RankCrew::Numbers& answer : *answers) {
+      walls.push_back(static_cast<double>(answer.at(0)) / 1e3 / count);
+    }
+    return MedianOf(std::move(walls));
+  }
+
+  absl::Status Leave() {
+    crew_.Tell("leave");
+    return crew_.Await("left").status();
+  }
+
+ private:
+  Contestant(Side side, int ranks) : side_(side), ranks_(ranks), crew_(TitleOf(side), ranks) {}
+
+  absl::Status StartRanks() {
+    std::string address;
+    if (side_ != Side::kGloo) {
+      daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", ranks_)});
+      if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
+      address = daemon_->address();
+    }
+    for (int rank = 0; rank < ranks_; ++rank) {
+      crew_.Add(
+          Process::Start({Runfile("tests/bench/data_plane_rank"), NameOf(side_), crew_.folder(),
+                          absl::StrCat(rank), absl::StrCat(ranks_)},
+                         {{"MUSTER_COORDINATOR", address},
+                          {"MUSTER_RANK", absl::StrCat(rank)},
+                          {"MUSTER_GLOO_SHARED_MEMORY", side_ == Side::kShared ? "1" : "0"}}));
+    }
+    return absl::OkStatus();
+  }
+
+  // Built here, so that nothing else needs it. Of its transports the one through shared memory.
+  absl::Status StartOpenMpi() {
+    const std::string program = crew_.folder() + "/open_mpi_rank";
+    const std::string build =
+        absl::StrCat("mpicc -O2 -o ", program, " ", Runfile("tests/bench/open_mpi_rank.c"), " >&2");
+    if (std::system(build.c_str()) != 0) return absl::InternalError("mpicc has failed");
+    crew_.Add(
+        Process::Start({"/usr/bin/env", "mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca",
+                        "btl", "self,vader", "-np", absl::StrCat(ranks_), program, crew_.folder()},
+                       {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}));
+    return absl::OkStatus();
+  }
+
+  const Side side_;
+  const int ranks_;
+  std::unique_ptr<TestDaemon> daemon_;
+  RankCrew crew_;  // goes first
+};
+
+// ---- All sides in turns ----
+
+using Contestants = std::vector<std::pair<Side, std::unique_ptr<Contestant>>>;
+
+absl::StatusOr<Contestants> StartAll(int ranks, bool open_mpi) {
+  Contestants all;
+  for (const Side side : kSides) {
+    if (side == Side::kOpenMpi && !open_mpi) continue;
+    auto contestant = Contestant::Start(side, ranks);
+    if (!contestant.ok()) return contestant.status();
+    all.emplace_back(side, *std::move(contestant));
+  }
+  return all;
+}
+
+// Each begins as often as the others.
+absl::Status Compare(const Settings& settings, Contestants* all, Comparison* comparison) {
+  constexpr int kMost = 2000;
+  std::map<Side, int> counts;
+  for (auto& [side, contestant] : *all) {
+    const absl::StatusOr<double> first = contestant->Run(*comparison, 1);
+    if (!first.ok()) return first.status();
+    const double fitting = settings.round_ms * 1e3 / std::max(*first, 1.0);
+    counts[side] = std::clamp(static_cast<int>(fitting), 1, kMost);
+  }
+  for (int round = 0; round < settings.rounds; ++round) {
+    for (auto& [side, contestant] : *all) {
+      const absl::StatusOr<double> micros = contestant->Run(*comparison, counts[side]);
+      if (!micros.ok()) return micros.status();
+      comparison->micros[side].push_back(*micros);
+    }
+    std::rotate(all->begin(), all->begin() + 1, all->end());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompareAll(const Settings& settings, int ranks, bool open_mpi,
+                        std::vector<Comparison>* comparisons) {
+  absl::StatusOr<Contestants> all = StartAll(ranks, open_mpi);
+  if (!all.ok()) return all.status();
+  for (const std::string& operation : settings.operations) {
+    for (const size_t bytes : settings.bytes) {
+      std::fprintf(stderr, "data_plane: %d ranks, %s of %zu bytes\n", ranks, operation.c_str(),
+                   bytes);
+      Comparison comparison = {ranks, operation, bytes, {}};
+      const absl::Status compared = Compare(settings, &*all, &comparison);
+      if (!compared.ok()) return compared;
+      comparisons->push_back(std::move(comparison));
+    }
+  }
+  for (auto& [side, contestant] : *all) {
+    if (const absl::Status left = contestant->Leave(); !left.ok()) return left;
+  }
+  return absl::OkStatus();
+}
+
+// ---- What they say ----
+
+void PrintLine(const std::vector<std::string>& cells) {
+  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
+}
+
+double FastestOf(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
+// Of the rounds that were made one after the other, so that what the machine did meanwhile hits
+// both; and of the fastest ones, which it disturbs least.
+std::string Ratios(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
+  return absl::StrFormat("%.2f, %.2f", MedianOf(std::move(ratios)),
+                         FastestOf(ours) / FastestOf(theirs));
+}
+
+std::string Times(const std::vector<double>& micros) {
+  return absl::StrFormat("%.0f, %.0f", MedianOf(micros), FastestOf(micros));
+}
+
+std::string SizeText(size_t bytes) {
+  if (bytes % (1 << 20) == 0) return absl::StrCat(bytes >> 20, " MiB");
+  return bytes % (1 << 10) == 0 ? absl::StrCat(bytes >> 10, " KiB") : absl::StrCat(bytes, " bytes");
+}
+
+// What the ratios are of.
+constexpr std::pair<Side, Side> kRatios[] = {{Side::kShared, Side::kGloo},
+                                             {Side::kShared, Side::kOpenMpi},
+                                             {Side::kConnections, Side::kGloo}};
+
+void PrintRow(const Comparison& comparison) {
+  const auto& micros = comparison.micros;
+  std::vector<std::string> row = {
+      absl::StrCat(comparison.ranks),
+      absl::StrCat(comparison.operation, " of ", SizeText(comparison.bytes))};
+  for (const Side side : kSides) {
+    row.push_back(micros.count(side) > 0 ? Times(micros.at(side))
+                                         : "not run: needs openmpi-bin and libopenmpi-dev");
+  }
+  for (const auto& [ours, theirs] : kRatios) {
+    row.push_back(micros.count(theirs) > 0 ? Ratios(micros.at(ours), micros.at(theirs)) : "-");
+  }
+  PrintLine(row);
+}
+
+void PrintTable(const std::vector<Comparison>& comparisons) {
+  std::printf(
+      "Microseconds of an operation, and ratios: the median of the rounds, the fastest round.\n\n");
+  std::vector<std::string> titles = {"ranks", "operation"};
+  for (const Side side : kSides) titles.push_back(TitleOf(side));
+  for (const auto& [ours, theirs] : kRatios) {
+    titles.push_back(absl::StrCat(TitleOf(ours), " / ", TitleOf(theirs)));
+  }
+  PrintLine(titles);
+  PrintLine(std::vector<std::string>(titles.size(), "---"));
+  for (const Comparison& comparison : comparisons) PrintRow(comparison);
+}
+
+bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& path) {
+  nlohmann::json all = {{"processors", std::thread::hardware_concurrency()},
+                        {"comparisons", nlohmann::json::array()}};
+  for (const Comparison& comparison : comparisons) {
+    nlohmann::json sides = nlohmann::json::object();
+    for (const auto& [side, micros] : comparison.micros) {
+      sides[NameOf(side)] = {{"wall_us", micros}};
+    }
+    all["comparisons"].push_back({{"ranks", comparison.ranks},
+                                  {"operation", comparison.operation},
+                                  {"bytes", comparison.bytes},
+                                  {"sides", sides}});
+  }
+  std::ofstream file(path);
+  file << all.dump(1) << std::endl;
+  return file.good();
+}
+
+int Fail(const std::string& what) {
+  std::fprintf(stderr, "data_plane: %s\n", what.c_str());
+  return 1;
+}
+
+int Main(const Settings& settings) {
+  StopOnInterrupt();
+  const bool open_mpi = settings.open_mpi && HasOpenMpi();
+  std::vector<Comparison> comparisons;
+  for (const int ranks : settings.ranks) {
+    const absl::Status compared = CompareAll(settings, ranks, open_mpi, &comparisons);
+    if (!compared.ok()) return Fail(compared.ToString());
+  }
+  if (!settings.json.empty() && !WriteJson(comparisons, settings.json)) {
+    return Fail("cannot write " + settings.json);
+  }
+  PrintTable(comparisons);
+  return 0;
+}
+
+}  // namespace
+}  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  muster::testing::Settings settings;
+  CLI::App app(
+      "Muster's data plane on CPUs beside bare Gloo and Open MPI: real processes of one machine, "
+      "in "
+      "turns. Debian's openmpi-bin and libopenmpi-dev bring the last one.",
+      "data_plane");
+  app.add_option("--ranks", settings.ranks, "Sizes of jobs")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 256));
+  app.add_option("--bytes", settings.bytes, "What a rank has after an operation, in bytes")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{64}, size_t{1} << 30));
+  app.add_option("--operations", settings.operations, "What they do")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"all-reduce", "broadcast", "all-gather"}));
+  app.add_option("--rounds", settings.rounds, "Rounds of each operation and size")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--round-ms", settings.round_ms, "About how long a round takes, in milliseconds")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60000));
+  app.add_option("--json", settings.json, "File that gets every round");
+  app.add_flag("!--without-open-mpi", settings.open_mpi, "Leave Open MPI out");
+  CLI11_PARSE(app, argc, argv);
+  settings.json = muster::testing::FromCallersFolder(settings.json);
+  return muster::testing::Main(settings);
+}

@@ -1,0 +1,20 @@
+#!/bin/bash
+# tests/bench:data_plane runs, and its JSON has what it measures. Looks at no time. Where Open MPI is
+# installed it takes part.
+set -euo pipefail
+
+json=$TEST_TMPDIR/data_plane.json
+"$1" --ranks 2 --bytes 4096 1048576 --rounds 2 --round-ms 1 --json "$json"
+/usr/bin/python3 - "$json" <<'PYTHON'
+import json, shutil, sys
+
+expected = {"shared", "connections", "gloo"}
+if shutil.which("mpicc") and shutil.which("mpirun"):
+    expected.add("open_mpi")
+comparisons = json.load(open(sys.argv[1]))["comparisons"]
+assert len(comparisons) == 6, comparisons
+for comparison in comparisons:
+    assert set(comparison["sides"]) == expected, comparison
+    for samples in comparison["sides"].values():
+        assert len(samples["wall_us"]) == 2 and min(samples["wall_us"]) > 0, comparison
+PYTHON

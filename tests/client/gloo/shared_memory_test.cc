@@ -1,0 +1,251 @@
+// When the ranks of a communicator share memory, and what they do where they cannot: processes,
+// each with an environment, limits and a /dev/shm of its own.
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/gloo/shared_region.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "muster/communicator.h"
+#include "muster/log.h"
+#include "tests/util/fake_job.h"
+#include "tests/util/namespaces.h"
+#include "tests/util/pair_control_plane.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::EnterNamespaces;
+using ::muster::testing::FakeJob;
+using ::muster::testing::PairControlPlane;
+using ::muster::testing::WorldOf;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kShares[] = "its collectives go through shared memory";
+constexpr char kDoesNot[] = "its ranks do not share memory: ";
+
+// What stands in /dev/shm of the data plane's.
+int Leftovers() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    count += absl::StartsWith(entry.path().filename().string(), "muster-data-");
+  }
+  return count;
+}
+
+// Everything that the SDK logs, while this lives.
+class Lines {
+ public:
+  Lines() {
+    SetLogSink([this](LogLevel, absl::string_view line) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      absl::StrAppend(&text_, line, "\n");
+    });
+  }
+  ~Lines() { SetLogSink(nullptr); }
+  std::string text() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+// What became of a rank: what it has logged, or its error.
+std::string RunRank(int rank, int socket) {
+  Lines lines;
+  auto comm = Communicator::Create(WorldOf(std::make_shared<PairControlPlane>(rank, socket)));
+  if (!comm.ok()) return comm.status().ToString();
+  for (const size_t count : {1, 1'000'000}) {
+    std::vector<float> data(count, static_cast<float>(rank + 1));
+    const absl::Status status = (*comm)->AllReduce(data);
+    if (!status.ok()) return status.ToString();
+    if (data != std::vector<float>(count, 3)) return "the sum is wrong";
+  }
+  return lines.text();
+}
+
+// Runs both ranks in processes of their own, which `prepare` themselves first: an empty text, or
+// why they cannot.
+class Pair {
+ public:
+  explicit Pair(const std::function<std::string(int rank)>& prepare) {
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    for (const int rank : {0, 1}) Start(rank, sockets[rank], prepare);
+    for (const int socket : sockets) close(socket);
+    for (const int rank : {0, 1}) Read(rank);
+  }
+
+  const std::string& said(int rank) const { return said_[rank]; }
+  bool skipped() const { return absl::StartsWith(said_[0], kSkipped); }
+
+ private:
+  static constexpr char kSkipped[] = "cannot prepare: ";
+
+  void Start(int rank, int socket, const std::function<std::string(int)>& prepare) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    output_[rank] = ends[0];
+    if (fork() == 0) {
+      alarm(60);
+      std::string text = prepare(rank);
+      text = text.empty() ? RunRank(rank, socket) : absl::StrCat(kSkipped, text);
+      _exit(write(ends[1], text.data(), text.size()) < 0);
+    }
+    close(ends[1]);
+  }
+
+  void Read(int rank) {
+    char buffer[4096];
+    for (ssize_t size; (size = read(output_[rank], buffer, sizeof buffer)) > 0;) {
+      said_[rank].append(buffer, size);
+    }
+    close(output_[rank]);
+    int status = -1;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+
+  int output_[2];
+  std::string said_[2];
+};
+
+std::string SetVariable(const char* value) {
+  setenv("MUSTER_GLOO_SHARED_MEMORY", value, 1);
+  return "";
+}
+
+// A /dev/shm of this process's own.
+std::string MountOwn(const char* size) {
+  std::string why = EnterNamespaces(CLONE_NEWNS);
+  if (why.empty() && (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+                      mount("tmpfs", "/dev/shm", "tmpfs", 0, size) != 0)) {
+    why = "no mount of its own";
+  }
+  return why;
+}
+
+TEST(SharedMemoryTest, IsUsedByRanksOfOneMachine) {
+  const Pair pair([](int) { return ""; });
+  for (const int rank : {0, 1}) {
+    EXPECT_THAT(pair.said(rank),
+                HasSubstr(absl::StrCat("communicator of 2 on rank ", rank, ": ", kShares, "\n")));
+  }
+  EXPECT_EQ(Leftovers(), 0);
+}
+
+TEST(SharedMemoryTest, IsNotUsedWhereOneRankDoesNotWantIt) {
+  const Pair pair([](int rank) { return SetVariable(rank == 0 ? "1" : "0"); });
+  for (const int rank : {0, 1}) {
+    EXPECT_THAT(pair.said(rank), HasSubstr(absl::StrCat(kDoesNot,
+                                                        "rank 1 (node 'b', pid 2) has "
+                                                        "MUSTER_GLOO_SHARED_MEMORY=0")));
+  }
+}
+
+TEST(SharedMemoryTest, TheVariableIsZeroOrOne) {
+  const Pair pair([](int rank) { return SetVariable(rank == 0 ? "1" : "never"); });
+  EXPECT_THAT(pair.said(0), AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 1"),
+                                  HasSubstr("MUSTER_GLOO_SHARED_MEMORY is 'never'")));
+  EXPECT_THAT(pair.said(1), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("expected 0 or 1")));
+}
+
+TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
+  const Pair pair([](int rank) { return rank == 0 ? "" : MountOwn("size=64m"); });
+  if (absl::StrContains(pair.said(1), "cannot prepare")) GTEST_SKIP() << pair.said(1);
+  EXPECT_THAT(pair.said(0), HasSubstr(absl::StrCat(kDoesNot, "another rank cannot open it")));
+  EXPECT_THAT(pair.said(1), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot open shared memory at "),
+                                  HasSubstr("No such file")));
+  EXPECT_EQ(Leftovers(), 0);
+}
+
+TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsFull) {
+  const Pair pair([](int rank) { return rank == 0 ? MountOwn("size=64k") : ""; });
+  if (pair.skipped()) GTEST_SKIP() << pair.said(0);
+  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot reserve shared memory"),
+                                  HasSubstr("No space left")));
+  EXPECT_THAT(pair.said(1), HasSubstr(absl::StrCat(kDoesNot, "the first rank has none")));
+}
+
+TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
+  const Pair pair([](int rank) -> std::string {
+    if (rank != 0) return "";
+    std::string why = MountOwn("size=64m");
+    if (why.empty() && mount("proc", "/dev/shm", "proc", 0, nullptr) != 0) why = "no /proc";
+    return why;
+  });
+  if (pair.skipped()) GTEST_SKIP() << pair.said(0);
+  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot make shared memory")));
+  EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
+}
+
+// Beyond the limit a file would end the process with SIGXFSZ.
+TEST(SharedMemoryTest, IsNotUsedBeyondTheLimitOfFileSizes) {
+  const Pair pair([](int) -> std::string {
+    const rlimit limit = {1 << 16, 1 << 16};
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? "" : "no limit";
+  });
+  EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("ulimit -f")));
+  EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
+}
+
+TEST(SharedMemoryTest, GoesWithWhoeverMadeIt) {
+  const std::string name = internal::SharedRegion::NewName();
+  {
+    auto made = internal::SharedRegion::Make(name, 1 << 20);
+    ASSERT_TRUE(made.ok()) << made.status();
+    auto opened = internal::SharedRegion::Open(name, 1 << 20);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    static_cast<char*>((*made)->data())[5] = 'x';
+    EXPECT_EQ(static_cast<char*>((*opened)->data())[5], 'x');
+    EXPECT_TRUE(absl::IsAlreadyExists(internal::SharedRegion::Make(name, 1 << 20).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(internal::SharedRegion::Open(name, 1 << 21).status()));
+  }
+  EXPECT_TRUE(absl::IsNotFound(internal::SharedRegion::Open(name, 1 << 20).status()));
+}
+
+// Some operations go one way, some the other, all in one order.
+TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
+  FakeJob job(4);
+  Lines lines;
+  job.Run([](int rank, const Group& world) {
+    auto comm = Communicator::Create(world);
+    ASSERT_TRUE(comm.ok()) << comm.status();
+    for (int32_t round = 0; round < 50; ++round) {
+      std::vector<int32_t> sum = {rank + round}, all = {0, 10, 20, 30}, mine(4), got(1);
+      EXPECT_TRUE((*comm)->AllReduce(sum).ok());
+      EXPECT_EQ(sum[0], 6 + 4 * round);
+      EXPECT_TRUE((*comm)->AllToAll(all, mine).ok());
+      EXPECT_EQ(mine, std::vector<int32_t>(4, 10 * rank));
+      EXPECT_TRUE((*comm)->Barrier().ok());
+      EXPECT_TRUE((*comm)->SendRecv(sum, (rank + 1) % 4, got, (rank + 3) % 4).ok());
+      EXPECT_EQ(got, sum);
+    }
+  });
+  EXPECT_THAT(lines.text(), AllOf(HasSubstr(kShares), Not(HasSubstr(kDoesNot))));
+}
+
+}  // namespace
+}  // namespace muster
