@@ -108,6 +108,8 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
   for (const auto& [member, cause] : losses) {
     if (member->gone()) continue;
+    // Its launcher may be quicker to say so than the end of its connection.
+    member->activity.CutOff(now_);
     RecordLoss(member, {member->rank(), member->identity, cause, now_,
                         member->activity.Describe(now_, "before")});
     if (member->rank()) {

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/src/base/digest.h"
 #include "client/src/node/segment_file.h"
 
@@ -29,6 +31,14 @@ std::string NameOf(const SegmentOptions& options) {
                       absl::Hex(Digest(absl::StrCat(options.job_id, "\n", options.epoch_number,
                                                     "\n", options.node_id)),
                                 absl::kZeroPad16));
+}
+
+// Whether NameOf() makes such names.
+bool IsName(absl::string_view name) {
+  constexpr size_t kDigits = 16;
+  if (!absl::ConsumePrefix(&name, "muster-") || name.size() != 2 * kDigits + 1) return false;
+  return name[kDigits] == '-' && std::count_if(name.begin(), name.end(), absl::ascii_isxdigit) ==
+                                     static_cast<ptrdiff_t>(2 * kDigits);
 }
 
 }  // namespace
@@ -59,6 +69,7 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::Open(const SegmentOpti
                                                    " of a node; at most ", SlotWord::kMaxMembers,
                                                    " can meet in shared memory"));
   }
+  RemoveAbandonedSegmentFiles(options.folder, IsName);
   const std::string path = absl::StrCat(options.folder, "/", NameOf(options));
   std::unique_ptr<NodeSegment> segment(new NodeSegment(options, path));
   if (absl::Status s = segment->OpenOrMake(); !s.ok()) return s;
@@ -114,6 +125,7 @@ absl::Status NodeSegment::Enter() {
     return NotOurs(path_, "was made by another version");
   }
   if (h->mapped[options_.self].exchange(1, std::memory_order_seq_cst) == 0) {
+    Ready();  // the last one takes the name away, lest it stay when all are killed
     return absl::OkStatus();
   }
   return NotOurs(path_, absl::StrCat("has a member ", options_.self, " already"));

@@ -1,12 +1,15 @@
 #include "client/src/node/segment_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -71,6 +74,7 @@ absl::StatusOr<int> MakeSegmentFile(const std::string& path, size_t size, size_t
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor < 0) return Errno("make", folder);
   auto closer = absl::MakeCleanup([descriptor] { close(descriptor); });
+  flock(descriptor, LOCK_SH | LOCK_NB);
   absl::Status status = Fill(descriptor, path, size, reserved, content);
   if (status.ok()) status = Name(descriptor, path);
   if (!status.ok()) return status;
@@ -81,6 +85,7 @@ absl::StatusOr<int> MakeSegmentFile(const std::string& path, size_t size, size_t
 absl::StatusOr<int> OpenSegmentFile(const std::string& path, size_t size) {
   const int descriptor = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return Errno("open", path);
+  flock(descriptor, LOCK_SH | LOCK_NB);
   const absl::Status status = CheckFile(descriptor, path, size);
   if (status.ok()) return descriptor;
   close(descriptor);
@@ -95,6 +100,23 @@ absl::Status ReserveSegmentFile(int descriptor, const std::string& path, size_t 
   } while (error == EINTR);
   errno = error;
   return error == 0 ? absl::OkStatus() : Errno("reserve", path);
+}
+
+// Where nobody has a file open its exclusive lock can be had.
+void RemoveAbandonedSegmentFiles(const std::string& folder,
+                                 absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (!is_one_of_ours(entry.path().filename().native())) continue;
+    const int descriptor =
+        open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    struct stat info;
+    const bool own =
+        fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
+    if (own && flock(descriptor, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
+    close(descriptor);
+  }
 }
 
 absl::StatusOr<void*> MapSegmentFile(int descriptor, const std::string& path, size_t size,

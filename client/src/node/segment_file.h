@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 // Files of a tmpfs in which processes of one user share memory. They have names only until all who
-// are to have them do. None of this blocks.
+// are to have them do. Whoever has one open holds a shared lock on it (flock), so that a file whose
+// processes were all killed before that can be told from one in use. None of this blocks.
 namespace muster::internal {
 
 // A file of `size` bytes at `path`, which must be on a tmpfs: `content`, then zeros. Memory for the
@@ -31,6 +33,11 @@ absl::Status ReserveSegmentFile(int descriptor, const std::string& path, size_t 
 // Maps it, for reading and writing. `flags` go to mmap() beside MAP_SHARED.
 absl::StatusOr<void*> MapSegmentFile(int descriptor, const std::string& path, size_t size,
                                      int flags);
+
+// Removes the names of this user's files in `folder` that nobody has open any more, of those whose
+// name is like `is_one_of_ours` says. What cannot be removed stays.
+void RemoveAbandonedSegmentFiles(const std::string& folder,
+                                 absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours);
 
 }  // namespace muster::internal
 

@@ -3,6 +3,7 @@
 #include "client/src/node/segment.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +109,29 @@ TEST_F(SegmentTest, APlaceIsTakenOnce) {
   EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
 }
 
+// A file that somebody has in use.
+int Put(const std::string& path) {
+  const int file = open(path.c_str(), O_CREAT | O_RDWR, 0600);
+  flock(file, LOCK_SH);
+  return file;
+}
+
+TEST_F(SegmentTest, WhatKilledMembersHaveLeftIsRemoved) {
+  const std::string left = folder_ + "/muster-0123456789abcdef-0123456789abcdef";
+  const std::string others = folder_ + "/muster-of-somebody-else";
+  close(Put(left));
+  close(Put(others));
+  SegmentOptions of_another_epoch = Of(0);
+  of_another_epoch.epoch_nonce = 77;
+  auto in_use = NodeSegment::Open(of_another_epoch);
+  ASSERT_TRUE(in_use.ok()) << in_use.status();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  auto a = NodeSegment::Open(Of(0));
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_TRUE(std::filesystem::exists((*in_use)->path()));
+  EXPECT_TRUE(std::filesystem::exists(others));
+}
+
 TEST_F(SegmentTest, WhatSomebodyElseHasPutThereIsNotTrusted) {
   const std::string path = Path();
   const auto expect = [&](const std::string& why) {
@@ -120,11 +144,13 @@ TEST_F(SegmentTest, WhatSomebodyElseHasPutThereIsNotTrusted) {
   expect("cannot open");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   expect("is no file");
-  close(open(path.c_str(), O_CREAT | O_RDWR, 0600));
+  int file = Put(path);
   expect("has 0 bytes; expected");
-  close(open(path.c_str(), O_CREAT | O_RDWR, 0600));
+  close(file);
+  file = Put(path);
   ASSERT_EQ(chmod(path.c_str(), 0644), 0);
   expect("is open to other users");
+  close(file);
   SegmentOptions smaller = Of(1);
   smaller.groups = 4;
   auto other = NodeSegment::Open(smaller);

@@ -44,6 +44,17 @@ TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
   EXPECT_THAT(h.log(), Contains(Field(&LogLine::text, HasSubstr(story))));
 }
 
+// The launcher may be quicker than the end of the stream.
+TEST(LossesTest, ACallThatEndsWithItsProcessIsTheOneThatItWasIn) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId waits = h.Barrier(p[1]);
+  h.Advance(absl::Seconds(3));
+  h.Cancel(waits);
+  h.ReportExit(p[1], true, 9);
+  EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("in Barrier() op 0 of the world for 3s"));
+}
+
 // What the log has at the usual level after its first `before` lines.
 std::vector<std::string> LinesSince(const Harness& h, size_t before) {
   std::vector<std::string> lines;
