@@ -2,12 +2,14 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
 #include "common/reflow.h"
@@ -74,6 +76,20 @@ std::string JobLine(const GetStatusResponse& status, int width) {
     absl::StrAppend(&line,
                     "; calls refused for their credentials: ", status.unauthenticated_calls());
   }
+  line = Printable(line);
+  return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
+}
+
+// Where ranks call the coordinator together, and not each by itself.
+std::string NodesTogether(const GetStatusResponse& status, int width) {
+  constexpr int kMostNames = 8;
+  const auto& nodes = status.node_collective_nodes();
+  if (nodes.empty()) return "";
+  const int named = std::min(nodes.size(), kMostNames);
+  std::string line = absl::StrCat("ranks arrive together on ", nodes.size(),
+                                  nodes.size() == 1 ? " node: " : " nodes: ",
+                                  absl::StrJoin(nodes.begin(), nodes.begin() + named, ", "));
+  if (nodes.size() > named) absl::StrAppend(&line, " and ", nodes.size() - named, " more");
   line = Printable(line);
   return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
 }
@@ -153,9 +169,9 @@ std::string RecentFailures(const GetStatusResponse& status, int width) {
 }  // namespace
 
 std::string StatusReport(const GetStatusResponse& status, int width) {
-  return absl::StrCat(JobLine(status, width), "\n", Members(status, width),
-                      PendingCollectives(status, width), Leases(status, width),
-                      RecentFailures(status, width));
+  return absl::StrCat(JobLine(status, width), NodesTogether(status, width), "\n",
+                      Members(status, width), PendingCollectives(status, width),
+                      Leases(status, width), RecentFailures(status, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

@@ -48,6 +48,13 @@ constexpr char kRunning[] = R"pb(
     since_last_call { nanos: 40000000 }
   })pb";
 
+TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
+  EXPECT_THAT(StatusReport(Status(absl::StrCat(
+                  kRunning, " node_collective_nodes: 'a' node_collective_nodes: 'b'"))),
+              HasSubstr("\nranks arrive together on 2 nodes: a, b\n"));
+  EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("arrive together")));
+}
+
 TEST(StatusReportTest, CountsWhoWasRefused) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("refused")));
   EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " unauthenticated_calls: 12"))),
