@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/gloo/exception.h"
 #include "client/gloo/sigpipe_guard.h"
+#include "client/gloo/step_board.h"
 #include "client/gloo/transport.h"
 #include "client/src/base/cancel_watch.h"
 #include "client/src/data_plane/broken_peers.h"
@@ -221,6 +222,9 @@ absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions&
     if (!interruptor_.raised()) call();
   } catch (const Interrupted& interrupted) {
     failure.awaited = interrupted.awaited();
+  } catch (const PeerEnded& ended) {
+    failure.reason = ReasonOf(ended);
+    failure.ended = ended.rank();
   } catch (const std::exception& error) {
     failure.reason = ReasonOf(error);
   }
@@ -234,7 +238,7 @@ absl::Status GlooBackend::End(const Operation& operation, const Deadline& deadli
                               const Failure& failure) {
   PeerEnd words{group_.rank(), true, ""};
   absl::Status status = ExplainInterruption(operation, deadline.timeout(), failure);
-  if (status.ok()) status = ExplainBreak(operation, failure.reason, deadline, &words);
+  if (status.ok()) status = ExplainBreak(operation, failure, deadline, &words);
   if (words.reason.empty()) words.reason = status.ToString();
   // Where a member was lost the job tells the peers, and says it better.
   Close(absl::IsAborted(status) ? nullptr : &words);
@@ -265,9 +269,12 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
   }
 }
 
-absl::Status GlooBackend::ExplainBreak(const Operation& operation, const std::string& reason,
+// The end of a peer may show in the shared memory alone, where the network is cut.
+absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure& failure,
                                        const Deadline& deadline, PeerEnd* words) {
-  const int culprit = AwaitCulprit();
+  const std::string& reason = failure.reason;
+  const int broken = AwaitCulprit();
+  const int culprit = broken >= 0 ? broken : failure.ended;
   if (culprit < 0) {
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
   }

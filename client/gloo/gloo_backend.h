@@ -82,12 +82,13 @@ class GlooBackend final : public Backend {
   struct Failure {
     std::string reason;        // Gloo's; empty where the interruptor ended it
     std::vector<int> awaited;  // ranks that it was waiting for, where known
+    int ended = -1;            // the rank that was seen to have ended, where one was
   };
   // The operation's error. Tells the peers, and closes the connections.
   absl::Status End(const Operation& operation, const Deadline& deadline, const Failure& failure);
   absl::Status ExplainInterruption(const Operation& operation, absl::Duration timeout,
                                    const Failure& failure) const;
-  absl::Status ExplainBreak(const Operation& operation, const std::string& reason,
+  absl::Status ExplainBreak(const Operation& operation, const Failure& failure,
                             const Deadline& deadline, PeerEnd* words);
   int AwaitCulprit();
   void Close(const PeerEnd* words);

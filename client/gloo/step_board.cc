@@ -176,7 +176,7 @@ void StepBoard::CheckStopped(bool slept, Late late) {
   for (int peer = 0; peer < ranks_; ++peer) {
     if (line(peer).ended.load(std::memory_order_seq_cst) == 0) continue;
     const std::vector<int> ranks = late();
-    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded();
+    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded(peer);
   }
 }
 

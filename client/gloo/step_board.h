@@ -13,7 +13,11 @@ namespace muster::internal {
 // Thrown by a wait for ranks of which one has ended its communicator, and will never come.
 class PeerEnded : public std::runtime_error {
  public:
-  PeerEnded() : std::runtime_error("it has ended") {}
+  explicit PeerEnded(int rank) : std::runtime_error("its communicator has ended"), rank_(rank) {}
+  int rank() const { return rank_; }  // in the group
+
+ private:
+  const int rank_;
 };
 
 // How the ranks of one node keep in step while they work on shared memory. Every collective is a

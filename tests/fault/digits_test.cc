@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kKills = 20;
 constexpr int kRanks = 4;
-constexpr int kEpochs = 80;  // more than the kills can be spread over
+constexpr int kEpochs = 400;  // more than the kills can be spread over
 constexpr absl::Duration kPatience = absl::Minutes(3);
 
 Words Digits(const std::string& json) {
