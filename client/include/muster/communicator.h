@@ -60,9 +60,9 @@ struct Buffer {
 //
 // A collective blocks until this rank's part is done. All ranks call the same operations in the
 // same order with the same sizes; where they do not, the calls end at their time-out. The same
-// layout (number of ranks, sizes, who is on which machine) gives the same bits on every run. One call at a time: a second
-// one from another thread is refused with FAILED_PRECONDITION; one that is to overlap with the
-// program's own work is begun by Start(). Errors:
+// layout (number of ranks, sizes, who is on which machine) gives the same bits on every run. One
+// call at a time: a second one from another thread is refused with FAILED_PRECONDITION; one that is
+// to overlap with the program's own work is begun by Start(). Errors:
 //   FAILED_PRECONDITION  as above; or this process is a fork of the one that created it. Nothing
 //                        was sent.
 //   INVALID_ARGUMENT     sizes, root or peer do not fit; nothing was sent.
