@@ -161,6 +161,9 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
   }
   epoch_ = std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
                                    /*recovered=*/true, options_.limits, &budget_);
+  // Whoever claims it may be known to have ended, and then says nothing more.
+  ObserveNumbers(claim);
+  ApplyHistory(claim.history);
   if (stop_asked_) epoch_->AskStop();
   Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch_->size(),
                                     " members; waiting for them to attach again"));

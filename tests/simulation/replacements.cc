@@ -22,9 +22,9 @@ void Replacements::See(DaemonId daemon, const Place& place) {
   // One of two daemons may have heard meanwhile of what the other one has done.
   const bool same = told->second.SerializeAsString() == place.history().SerializeAsString();
   if (!same && !setting_->split) {
-    stage_->Violation("members of epoch ", place.epoch().number(), " are told of ",
-                      told->second.replacements(), " and of ", place.history().replacements(),
-                      " replacements");
+    stage_->Violation("members of epoch ", place.epoch().number(), " are told of the history {",
+                      told->second.ShortDebugString(), "} and {",
+                      place.history().ShortDebugString(), "}");
   }
   if (!is_new) return;
   Count count = CountBefore(daemon, place);

@@ -373,6 +373,22 @@ TEST(ElasticTest, ARestartedDaemonKnowsHowManyWereReplaced) {
   EXPECT_EQ(StateOf(h), JobState::kFailed);
 }
 
+// The one whose claim a restarted daemon takes the epoch from has ended by then.
+TEST(ElasticTest, WhatTheFirstClaimantCountedIsKeptThoughItHasEnded) {
+  Options options = Harness::ElasticOptions(1, 3);
+  options.max_restarts_total = 5;
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  p[0].history.replacements = 3;
+  h.Restart();
+  h.ReportExit(p[0], true, 9);
+  for (Process& process : p) h.Recover(process, 0);
+  const WaiterId rejoins[] = {h.Rejoin(p[1]), h.Rejoin(p[2])};
+  h.Advance(absl::Seconds(10));
+  h.TakePlace(p[1], rejoins[0]);
+  EXPECT_EQ(p[1].history.replacements, 3u);
+}
+
 TEST(ElasticTest, WhoMakesTheJobLargerThanItWasReplacesNobody) {
   Options options = Harness::ElasticOptions(1, 3);
   options.max_restarts_total = 1;
