@@ -28,27 +28,24 @@ void FakeCoordinator::Events::RunNext() {
   Lock lock(mutex_);
   EXPECT_FALSE(std::exchange(in_use_, true)) << "two threads poll";
   added_.wait(lock, [this] { return !events_.empty(); });
-  const std::function<void()> event = std::move(events_.front());
-  events_.pop_front();
-  thread_ = std::this_thread::get_id();
-  lock.unlock();
-  event();
-  lock.lock();
+  RunFront(&lock);
   in_use_ = false;
 }
 
 void FakeCoordinator::Events::RunReady() {
   Lock lock(mutex_);
   EXPECT_FALSE(std::exchange(in_use_, true)) << "two threads poll";
-  while (!events_.empty()) {
-    const std::function<void()> event = std::move(events_.front());
-    events_.pop_front();
-    thread_ = std::this_thread::get_id();
-    lock.unlock();
-    event();
-    lock.lock();
-  }
+  while (!events_.empty()) RunFront(&lock);
   in_use_ = false;
+}
+
+void FakeCoordinator::Events::RunFront(Lock* lock) {
+  const std::function<void()> event = std::move(events_.front());
+  events_.pop_front();
+  thread_ = std::this_thread::get_id();
+  lock->unlock();
+  event();
+  lock->lock();
 }
 
 std::thread::id FakeCoordinator::Events::thread() const {

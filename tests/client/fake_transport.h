@@ -33,6 +33,8 @@ class FakeCoordinator {
     std::thread::id thread() const;
 
    private:
+    void RunFront(std::unique_lock<std::mutex>* lock);
+
     mutable std::mutex mutex_;
     std::condition_variable added_;
     std::deque<std::function<void()>> events_;

@@ -111,7 +111,7 @@ void NodeMember::Advance(const PlacePtr& place, uint64_t attempt) {
   std::optional<Meeting::Next> next;
   if (!Touch([&] { next = place->meeting.Advance(); })) return;
   if (const auto* wait = std::get_if<Meeting::Wait>(&*next)) return Wait(place, *wait);
-  if (const auto* send = std::get_if<Meeting::Send>(&*next)) return Send(place, send->parts);
+  if (const auto* send = std::get_if<Meeting::Send>(&*next)) return Send(place, *send->parts);
   End(place, std::get<MeetingEnd>(*next));
 }
 

@@ -70,8 +70,8 @@ class Meeting {
     SlotWord seen;
     int64_t until;
   };
-  struct Send {  // these parts, of which the first is its own: Sent() takes what comes of it
-    std::vector<TakenPart> parts;
+  struct Send {  // these parts, of which the first is its own, and there until Sent()
+    const std::vector<TakenPart>* parts;
   };
   using Next = std::variant<Wait, Send, MeetingEnd>;
 
@@ -110,7 +110,7 @@ class Meeting {
           }
           taken_ = slots_->Take(sequence_);
           if (taken_.size() == 1) return End({MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
-          if (!taken_.empty()) return Send{taken_};
+          if (!taken_.empty()) return Send{&taken_};
           continue;  // somebody else has taken it first
         case SlotState::kTaken:
           if (patient_ == 0) patient_ = Add(now, times_.patience);
@@ -146,7 +146,7 @@ class Meeting {
       if (const auto* wait = std::get_if<Wait>(&next)) {
         slots_->Wait(wait->seen, wait->until - Hooks::Now());
       } else if (const auto* sending = std::get_if<Send>(&next)) {
-        return Sent(send(sending->parts));
+        return Sent(send(*sending->parts));
       } else {
         return std::get<MeetingEnd>(std::move(next));
       }

@@ -9,8 +9,6 @@
 namespace muster::internal {
 namespace {
 
-const std::vector<int> kNoRanks;
-
 std::string DescribeLease(const LeaseId& lease) {
   return absl::StrCat("lease '", lease.name, "' of the ",
                       lease.scope == LeaseScope::kNode ? "node" : "job");
@@ -108,8 +106,8 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
   pending.collective = CollectivePlace{group, sequence};
   // What the sequence holds of the call does not change before End().
   pending.request = [this, group, sequence](SteadyTime) {
-    return MakeCollective(group.epoch, group.name, MustNameRanks(group) ? group.ranks : kNoRanks,
-                          sequence->number(), sequence->refusals(), sequence->call());
+    return MakeCollective(group.epoch, group.name, RanksToName(group), sequence->number(),
+                          sequence->refusals(), sequence->call());
   };
   pending.on_end = [this, group, sequence](const PendingCall& ended, auto* reply) {
     FinishCollective(group, sequence.get(), ended, reply);
@@ -118,11 +116,12 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
 }
 
 // A large group's ranks are most of what its calls would send.
-bool MemberCore::MustNameRanks(const GroupId& group) {
-  const Membership::Group* known =
-      membership_.IsIn(group.epoch) ? membership_.FindGroup(group.name) : nullptr;
-  return known == nullptr || !(known->known_in == session_.session()) ||
-         known->ranks != group.ranks;
+const std::vector<int>& MemberCore::RanksToName(const GroupId& group) {
+  static const auto* const none = new std::vector<int>();
+  const Membership::Group* const known = membership_.FindGroup(group.epoch, group.name);
+  const bool is_known =
+      known != nullptr && known->known_in == session_.session() && known->ranks == group.ranks;
+  return is_known ? *none : group.ranks;
 }
 
 void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequence,

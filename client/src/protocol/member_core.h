@@ -146,8 +146,8 @@ class MemberCore {
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
-  // Whether the coordinator may not know which ranks a group of this name has.
-  bool MustNameRanks(const GroupId& group);
+  // Those of the group; none where the coordinator knows which ranks a group of this name has.
+  const std::vector<int>& RanksToName(const GroupId& group);
   void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
                         absl::StatusOr<Response>* reply);
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,

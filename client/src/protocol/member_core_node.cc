@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kMostPayloadBytes = 6 << 10;
 constexpr size_t kMostAnswerBytes = 60 << 10;
 
-const std::vector<int> kNoRanks;
-
 // What all parts of one call must have in common, beside the group and the number.
 std::string WordsOf(const CollectiveCall& call, uint32_t refusals) {
   return absl::StrCat(static_cast<int>(call.kind), ",", call.root, ",", refusals, ",",
@@ -51,8 +49,8 @@ void MemberCore::EnterNodeOfPlace() {
 }
 
 Membership::Group* MemberCore::GroupOf(const PendingCall& call) {
-  const bool known = call.collective && membership_.IsIn(call.collective->group.epoch);
-  return known ? membership_.FindGroup(call.collective->group.name) : nullptr;
+  if (!call.collective) return nullptr;
+  return membership_.FindGroup(call.collective->group.epoch, call.collective->group.name);
 }
 
 bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
@@ -128,8 +126,8 @@ Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
   call.only_in = session_.session();
   call.carries = attempt;
   const auto request = std::make_shared<Request>(
-      MakeNodeCollective(group.epoch, group.name, MustNameRanks(group) ? group.ranks : kNoRanks,
-                         sequence->number(), sequence->refusals(), sequence->call(), parts));
+      MakeNodeCollective(group.epoch, group.name, RanksToName(group), sequence->number(),
+                         sequence->refusals(), sequence->call(), parts));
   call.request = [request](SteadyTime) { return std::move(*request); };
   return Begin(now, id, std::move(call));
 }
@@ -154,8 +152,7 @@ void MemberCore::LeaveMeetings() {
 }
 
 void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
-  Membership::Group* const known =
-      membership_.IsIn(group.epoch) ? membership_.FindGroup(group.name) : nullptr;
+  Membership::Group* const known = membership_.FindGroup(group.epoch, group.name);
   const bool may_count = known != nullptr && known->carried_in &&
                          known->carried_in == session_.session() && HealthOf(group.epoch).ok();
   if (!may_count || stopping_) return;
@@ -166,12 +163,11 @@ void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
   call.before_leave = true;
   call.only_in = session_.session();
   call.request = [this, group, number = known->sequence->number()](SteadyTime) {
-    return MakeWithdraw(group.epoch, group.name, MustNameRanks(group) ? group.ranks : kNoRanks,
-                        number);
+    return MakeWithdraw(group.epoch, group.name, RanksToName(group), number);
   };
   call.on_end = [this, group](const PendingCall&, auto* reply) {
-    if (!membership_.IsIn(group.epoch)) return;
-    Membership::Group* const ended = membership_.FindGroup(group.name);
+    Membership::Group* const ended = membership_.FindGroup(group.epoch, group.name);
+    if (ended == nullptr) return;
     ended->taking_back = 0;
     if (reply->ok()) ended->carried_in.reset();
   };

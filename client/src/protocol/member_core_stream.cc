@@ -174,8 +174,7 @@ void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
 
 void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   const EpochId epoch = EpochOf(need.epoch());
-  const Membership::Group* const group =
-      membership_.IsIn(epoch) ? membership_.FindGroup(need.group().name()) : nullptr;
+  const Membership::Group* const group = membership_.FindGroup(epoch, need.group().name());
   if (group == nullptr || !group->sequence->retained() ||
       group->sequence->number() != need.sequence() + 1) {
     return;

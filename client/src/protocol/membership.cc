@@ -93,7 +93,8 @@ std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
   return std::make_shared<const NodeGroup>(std::move(group));
 }
 
-Membership::Group* Membership::FindGroup(const std::string& name) {
+Membership::Group* Membership::FindGroup(const EpochId& epoch, const std::string& name) {
+  if (!IsIn(epoch)) return nullptr;
   const auto group = groups_.find(name);
   return group == groups_.end() ? nullptr : &group->second;
 }

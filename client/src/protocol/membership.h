@@ -78,8 +78,8 @@ class Membership {
 
   // The group of this name in the latest epoch, which is new if it is not known.
   Group& GroupOf(const std::string& name, const std::vector<int>& ranks);
-  // nullptr if it is not known.
-  Group* FindGroup(const std::string& name);
+  // nullptr if it is not known, or the epoch is not the latest one.
+  Group* FindGroup(const EpochId& epoch, const std::string& name);
 
   // The answer to the world's collective of this number says that a stop was asked for.
   void StopAgreed(uint64_t sequence);
