@@ -6,7 +6,7 @@
 
 #include "client/gloo/reduce_scatter.h"
 #include "client/gloo/slots.h"
-#include "client/src/data_plane/reduction.h"
+#include "client/src/base/reduction.h"
 #include "gloo/allgather.h"
 #include "gloo/allgatherv.h"
 #include "gloo/allreduce.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "client/src/data_plane/reduction.h"
+#include "client/src/base/reduction.h"
 #include "gloo/context.h"
 
 namespace muster::internal {

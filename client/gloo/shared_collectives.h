@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "client/gloo/step_board.h"
-#include "client/src/data_plane/reduction.h"
+#include "client/src/base/reduction.h"
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
 

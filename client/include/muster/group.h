@@ -2,10 +2,12 @@
 #define MUSTER_GROUP_H_
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,8 @@
 #include "absl/time/time.h"
 #include "muster/call_options.h"
 #include "muster/codec.h"
+#include "muster/data_type.h"
+#include "muster/reduce_op.h"
 
 namespace muster {
 
@@ -125,6 +129,16 @@ class Group {
   absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {},
                                            CallSite site = CallSite::Here()) const;
 
+  // Returns op over all ranks' values, folded in the group's order: the same bits on every rank. T:
+  // a number, or a std::vector of numbers, of which all ranks pass equally many and each is reduced
+  // by itself. A bool has the bitwise operations only (UNIMPLEMENTED; nothing was sent). For
+  // counts, losses and flags, which travel through the coordinator; gradients go through a
+  // Communicator.
+  template <class T>
+  absl::StatusOr<T> AllReduce(const T& value, ReduceOp op = ReduceOp::kSum,
+                              const CallOptions& options = {},
+                              CallSite site = CallSite::Here()) const;
+
   // The same on raw bytes. `type_name` must agree between the ranks.
   absl::StatusOr<std::string> BroadcastBytes(absl::string_view bytes, int root,
                                              absl::string_view type_name = "bytes",
@@ -184,6 +198,43 @@ absl::StatusOr<std::vector<T>> DecodeAll(const absl::StatusOr<std::vector<std::s
   return values;
 }
 
+// Reduces elements of that type, as many on every rank. Returns as many.
+absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_view elements,
+                                              DataType type, ReduceOp op,
+                                              const CallOptions& options, CallSite site);
+
+// A number as an array of one, and a vector as it is.
+template <class T>
+struct Elements {
+  static_assert(
+      std::is_arithmetic_v<T>,
+      "AllReduce() takes numbers, and vectors of numbers; a Communicator reduces tensors");
+  using Type = T;
+  static absl::string_view Of(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof(T)};
+  }
+  static T From(absl::string_view bytes) {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+};
+template <class T>
+struct Elements<std::vector<T>> {
+  static_assert(
+      std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
+      "AllReduce() takes vectors of numbers; a std::vector<bool> has no elements in memory");
+  using Type = T;
+  static absl::string_view Of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  }
+  static std::vector<T> From(absl::string_view bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
 }  // namespace internal
 
 template <class T>
@@ -208,6 +259,17 @@ template <class T>
 absl::StatusOr<std::vector<T>> Group::AllGather(const T& value, const CallOptions& options,
                                                 CallSite site) const {
   return internal::DecodeAll<T>(AllGatherBytes(Encode(value), Codec<T>::TypeName(), options, site));
+}
+
+template <class T>
+absl::StatusOr<T> Group::AllReduce(const T& value, ReduceOp op, const CallOptions& options,
+                                   CallSite site) const {
+  using Elements = internal::Elements<T>;
+  constexpr DataType kType = DataTypeOf<typename Elements::Type>();
+  const absl::StatusOr<std::string> reduced =
+      internal::AllReduceElements(*this, Elements::Of(value), kType, op, options, site);
+  if (!reduced.ok()) return reduced.status();
+  return Elements::From(*reduced);
 }
 
 }  // namespace muster

@@ -22,6 +22,7 @@
 #include "muster/group.h"
 #include "muster/job_options.h"
 #include "muster/lease.h"
+#include "muster/reduce_op.h"
 
 namespace muster {
 
@@ -167,12 +168,30 @@ class Job {
                                            CallSite site = CallSite::Here()) const {
     return world().AllGather(value, options, site);
   }
+  template <class T>
+  absl::StatusOr<T> AllReduce(const T& value, ReduceOp op = ReduceOp::kSum,
+                              const CallOptions& options = {},
+                              CallSite site = CallSite::Here()) const {
+    return world().AllReduce(value, op, options, site);
+  }
 
   // A group of some ranks, in the order given, which all of them must create alike. Local: does not
   // block. Two groups of one name must be the same list or share no rank, and asking again for the
   // same one returns the same group. INVALID_ARGUMENT: an empty name or list, a rank twice, out of
   // range, or without the caller's own.
   absl::StatusOr<Group> NewGroup(absl::string_view name, const std::vector<int>& ranks);
+
+  // Divides the world into groups, one for each color, and returns the caller's: its ranks are in
+  // the order of their keys, and of their ranks where keys are equal. Nothing, for who passes no
+  // color. A collective of the world; errors as in Group. After DEADLINE_EXCEEDED make it again:
+  // what this rank passed first counts. Each call makes new groups ("split 2, color 0"), which live
+  // in the current epoch.
+  //   FAILED_PRECONDITION  also inside a PreventBlock scope, where the others cannot be asked.
+  //
+  // As MPI_Comm_split does (MPI 4.0, 7.4.2), with nothing for MPI_UNDEFINED.
+  absl::StatusOr<std::optional<Group>> Split(std::optional<int> color, int key = 0,
+                                             const CallOptions& options = {},
+                                             CallSite site = CallSite::Here());
 
   // Asks for the right to do the named work once per node or once per job. Blocks until this
   // process holds the lease or another one has completed the work. Errors as in Group;

@@ -28,7 +28,8 @@
 //
 //   small objects of all ranks           Job::Broadcast, Gather, AllGather    job.h
 //     of types of my own                 Codec                                codec.h
-//     among some of the ranks            Job::NewGroup, Group                 job.h, group.h
+//     one number of all their numbers    Job::AllReduce                       job.h
+//     among some of the ranks            Job::NewGroup, Split, Group          job.h, group.h
 //
 //   tensors of all ranks                 Communicator                         communicator.h
 //     while I compute                    Communicator::Start,                 communicator.h

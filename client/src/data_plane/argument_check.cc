@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/data_plane/reduction.h"
+#include "client/src/base/reduction.h"
 
 namespace muster::internal {
 namespace {

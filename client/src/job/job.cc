@@ -12,6 +12,7 @@
 #include "client/src/job/group_state.h"
 #include "client/src/job/lease_state.h"
 #include "client/src/job/live_jobs.h"
+#include "client/src/job/split.h"
 
 namespace muster {
 namespace {
@@ -79,6 +80,8 @@ struct Job::Epoch {
   const Group world;
   absl::Mutex mutex;
   std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
+  // How often the world has been split. The same on every rank, as its collectives are.
+  int splits ABSL_GUARDED_BY(mutex) = 0;
 };
 
 Job::Job(Control control)
@@ -197,6 +200,26 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
                                "; ranks ", absl::StrJoin(ranks, ","),
                                " overlap with it: groups of one name must be the same list or "
                                "share no rank"));
+}
+
+absl::StatusOr<std::optional<Group>> Job::Split(std::optional<int> color, int key,
+                                                const CallOptions& options, CallSite site) {
+  const std::shared_ptr<Epoch> epoch = current();
+  if (prevents_block()) {
+    return absl::FailedPreconditionError(
+        "Split() needs every rank, and inside a PreventBlock scope none is asked: split the world "
+        "before the scope begins");
+  }
+  const auto colors =
+      epoch->world.AllGatherBytes(internal::EncodeColor(color, key), "Split", options, site);
+  if (!colors.ok()) return colors.status();
+  absl::StatusOr<internal::ColorGroup> mine = internal::ColorGroupOf(*colors, epoch->world.rank());
+  if (!mine.ok()) return mine.status();
+  absl::MutexLock lock(&epoch->mutex);
+  const int number = ++epoch->splits;
+  if (!mine->color) return std::nullopt;
+  return MakeGroup(epoch->control, absl::StrCat("split ", number, ", color ", *mine->color),
+                   std::move(mine->ranks), block_preventions_);
 }
 
 absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope,

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/reduction.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/communicator_access.h"
-#include "client/src/data_plane/reduction.h"
 #include "client/src/toolkits/argument_agreement.h"
 #include "client/src/toolkits/job_communicator.h"
 
@@ -142,18 +142,6 @@ absl::Status Average(Communicator& communicator,
   return status;
 }
 
-// The folded value of what all ranks have passed.
-void Fold(const std::vector<std::string>& values, DataType type, ReduceOp op, void* result) {
-  const internal::ReduceFunction fold = internal::ReduceFunctionFor(type, op);
-  uint64_t next = 0;  // aligned for any type
-  std::memcpy(result, values.front().data(), SizeOf(type));
-  for (size_t rank = 1; rank < values.size(); ++rank) {
-    std::memcpy(&next, values[rank].data(), SizeOf(type));
-    fold(result, result, &next, 1);
-  }
-  internal::FinishAverage(result, 1, type, op, static_cast<int>(values.size()));
-}
-
 absl::StatusOr<RankArguments> NumberArguments(const Job& job, const void* value, DataType type,
                                               ReduceOp op) {
   if (absl::Status status = CheckOp(job, op, type); !status.ok()) return status;
@@ -213,7 +201,7 @@ absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
   if (job.prevents_block()) return mine.status();
   const auto met = AgreeOnArguments(job.world(), kAllReduce, mine, options, site);
   if (!met.ok()) return met.status();
-  Fold(met->values, type, op, value);
+  std::memcpy(value, FoldElements(met->values, type, op).data(), SizeOf(type));
   return absl::OkStatus();
 }
 

@@ -1,7 +1,9 @@
-#ifndef MUSTER_CLIENT_SRC_DATA_PLANE_REDUCTION_H_
-#define MUSTER_CLIENT_SRC_DATA_PLANE_REDUCTION_H_
+#ifndef MUSTER_CLIENT_SRC_BASE_REDUCTION_H_
+#define MUSTER_CLIENT_SRC_BASE_REDUCTION_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
@@ -24,6 +26,10 @@ ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
 // Where `op` is kAverage, divides sums over `ranks` ranks, in place.
 void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks);
 
+// The elements of all ranks, which are equally many and not none, folded in their order. Not for
+// what has no ReduceFunction.
+std::string FoldElements(const std::vector<std::string>& of_ranks, DataType type, ReduceOp op);
+
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_SRC_DATA_PLANE_REDUCTION_H_
+#endif  // MUSTER_CLIENT_SRC_BASE_REDUCTION_H_

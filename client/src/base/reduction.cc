@@ -1,7 +1,8 @@
-#include "client/src/data_plane/reduction.h"
+#include "client/src/base/reduction.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace muster::internal {
@@ -155,6 +156,22 @@ void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ran
     default:
       return;
   }
+}
+
+std::string FoldElements(const std::vector<std::string>& of_ranks, DataType type, ReduceOp op) {
+  // The bytes of a string need not be aligned for its elements.
+  const size_t bytes = of_ranks.front().size();
+  const size_t count = bytes / SizeOf(type);
+  std::vector<std::max_align_t> result(bytes / sizeof(std::max_align_t) + 1);
+  std::vector<std::max_align_t> next(result.size());
+  std::memcpy(result.data(), of_ranks.front().data(), bytes);
+  const ReduceFunction reduce = ReduceFunctionFor(type, op);
+  for (size_t rank = 1; rank < of_ranks.size(); ++rank) {
+    std::memcpy(next.data(), of_ranks[rank].data(), bytes);
+    reduce(result.data(), result.data(), next.data(), count);
+  }
+  FinishAverage(result.data(), count, type, op, static_cast<int>(of_ranks.size()));
+  return std::string(reinterpret_cast<const char*>(result.data()), bytes);
 }
 
 }  // namespace muster::internal

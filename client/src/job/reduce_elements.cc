@@ -1,0 +1,34 @@
+#include "absl/strings/str_cat.h"
+#include "client/src/base/reduction.h"
+#include "muster/group.h"
+
+namespace muster::internal {
+namespace {
+
+absl::Status CheckReduction(DataType type, ReduceOp op) {
+  if (NameOf(op).empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("AllReduce: the operation is ",
+                                                   static_cast<int>(op),
+                                                   ", expected one of ReduceOp's values"));
+  }
+  if (ReduceFunctionFor(type, op) != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("AllReduce: there is no ", NameOf(op), " of ", NameOf(type),
+                   type == DataType::kBool ? "; pass it as an int" : ""));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_view elements,
+                                              DataType type, ReduceOp op,
+                                              const CallOptions& options, CallSite site) {
+  if (absl::Status status = CheckReduction(type, op); !status.ok()) return status;
+  CallOptions equal = options;
+  equal.require_equal_sizes = true;
+  const std::string what = absl::StrCat("AllReduce, ", NameOf(op), " of ", NameOf(type));
+  const auto of_ranks = group.AllGatherBytes(elements, what, equal, site);
+  if (!of_ranks.ok()) return of_ranks.status();
+  return FoldElements(*of_ranks, type, op);
+}
+
+}  // namespace muster::internal
