@@ -69,6 +69,17 @@ TEST(SerialJobTest, StopIsRequestedFromTheNextCollectiveOn) {
   EXPECT_TRUE(job->StopRequested());
 }
 
+TEST(SerialJobTest, WhatOutlivesTheJobIsCancelled) {
+  auto job = JoinSerial();
+  const Group world = job->world();
+  absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kJob);
+  ASSERT_TRUE(lease.ok() && lease->held());
+  job.reset();
+  EXPECT_TRUE(absl::IsCancelled(world.Barrier()));
+  EXPECT_THAT(Message(world.Barrier()), HasSubstr("the Job was destroyed"));
+  EXPECT_TRUE(absl::IsCancelled(lease->Complete("done")));
+}
+
 TEST(SerialJobTest, GroupsAndTheirArguments) {
   const auto job = JoinSerial();
   absl::StatusOr<Group> group = job->NewGroup("mine", {0});

@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::string>> SerialControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
     const CallOptions& options) {
   absl::MutexLock lock(&mutex_);
-  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (absl::Status status = CheckMember(); !status.ok()) return status;
   if (group.empty()) stop_requested_ = stop_asked_;
   std::vector<std::string> payloads;
   if (call.kind != CollectiveKind::kBarrier) payloads.push_back(std::move(call.payload));
@@ -48,11 +48,12 @@ absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string&
     cancelled = true;
   });
   absl::MutexLock lock(&mutex_);
-  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (absl::Status status = CheckMember(); !status.ok()) return status;
   WorkState& work = work_[{name, scope}];
-  const auto decided = [&] { return !work.held || cancelled; };
+  const auto decided = [&] { return !work.held || cancelled || closed_; };
   const bool in_time = mutex_.AwaitWithTimeout(absl::Condition(&decided), *options.timeout);
   if (cancelled) return absl::CancelledError(absl::StrCat("waiting for lease '", name, "'"));
+  if (closed_) return CheckMember();
   if (!in_time) {
     return absl::DeadlineExceededError(
         absl::StrCat("lease '", name, "': timed out after ", absl::FormatDuration(*options.timeout),
@@ -70,6 +71,7 @@ absl::Status SerialControlPlane::CompleteLease(const std::string& name, LeaseSco
   absl::MutexLock lock(&mutex_);
   WorkState& work = work_[{name, scope}];
   work.held = false;
+  if (closed_) return CheckMember();
   work.completed = true;
   work.result = outcome;
   return absl::OkStatus();
@@ -89,13 +91,13 @@ absl::Status SerialControlPlane::Leave(const CallOptions& options) {
 absl::StatusOr<std::unique_ptr<ControlPlane>> SerialControlPlane::Rejoin(
     const CallOptions& options) {
   absl::MutexLock lock(&mutex_);
-  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (absl::Status status = CheckMember(); !status.ok()) return status;
   return nullptr;
 }
 
 absl::Status SerialControlPlane::RequestStop(const CallOptions& options) {
   absl::MutexLock lock(&mutex_);
-  if (absl::Status status = CheckNotLeft(); !status.ok()) return status;
+  if (absl::Status status = CheckMember(); !status.ok()) return status;
   stop_asked_ = true;
   return absl::OkStatus();
 }
@@ -114,7 +116,15 @@ Subscription SerialControlPlane::OnFailure(std::function<void(const absl::Status
   return Subscription();
 }
 
-absl::Status SerialControlPlane::CheckNotLeft() const {
+void SerialControlPlane::Close() {
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+}
+
+absl::Status SerialControlPlane::CheckMember() const {
+  if (closed_) {
+    return absl::CancelledError(absl::StrCat("job '", job_id_, "': the Job was destroyed"));
+  }
   return left_ ? LeftError(job_id_, 0) : absl::OkStatus();
 }
 

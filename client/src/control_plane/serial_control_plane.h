@@ -48,6 +48,7 @@ class SerialControlPlane final : public ControlPlane {
   absl::Status AwaitFailure(absl::Duration timeout) const override;
   absl::Status AwaitLoss(const CallOptions&) const override { return absl::OkStatus(); }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
+  void Close() override;
 
  private:
   struct WorkState {
@@ -57,13 +58,15 @@ class SerialControlPlane final : public ControlPlane {
     absl::StatusOr<std::string> result;
   };
 
-  absl::Status CheckNotLeft() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // That the process has not left, and the Job is there.
+  absl::Status CheckMember() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t NextToken() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string job_id_;
   const absl::Duration default_timeout_;
   const std::vector<Member> members_;
   mutable absl::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool left_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
