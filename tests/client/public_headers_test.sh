@@ -1,7 +1,7 @@
 #!/bin/sh
 # Public headers include only the standard library, Abseil and each other: a program that uses the
-# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those, and
-# muster/nccl.h for programs that have CUDA.
+# SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those,
+# muster/nccl.h for programs that have CUDA, and muster/c.h, which includes no C++, for those in C.
 set -u
 failed=0
 checked=0
@@ -9,6 +9,7 @@ for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
   allowed='<[a-z_]+>|"absl/[^"]+"|"muster/[^"]+"'
   case "$header" in
     */protobuf.h) allowed="$allowed|\"google/protobuf/[^\"]+\"" ;;
+    */c.h) allowed='<std(def|int)\.h>' ;;
     */nccl.h) allowed="$allowed|<cuda_[a-z0-9_]+\.h>|<nccl\.h>" ;;
   esac
   foreign=$(grep -E '^[[:space:]]*#[[:space:]]*include' "$header" | grep -vE "include ($allowed)\$")
@@ -23,7 +24,7 @@ done
 expect_all_of() {
   for header in "$2"/*.h; do
     name=$(basename "$header")
-    case "$name" in muster.h | toolkits.h | nccl.h | protobuf.h) continue ;; esac
+    case "$name" in muster.h | toolkits.h | nccl.h | protobuf.h | c.h) continue ;; esac
     if ! grep -q "^#include \"${header#client/include/}\"" "$1"; then
       echo "$1 does not include $name"
       failed=1

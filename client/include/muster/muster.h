@@ -1,8 +1,8 @@
 #ifndef MUSTER_MUSTER_H_
 #define MUSTER_MUSTER_H_
 
-// All of the SDK but muster/nccl.h (CUDA streams) and muster/protobuf.h (messages as values). What
-// you need, and where it is. Who comes from SpeechBrain, Axolotl, Ignite, VirTex or ModelOpt finds
+// All of the SDK but muster/nccl.h (CUDA streams), muster/protobuf.h (messages as values) and
+// muster/c.h (for programs that are not in C++). What you need, and where it is. Who comes from SpeechBrain, Axolotl, Ignite, VirTex or ModelOpt finds
 // the names known there in muster/toolkits.h and docs/toolkits.md.
 //
 //   to join a job, and leave it          Job::Join, Job::Leave                job.h

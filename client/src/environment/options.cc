@@ -73,6 +73,20 @@ absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
 
 }  // namespace
 
+const std::vector<std::string>& OptionVariables() {
+  static const auto* const names =
+      new std::vector<std::string>{"MUSTER_COORDINATOR",  "MUSTER_JOB",
+                                   "MUSTER_RANK",         "MUSTER_WORLD_SIZE",
+                                   "MUSTER_LOCAL_RANK",   "MUSTER_NODE_RANK",
+                                   "MUSTER_NODE_ID",      "MUSTER_TOPOLOGY",
+                                   "MUSTER_TIMEOUT",      "MUSTER_COORDINATOR_TIMEOUT",
+                                   "MUSTER_NODE_FANIN",   "MUSTER_PROCESS_SECRET",
+                                   kTokenFileVariable,    kTlsCaVariable,
+                                   kTlsCertVariable,      kTlsKeyVariable,
+                                   kTlsServerNameVariable};
+  return *names;
+}
+
 absl::StatusOr<JobOptions> ReadJobOptions(const Variables& variables) {
   JobOptions options;
   ReadWorkload(variables, &options);

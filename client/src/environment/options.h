@@ -1,6 +1,9 @@
 #ifndef MUSTER_CLIENT_SRC_ENVIRONMENT_OPTIONS_H_
 #define MUSTER_CLIENT_SRC_ENVIRONMENT_OPTIONS_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "client/src/environment/variables.h"
 #include "muster/job_options.h"
@@ -9,6 +12,9 @@ namespace muster::internal {
 
 // JobOptions::FromEnvironment() on any set of variables.
 absl::StatusOr<JobOptions> ReadJobOptions(const Variables& variables);
+
+// Muster's own variables among those.
+const std::vector<std::string>& OptionVariables();
 
 }  // namespace muster::internal
 

@@ -45,8 +45,9 @@ CollectiveCall Describe(CollectiveKind kind, int root, absl::string_view type_na
   return call;
 }
 
-// "src/train.cc", 42 -> "train.cc:42".
+// "src/train.cc", 42 -> "train.cc:42". Empty where the caller has not said.
 std::string ToString(const CallSite& site) {
+  if (*site.file == '\0') return "";
   const absl::string_view file = site.file;
   return absl::StrCat(file.substr(file.rfind('/') + 1), ":", site.line);
 }

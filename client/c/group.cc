@@ -1,0 +1,275 @@
+#include "muster/group.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "client/c/boundary.h"
+#include "client/c/handles.h"
+#include "muster/c.h"
+#include "muster/data_type.h"
+#include "muster/reduce_op.h"
+
+namespace muster::internal::c {
+namespace {
+
+// Makes a call of `group`, which takes the options of a call too.
+template <class F>
+muster_status* OnGroup(absl::string_view call, const muster_group* group,
+                       const muster_call_options* options, F body) {
+  return Call([&]() -> absl::Status {
+    if (absl::Status given = CheckGiven(call, {{"group", group}}); !given.ok()) return given;
+    const absl::StatusOr<Options> read = ReadOptions(options);
+    if (!read.ok()) return read.status();
+    return body(group->group, *read);
+  });
+}
+
+// Ranks that give different sizes are told so, since they give different types.
+std::string SizeAsType(size_t size) { return absl::StrCat(size, " bytes"); }
+
+absl::Status CopyInto(void* out, size_t size, const std::vector<std::string>& values) {
+  char* to = static_cast<char*>(out);
+  for (const std::string& value : values) {
+    if (value.size() != size) {
+      return absl::InternalError(
+          absl::StrCat("a value of ", value.size(), " bytes came where ", size, " were expected"));
+    }
+    if (size > 0) std::memcpy(to, value.data(), size);
+    to += size;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DataType> TypeOf(muster_type type) {
+  switch (type) {
+    case MUSTER_BOOL:
+      return DataType::kBool;
+    case MUSTER_UINT8:
+      return DataType::kUint8;
+    case MUSTER_INT8:
+      return DataType::kInt8;
+    case MUSTER_UINT16:
+      return DataType::kUint16;
+    case MUSTER_INT16:
+      return DataType::kInt16;
+    case MUSTER_UINT32:
+      return DataType::kUint32;
+    case MUSTER_INT32:
+      return DataType::kInt32;
+    case MUSTER_UINT64:
+      return DataType::kUint64;
+    case MUSTER_INT64:
+      return DataType::kInt64;
+    case MUSTER_FLOAT32:
+      return DataType::kFloat32;
+    case MUSTER_FLOAT64:
+      return DataType::kFloat64;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("muster_all_reduce: the type is ",
+                                                 static_cast<int>(type),
+                                                 ", expected one of muster_type's values"));
+}
+
+absl::StatusOr<ReduceOp> OpOf(muster_op op) {
+  switch (op) {
+    case MUSTER_SUM:
+      return ReduceOp::kSum;
+    case MUSTER_PRODUCT:
+      return ReduceOp::kProduct;
+    case MUSTER_MIN:
+      return ReduceOp::kMin;
+    case MUSTER_MAX:
+      return ReduceOp::kMax;
+    case MUSTER_AVERAGE:
+      return ReduceOp::kAverage;
+    case MUSTER_BITWISE_AND:
+      return ReduceOp::kBitwiseAnd;
+    case MUSTER_BITWISE_OR:
+      return ReduceOp::kBitwiseOr;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("muster_all_reduce: the operation is ",
+                                                 static_cast<int>(op),
+                                                 ", expected one of muster_op's values"));
+}
+
+absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type type, muster_op op,
+                       const Options& options) {
+  const absl::StatusOr<DataType> data_type = TypeOf(type);
+  if (!data_type.ok()) return data_type.status();
+  const absl::StatusOr<ReduceOp> reduce_op = OpOf(op);
+  if (!reduce_op.ok()) return reduce_op.status();
+  const size_t width = SizeOf(*data_type);
+  if (count > SIZE_MAX / width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("muster_all_reduce: ", count, " elements are more than any memory holds"));
+  }
+  absl::Status given = CheckBytes("muster_all_reduce", "data", data, count * width);
+  if (!given.ok()) return given;
+  std::string elements(Bytes(data, count * width));
+  // Any other byte is no bool in C++.
+  if (*data_type == DataType::kBool) {
+    for (char& element : elements) element = element != 0;
+  }
+  const absl::StatusOr<std::string> reduced =
+      AllReduceElements(group, elements, *data_type, *reduce_op, options.call, options.site);
+  return reduced.ok() ? CopyInto(data, count * width, {*reduced}) : reduced.status();
+}
+
+// The group of a job, or of a part of it, for the caller.
+absl::Status GiveGroup(absl::StatusOr<std::optional<Group>> made, muster_group** group) {
+  if (!made.ok()) return made.status();
+  *group = made->has_value() ? new muster_group{**std::move(made)} : nullptr;
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace muster::internal::c
+
+using muster::Group;
+using namespace muster::internal::c;
+
+extern "C" {
+
+muster_group* muster_world(muster_job* job) {
+  if (job == nullptr) return nullptr;
+  absl::MutexLock lock(&job->mutex);
+  const uint64_t epoch = job->job->epoch();
+  if (job->worlds.empty() || job->worlds.back().epoch != epoch) {
+    job->worlds.push_back(
+        {epoch, std::unique_ptr<muster_group>(new muster_group{job->job->world()})});
+  }
+  return job->worlds.back().group.get();
+}
+
+muster_status* muster_group_new(muster_job* job, const char* name, const int* ranks, size_t count,
+                                muster_group** group) {
+  return Call([&]() -> absl::Status {
+    absl::Status given = CheckGiven(
+        "muster_group_new", {{"job", job}, {"name", name}, {"ranks", ranks}, {"group", group}});
+    if (!given.ok()) return given;
+    return Give(job->job->NewGroup(name, std::vector<int>(ranks, ranks + count)), group);
+  });
+}
+
+muster_status* muster_split(muster_job* job, const int* color, int key,
+                            const muster_call_options* options, muster_group** group) {
+  return Call([&]() -> absl::Status {
+    absl::Status given = CheckGiven("muster_split", {{"job", job}, {"group", group}});
+    if (!given.ok()) return given;
+    const absl::StatusOr<Options> read = ReadOptions(options);
+    if (!read.ok()) return read.status();
+    const std::optional<int> chosen = color == nullptr ? std::nullopt : std::optional<int>(*color);
+    return GiveGroup(job->job->Split(chosen, key, read->call, read->site), group);
+  });
+}
+
+void muster_group_free(muster_group* group) { delete group; }
+
+int muster_group_rank(const muster_group* group) {
+  return group == nullptr ? -1 : group->group.rank();
+}
+int muster_group_size(const muster_group* group) {
+  return group == nullptr ? -1 : group->group.size();
+}
+
+muster_status* muster_barrier(muster_group* group, const char* label,
+                              const muster_call_options* options) {
+  return OnGroup("muster_barrier", group, options, [&](const Group& on, const Options& with) {
+    return on.Barrier(label == nullptr ? "" : label, with.call, with.site);
+  });
+}
+
+muster_status* muster_broadcast(muster_group* group, void* data, size_t size, int root,
+                                const muster_call_options* options) {
+  return OnGroup("muster_broadcast", group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckBytes("muster_broadcast", "data", data, size);
+    if (!given.ok()) return given;
+    const absl::StatusOr<std::string> value =
+        on.BroadcastBytes(Bytes(data, size), root, SizeAsType(size), with.call, with.site);
+    return value.ok() ? CopyInto(data, size, {*value}) : value.status();
+  });
+}
+
+muster_status* muster_gather(muster_group* group, const void* mine, size_t size, void* all,
+                             int root, const muster_call_options* options) {
+  return OnGroup("muster_gather", group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckBytes("muster_gather", "mine", mine, size);
+    if (on.rank() == root) given.Update(CheckBytes("muster_gather", "all", all, size));
+    if (!given.ok()) return given;
+    const auto values =
+        on.GatherBytes(Bytes(mine, size), root, SizeAsType(size), with.call, with.site);
+    return values.ok() ? CopyInto(all, size, *values) : values.status();
+  });
+}
+
+muster_status* muster_all_gather(muster_group* group, const void* mine, size_t size, void* all,
+                                 const muster_call_options* options) {
+  return OnGroup("muster_all_gather", group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckBytes("muster_all_gather", "mine", mine, size);
+    given.Update(CheckBytes("muster_all_gather", "all", all, size));
+    if (!given.ok()) return given;
+    const auto values =
+        on.AllGatherBytes(Bytes(mine, size), SizeAsType(size), with.call, with.site);
+    return values.ok() ? CopyInto(all, size, *values) : values.status();
+  });
+}
+
+muster_status* muster_all_reduce(muster_group* group, void* data, size_t count, muster_type type,
+                                 muster_op op, const muster_call_options* options) {
+  return OnGroup("muster_all_reduce", group, options, [&](const Group& on, const Options& with) {
+    return AllReduce(on, data, count, type, op, with);
+  });
+}
+
+muster_status* muster_broadcast_values(muster_group* group, const void* data, size_t size, int root,
+                                       const muster_call_options* options, muster_values** value) {
+  constexpr char kCall[] = "muster_broadcast_values";
+  return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckGiven(kCall, {{"value", value}});
+    if (on.rank() == root) given.Update(CheckBytes(kCall, "data", data, size));
+    if (!given.ok()) return given;
+    const absl::string_view mine = data == nullptr ? "" : Bytes(data, size);
+    absl::StatusOr<std::string> sent = on.BroadcastBytes(mine, root, "bytes", with.call, with.site);
+    if (!sent.ok()) return sent.status();
+    *value = new muster_values{{*std::move(sent)}};
+    return absl::OkStatus();
+  });
+}
+
+muster_status* muster_gather_values(muster_group* group, const void* data, size_t size, int root,
+                                    const muster_call_options* options, muster_values** values) {
+  constexpr char kCall[] = "muster_gather_values";
+  return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckGiven(kCall, {{"values", values}});
+    given.Update(CheckBytes(kCall, "data", data, size));
+    if (!given.ok()) return given;
+    return Give(on.GatherBytes(Bytes(data, size), root, "bytes", with.call, with.site), values);
+  });
+}
+
+muster_status* muster_all_gather_values(muster_group* group, const void* data, size_t size,
+                                        const muster_call_options* options,
+                                        muster_values** values) {
+  constexpr char kCall[] = "muster_all_gather_values";
+  return OnGroup(kCall, group, options, [&](const Group& on, const Options& with) {
+    absl::Status given = CheckGiven(kCall, {{"values", values}});
+    given.Update(CheckBytes(kCall, "data", data, size));
+    if (!given.ok()) return given;
+    return Give(on.AllGatherBytes(Bytes(data, size), "bytes", with.call, with.site), values);
+  });
+}
+
+size_t muster_values_count(const muster_values* values) {
+  return values == nullptr ? 0 : values->values.size();
+}
+
+const void* muster_values_get(const muster_values* values, size_t index, size_t* size) {
+  if (index >= muster_values_count(values)) return nullptr;
+  const std::string& value = values->values[index];
+  if (size != nullptr) *size = value.size();
+  return value.c_str();
+}
+
+void muster_values_free(muster_values* values) { delete values; }
+
+}  // extern "C"

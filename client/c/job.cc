@@ -1,0 +1,186 @@
+#include "muster/job.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/c/boundary.h"
+#include "client/c/handles.h"
+#include "client/src/environment/options.h"
+#include "muster/c.h"
+#include "muster/exit_code.h"
+#include "muster/version.h"
+
+namespace muster::internal::c {
+namespace {
+
+absl::Status SetVariable(const std::string& name, const char* value, Variables* variables) {
+  const std::vector<std::string>& known = OptionVariables();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("muster_options_set: joining depends on no variable '", name, "'; there are ",
+                     absl::StrJoin(known, ", ")));
+  }
+  if (value == nullptr) {
+    variables->erase(name);
+  } else {
+    (*variables)[name] = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobOptions> OptionsOf(const muster_options* options) {
+  return options == nullptr ? JobOptions::FromEnvironment() : ReadJobOptions(options->variables);
+}
+
+// The same call of a Job, of which only the options are needed.
+template <class Method>
+muster_status* WithOptions(absl::string_view call, muster_job* job,
+                           const muster_call_options* options, Method method) {
+  return Call([&]() -> absl::Status {
+    if (absl::Status given = CheckGiven(call, {{"job", job}}); !given.ok()) return given;
+    const absl::StatusOr<Options> read = ReadOptions(options);
+    if (!read.ok()) return read.status();
+    return (job->job.get()->*method)(read->call);
+  });
+}
+
+// What a job says of this process, as an int; -1 where there is no job.
+template <class F>
+int Number(const muster_job* job, F number) {
+  return job == nullptr ? -1 : static_cast<int>(number(*job->job));
+}
+
+}  // namespace
+}  // namespace muster::internal::c
+
+using muster::Job;
+using namespace muster::internal::c;
+
+extern "C" {
+
+const char* muster_version() { return MUSTER_VERSION; }
+
+int muster_status_exit_code(const muster_status* status) {
+  return status == nullptr ? 0 : muster::ExitCode(status->status);
+}
+
+void muster_write_termination_reason(const char* reason) {
+  if (reason != nullptr) muster::WriteTerminationReason(reason);
+}
+
+muster_status* muster_options_new(muster_options** options) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_options_new", {{"options", options}});
+    if (given.ok()) *options = new muster_options();
+    return given;
+  });
+}
+
+muster_status* muster_options_from_environment(muster_options** options) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_options_from_environment", {{"options", options}});
+    if (given.ok()) *options = new muster_options{muster::internal::ProcessVariables()};
+    return given;
+  });
+}
+
+muster_status* muster_options_set(muster_options* options, const char* variable,
+                                  const char* value) {
+  return Call([&] {
+    absl::Status given =
+        CheckGiven("muster_options_set", {{"options", options}, {"variable", variable}});
+    return given.ok() ? SetVariable(variable, value, &options->variables) : given;
+  });
+}
+
+void muster_options_free(muster_options* options) { delete options; }
+
+muster_status* muster_cancellation_new(muster_cancellation** cancellation) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_cancellation_new", {{"cancellation", cancellation}});
+    if (given.ok()) *cancellation = new muster_cancellation();
+    return given;
+  });
+}
+
+void muster_cancel(muster_cancellation* cancellation) {
+  if (cancellation != nullptr) cancellation->cancellation.Cancel();
+}
+
+void muster_cancellation_free(muster_cancellation* cancellation) { delete cancellation; }
+
+muster_status* muster_join(const muster_options* options, muster_cancellation* cancellation,
+                           muster_job** job) {
+  return Call([&]() -> absl::Status {
+    if (absl::Status given = CheckGiven("muster_join", {{"job", job}}); !given.ok()) return given;
+    return Give(Job::Join(OptionsOf(options),
+                          cancellation == nullptr ? nullptr : &cancellation->cancellation),
+                job);
+  });
+}
+
+muster_status* muster_leave(muster_job* job, const muster_call_options* options) {
+  return WithOptions("muster_leave", job, options, &Job::Leave);
+}
+
+void muster_job_free(muster_job* job) { delete job; }
+
+int muster_rank(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.rank(); });
+}
+int muster_world_size(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.world_size(); });
+}
+int muster_local_rank(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.local_rank(); });
+}
+int muster_local_world_size(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.local_world_size(); });
+}
+int muster_node_rank(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.node_rank(); });
+}
+int muster_num_nodes(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.num_nodes(); });
+}
+
+const char* muster_node_id(const muster_job* job, int rank) {
+  if (job == nullptr) return nullptr;
+  const std::vector<muster::Member>& members = job->job->members();
+  if (rank < 0 || rank >= static_cast<int>(members.size())) return nullptr;
+  return members[rank].node_id.c_str();
+}
+
+const char* muster_job_id(const muster_job* job) {
+  return job == nullptr ? nullptr : job->job->id().c_str();
+}
+
+muster_status* muster_health(const muster_job* job) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_health", {{"job", job}});
+    return given.ok() ? job->job->health() : given;
+  });
+}
+
+muster_status* muster_await_failure(const muster_job* job, int64_t timeout_ms) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_await_failure", {{"job", job}});
+    return given.ok() ? job->job->AwaitFailure(absl::Milliseconds(timeout_ms)) : given;
+  });
+}
+
+muster_status* muster_rejoin(muster_job* job, const muster_call_options* options) {
+  return WithOptions("muster_rejoin", job, options, &Job::Rejoin);
+}
+uint64_t muster_epoch(const muster_job* job) { return job == nullptr ? 0 : job->job->epoch(); }
+int muster_resumed(const muster_job* job) { return job != nullptr && job->job->resumed(); }
+
+muster_status* muster_request_stop(muster_job* job, const muster_call_options* options) {
+  return WithOptions("muster_request_stop", job, options, &Job::RequestStop);
+}
+int muster_stop_requested(const muster_job* job) {
+  return job != nullptr && job->job->StopRequested();
+}
+
+}  // extern "C"

@@ -1,0 +1,296 @@
+#ifndef MUSTER_C_H_
+#define MUSTER_C_H_
+
+/* The SDK's control plane for programs that are not in C++: C, and what can call it, as Rust, Julia
+ * and Fortran can, and plug-ins that other runtimes load. C99, no other header of Muster's, and
+ * nothing in it that depends on the versions of Abseil, gRPC or the C++ library.
+ *
+ *   muster_job *job = NULL;
+ *   muster_status *failed = muster_join(NULL, NULL, &job);        // as the environment says
+ *   if (failed == NULL) failed = muster_barrier(muster_world(job), "loaded", NULL);
+ *   if (failed == NULL) failed = muster_leave(job, NULL);
+ *   if (failed != NULL) fprintf(stderr, "%s\n", muster_status_message(failed));
+ *   int code = muster_status_exit_code(failed);
+ *   muster_status_free(failed);
+ *   muster_job_free(job);
+ *   return code;
+ *
+ * Every call does what its namesake in muster/job.h, group.h or lease.h does, blocks when that
+ * blocks, and fails as that fails; what is said there holds here. A world is a group.
+ *
+ * Errors: a call that can fail returns NULL when it has not, and otherwise a muster_status, which
+ * the caller frees. Then what it would have written through its pointers is left as it was. An
+ * argument that must not be NULL and is, is INVALID_ARGUMENT. No exception leaves the library.
+ *
+ * Memory: what the library makes it also frees, by the muster_..._free() of its type, which takes
+ * NULL too. Strings are UTF-8 and end in a zero byte; those that are passed in are copied, and
+ * those that are returned live as long as what they were asked of. A group and a lease may outlive
+ * their job, and return CANCELLED from then on.
+ *
+ * Threads: any; one collective at a time per group. A process that has called fork() cannot use a
+ * job that it had before.
+ *
+ * Stability: what is here stays as it is for as long as the library is libmuster.so.0, and may
+ * grow. Structs begin with their size, so that a program which was compiled with an older header
+ * works with a newer library; types whose contents are not shown are made and freed by the library.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Grows with every addition to this header. */
+#define MUSTER_C_API_VERSION 1
+
+#if defined(__GNUC__)
+#define MUSTER_C_API __attribute__((visibility("default")))
+#else
+#define MUSTER_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct muster_status muster_status;
+typedef struct muster_options muster_options;
+typedef struct muster_cancellation muster_cancellation;
+typedef struct muster_job muster_job;
+typedef struct muster_group muster_group;
+typedef struct muster_lease muster_lease;
+typedef struct muster_values muster_values;
+
+/* The version of the library, "0.1.0": that which runs, not that which was compiled against. */
+MUSTER_C_API const char* muster_version(void);
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+/* gRPC's canonical codes. */
+typedef enum muster_code {
+  MUSTER_OK = 0,
+  MUSTER_CANCELLED = 1,
+  MUSTER_UNKNOWN = 2,
+  MUSTER_INVALID_ARGUMENT = 3,
+  MUSTER_DEADLINE_EXCEEDED = 4,
+  MUSTER_NOT_FOUND = 5,
+  MUSTER_ALREADY_EXISTS = 6,
+  MUSTER_PERMISSION_DENIED = 7,
+  MUSTER_RESOURCE_EXHAUSTED = 8,
+  MUSTER_FAILED_PRECONDITION = 9,
+  MUSTER_ABORTED = 10,
+  MUSTER_OUT_OF_RANGE = 11,
+  MUSTER_UNIMPLEMENTED = 12,
+  MUSTER_INTERNAL = 13,
+  MUSTER_UNAVAILABLE = 14,
+  MUSTER_DATA_LOSS = 15,
+  MUSTER_UNAUTHENTICATED = 16
+} muster_code;
+
+/* NULL is success: MUSTER_OK, an empty message, and the exit code 0. */
+MUSTER_C_API muster_code muster_status_code(const muster_status* status);
+/* What happened, to whom, and what to do next. */
+MUSTER_C_API const char* muster_status_message(const muster_status* status);
+/* What the process should exit with, so that a scheduler blames the right one: docs/exit-codes.md.
+ */
+MUSTER_C_API int muster_status_exit_code(const muster_status* status);
+MUSTER_C_API void muster_status_free(muster_status* status);
+
+/* Writes why the process ends where its scheduler looks for it; see WriteTerminationReason() in
+ * muster/exit_code.h. */
+MUSTER_C_API void muster_write_termination_reason(const char* reason);
+
+/* ---- Options of a job --------------------------------------------------------------------- */
+
+/* A set of variables: those of docs/environment.md, which say how a process joins its job. */
+
+/* None: serial mode, a job of this one process. */
+MUSTER_C_API muster_status* muster_options_new(muster_options** options);
+/* Those of this process. */
+MUSTER_C_API muster_status* muster_options_from_environment(muster_options** options);
+/* Sets one of Muster's own, "MUSTER_COORDINATOR" to "host:port" for instance, or takes it away
+ * (NULL); not in the environment of the process. INVALID_ARGUMENT: joining depends on no variable
+ * of that name. Values are checked by muster_join(). */
+MUSTER_C_API muster_status* muster_options_set(muster_options* options, const char* variable,
+                                               const char* value);
+MUSTER_C_API void muster_options_free(muster_options* options);
+
+/* ---- Options of a call -------------------------------------------------------------------- */
+
+/* Ends waiting calls from another thread; see Cancellation in muster/call_options.h. Must outlive
+ * the calls that it was given to. */
+MUSTER_C_API muster_status* muster_cancellation_new(muster_cancellation** cancellation);
+/* Does not block. For signal handlers it is not. */
+MUSTER_C_API void muster_cancel(muster_cancellation* cancellation);
+MUSTER_C_API void muster_cancellation_free(muster_cancellation* cancellation);
+
+/* Taken by every call that can wait; NULL there is what MUSTER_CALL_OPTIONS makes, without a line
+ * of the program. */
+typedef struct muster_call_options {
+  size_t size;                       /* sizeof(muster_call_options) */
+  int64_t timeout_ms;                /* negative: that of the job, MUSTER_TIMEOUT */
+  muster_cancellation* cancellation; /* NULL: none */
+  const char* file;                  /* the line of the call, for the messages of all ranks; */
+  int32_t line;                      /* NULL: none */
+} muster_call_options;
+
+/* muster_call_options once = MUSTER_CALL_OPTIONS; */
+#define MUSTER_CALL_OPTIONS \
+  { sizeof(muster_call_options), -1, NULL, __FILE__, __LINE__ }
+
+/* ---- A job -------------------------------------------------------------------------------- */
+
+/* Joins, and blocks until all members have. `options` NULL: those of the environment. */
+MUSTER_C_API muster_status* muster_join(const muster_options* options,
+                                        muster_cancellation* cancellation, muster_job** job);
+/* Says that this process needs nothing more, and blocks until every member does, or is lost. */
+MUSTER_C_API muster_status* muster_leave(muster_job* job, const muster_call_options* options);
+/* Without muster_leave() before it, the other members see this one as lost. */
+MUSTER_C_API void muster_job_free(muster_job* job);
+
+/* These are -1 where `job` is NULL. */
+MUSTER_C_API int muster_rank(const muster_job* job);
+MUSTER_C_API int muster_world_size(const muster_job* job);
+MUSTER_C_API int muster_local_rank(const muster_job* job);
+MUSTER_C_API int muster_local_world_size(const muster_job* job);
+MUSTER_C_API int muster_node_rank(const muster_job* job);
+MUSTER_C_API int muster_num_nodes(const muster_job* job);
+/* The node of a rank, until the next muster_rejoin(). NULL where there is no such rank. */
+MUSTER_C_API const char* muster_node_id(const muster_job* job, int rank);
+MUSTER_C_API const char* muster_job_id(const muster_job* job);
+
+/* NULL while every member is there; afterwards the error that calls end with. Does not block. */
+MUSTER_C_API muster_status* muster_health(const muster_job* job);
+/* Blocks until muster_health() is an error and returns it, or NULL after the time-out. */
+MUSTER_C_API muster_status* muster_await_failure(const muster_job* job, int64_t timeout_ms);
+
+/* Leads into the next epoch of an elastic job. Groups from before keep returning the error of their
+ * epoch; muster_world() is then another one. */
+MUSTER_C_API muster_status* muster_rejoin(muster_job* job, const muster_call_options* options);
+MUSTER_C_API uint64_t muster_epoch(const muster_job* job);
+/* 1 where rank 0 is a survivor of an earlier epoch, which holds the job's state, else 0. */
+MUSTER_C_API int muster_resumed(const muster_job* job);
+
+/* Asks all ranks to stop at one step; and 1 where they have been asked, at the same collective on
+ * all of them, else 0. */
+MUSTER_C_API muster_status* muster_request_stop(muster_job* job,
+                                                const muster_call_options* options);
+MUSTER_C_API int muster_stop_requested(const muster_job* job);
+
+/* ---- Groups ------------------------------------------------------------------------------- */
+
+/* All ranks of the current epoch. Belongs to the job: lives until muster_job_free(), and is not to
+ * be freed. */
+MUSTER_C_API muster_group* muster_world(muster_job* job);
+/* A group of some ranks, in that order, which all of them must create alike. Does not block. */
+MUSTER_C_API muster_status* muster_group_new(muster_job* job, const char* name, const int* ranks,
+                                             size_t count, muster_group** group);
+/* Divides the world by color, in the order of the keys. `color` NULL: *group becomes NULL. */
+MUSTER_C_API muster_status* muster_split(muster_job* job, const int* color, int key,
+                                         const muster_call_options* options, muster_group** group);
+MUSTER_C_API void muster_group_free(muster_group* group);
+
+/* The caller's index in the group, and the number of its ranks; -1 where `group` is NULL. */
+MUSTER_C_API int muster_group_rank(const muster_group* group);
+MUSTER_C_API int muster_group_size(const muster_group* group);
+
+/* ---- Collectives -------------------------------------------------------------------------- */
+
+/* `group`: which all ranks of call in the same order; muster_world(job) for all ranks of the job.
+ * Small objects: they travel through the coordinator. `root` is an index into the group. */
+
+/* Waits for all. `label` says what the program is doing, and stands in every error; NULL: none. */
+MUSTER_C_API muster_status* muster_barrier(muster_group* group, const char* label,
+                                           const muster_call_options* options);
+
+/* Those whose sizes are known: `size` is the same on every rank, else FAILED_PRECONDITION names the
+ * two sides. */
+
+/* The root's `size` bytes, into `data` on every rank. An ncclUniqueId goes like this. */
+MUSTER_C_API muster_status* muster_broadcast(muster_group* group, void* data, size_t size, int root,
+                                             const muster_call_options* options);
+/* Every rank's `size` bytes, one after another in the group's order, into `all`, which has room for
+ * as many as there are ranks: at the root, where elsewhere `all` may be NULL; and on every rank.
+ * `mine` is not in `all`. */
+MUSTER_C_API muster_status* muster_gather(muster_group* group, const void* mine, size_t size,
+                                          void* all, int root, const muster_call_options* options);
+MUSTER_C_API muster_status* muster_all_gather(muster_group* group, const void* mine, size_t size,
+                                              void* all, const muster_call_options* options);
+
+/* Numbers, each of all ranks made into one, in place; see Group::AllReduce(). */
+typedef enum muster_type {
+  MUSTER_BOOL = 0, /* one byte, 0 or 1 */
+  MUSTER_UINT8 = 1,
+  MUSTER_INT8 = 2,
+  MUSTER_UINT16 = 3,
+  MUSTER_INT16 = 4,
+  MUSTER_UINT32 = 5,
+  MUSTER_INT32 = 6,
+  MUSTER_UINT64 = 7,
+  MUSTER_INT64 = 8,
+  MUSTER_FLOAT32 = 9,
+  MUSTER_FLOAT64 = 10
+} muster_type;
+typedef enum muster_op {
+  MUSTER_SUM = 0,
+  MUSTER_PRODUCT = 1,
+  MUSTER_MIN = 2,
+  MUSTER_MAX = 3,
+  MUSTER_AVERAGE = 4,
+  MUSTER_BITWISE_AND = 5,
+  MUSTER_BITWISE_OR = 6
+} muster_op;
+MUSTER_C_API muster_status* muster_all_reduce(muster_group* group, void* data, size_t count,
+                                              muster_type type, muster_op op,
+                                              const muster_call_options* options);
+
+/* Those whose sizes are not: the values come back in a muster_values, which the caller frees. */
+MUSTER_C_API muster_status* muster_broadcast_values(muster_group* group, const void* data,
+                                                    size_t size, int root,
+                                                    const muster_call_options* options,
+                                                    muster_values** value);
+MUSTER_C_API muster_status* muster_gather_values(muster_group* group, const void* data, size_t size,
+                                                 int root, const muster_call_options* options,
+                                                 muster_values** values);
+MUSTER_C_API muster_status* muster_all_gather_values(muster_group* group, const void* data,
+                                                     size_t size,
+                                                     const muster_call_options* options,
+                                                     muster_values** values);
+/* One of a broadcast; of a gather, at other ranks than the root, none. */
+MUSTER_C_API size_t muster_values_count(const muster_values* values);
+/* The bytes of a value, and how many there are (`size` may be NULL). A zero byte, which does not
+ * count, follows them. NULL where there is no such value. */
+MUSTER_C_API const void* muster_values_get(const muster_values* values, size_t index, size_t* size);
+MUSTER_C_API void muster_values_free(muster_values* values);
+
+/* ---- Leases ------------------------------------------------------------------------------- */
+
+typedef enum muster_lease_scope {
+  MUSTER_ONCE_PER_NODE = 0,
+  MUSTER_ONCE_PER_JOB = 1
+} muster_lease_scope;
+
+/* Blocks until this process holds the lease, and must do the work, or another has done it. */
+MUSTER_C_API muster_status* muster_acquire_lease(muster_job* job, const char* name,
+                                                 muster_lease_scope scope,
+                                                 const muster_call_options* options,
+                                                 muster_lease** lease);
+/* 1 where the caller must do the work, and then says how it ended, else 0. */
+MUSTER_C_API int muster_lease_held(const muster_lease* lease);
+/* The fencing token: write it beside what the work makes, and never replace a higher one. */
+MUSTER_C_API uint64_t muster_lease_token(const muster_lease* lease);
+/* What another process has made, or the error that its work ended with. Lives as long as the
+ * lease. */
+MUSTER_C_API muster_status* muster_lease_result(const muster_lease* lease, const void** data,
+                                                size_t* size);
+/* Publishes the outcome of the work to all who wait or ask later. */
+MUSTER_C_API muster_status* muster_lease_complete(muster_lease* lease, const void* data,
+                                                  size_t size);
+MUSTER_C_API muster_status* muster_lease_fail(muster_lease* lease, muster_code code,
+                                              const char* why);
+/* A lease that is still held is given up: the next one who waits gets it. */
+MUSTER_C_API void muster_lease_free(muster_lease* lease);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* MUSTER_C_H_ */

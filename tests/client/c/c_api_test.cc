@@ -1,0 +1,150 @@
+// The C ABI: its errors in one process, and tests/client/c/rank.c as the ranks of a job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "muster/c.h"
+#include "muster/exit_code.h"
+#include "muster/version.h"
+#include "tests/util/ranks.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr char kRank[] = "tests/client/c/rank";
+
+// The code and the text of an error, which is freed.
+std::pair<muster_code, std::string> Taken(muster_status* status) {
+  const std::pair<muster_code, std::string> taken = {muster_status_code(status),
+                                                     muster_status_message(status)};
+  muster_status_free(status);
+  return taken;
+}
+
+muster_job* JoinAlone() {
+  muster_options* options = nullptr;
+  EXPECT_EQ(muster_options_new(&options), nullptr);
+  muster_job* job = nullptr;
+  EXPECT_EQ(muster_join(options, nullptr, &job), nullptr);
+  muster_options_free(options);
+  return job;
+}
+
+TEST(CApiTest, RanksInCDoEverythingTogether) {
+  const Ranks ranks(3, 2, {kRank});
+  EXPECT_THAT(ranks.exits(), Each(kSuccess));
+  EXPECT_THAT(ranks.output(0), HasSubstr("rank 0 of 3, local 0 of 2, node 0 of 2, epoch "));
+  EXPECT_THAT(ranks.output(2), HasSubstr("rank 2 of 3, local 0 of 1, node 1 of 2, epoch "));
+}
+
+TEST(CApiTest, SizesThatDisagreeAreNamedToAll) {
+  const Ranks ranks(3, 3, {kRank, "disagree"});
+  EXPECT_THAT(ranks.exits(), Each(Exit{false, 1}));
+  EXPECT_THAT(ranks.outputs(), Each(AllOf(HasSubstr("rank 1 called Broadcast(root 0, 8 bytes)"),
+                                          HasSubstr("Broadcast(root 0, 4 bytes)"))));
+}
+
+TEST(CApiTest, ALossEndsCallsWithTheExitCodeForIt) {
+  const Ranks ranks(3, 3, {kRank, "die"});
+  EXPECT_EQ(ranks.exit(0), (Exit{false, kExitPeerLost}));
+  EXPECT_EQ(ranks.exit(2), (Exit{false, kExitPeerLost}));
+  EXPECT_THAT(ranks.output(2), HasSubstr("rank 1 (node 'node-0'"));
+}
+
+TEST(CApiTest, NullIsRefusedByItsName) {
+  EXPECT_EQ(Taken(muster_join(nullptr, nullptr, nullptr)),
+            std::make_pair(MUSTER_INVALID_ARGUMENT, std::string("muster_join: 'job' is NULL")));
+  EXPECT_THAT(Taken(muster_barrier(nullptr, "x", nullptr)).second, HasSubstr("'group' is NULL"));
+  EXPECT_THAT(Taken(muster_leave(nullptr, nullptr)).second, HasSubstr("'job' is NULL"));
+  EXPECT_EQ(muster_rank(nullptr), -1);
+  EXPECT_EQ(muster_world(nullptr), nullptr);
+  EXPECT_EQ(muster_values_get(nullptr, 0, nullptr), nullptr);
+  muster_status_free(nullptr);
+  muster_options_free(nullptr);
+  muster_job_free(nullptr);
+  muster_group_free(nullptr);
+  muster_values_free(nullptr);
+  muster_lease_free(nullptr);
+  muster_cancellation_free(nullptr);
+  muster_job* const job = JoinAlone();
+  muster_group* const world = muster_world(job);
+  char byte = 1;
+  EXPECT_THAT(Taken(muster_broadcast(world, nullptr, 4, 0, nullptr)).second,
+              HasSubstr("'data' is NULL, and 4 bytes"));
+  EXPECT_THAT(Taken(muster_gather(world, &byte, 1, nullptr, 0, nullptr)).second,
+              HasSubstr("'all' is NULL, and 1 bytes"));
+  EXPECT_THAT(
+      Taken(muster_acquire_lease(job, nullptr, MUSTER_ONCE_PER_JOB, nullptr, nullptr)).second,
+      HasSubstr("'name' is NULL"));
+  muster_job_free(job);
+}
+
+TEST(CApiTest, SuccessIsNull) {
+  EXPECT_EQ(muster_status_code(nullptr), MUSTER_OK);
+  EXPECT_STREQ(muster_status_message(nullptr), "");
+  EXPECT_EQ(muster_status_exit_code(nullptr), 0);
+  EXPECT_STREQ(muster_version(), MUSTER_VERSION);
+}
+
+TEST(CApiTest, OptionsAreVariablesThatJoiningChecks) {
+  muster_options* options = nullptr;
+  ASSERT_EQ(muster_options_new(&options), nullptr);
+  const auto [code, text] = Taken(muster_options_set(options, "MUSTER_COORDINATR", "a:1"));
+  EXPECT_EQ(code, MUSTER_INVALID_ARGUMENT);
+  EXPECT_THAT(text, AllOf(HasSubstr("'MUSTER_COORDINATR'"), HasSubstr("MUSTER_COORDINATOR, ")));
+  ASSERT_EQ(muster_options_set(options, "MUSTER_RANK", "two"), nullptr);
+  muster_job* job = nullptr;
+  muster_status* refused = muster_join(options, nullptr, &job);
+  EXPECT_EQ(job, nullptr);
+  EXPECT_EQ(muster_status_exit_code(refused), kExitBadConfiguration);
+  EXPECT_THAT(Taken(refused).second, AllOf(HasSubstr("MUSTER_RANK"), HasSubstr("'two'")));
+  ASSERT_EQ(muster_options_set(options, "MUSTER_RANK", nullptr), nullptr);
+  ASSERT_EQ(muster_options_set(options, "MUSTER_JOB", "train"), nullptr);
+  ASSERT_EQ(muster_join(options, nullptr, &job), nullptr);
+  EXPECT_STREQ(muster_job_id(job), "train");
+  muster_options_free(options);
+  muster_job_free(job);
+}
+
+TEST(CApiTest, AProgramOfAnotherHeaderVersionIsUnderstoodOrToldSo) {
+  muster_job* const job = JoinAlone();
+  muster_group* const world = muster_world(job);
+  struct Newer {
+    muster_call_options known;
+    int64_t added;
+  } newer = {{sizeof(Newer), -1, nullptr, nullptr, 0}, 0};
+  EXPECT_EQ(muster_barrier(world, "x", &newer.known), nullptr);
+  newer.added = 1;
+  EXPECT_THAT(Taken(muster_barrier(world, "x", &newer.known)).second,
+              HasSubstr("built with a newer muster/c.h"));
+  muster_call_options older = {offsetof(muster_call_options, file), 0, nullptr, nullptr, 0};
+  std::memset(static_cast<void*>(&older.file), 0xff, sizeof(older.file));  // not the caller's
+  EXPECT_EQ(muster_barrier(world, "x", &older), nullptr);
+  older.size = 0;
+  EXPECT_THAT(Taken(muster_barrier(world, "x", &older)).second, HasSubstr("MUSTER_CALL_OPTIONS"));
+  muster_job_free(job);
+}
+
+TEST(CApiTest, GroupsAndLeasesOutliveTheirJob) {
+  muster_job* const job = JoinAlone();
+  const int alone = 0;
+  muster_group* group = nullptr;
+  ASSERT_EQ(muster_group_new(job, "mine", &alone, 1, &group), nullptr);
+  EXPECT_EQ(muster_world(job), muster_world(job));
+  muster_lease* lease = nullptr;
+  ASSERT_EQ(muster_acquire_lease(job, "work", MUSTER_ONCE_PER_NODE, nullptr, &lease), nullptr);
+  muster_job_free(job);
+  EXPECT_EQ(Taken(muster_barrier(group, "x", nullptr)).first, MUSTER_CANCELLED);
+  EXPECT_EQ(Taken(muster_lease_complete(lease, "x", 1)).first, MUSTER_CANCELLED);
+  muster_group_free(group);
+  muster_lease_free(lease);
+}
+
+}  // namespace
+}  // namespace muster::testing

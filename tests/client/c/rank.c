@@ -1,0 +1,214 @@
+/* A rank of a job in C: every call of muster/c.h, checked against what the others pass. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "muster/c.h"
+
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+#define OK(call)                                                                          \
+  do {                                                                                    \
+    muster_status* failed_ = (call);                                                      \
+    if (failed_ != NULL) {                                                                \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, muster_status_message(failed_)); \
+      exit(muster_status_exit_code(failed_));                                             \
+    }                                                                                     \
+  } while (0)
+
+/* Checks an error, and frees it. */
+static void fails(muster_status* status, muster_code code, const char* words, int line) {
+  if (muster_status_code(status) != code || strstr(muster_status_message(status), words) == NULL) {
+    fprintf(stderr, "line %d: code %d, '%s'; expected code %d with '%s' in it\n", line,
+            (int)muster_status_code(status), muster_status_message(status), (int)code, words);
+    exit(1);
+  }
+  muster_status_free(status);
+}
+#define FAILS(call, code, words) fails(call, code, words, __LINE__)
+
+static void fixed_sizes(muster_job* job) {
+  muster_group* world = muster_world(job);
+  const int rank = muster_rank(job), size = muster_world_size(job);
+  char id[128];
+  int* all = calloc((size_t)size, sizeof(int));
+  int i;
+  memset(id, rank == 1 ? 'x' : '-', sizeof(id));
+  OK(muster_broadcast(world, id, sizeof(id), 1, NULL));
+  CHECK(id[0] == 'x' && id[127] == 'x');
+
+  OK(muster_gather(world, &rank, sizeof(rank), rank == 0 ? all : NULL, 0, NULL));
+  for (i = 0; i < size; ++i) CHECK(all[i] == (rank == 0 ? i : 0));
+  OK(muster_all_gather(world, &rank, sizeof(rank), all, NULL));
+  for (i = 0; i < size; ++i) CHECK(all[i] == i);
+  OK(muster_all_gather(world, NULL, 0, NULL, NULL));
+  free(all);
+}
+
+static void reductions(muster_job* job) {
+  muster_group* world = muster_world(job);
+  const int rank = muster_rank(job), size = muster_world_size(job);
+  int64_t counts[2] = {1, 0};
+  double loss = rank;
+  unsigned char flag = rank == 1 ? 7 : 0;
+  counts[1] = rank;
+  OK(muster_all_reduce(world, counts, 2, MUSTER_INT64, MUSTER_SUM, NULL));
+  CHECK(counts[0] == size && counts[1] == size * (size - 1) / 2);
+  OK(muster_all_reduce(world, &loss, 1, MUSTER_FLOAT64, MUSTER_MAX, NULL));
+  CHECK(loss == size - 1);
+  OK(muster_all_reduce(world, &flag, 1, MUSTER_BOOL, MUSTER_BITWISE_OR, NULL));
+  CHECK(flag == 1);
+  FAILS(muster_all_reduce(world, &flag, 1, MUSTER_BOOL, MUSTER_SUM, NULL), MUSTER_UNIMPLEMENTED,
+        "no sum of bool");
+  FAILS(muster_all_reduce(world, &flag, 1, (muster_type)99, MUSTER_SUM, NULL),
+        MUSTER_INVALID_ARGUMENT, "the type is 99");
+  FAILS(muster_all_reduce(world, &flag, SIZE_MAX, MUSTER_INT64, MUSTER_SUM, NULL),
+        MUSTER_INVALID_ARGUMENT, "more than any memory holds");
+}
+
+static void any_sizes(muster_job* job) {
+  muster_group* world = muster_world(job);
+  const int rank = muster_rank(job), size = muster_world_size(job);
+  muster_values* values = NULL;
+  size_t bytes = 0;
+  char mine[16];
+  snprintf(mine, sizeof(mine), "rank %d", rank);
+  OK(muster_broadcast_values(world, rank == 0 ? mine : NULL, strlen(mine), 0, NULL, &values));
+  CHECK(muster_values_count(values) == 1);
+  CHECK(strcmp(muster_values_get(values, 0, &bytes), "rank 0") == 0 && bytes == 6);
+  muster_values_free(values);
+
+  OK(muster_gather_values(world, mine, (size_t)rank, 1, NULL, &values));
+  CHECK(muster_values_count(values) == (rank == 1 ? (size_t)size : 0));
+  CHECK(muster_values_get(values, (size_t)size, NULL) == NULL);
+  muster_values_free(values);
+
+  OK(muster_all_gather_values(world, mine, (size_t)rank, NULL, &values));
+  CHECK(muster_values_count(values) == (size_t)size);
+  CHECK(muster_values_get(values, 2, &bytes) != NULL && bytes == 2);
+  muster_values_free(values);
+}
+
+static void groups(muster_job* job) {
+  const int rank = muster_rank(job), color = rank % 2;
+  const int ends[] = {2, 0};
+  int sum = rank;
+  muster_group *part = NULL, *none = NULL, *pair = NULL;
+  OK(muster_split(job, &color, -rank, NULL, &part));
+  CHECK(muster_group_size(part) == (color == 0 ? 2 : 1));
+  CHECK(muster_group_rank(part) == (rank == 0 ? 1 : 0)); /* the highest rank has the lowest key */
+  OK(muster_all_reduce(part, &sum, 1, MUSTER_INT32, MUSTER_SUM, NULL));
+  CHECK(sum == (color == 0 ? 2 : 1));
+  OK(muster_split(job, rank == 1 ? NULL : &color, 0, NULL, &none));
+  CHECK((none == NULL) == (rank == 1));
+  if (rank != 1) {
+    OK(muster_group_new(job, "ends", ends, 2, &pair));
+    CHECK(muster_group_rank(pair) == (rank == 2 ? 0 : 1));
+    OK(muster_barrier(pair, "the ends", NULL));
+  } else {
+    FAILS(muster_group_new(job, "ends", ends, 2, &pair), MUSTER_INVALID_ARGUMENT, "without rank 1");
+    CHECK(pair == NULL);
+  }
+  muster_group_free(part);
+  muster_group_free(none);
+  muster_group_free(pair);
+}
+
+static void leases(muster_job* job) {
+  muster_lease* lease = NULL;
+  const void* data = NULL;
+  size_t size = 0;
+  int held;
+  OK(muster_acquire_lease(job, "index", MUSTER_ONCE_PER_JOB, NULL, &lease));
+  held = muster_lease_held(lease);
+  if (held) {
+    CHECK(muster_lease_token(lease) > 0);
+    FAILS(muster_lease_result(lease, &data, &size), MUSTER_FAILED_PRECONDITION, "");
+    OK(muster_lease_complete(lease, "built", 5));
+  } else {
+    OK(muster_lease_result(lease, &data, &size));
+    CHECK(size == 5 && memcmp(data, "built", 6) == 0);
+  }
+  muster_lease_free(lease);
+  OK(muster_all_reduce(muster_world(job), &held, 1, MUSTER_INT32, MUSTER_SUM, NULL));
+  CHECK(held == 1);
+
+  OK(muster_acquire_lease(job, "download", MUSTER_ONCE_PER_JOB, NULL, &lease));
+  if (muster_lease_held(lease)) {
+    FAILS(muster_lease_fail(lease, MUSTER_OK, "well"), MUSTER_INVALID_ARGUMENT, "the code is 0");
+    OK(muster_lease_fail(lease, MUSTER_NOT_FOUND, "no such bucket"));
+  } else {
+    FAILS(muster_lease_result(lease, &data, &size), MUSTER_NOT_FOUND, "no such bucket");
+  }
+  muster_lease_free(lease);
+}
+
+/* Rank 1 comes first, and is told of those who are not there. */
+static void time_outs(muster_job* job) {
+  const int all[] = {0, 1, 2};
+  muster_group* early = NULL;
+  muster_call_options soon = MUSTER_CALL_OPTIONS;
+  soon.timeout_ms = 50;
+  OK(muster_group_new(job, "early", all, 3, &early));
+  if (muster_rank(job) == 1) {
+    FAILS(muster_barrier(early, "late", &soon), MUSTER_DEADLINE_EXCEEDED, "missing 2 of 3");
+  }
+  OK(muster_barrier(muster_world(job), "now", NULL));
+  OK(muster_barrier(early, "late", NULL));
+  muster_group_free(early);
+}
+
+static void cancelled(muster_job* job) {
+  muster_cancellation* cancellation = NULL;
+  muster_call_options options = MUSTER_CALL_OPTIONS;
+  OK(muster_cancellation_new(&cancellation));
+  options.cancellation = cancellation;
+  muster_cancel(cancellation);
+  FAILS(muster_barrier(muster_world(job), "again", &options), MUSTER_CANCELLED, "");
+  OK(muster_barrier(muster_world(job), "again", NULL));
+  muster_cancellation_free(cancellation);
+}
+
+int main(int argc, char** argv) {
+  muster_job* job = NULL;
+  OK(muster_join(NULL, NULL, &job));
+  CHECK(muster_rank(job) < muster_world_size(job));
+  CHECK(muster_group_size(muster_world(job)) == muster_world_size(job));
+  CHECK(strcmp(muster_node_id(job, muster_rank(job)), "") != 0);
+  CHECK(muster_node_id(job, -1) == NULL);
+  CHECK(muster_health(job) == NULL && muster_await_failure(job, 0) == NULL);
+  CHECK(muster_epoch(job) > 0);
+  CHECK(!muster_stop_requested(job) && !muster_resumed(job));
+  if (argc > 1 && strcmp(argv[1], "disagree") == 0) { /* rank 1 sends more than the others */
+    char data[8] = {0};
+    OK(muster_broadcast(muster_world(job), data, muster_rank(job) == 1 ? 8 : 4, 0, NULL));
+  }
+  if (argc > 1 && strcmp(argv[1], "die") == 0) { /* rank 1 ends without a word */
+    if (muster_rank(job) == 1) abort();
+    OK(muster_barrier(muster_world(job), "step 1", NULL));
+  }
+  fixed_sizes(job);
+  reductions(job);
+  any_sizes(job);
+  groups(job);
+  leases(job);
+  time_outs(job);
+  cancelled(job);
+  if (muster_rank(job) == 0) OK(muster_request_stop(job, NULL));
+  OK(muster_barrier(muster_world(job), "told", NULL));
+  OK(muster_barrier(muster_world(job), "seen", NULL));
+  CHECK(muster_stop_requested(job));
+  printf("rank %d of %d, local %d of %d, node %d of %d, epoch %" PRIu64 "\n", muster_rank(job),
+         muster_world_size(job), muster_local_rank(job), muster_local_world_size(job),
+         muster_node_rank(job), muster_num_nodes(job), muster_epoch(job));
+  OK(muster_leave(job, NULL));
+  muster_job_free(job);
+  return 0;
+}
