@@ -134,6 +134,20 @@ std::string PendingCollectives(const GetStatusResponse& status, int width) {
   return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString(width));
 }
 
+std::string Stragglers(const GetStatusResponse& status, int width) {
+  TextTable table({"RANK", "NODE", "LAST IN", "OF", "OPERATION", "BEHIND", "P95", "WAITED FOR"});
+  for (const muster::v1::Straggler& straggler : status.stragglers()) {
+    const uint64_t of = std::max<uint64_t>(1, straggler.collectives());
+    table.AddRow({absl::StrCat(straggler.rank()), straggler.node_id(),
+                  absl::StrFormat("%.0f%%", 100.0 * straggler.last() / of),
+                  absl::StrCat(straggler.collectives()), straggler.operation(),
+                  BriefDuration(FromProto(straggler.median())),
+                  BriefDuration(FromProto(straggler.p95())),
+                  BriefDuration(FromProto(straggler.waited_for()))});
+  }
+  return table.empty() ? "" : absl::StrCat("\nlate ranks\n", table.ToString(width));
+}
+
 std::string HolderOf(const muster::v1::LeaseStatus& lease) {
   if (!lease.has_holder()) return kNone;
   const std::string pid = absl::StrCat("pid ", lease.holder().pid());
@@ -171,7 +185,8 @@ std::string RecentFailures(const GetStatusResponse& status, int width) {
 std::string StatusReport(const GetStatusResponse& status, int width) {
   return absl::StrCat(JobLine(status, width), NodesTogether(status, width), "\n",
                       Members(status, width), PendingCollectives(status, width),
-                      Leases(status, width), RecentFailures(status, width));
+                      Stragglers(status, width), Leases(status, width),
+                      RecentFailures(status, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

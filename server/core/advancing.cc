@@ -110,6 +110,7 @@ bool Coordinator::Impl::TryFinishLeaving() {
   state_ = JobState::kFinished;
   reason_ = "every member has left";
   Log(Severity::kInfo, absl::StrCat("the job is finished: ", reason_));
+  LogStragglers();
   for (Member* member : epoch_->members()) {
     if (!member->lost()) MarkLeft(member);
   }

@@ -12,6 +12,7 @@ namespace muster::core {
 // the waiter comes and goes.
 struct Arrival : Operation {
   bool sent = false;    // the content is fixed
+  Time at;              // where it was sent: when that first came
   WaiterId waiter = 0;  // parked, if not 0
   uint64_t attempt = 0;
   uint64_t withdrawn_below = 0;  // sends under lower attempts do not count, sent already or not

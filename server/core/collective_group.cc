@@ -29,7 +29,8 @@ bool HasAnswerOfAll(CollectiveKind kind) {
 }  // namespace
 
 CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
-                                 uint64_t max_answer_bytes, ByteBudget* budget)
+                                 uint64_t max_answer_bytes, ByteBudget* budget,
+                                 LatenessBook* lateness)
     : name_(std::move(name)),
       ranks_(std::move(ranks)),
       words_(DescribeGroup(name_)),
@@ -37,6 +38,7 @@ CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bo
       recovered_(recovered),
       max_answer_bytes_(max_answer_bytes),
       budget_(budget),
+      lateness_(lateness),
       arrivals_(ranks_.size()),
       past_(ranks_.size()),
       next_(ranks_.size()),
@@ -149,14 +151,30 @@ CollectiveGroup::Step CollectiveGroup::Park(Time now, uint32_t index, WaiterId w
   if (parked_ == 0) first_arrival_ = now;
   last_arrival_ = now;
   stall_.Restart(now);
+  if (!arrival.sent) arrival.at = now;
   arrival.Record(waiter, request);
   ++parked_;
   next_[index] = sequence_;
   // All earlier calls agree with each other, so any one of them stands for all.
   if (!sample_) sample_ = index;
-  const bool agree = SameOperation(arrivals_[*sample_], arrival);
-  Append(!agree ? Mismatch() : parked_ == arrivals_.size() ? Complete() : Step(), &step);
+  if (!SameOperation(arrivals_[*sample_], arrival)) {
+    Append(Mismatch(), &step);
+  } else if (parked_ == arrivals_.size()) {
+    NoteLateness(index);
+    Append(Complete(), &step);
+  }
   return step;
+}
+
+void CollectiveGroup::NoteLateness(uint32_t last) {
+  std::vector<Time> times;
+  times.reserve(arrivals_.size());
+  for (const Arrival& arrival : arrivals_) times.push_back(arrival.at);
+  lateness_->Note(words_, arrivals_[last], ranks_, times, last);
+}
+
+absl::Duration CollectiveGroup::SlowestSoFar() const {
+  return sample_ ? lateness_->Slowest(words_, arrivals_[*sample_]) : absl::InfiniteDuration();
 }
 
 // ---- Limits ----

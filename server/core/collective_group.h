@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "server/core/arrival.h"
 #include "server/core/byte_budget.h"
+#include "server/core/lateness.h"
 #include "server/core/past_collective.h"
 #include "server/core/stall_clock.h"
 #include "server/core/types.h"
@@ -43,11 +44,12 @@ class CollectiveGroup {
   // Empty: the arrival is parked, or nothing changed.
   using Step = std::vector<FinishedCall>;
 
-  // `ranks` are the world's, in the group's order. `budget` must outlive the group. `recovered`:
+  // `ranks` are the world's, in the group's order. `budget` and `lateness`, which learns of each
+  // collective that completes here, must outlive the group. `recovered`:
   // the group may be older than this coordinator, so that what a rank first says of itself, by a
   // claim or an arrival, can be ahead of it.
   CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bool recovered,
-                  uint64_t max_answer_bytes, ByteBudget* budget);
+                  uint64_t max_answer_bytes, ByteBudget* budget, LatenessBook* lateness);
   ~CollectiveGroup();
   CollectiveGroup(const CollectiveGroup&) = delete;
   CollectiveGroup& operator=(const CollectiveGroup&) = delete;
@@ -116,6 +118,9 @@ class CollectiveGroup {
   Time first_arrival() const { return first_arrival_; }
   Time last_arrival() const { return last_arrival_; }
   StallClock* stall() { return &stall_; }
+  // The longest that such a collective has taken, from the first arrival to the last; infinite
+  // while too few are known.
+  absl::Duration SlowestSoFar() const;
   uint64_t sequence() const { return sequence_; }
   // "Barrier('x') op 3 of the world", of what `index` called at that sequence number.
   std::string OperationAt(uint32_t index, uint64_t sequence) const;
@@ -148,6 +153,7 @@ class CollectiveGroup {
   std::string DescribeRefusal(uint32_t index, const CollectiveRequest& request) const;
   Step Mismatch();
   Step Complete();
+  void NoteLateness(uint32_t last);
   // The rank says for the first time where it is, or says that it is ahead of the group.
   Step BelieveOrFinish(uint32_t index, uint64_t next);
   Step Contradiction(uint32_t ahead, uint64_t completed, uint32_t behind, uint64_t at);
@@ -164,6 +170,7 @@ class CollectiveGroup {
   const bool recovered_;
   const uint64_t max_answer_bytes_;
   ByteBudget* const budget_;
+  LatenessBook* const lateness_;
 
   uint64_t sequence_ = 0;           // of the current collective
   std::vector<Arrival> arrivals_;   // at the current collective, one per rank

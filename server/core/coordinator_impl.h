@@ -318,7 +318,8 @@ class Coordinator::Impl {
   struct Stall {
     std::string operation;
     Time since;
-    std::string why;  // and who is missing
+    std::string usual;  // how long it takes otherwise, where that can be told
+    std::string why;    // and who is missing
     std::vector<MissingMember> missing;
     std::vector<MissingMember> gave_up;
     std::vector<const Member*> waiting;
@@ -332,6 +333,9 @@ class Coordinator::Impl {
   Stall StalledRecovery() const;
   std::vector<MissingMember> MissingMembers(const std::vector<uint32_t>& ranks) const;
   std::string DescribeMembers(const std::vector<uint32_t>& ranks) const;
+
+  // At the end of an epoch: whom the others have waited for.
+  void LogStragglers();
 
   // ---- status.cc ----
   MemberState StateOf(const Member& member) const;

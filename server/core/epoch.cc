@@ -33,7 +33,7 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
     std::iota(ranks.begin(), ranks.end(), 0u);
   }
   auto group = std::make_unique<CollectiveGroup>(name, std::move(ranks), recovered_,
-                                                 limits_.max_answer_bytes, budget_);
+                                                 limits_.max_answer_bytes, budget_, &lateness_);
   if (stop_asked_ && name.name.empty()) group->AskStop();
   return groups_.Add(std::move(group));
 }

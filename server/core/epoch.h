@@ -12,6 +12,7 @@
 #include "server/core/collective_group.h"
 #include "server/core/effects.h"
 #include "server/core/group_table.h"
+#include "server/core/lateness.h"
 #include "server/core/member_table.h"
 #include "server/core/options.h"
 #include "server/core/vocabulary.h"
@@ -46,6 +47,9 @@ class Epoch {
   // it. RESOURCE_EXHAUSTED: there are too many.
   absl::StatusOr<CollectiveGroup*> AddGroup(const GroupName& name);
 
+  // Whom its collectives have waited for.
+  const LatenessBook& lateness() const { return lateness_; }
+
   // From its next completion on, every answer of the world says that a stop was asked for.
   void AskStop();
 
@@ -58,6 +62,7 @@ class Epoch {
   const Limits limits_;
   ByteBudget* const budget_;
   absl::Status broken_with_;
+  LatenessBook lateness_;  // before the groups that tell it
   GroupTable groups_;
   bool stop_asked_ = false;
 };

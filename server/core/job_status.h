@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/lateness.h"
 #include "server/core/vocabulary.h"
 
 // What the status page shows.
@@ -74,6 +75,7 @@ struct JobStatus {
   uint32_t newcomers_waiting = 0;
   bool stop_requested = false;
   std::vector<std::string> node_collective_nodes;  // sorted
+  std::vector<Straggler> stragglers;               // the worst first
 };
 
 }  // namespace muster::core

@@ -164,6 +164,7 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   FormationChanged();
   Log(Severity::kError,
       absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_));
+  LogStragglers();
   const SharedEvent broken = BrokenEvent(/*may_rejoin=*/elastic());
   const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);
   for (Member* member : epoch_->members()) {

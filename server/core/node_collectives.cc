@@ -2,6 +2,8 @@
 // any other; what is decided here is whether a batch of them is taken, and what its call is told.
 // WithdrawArrival takes back what such a batch may have brought, or may bring yet.
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -115,7 +117,13 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
   const Words op = group->Describe(request.call);
   batches_.Add(id, members.size());
   CollectiveRequest call = request.call;
-  for (size_t i = 0; i < members.size(); ++i) {
+  // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
+  std::vector<size_t> order(members.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+    return !(members[i].member->session() == request.call.call.session);
+  });
+  for (const size_t i : order) {
     const ArrivalPart& part = request.parts[i];
     const auto& [member, index] = members[i];
     call.call.session = part.session;

@@ -14,6 +14,19 @@ namespace {
 // Missing members that one line describes; the list of all is in ranges, and whole in the event.
 constexpr size_t kMaxDescribed = 4;
 
+// A wait is out of the ordinary when nobody has arrived for so many times what the slowest have
+// taken, and for so long.
+constexpr int kUnusually = 10;
+constexpr absl::Duration kLeastUnusual = absl::Seconds(2);
+
+// What is said at the end of how late ranks came.
+constexpr size_t kMaxLogged = 3;
+constexpr absl::Duration kLeastLogged = absl::Seconds(1);
+
+absl::Duration Unusual(const CollectiveGroup& group) {
+  return std::max(kLeastUnusual, kUnusually * group.SlowestSoFar());
+}
+
 }  // namespace
 
 // Nothing is set for each arrival: one check is due some time after the first, and looks again at
@@ -22,18 +35,19 @@ void Coordinator::Impl::WatchForStalls() {
   if (stall_check_ != absl::InfiniteFuture() || options_.stall_warning == absl::ZeroDuration()) {
     return;
   }
-  stall_check_ = now_ + options_.stall_warning;
+  stall_check_ = now_ + std::min(options_.stall_warning, kLeastUnusual);
 }
 
 void Coordinator::Impl::CheckStalls() {
   if (stall_check_ > now_) return;
   stall_check_ = absl::InfiniteFuture();
-  const auto check = [this](StallClock* clock, const auto& make) {
-    if (clock->Next(options_.stall_warning) <= now_) {
+  const auto check = [this](StallClock* clock, const auto& make,
+                            absl::Duration unusual = absl::InfiniteDuration()) {
+    if (clock->Next(options_.stall_warning, unusual) <= now_) {
       clock->Said(now_);
       Announce(make());
     }
-    stall_check_ = std::min(stall_check_, clock->Next(options_.stall_warning));
+    stall_check_ = std::min(stall_check_, clock->Next(options_.stall_warning, unusual));
   };
   if (recovering()) {
     check(&recovery_stall_, [&] { return StalledRecovery(); });
@@ -42,7 +56,11 @@ void Coordinator::Impl::CheckStalls() {
   if (epoch_ && !epoch_->broken()) {
     for (const auto& entry : epoch_->groups()) {
       const auto& group = entry.second;
-      if (group->pending()) check(group->stall(), [&] { return StalledCollective(*group); });
+      if (!group->pending()) continue;
+      check(
+          group->stall(), [&] { return StalledCollective(*group); }, Unusual(*group));
+      // The next collective may be one that is usually faster.
+      stall_check_ = std::min(stall_check_, now_ + kLeastUnusual);
     }
     const auto waits = [this](const Member* m) { return parked_.LeaveOf(*m) != 0; };
     if (std::any_of(epoch_->members().begin(), epoch_->members().end(), waits)) {
@@ -57,7 +75,7 @@ void Coordinator::Impl::CheckStalls() {
 void Coordinator::Impl::Announce(const Stall& stall) {
   const absl::Duration waited = now_ - stall.since;
   const std::string text =
-      absl::StrCat(stall.operation, " has waited ", HowLong(waited), "; ", stall.why);
+      absl::StrCat(stall.operation, " has waited ", HowLong(waited), stall.usual, "; ", stall.why);
   Log(Severity::kWarning, text);
   StillWaiting event;
   if (epoch_ && !epoch_->broken()) event.epoch = epoch_->id();
@@ -91,11 +109,24 @@ std::string Coordinator::Impl::DescribeMembers(const std::vector<uint32_t>& rank
   return text;
 }
 
+void Coordinator::Impl::LogStragglers() {
+  if (!epoch_) return;
+  for (const Straggler& straggler : epoch_->lateness().Worst(kMaxLogged)) {
+    if (straggler.waited_for < kLeastLogged) continue;
+    // `muster run` shows no less than a warning.
+    Log(Severity::kWarning,
+        absl::StrCat(epoch_->members()[straggler.rank]->who(), " ", DescribeLateness(straggler)));
+  }
+}
+
 Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
   Stall stall;
   stall.operation =
       absl::StrCat(group.PendingOperation(), " op ", group.sequence(), " of ", group.description());
   stall.since = group.first_arrival();
+  if (const absl::Duration slowest = group.SlowestSoFar(); slowest < absl::InfiniteDuration()) {
+    stall.usual = absl::StrCat(", the slowest before ", HowLong(slowest));
+  }
   const Absentees absent = group.AbsentFrom(group.sequence());
   stall.why = DescribeAbsentees(absent, group.ranks().size());
   stall.missing = MissingMembers(absent.missing);
@@ -105,7 +136,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGr
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
-  Stall stall{"Leave", now_, "", {}, {}, {}};
+  Stall stall{"Leave", now_, "", "", {}, {}, {}};
   std::vector<uint32_t> staying;
   for (const Member* member : epoch_->members()) {
     if (!member->leaving() && !member->gone()) staying.push_back(*member->rank());
@@ -120,7 +151,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
-  Stall stall{epoch_ ? "Rejoin" : "Join", now_, "", {}, {}, {}};
+  Stall stall{epoch_ ? "Rejoin" : "Join", now_, "", "", {}, {}, {}};
   for (const auto& [id, candidate] : places_.candidates()) {
     const Member* member = CandidateOf(id);
     stall.waiting.push_back(member);
@@ -142,7 +173,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
   Stall stall{
-      "the recovery", *recovery_ends_ - options_.recovery_grace, DescribeAwaited(), {}, {}, {}};
+      "the recovery", *recovery_ends_ - options_.recovery_grace, "", DescribeAwaited(), {}, {}, {}};
   if (!epoch_) return stall;
   std::vector<uint32_t> awaited;
   for (const Member* member : epoch_->members()) {

@@ -1,12 +1,14 @@
 #ifndef MUSTER_SERVER_CORE_STALL_CLOCK_H_
 #define MUSTER_SERVER_CORE_STALL_CLOCK_H_
 
+#include <algorithm>
+
 #include "server/core/vocabulary.h"
 
 namespace muster::core {
 
-// When a wait in which nobody arrives is worth a word: after a first while, then whenever the wait
-// has doubled.
+// When a wait in which nobody arrives is worth a word: as soon as it is out of the ordinary, where
+// that can be told; after a first while; then whenever the wait has doubled.
 class StallClock {
  public:
   // Somebody has arrived.
@@ -14,8 +16,9 @@ class StallClock {
     since_ = now;
     said_ = absl::ZeroDuration();
   }
-  Time Next(absl::Duration first) const {
-    return since_ + (said_ == absl::ZeroDuration() ? first : 2 * said_);
+  Time Next(absl::Duration first, absl::Duration unusual = absl::InfiniteDuration()) const {
+    if (said_ == absl::ZeroDuration()) return since_ + std::min(first, unusual);
+    return since_ + std::max(first, 2 * said_);
   }
   void Said(Time now) { said_ = now - since_; }
 

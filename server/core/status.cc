@@ -10,6 +10,8 @@
 namespace muster::core {
 namespace {
 
+constexpr size_t kMaxStragglers = 10;
+
 // What a parked call waits in.
 struct WaitDescriber {
   std::string operator()(const ForPlace& wait) const { return wait.rejoins ? "Rejoin" : "Join"; }
@@ -149,6 +151,11 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
   }
   status.stop_requested = stop_asked_;
   status.node_collective_nodes = NodesThatArriveTogether();
+  if (!epoch_) return status;
+  status.stragglers = epoch_->lateness().Worst(kMaxStragglers);
+  for (Straggler& straggler : status.stragglers) {
+    straggler.node_id = epoch_->members()[straggler.rank]->identity.node_id;
+  }
   return status;
 }
 

@@ -80,6 +80,17 @@ void Fill(const core::LeaseStatus& in, v1::LeaseStatus* out) {
   out->set_waiters(in.waiters);
 }
 
+void Fill(const core::Straggler& in, v1::Straggler* out) {
+  out->set_rank(in.rank);
+  out->set_node_id(in.node_id);
+  out->set_operation(in.operation);
+  out->set_collectives(in.collectives);
+  out->set_last(in.last);
+  ToProto(in.median, out->mutable_median());
+  ToProto(in.p95, out->mutable_p95());
+  ToProto(in.waited_for, out->mutable_waited_for());
+}
+
 const core::CollectiveAnswer& Collective(const core::Answer& answer) {
   return std::get<core::CollectiveAnswer>(answer);
 }
@@ -232,6 +243,7 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
   out->set_newcomers_waiting(status.newcomers_waiting);
   out->set_stop_requested(status.stop_requested);
   for (const std::string& node : status.node_collective_nodes) out->add_node_collective_nodes(node);
+  for (const core::Straggler& straggler : status.stragglers) Fill(straggler, out->add_stragglers());
 }
 
 }  // namespace muster::service

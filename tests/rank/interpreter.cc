@@ -92,6 +92,7 @@ class Rank {
         {"newcomers", &Rank::Newcomers},
         {"place", &Rank::Place},
         {"run-until-stopped", &Rank::RunUntilStopped},
+        {"paced", &Rank::Paced},
         {"hoard", &Rank::Hoard},
         {"unhoard", &Rank::Unhoard},
         {"wait", &Rank::Wait},
@@ -227,6 +228,17 @@ class Rank {
 
   absl::Status Newcomers(const std::string&) {
     return Await([this] { return job_->NewcomersWaiting() > 0; });
+  }
+
+  // As the steps of a program take their time.
+  absl::Status Paced(const std::string& argument) {
+    absl::Duration pace;
+    RETURN_IF_ERROR(Expect(absl::ParseDuration(argument, &pace), "a duration"));
+    for (int step = 0; step < 20; ++step) {
+      absl::SleepFor(pace);
+      RETURN_IF_ERROR(job_->Barrier(absl::StrCat("step ", step)));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status RunUntilStopped(const std::string&) {

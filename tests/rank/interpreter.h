@@ -31,6 +31,7 @@ using Steps = std::map<std::string, Step>;
 //   newcomers                            nothing until a process waits for a place
 //   place                                says where the rank is
 //   run-until-stopped                    all-gathers until a stop is agreed; SIGTERM asks for one
+//   paced=TIME                           20 barriers, each after so long
 //   hoard, unhoard                       takes all file descriptors that are left; gives them back
 //   wait=FILE                            nothing until FILE is there
 //   loss                                 nothing until a member is lost

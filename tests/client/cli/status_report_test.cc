@@ -55,6 +55,24 @@ TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("arrive together")));
 }
 
+TEST(StatusReportTest, ShowsWhoComesLate) {
+  const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
+    stragglers {
+      rank: 5
+      node_id: "n2"
+      operation: "Barrier('step #') of the world"
+      collectives: 2000
+      last: 1660
+      median { nanos: 120000000 }
+      p95 { nanos: 310000000 }
+      waited_for { seconds: 199 }
+    })pb")));
+  EXPECT_THAT(report, HasSubstr("\nlate ranks\nRANK  NODE  LAST IN  OF    OPERATION"));
+  EXPECT_THAT(report, HasSubstr("\n5     n2    83%      2000  Barrier('step #') of the world  "
+                                "120ms   310ms  3m19s\n"));
+  EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("late ranks")));
+}
+
 TEST(StatusReportTest, CountsWhoWasRefused) {
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("refused")));
   EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " unauthenticated_calls: 12"))),

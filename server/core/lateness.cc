@@ -1,0 +1,194 @@
+#include "server/core/lateness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+constexpr absl::Duration kShortest = absl::Microseconds(100);
+constexpr uint64_t kWindow = 1024;
+constexpr size_t kMaxOperations = 64;
+constexpr size_t kMaxRecords = 32768;  // of about 350 bytes, twice
+
+// What is worth a word.
+constexpr uint64_t kFewestCollectives = 10;
+constexpr absl::Duration kLeastWait = absl::Milliseconds(1);  // for each collective
+
+// From how many it can be told how long others take.
+constexpr uint64_t kFewestKnown = 20;
+
+// "step 812" -> "step #": labels that count are one operation.
+std::string WithoutNumbers(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    if (!absl::ascii_isdigit(c)) {
+      text += c;
+    } else if (text.empty() || text.back() != '#') {
+      text += '#';
+    }
+  }
+  return text;
+}
+
+Time Median(std::vector<Time> times) {
+  const auto middle = times.begin() + (times.size() - 1) / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace
+
+// ---- DurationHistogram ----
+
+size_t DurationHistogram::BucketOf(absl::Duration duration) {
+  if (duration < kShortest) return 0;
+  const double octaves = std::log2(absl::FDivDuration(duration, kShortest));
+  return std::min(kBuckets - 1, 1 + static_cast<size_t>(2 * octaves));
+}
+
+void DurationHistogram::Add(const DurationHistogram& other) {
+  for (size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+}
+
+uint64_t DurationHistogram::count() const {
+  uint64_t sum = 0;
+  for (const uint32_t count : counts_) sum += count;
+  return sum;
+}
+
+absl::Duration DurationHistogram::Quantile(double share) const {
+  const double wanted = share * static_cast<double>(count());
+  double seen = 0;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    seen += counts_[i];
+    if (counts_[i] == 0 || seen < wanted) continue;
+    // The middle of the bucket, by ratio.
+    return i == 0 ? absl::ZeroDuration()
+                  : kShortest * std::exp2((static_cast<double>(i) - 0.5) / 2);
+  }
+  return absl::ZeroDuration();
+}
+
+// ---- Words ----
+
+std::string DescribeLateness(const Straggler& straggler) {
+  const double share = 100.0 * static_cast<double>(straggler.last) /
+                       static_cast<double>(std::max<uint64_t>(1, straggler.collectives));
+  return absl::StrFormat(
+      "was last in %.0f%% of %d %s, %s behind the others (p95 %s); they waited %s for it", share,
+      straggler.collectives, straggler.operation, HowLong(straggler.median), HowLong(straggler.p95),
+      HowLong(straggler.waited_for));
+}
+
+// ---- LatenessBook ----
+
+std::string LatenessBook::NameOf(const std::string& group, const Operation& operation) {
+  Operation any = operation;
+  any.label = WithoutNumbers(operation.label);
+  any.payload_size.reset();
+  return absl::StrCat(DescribeOperation(any), " of ", group);
+}
+
+LatenessBook::History& LatenessBook::Find(std::string name, const std::vector<uint32_t>& ranks) {
+  if (const auto known = by_name_.find(name); known != by_name_.end()) {
+    histories_.splice(histories_.begin(), histories_, known->second);
+    return histories_.front();
+  }
+  histories_.push_front({std::move(name), ranks, {}, {}});
+  History& history = histories_.front();
+  history.current.records.resize(ranks.size());
+  history.previous.records.resize(ranks.size());
+  by_name_[history.name] = histories_.begin();
+  records_ += ranks.size();
+  MakeRoom();
+  return history;
+}
+
+// The one that was just made stays, however large.
+void LatenessBook::MakeRoom() {
+  while (histories_.size() > 1 && (records_ > kMaxRecords || histories_.size() > kMaxOperations)) {
+    records_ -= histories_.back().ranks.size();
+    by_name_.erase(histories_.back().name);
+    histories_.pop_back();
+  }
+}
+
+void LatenessBook::Note(const std::string& group, const Operation& operation,
+                        const std::vector<uint32_t>& ranks, const std::vector<Time>& arrivals,
+                        size_t last) {
+  if (ranks.size() < 2) return;
+  History& history = Find(NameOf(group, operation), ranks);
+  if (history.current.collectives == kWindow) {
+    history.previous = std::exchange(history.current, {});
+    history.current.records.resize(ranks.size());
+  }
+  Window& window = history.current;
+  const Time median = Median(arrivals);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    window.records[i].lateness.Add(std::max(absl::ZeroDuration(), arrivals[i] - median));
+  }
+  ++window.records[last].last;
+  window.records[last].waited_for += arrivals[last] - median;
+  const Time first = *std::min_element(arrivals.begin(), arrivals.end());
+  window.slowest = std::max(window.slowest, arrivals[last] - first);
+  ++window.collectives;
+}
+
+Straggler LatenessBook::Summarize(const History& history, size_t index) {
+  const Record& now = history.current.records[index];
+  const Record& before = history.previous.records[index];
+  DurationHistogram lateness = now.lateness;
+  lateness.Add(before.lateness);
+  return {history.ranks[index],
+          "",
+          history.name,
+          history.current.collectives + history.previous.collectives,
+          now.last + before.last,
+          lateness.Quantile(0.5),
+          lateness.Quantile(0.95),
+          now.waited_for + before.waited_for};
+}
+
+// Of n ranks each is the last in one of n collectives, by chance.
+bool LatenessBook::Stands(const Straggler& straggler, size_t ranks) {
+  const double share =
+      static_cast<double>(straggler.last) / static_cast<double>(straggler.collectives);
+  const double by_chance = 1.0 / static_cast<double>(ranks);
+  return share >= std::min(0.75, std::max(0.2, 2 * by_chance)) &&
+         straggler.waited_for >= kLeastWait * straggler.collectives;
+}
+
+std::vector<Straggler> LatenessBook::Worst(size_t count) const {
+  std::vector<Straggler> worst;
+  for (const History& history : histories_) {
+    const uint64_t collectives = history.current.collectives + history.previous.collectives;
+    if (collectives < kFewestCollectives) continue;
+    for (size_t i = 0; i < history.ranks.size(); ++i) {
+      if (history.current.records[i].last + history.previous.records[i].last == 0) continue;
+      Straggler straggler = Summarize(history, i);
+      if (Stands(straggler, history.ranks.size())) worst.push_back(std::move(straggler));
+    }
+  }
+  std::sort(worst.begin(), worst.end(),
+            [](const Straggler& a, const Straggler& b) { return a.waited_for > b.waited_for; });
+  if (worst.size() > count) worst.resize(count);
+  return worst;
+}
+
+absl::Duration LatenessBook::Slowest(const std::string& group, const Operation& operation) const {
+  const auto known = by_name_.find(NameOf(group, operation));
+  if (known == by_name_.end()) return absl::InfiniteDuration();
+  const Window& current = known->second->current;
+  const Window& previous = known->second->previous;
+  if (current.collectives + previous.collectives < kFewestKnown) return absl::InfiniteDuration();
+  return std::max(current.slowest, previous.slowest);
+}
+
+}  // namespace muster::core
