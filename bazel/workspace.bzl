@@ -1,7 +1,7 @@
 """The external repositories of Muster, all of them local: the build fetches nothing.
 
 Another workspace that uses Muster as a `local_repository` calls `muster_repositories()` too
-(README.md, "Link the SDK").
+(docs/guide.md, "Link the SDK").
 """
 
 load("//bazel:cuda.bzl", "cuda_repository")

@@ -1,33 +1,29 @@
-// The whole life of a rank: join, share a small object, all-reduce a tensor, meet, leave.
 #include <iostream>
+#include <string>
 #include <vector>
 
-#include "muster/communicator.h"
-#include "muster/job.h"
+#include "muster/muster.h"
 
-absl::Status Run(muster::Job& job) {
-  // Small objects travel through the coordinator: here rank 0's settings.
-  absl::StatusOr<std::vector<double>> settings = job.Broadcast(std::vector<double>{0.1, 0.9});
-  if (!settings.ok()) return settings.status();
-
-  // Tensors move peer to peer.
-  auto communicator = muster::Communicator::Create(job);
+absl::Status Train(muster::Job& job, int steps) {
+  auto communicator = muster::Communicator::Create(job);  // NCCL on GPUs, Gloo on CPUs
   if (!communicator.ok()) return communicator.status();
   std::vector<float> gradients(1000, static_cast<float>(job.rank()));
-  absl::Status reduced =
-      (*communicator)->AllReduce(absl::MakeSpan(gradients), muster::ReduceOp::kAverage);
-  if (!reduced.ok()) return reduced;
-
-  // An error of this names every rank that is missing, its node and why.
-  if (absl::Status met = job.Barrier("step 1"); !met.ok()) return met;
+  for (int step = 1; step <= steps; ++step) {
+    // Tensors move from rank to rank.
+    absl::Status reduced = (*communicator)->AllReduce(gradients, muster::ReduceOp::kAverage);
+    if (!reduced.ok()) return reduced;
+    // Barriers and small objects go through musterd. An error says who is missing, where, and why.
+    absl::Status met = job.Barrier("step " + std::to_string(step));
+    if (!met.ok()) return met;
+  }
   std::cout << "rank " << job.rank() << " of " << job.world_size() << " on node rank "
             << job.node_rank() << ": average " << gradients[0] << std::endl;
   return job.Leave();
 }
 
-int main() {
+int main(int argc, char** argv) {
   auto job = muster::Job::Join(muster::JobOptions::FromEnvironment());
-  const absl::Status status = job.ok() ? Run(**job) : job.status();
+  absl::Status status = job.ok() ? Train(**job, argc > 1 ? std::stoi(argv[1]) : 1) : job.status();
   if (!status.ok()) std::cerr << status.message() << std::endl;
-  return status.ok() ? 0 : 1;
+  return muster::ExitCode(status);
 }

@@ -1,0 +1,162 @@
+"""Links and anchors lead somewhere, tests that documents name are there, and no RPC is forgotten."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+TREE = pathlib.Path("README.md").resolve().parent
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+TEST_LINK = re.compile(r"\[`(\w+)\.(\w+)`\]\(([^)]+)\)")
+
+# What an RPC need not be in, and why.
+EXCEPTIONS = {
+    ("Broadcast", "tests/server/service/stranger_test.cc"): "to the daemon it is a Barrier with a payload",
+    ("AbandonLease", "tests/simulation"): "the member sends it by itself, for ReleaseLease",
+    ("GetStatus", "tests/simulation"): "the checks read the core's status",
+    ("ReportProcessState", "tests/simulation"): "it changes what the status shows, and nothing else",
+}
+
+
+def text_of(path):
+    return (TREE / path).read_text(encoding="utf-8")
+
+
+def documents():
+    found = sorted(TREE.glob("*.md")) + sorted((TREE / "docs").rglob("*.md"))
+    found += sorted((TREE / "examples").rglob("*.md")) + sorted((TREE / "tests").rglob("*.md"))
+    return [path for path in found if path.is_file()]
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text):
+    """As GitHub makes them of headings."""
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", without_code(text), re.MULTILINE):
+        words = re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).lower())
+        slug = words.strip().replace(" ", "-")
+        number = 0
+        while slug in found:
+            number += 1
+            slug = f"{words.strip().replace(' ', '-')}-{number}"
+        found.add(slug)
+    return found
+
+
+def tests_in(path):
+    return set(re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text(encoding="utf-8")))
+
+
+class LinksTest(unittest.TestCase):
+    def test_lead_somewhere(self):
+        count = 0
+        for document in documents():
+            for target in LINK.findall(without_code(document.read_text(encoding="utf-8"))):
+                if re.match(r"\w+:", target):
+                    continue
+                count += 1
+                with self.subTest(document=str(document.relative_to(TREE)), link=target):
+                    path, _, anchor = target.partition("#")
+                    file = (document.parent / path).resolve() if path else document
+                    self.assertTrue(file.exists(), "no such file")
+                    if anchor:
+                        self.assertIn(anchor, anchors(file.read_text(encoding="utf-8")))
+        self.assertGreater(count, 200)
+
+    def test_pictures_are_there_and_have_a_title(self):
+        for picture in ("docs/architecture.svg", "docs/killed-rank.svg"):
+            self.assertIn(f"]({picture})", text_of("README.md"))
+            self.assertIn("<title>", text_of(picture))
+
+    def test_every_document_can_be_found_from_the_readme(self):
+        found, left = set(), [TREE / "README.md"]
+        while left:
+            document = left.pop()
+            if document in found or document.suffix != ".md" or not document.exists():
+                continue
+            found.add(document)
+            for target in LINK.findall(without_code(document.read_text(encoding="utf-8"))):
+                if not re.match(r"\w+:|#", target):
+                    left.append((document.parent / target.partition("#")[0]).resolve())
+        for document in documents():
+            if document.parent == TREE or TREE / "docs" in document.parents:
+                self.assertIn(document, found)
+
+
+class NamedTestsTest(unittest.TestCase):
+    def check(self, document):
+        named = TEST_LINK.findall(text_of(document))
+        for suite, name, link in named:
+            with self.subTest(document=document, test=f"{suite}.{name}"):
+                self.assertIn((suite, name), tests_in((TREE / document).parent / link))
+        return named
+
+    def test_of_failures_are_there_and_no_suite_is_missing(self):
+        named = self.check("docs/failures.md")
+        self.assertGreater(len(named), 90)
+        suites = {suite for suite, _, link in named if link.startswith("../tests/fault/")}
+        for path in (TREE / "tests" / "fault").glob("*_test.cc"):
+            for suite, _ in tests_in(path):
+                self.assertIn(suite, suites, f"docs/failures.md has no row of {path.name}'s {suite}")
+
+    def test_of_decisions_are_there(self):
+        for page in sorted((TREE / "docs" / "decisions").glob("*.md")):
+            self.check(str(page.relative_to(TREE)))
+
+
+class FailuresTest(unittest.TestCase):
+    def test_each_row_is_complete(self):
+        rows = [line for line in text_of("docs/failures.md").splitlines() if "](../tests/" in line and line[0] == "|"]
+        self.assertGreater(len(rows), 90)
+        for row in rows:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+            with self.subTest(row=cells[0]):
+                self.assertEqual(len(cells), 4)
+                self.assertTrue(all(cells))
+
+
+class DecisionsTest(unittest.TestCase):
+    def test_have_their_parts_and_are_listed(self):
+        index = text_of("docs/decisions/README.md")
+        for page in sorted((TREE / "docs" / "decisions").glob("*.md")):
+            if page.name == "README.md":
+                continue
+            with self.subTest(page=page.name):
+                self.assertIn(f"]({page.name})", index)
+                parts = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+                self.assertEqual(parts, ["Context", "Decision", "What it costs", "How it is tested"])
+
+
+class RpcsTest(unittest.TestCase):
+    """The steps of CONTRIBUTING.md, "Add an RPC", that no compiler asks for."""
+
+    def setUp(self):
+        self.rpcs = re.findall(r"^  rpc (\w+)", text_of("proto/muster/v1/coordinator.proto"), re.MULTILINE)
+        self.assertGreater(len(self.rpcs), 15)
+
+    def check(self, place, text):
+        for rpc in self.rpcs:
+            if (rpc, place) not in EXCEPTIONS:
+                with self.subTest(rpc=rpc):
+                    self.assertTrue(re.search(rf"(\b|[a-z]){rpc}(\b|Request)", text), f"not in {place}")
+
+    def test_are_explained(self):
+        self.check("docs/protocol.md", text_of("docs/protocol.md"))
+
+    def test_are_fuzzed(self):
+        self.check("tests/fuzz/fuzzed_service.cc", text_of("tests/fuzz/fuzzed_service.cc"))
+
+    def test_are_refused_to_strangers(self):
+        self.check("tests/server/service/stranger_test.cc", text_of("tests/server/service/stranger_test.cc"))
+
+    def test_are_called_in_the_simulation(self):
+        files = sorted((TREE / "tests" / "simulation").glob("*.cc"))
+        taking = ("daemon.cc", "wire_words.cc")
+        self.check("tests/simulation", "".join(f.read_text(encoding="utf-8") for f in files if f.name not in taking))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
