@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside it: Debian's packages, as root or through sudo.
 
 say() { echo "install-deps: $*"; }
@@ -25,4 +26,28 @@ install_packages() {
   as_root "${apt_install[@]}" "$@" && return
   echo "install-deps: trying once more with fresh package lists" >&2
   as_root apt-get update --quiet && as_root "${apt_install[@]}" "$@"
+}
+
+# list_missing PACKAGE...: those that are not installed.
+list_missing() {
+  local installed
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    awk '$2 == "installed" { print $1 }' || true)
+  printf '%s\n' "$@" | grep -vxF -f <(printf '%s\n' "$installed") || true
+}
+
+# install_missing PACKAGE...: says what it installs; says and does nothing when nothing is missing.
+install_missing() {
+  local missing
+  mapfile -t missing < <(list_missing "$@")
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null; then
+    fail "needs root to install: ${missing[*]}
+Run it as root, or install sudo."
+  fi
+  say "installing ${missing[*]} and what they depend on"
+  install_packages "${missing[@]}" ||
+    fail "apt-get could not install the packages; its messages are above. Once that is mended, run this again."
+  mapfile -t missing < <(list_missing "$@")
+  [[ ${#missing[@]} == 0 ]] || fail "apt-get reported success, but these are still missing: ${missing[*]}"
 }

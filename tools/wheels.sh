@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the script sets them
 # Sourced by the scripts beside it, after apt.sh: wheels from Python's registry, pinned by hash, laid out in
 # a folder of their own. The script sets
 #

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/gloo_backend.h"
-#include "client/src/base/steady_clock.h"
 #include "client/src/base/reduction.h"
+#include "client/src/base/steady_clock.h"
 
 namespace muster::internal {
 namespace {

@@ -11,9 +11,10 @@
 #                                                 callgrind_annotate --inclusive=yes says where they go
 set -euo pipefail
 
-readonly BENCH="$(cd "$(dirname "$0")" && pwd)"
+BENCH="$(cd "$(dirname "$0")" && pwd)"
+WORK="$(mktemp -d)"
+readonly BENCH WORK
 readonly MUSTERD="$BENCH/../../server/musterd"
-readonly WORK="$(mktemp -d)"
 readonly PROFILES="${PROFILES:-$WORK}"
 readonly BARRIERS=200
 readonly PATIENCE=300   # seconds
@@ -89,8 +90,8 @@ tell() {
 }
 
 await() {
-  local line i
-  for i in "${commands[@]}"; do
+  local line _
+  for _ in "${commands[@]}"; do
     read -r -t "$PATIENCE" -u "$replies" line || fail "a rank is silent, and not $1: $(cat "$job"/*.log)"
     [[ $line == *" $1"* ]] || fail "a rank said '$line', and not $1"
   done

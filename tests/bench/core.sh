@@ -11,8 +11,9 @@
 # Instructions need valgrind; without it there are only bytes.
 set -euo pipefail
 
-readonly PHASES="$(cd "$(dirname "$0")" && pwd)/core_phases"
-readonly WORK="$(mktemp -d)"
+PHASES="$(cd "$(dirname "$0")" && pwd)/core_phases"
+WORK="$(mktemp -d)"
+readonly PHASES WORK
 trap 'rm -rf "$WORK"' EXIT
 sizes=("$@")
 [ ${#sizes[@]} -gt 0 ] || sizes=(64 1024 10000)
@@ -29,13 +30,13 @@ instructions() {
 for size in "${sizes[@]}"; do
   "$PHASES" "$size" | sed "s/^/$size\t/" >> "$WORK/bytes"
   if command -v valgrind > /dev/null; then
-    profiles="${PROFILES:-$WORK}/$size"
-    mkdir -p "$profiles"
-    rm -f "$profiles"/callgrind.out.*
+    folder="${PROFILES:-$WORK}/$size"
+    mkdir -p "$folder"
+    rm -f "$folder"/callgrind.out.*
     valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no --log-file="$WORK/log" \
-      --callgrind-out-file="$profiles/callgrind.out" "$PHASES" "$size" > /dev/null ||
+      --callgrind-out-file="$folder/callgrind.out" "$PHASES" "$size" > /dev/null ||
       { cat "$WORK/log" >&2; exit 1; }
-    instructions "$profiles" "$size" >> "$WORK/instructions"
+    instructions "$folder" "$size" >> "$WORK/instructions"
   fi
 done
 touch "$WORK/instructions"

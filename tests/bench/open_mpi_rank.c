@@ -1,5 +1,5 @@
-/* One rank of data_plane.cc over Open MPI, by which it is built and started: open_mpi_rank FOLDER. Its
- * lines are described in data_plane_rank.cc. */
+/* One rank of data_plane.cc over Open MPI, by which it is built and started: open_mpi_rank FOLDER.
+ * Its lines are described in data_plane_rank.cc. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ make_toolkit() {
 
 # make_system DEBIAN-RELEASE: without a toolkit, apt-get knows none, and pip brings one.
 make_system() {
-  rm -rf "$root/bin" "$root/system" "$root/data"
+  rm -rf "${root:?}/bin" "$root/system" "$root/data"
   mkdir -p "$root/bin" "$root/system"
   : > "$root/calls"
   printf 'ID=debian\nVERSION_ID="%s"\n' "$1" > "$root/os-release"

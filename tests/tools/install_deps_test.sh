@@ -9,7 +9,7 @@ root=$TEST_TMPDIR
 
 # make_system ID VERSION UID: a system on which nothing is installed yet.
 make_system() {
-  rm -rf "$root/bin" "$root/installed" "$root/calls"
+  rm -rf "${root:?}/bin" "$root/installed" "$root/calls"
   touch "$root/installed" "$root/calls"
   printf 'ID=%s\nVERSION_ID="%s"\n' "$1" "$2" > "$root/os-release"
   echo "echo $3" | make_command id

@@ -1,3 +1,5 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the test sets $root
 # What the tests of scripts share. They set $root, below which the made-up system is, and write what the
 # script says to $root/output.
 

@@ -61,6 +61,7 @@ run() {
 
 expect() {
   [[ $status == "$1" ]] || fail "status $status, expected $1"
+  # shellcheck disable=SC2053  # a pattern
   [[ $(paste -sd, "$root/calls") == $2 ]] || fail "called '$(paste -sd, "$root/calls")', expected '$2'"
   [[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
 }

@@ -96,4 +96,26 @@ DEPLOY_CASE='<failure/>' run --deploy --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
 expect_said '^FAILED //tools:test-deploy ends'
 
+# Stand-ins for the gates, one of which finds something.
+make_command "$root/tools/check" <<'EOF'
+#!/bin/bash
+[[ $* == "--all --tidy-within 2 --xml "* ]] || exit 2
+echo '<testsuite><testcase classname="check" name="format"/><testcase classname="check" name="links"><failure/></testcase></testsuite>' > "${@: -1}"
+exit 1
+EOF
+make_command "$root/tools/docs" <<'EOF'
+#!/bin/bash
+echo "<testsuite><testcase classname=\"docs\" name=\"site\"/></testsuite>" > "$2"
+EOF
+
+run --gates
+expect 'plain config=fuzz' '4 passed, 1 failed' 1
+expect_said '^FAILED //tools:check check.links'
+expect_said '^tools/test: minutes: gates 0 docs 0 all 0 '
+
+# One that ends before it has said anything.
+make_command "$root/tools/docs" <<< $'#!/bin/bash\nexit 2'
+run --gates
+expect_said '^FAILED //tools:docs (FAILED)'
+
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"

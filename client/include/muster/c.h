@@ -51,6 +51,7 @@
 extern "C" {
 #endif
 
+/* What calls make and take; their contents are not shown. */
 typedef struct muster_status muster_status;
 typedef struct muster_options muster_options;
 typedef struct muster_cancellation muster_cancellation;
@@ -263,6 +264,7 @@ MUSTER_C_API void muster_values_free(muster_values* values);
 
 /* ---- Leases ------------------------------------------------------------------------------- */
 
+/* Whose work a lease is. */
 typedef enum muster_lease_scope {
   MUSTER_ONCE_PER_NODE = 0,
   MUSTER_ONCE_PER_JOB = 1

@@ -24,6 +24,7 @@ class Cancellation {
   // Ends every call that was given this object with CANCELLED. Does not block.
   void Cancel();
 
+  // Whether Cancel() was called.
   bool cancelled() const;
 
   // For implementers of waiting calls: `wake` runs at Cancel(), in the cancelling thread, or at
@@ -44,10 +45,12 @@ class Cancellation {
 // Where the program makes a call, for messages of all ranks: "train.cc:42". A parameter of this
 // type is left to its default, which is the line of the call.
 struct CallSite {
+  // The line that calls it.
   static constexpr CallSite Here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return CallSite{file, line};
   }
 
+  // As the compiler was given it; the line counts from 1.
   const char* file = "";
   int line = 0;
 };

@@ -27,6 +27,7 @@
 
 namespace muster {
 
+// Taken by Communicator::Create().
 struct CommunicatorOptions {
   // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, else the best
   // one that is linked and usable here.
@@ -118,6 +119,7 @@ class Communicator final : public TensorOperations {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  // This process's index in the group, and the number of its ranks.
   int rank() const override;
   int size() const override;
   // "gloo" or "nccl"; in a group of one "nccl" or, where the choice is not NCCL, "serial".

@@ -24,9 +24,11 @@ namespace muster {
 
 // One process of the job, as every process sees it.
 struct Member {
-  int rank = 0;
+  int rank = 0;        // in the world
   int local_rank = 0;  // index among the processes of its node
   int node_rank = 0;   // index of its node
+  // What shares a file system and GPUs: MUSTER_NODE_ID, else host and boot. The host's name and the
+  // pid there are for messages.
   std::string node_id;
   std::string hostname;
   int64_t pid = 0;
@@ -49,8 +51,11 @@ struct GroupState;
 // Ends a subscription when destroyed: after that the callback is not running and never will.
 class Subscription {
  public:
+  // None.
   Subscription() = default;
+  // `end` ends it.
   explicit Subscription(std::function<void()> end) : end_(std::move(end)) {}
+  // What was moved from is none.
   Subscription(Subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
   Subscription& operator=(Subscription&& other) noexcept {
     if (this != &other) {
@@ -60,6 +65,7 @@ class Subscription {
     return *this;
   }
   ~Subscription() { Reset(); }
+  // Ends it now.
   void Reset() {
     if (std::function<void()> end = std::exchange(end_, nullptr)) end();
   }

@@ -123,11 +123,13 @@ class Job {
   // `job->Barrier("step 7")` either all ranks see it or none. Does not block.
   bool StopRequested() const;
 
+  // This process's place in the world, how many there are, and its place on its node; from 0.
   int rank() const;
   int world_size() const;
   int local_rank() const { return self().local_rank; }
   // Number of processes on this node.
   int local_world_size() const;
+  // This node's place, how many there are, and its name: MUSTER_NODE_ID, else host and boot.
   int node_rank() const { return self().node_rank; }
   int num_nodes() const;
   const std::string& node_id() const { return self().node_id; }
@@ -135,6 +137,7 @@ class Job {
   bool is_main() const { return rank() == 0; }
   // False in serial mode.
   bool is_distributed() const;
+  // The job's name.
   const std::string& id() const { return id_; }
   // Every member, in rank order, and this one.
   const std::vector<Member>& members() const;

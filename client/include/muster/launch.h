@@ -54,9 +54,9 @@ struct LaunchOptions {
 
 // How one process ended.
 struct LaunchedProcess {
-  int rank = 0;
-  int local_rank = 0;
-  int64_t pid = 0;
+  int rank = 0;               // in the job
+  int local_rank = 0;         // of those that were started here
+  int64_t pid = 0;            // which it had
   int exit_status = 0;        // ExitCode() of what the function returned; -1: a signal ended it
   std::optional<int> signal;  // that ended it
 

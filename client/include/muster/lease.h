@@ -15,6 +15,7 @@ namespace internal {
 class ControlPlane;
 }  // namespace internal
 
+// Whose work a lease is.
 enum class LeaseScope {
   kNode,  // once on each node
   kJob,   // once in the job
@@ -28,6 +29,7 @@ enum class LeaseScope {
 // Job, after which Complete() is CANCELLED. Move-only; not thread-safe.
 class Lease {
  public:
+  // What was moved from holds nothing.
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();

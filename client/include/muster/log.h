@@ -7,6 +7,7 @@
 
 namespace muster {
 
+// How much a line matters.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Receives the SDK's log lines, without a line end. Called from any thread, one line at a time; it

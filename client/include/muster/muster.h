@@ -2,8 +2,9 @@
 #define MUSTER_MUSTER_H_
 
 // All of the SDK but muster/nccl.h (CUDA streams), muster/protobuf.h (messages as values) and
-// muster/c.h (for programs that are not in C++). What you need, and where it is. Who comes from SpeechBrain, Axolotl, Ignite, VirTex or ModelOpt finds
-// the names known there in muster/toolkits.h and docs/toolkits.md.
+// muster/c.h (for programs that are not in C++). What you need, and where it is. Who comes from
+// SpeechBrain, Axolotl, Ignite, VirTex or ModelOpt finds the names known there in muster/toolkits.h
+// and docs/toolkits.md.
 //
 //   to join a job, and leave it          Job::Join, Job::Leave                job.h
 //     with what the environment says     JobOptions::FromEnvironment          job_options.h

@@ -33,6 +33,7 @@
 //   absl::Status status = (*comm)->Wait(stream);               // names a lost rank; never hangs
 namespace muster {
 
+// Taken by NcclCommunicator::Create().
 struct NcclOptions {
   // The CUDA device, as this process numbers them (CUDA_VISIBLE_DEVICES is respected). Unset: the
   // only visible one, else the one at this process's local rank.
@@ -58,10 +59,10 @@ struct NcclOptions {
 
 // One of the buffers that an all-reduce of many reduces, in device memory.
 struct AllReducePart {
-  const void* in = nullptr;
-  void* out = nullptr;  // == in: in place
-  size_t count = 0;     // elements
-  DataType type = DataType::kFloat32;
+  const void* in = nullptr;            // where this rank's values are
+  void* out = nullptr;                 // == in: in place
+  size_t count = 0;                    // elements
+  DataType type = DataType::kFloat32;  // of each element
 };
 
 namespace internal {
@@ -114,6 +115,7 @@ class NcclCommunicator final : public TensorOperations {
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
+  // This process's index in the group, the number of its ranks, and its GPU as CUDA counts.
   int rank() const override;
   int size() const override;
   int device() const;

@@ -35,6 +35,7 @@ class ParallelExchange {
   // after it. The destructor does the same, and logs an error.
   absl::Status Release();
 
+  // What was moved from has ended.
   ParallelExchange(ParallelExchange&&) noexcept;
   ParallelExchange& operator=(ParallelExchange&&) noexcept;
   ~ParallelExchange();
@@ -47,6 +48,7 @@ class ParallelExchange {
   std::unique_ptr<internal::ExchangeScope> scope_;
 };
 
+// Taken by GetConfigsParallel() and GetTensorsParallel().
 struct ExchangeOptions {
   // A folder that all of `ranks` share. Empty: shared memory, for ranks of one node. Files are
   // written to a folder of this exchange below it, which is removed at the end; after a crash it
@@ -57,6 +59,7 @@ struct ExchangeOptions {
   CallOptions call;
 };
 
+// What GetConfigsParallel() and GetTensorsParallel() return.
 using ConfigurationExchange = ParallelExchange<std::optional<Configuration>>;
 using TensorExchange = ParallelExchange<TensorView>;
 

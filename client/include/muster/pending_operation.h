@@ -19,6 +19,7 @@ class PendingOperation {
   PendingOperation() = default;
   // Waits for it.
   ~PendingOperation();
+  // What was moved from has ended well.
   PendingOperation(PendingOperation&&) noexcept = default;
   // Waits for what was here before.
   PendingOperation& operator=(PendingOperation&& other) noexcept;

@@ -54,12 +54,14 @@ class ScopeOf {
 // Elsewhere the scope is not open.
 class MainScope : public internal::ScopeOf {
  public:
+  // As PreventBlock.
   explicit MainScope(Job& job) : ScopeOf(job, job.is_main()) {}
 };
 
 // The same for one process of each node: local rank 0.
 class OncePerNodeScope : public internal::ScopeOf {
  public:
+  // As PreventBlock.
   explicit OncePerNodeScope(Job& job) : ScopeOf(job, job.local_rank() == 0) {}
 };
 

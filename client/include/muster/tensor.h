@@ -20,10 +20,10 @@ namespace muster {
 
 // A tensor in the memory of this process: elements in row-major order. Does not own them.
 struct TensorView {
-  DataType type = DataType::kUint8;
-  std::vector<int64_t> shape;  // empty: a scalar
-  const void* data = nullptr;
-  size_t num_bytes = 0;  // of all elements together
+  DataType type = DataType::kUint8;  // of each element
+  std::vector<int64_t> shape;        // empty: a scalar
+  const void* data = nullptr;        // the first element
+  size_t num_bytes = 0;              // of all elements together
 
   // The elements. INVALID_ARGUMENT, naming both, if they are of another type, or if the data is not
   // aligned for T. Types without a C++ counterpart (16-bit floats...) are read through `data`.
@@ -34,18 +34,19 @@ struct TensorView {
 // The same, to be written to. A helper that changes a tensor takes one of these by value: what it
 // points to is changed.
 struct MutableTensorView {
-  DataType type = DataType::kUint8;
-  std::vector<int64_t> shape;  // empty: a scalar
-  void* data = nullptr;
-  size_t num_bytes = 0;  // of all elements together
+  DataType type = DataType::kUint8;  // of each element
+  std::vector<int64_t> shape;        // empty: a scalar
+  void* data = nullptr;              // the first element
+  size_t num_bytes = 0;              // of all elements together
 
+  // The same, to be read.
   operator TensorView() const { return {type, shape, data, num_bytes}; }
 };
 
 // A tensor and the memory in which it is: `view` is good as long as a copy of this is.
 struct OwnedTensor {
-  TensorView view;
-  std::shared_ptr<const void> storage;
+  TensorView view;                      // of all of it
+  std::shared_ptr<const void> storage;  // of what `view` shows
 };
 
 // Tensors by name.

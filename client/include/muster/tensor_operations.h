@@ -11,12 +11,15 @@
 
 namespace muster {
 
-// What goes to another rank, and what comes from one, in a SendRecv() of many.
+// What goes to another rank in a SendRecv() of many.
 struct OutgoingTensor {
+  // What, and the rank in the group that gets it.
   TensorView data;
   int to = 0;
 };
+// What comes from another rank in a SendRecv() of many.
 struct IncomingTensor {
+  // Where to, and the rank in the group that sends it.
   MutableTensorView data;
   int from = 0;
 };
@@ -32,6 +35,7 @@ class TensorOperations {
  public:
   virtual ~TensorOperations() = default;
 
+  // This process's index in the group, and the number of its ranks.
   virtual int rank() const = 0;
   virtual int size() const = 0;
 

@@ -14,8 +14,8 @@ namespace muster {
 
 // What one rank has to say: a text of JSON, and named tensors.
 struct Configuration {
-  std::string json = "null";
-  Tensors tensors;
+  std::string json = "null";  // well-formed
+  Tensors tensors;            // by name
   // Holds the memory of `tensors` where the library has read them; they are valid as long as a copy
   // of this is. Null where the caller's own memory is described.
   std::shared_ptr<const void> storage = nullptr;
@@ -43,6 +43,7 @@ class Workspace {
   // The same for a process that only reads. NOT_FOUND if there is no folder.
   static absl::StatusOr<Workspace> OpenForReading(const std::string& path);
 
+  // Whether it was opened, and the folder in which it is.
   bool is_initialized() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
 

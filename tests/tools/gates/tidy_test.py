@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""tools/gates/tidy.py with a stand-in for clang-tidy, which says what a file that is named as it is has in it."""
+
+import os
+import unittest
+
+from gate_test import GateTest
+
+STAND_IN = '''#!/bin/sh
+echo "$2" >> calls
+cat "$2"
+! grep -q error: "$2"
+'''
+
+
+class TidyTest(GateTest):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.write("tidy", STAND_IN), 0o755)
+
+    def run_tidy(self, *arguments):
+        return self.run_gate("tidy.py", "--clang-tidy", os.path.join(self.folder, "tidy"), *arguments)
+
+    def test_findings_of_the_files_that_are_named_once(self):
+        text = f"{self.folder}/a.h:3:1: warning: moved twice [bugprone-use-after-move]\n"
+        text += f"{self.folder}/other.h:1:1: warning: not asked for [misc-x]\nother text\n"
+        self.write("a.cc", text)
+        self.write("b.cc", text)
+        self.write("a.h", "")
+        lines = self.run_tidy("a.cc", "a.h", "b.cc")
+        self.assert_finds(lines, ("a.h:3", "moved twice [bugprone-use-after-move]; mend it"))
+        self.assertEqual(sorted(self.read("calls").split()), ["a.cc", "b.cc"])
+
+    def test_a_header_without_a_source_is_looked_at_by_itself(self):
+        self.write("b.h", "")
+        self.assert_finds(self.run_tidy("b.h"))
+        self.assertEqual(self.read("calls"), "b.h\n")
+
+    def test_what_does_not_compile_is_found_wherever_it_is(self):
+        self.write("a.cc", f"{self.folder}/c.h:1:2: error: no such thing [clang-diagnostic-error]\n")
+        self.assert_finds(self.run_tidy("a.cc"), ("c.h:1", "no such thing"))
+
+    def test_cuda_that_is_not_there_is_said_and_in_ci_found(self):
+        self.write("a.cc", f"{self.folder}/a.cc:1:10: error: 'nccl.h' file not found [clang-diagnostic-error]\n")
+        lines = self.run_tidy("a.cc")
+        self.assertEqual(self.status, 0)
+        self.assertIn("1 files need CUDA's or NCCL's headers", lines[0])
+        self.environment["CI"] = "true"
+        lines = self.run_tidy("a.cc")
+        self.assertEqual(self.status, 1)
+        self.assertIn("run tools/install-deps --cuda", lines[0])
+
+    def test_what_the_time_does_not_suffice_for_is_said(self):
+        self.write("a.cc", "")
+        lines = self.run_tidy("--within", "0", "a.cc")
+        self.assertEqual((self.status, lines), (0, ["tidy: 1 of 1 files were not looked at within 0 minutes"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
