@@ -1,5 +1,7 @@
 """C++ from .proto files with Debian's protoc: Bazel's own proto rules would compile protoc from source."""
 
+load(":cc.bzl", "muster_cc_library")
+
 def cc_grpc_library(name, srcs, import_prefix, visibility = None):
     """A cc_library of the messages and gRPC stubs of `srcs`.
 
@@ -27,7 +29,7 @@ def cc_grpc_library(name, srcs, import_prefix, visibility = None):
             "$(SRCS)",
         ]),
     )
-    native.cc_library(
+    muster_cc_library(
         name = name,
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],
