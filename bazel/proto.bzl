@@ -1,40 +1,93 @@
-"""C++ from .proto files with Debian's protoc: Bazel's own proto rules would compile protoc from source."""
+"""C++ from .proto files with Debian's protoc: Bazel's own rules would compile one of their own from source, and its
+library beside Debian's, which gRPC is linked with."""
 
-def cc_grpc_library(name, srcs, import_prefix, visibility = None):
-    """A cc_library of the messages and gRPC stubs of `srcs`.
+load(":cc.bzl", "muster_cc_library")
+
+# Labels of this file's repository: Bazel 4 takes one within a function for its caller's.
+_PROTOBUF = Label("@debian//:protobuf")
+_GRPC = Label("@debian//:grpc++")
+
+_ImportedInfo = provider(
+    "What .proto files of others may import.",
+    fields = {
+        "files": "depset of .proto files, and of all that they import",
+        "roots": "depset of the folders that their imports start below",
+    },
+)
+
+def _generate_impl(ctx):
+    root = "/".join([part for part in [ctx.label.workspace_root, ctx.attr.strip_import_prefix] if part])
+    generated = ctx.bin_dir.path + ("/" + root if root else "")
+    imported = [dep[_ImportedInfo] for dep in ctx.attr.deps]
+    files = depset(ctx.files.srcs, transitive = [info.files for info in imported])
+
+    # A .proto file may be generated itself.
+    roots = depset([root or ".", generated], transitive = [info.roots for info in imported])
+    arguments = ctx.actions.args()
+    arguments.add_all(roots, format_each = "-I%s")
+    arguments.add("-I/usr/include")
+    arguments.add(generated, format = "--cpp_out=%s")
+    if ctx.attr.grpc:
+        arguments.add(ctx.file._grpc_cpp_plugin, format = "--plugin=protoc-gen-grpc=%s")
+        arguments.add(generated, format = "--grpc_out=%s")
+    arguments.add_all(ctx.files.srcs)
+    ctx.actions.run(
+        executable = ctx.file._protoc,
+        arguments = [arguments],
+        inputs = files,
+        outputs = ctx.outputs.outs,
+        tools = [ctx.file._grpc_cpp_plugin],
+        mnemonic = "MusterProtoc",
+        progress_message = "Generating C++ of %s" % ctx.label,
+    )
+    return [_ImportedInfo(files = files, roots = roots)]
+
+_generate = rule(
+    implementation = _generate_impl,
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".proto"], mandatory = True),
+        "outs": attr.output_list(mandatory = True),
+        "deps": attr.label_list(providers = [_ImportedInfo]),
+        "strip_import_prefix": attr.string(),
+        "grpc": attr.bool(),
+        "_protoc": attr.label(default = Label("@debian//:protoc"), allow_single_file = True, cfg = "exec"),
+        "_grpc_cpp_plugin": attr.label(default = Label("@debian//:grpc_cpp_plugin"), allow_single_file = True, cfg = "exec"),
+    },
+)
+
+# The target that generates the code of the library `label`.
+def _generation_of(label):
+    if "//" in label and ":" not in label:
+        label += ":" + label.split("/")[-1]
+    return label + "_generate"
+
+def muster_cc_proto_library(name, srcs, deps = [], strip_import_prefix = "", grpc = False, visibility = None):
+    """A cc_library of the messages of `srcs`, and of their gRPC stubs.
 
     Args:
       name: of the library.
       srcs: .proto files of this package.
-      import_prefix: directory, from the workspace's root, that imports and #includes start below.
+      deps: libraries of this rule whose files they import. Those of google/protobuf need none.
+      strip_import_prefix: folder, from the workspace's root, that imports and #includes start below.
+      grpc: whether there are gRPC stubs, too.
       visibility: as usual.
     """
-    package = native.package_name()[len(import_prefix):].strip("/")
-    prefix = package + "/" if package else ""
-    stems = [src[:-len(".proto")] for src in srcs]
-    outs = [stem + suffix for stem in stems for suffix in [".pb.h", ".pb.cc", ".grpc.pb.h", ".grpc.pb.cc"]]
-    native.genrule(
+    suffixes = [".pb.h", ".pb.cc"] + ([".grpc.pb.h", ".grpc.pb.cc"] if grpc else [])
+    outs = [src[:-len(".proto")] + suffix for src in srcs for suffix in suffixes]
+    _generate(
         name = name + "_generate",
         srcs = srcs,
         outs = outs,
-        tools = ["@debian//:protoc", "@debian//:grpc_cpp_plugin"],
-        cmd = " ".join([
-            # The first source's path, less its path below the import root, is the import root.
-            "src=$$(echo $(SRCS) | cut -d' ' -f1); root=$${src%%/%s%s};" % (prefix, srcs[0]),
-            "$(location @debian//:protoc) -I$$root -I/usr/include",
-            "--plugin=protoc-gen-grpc=$(location @debian//:grpc_cpp_plugin)",
-            "--cpp_out=$(RULEDIR)/%s --grpc_out=$(RULEDIR)/%s" % (_up(package), _up(package)),
-            "$(SRCS)",
-        ]),
+        deps = [_generation_of(dep) for dep in deps],
+        strip_import_prefix = strip_import_prefix,
+        grpc = grpc,
+        visibility = visibility,
     )
-    native.cc_library(
+    muster_cc_library(
         name = name,
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],
-        strip_include_prefix = "/" + import_prefix,
-        deps = ["@debian//:grpc++"],
+        strip_include_prefix = "/" + strip_import_prefix if strip_import_prefix else None,
+        deps = deps + [_GRPC if grpc else _PROTOBUF],
         visibility = visibility,
     )
-
-def _up(package):
-    return "/".join([".."] * len(package.split("/"))) if package else "."

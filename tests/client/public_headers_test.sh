@@ -1,7 +1,8 @@
 #!/bin/sh
 # Public headers include only the standard library, Abseil and each other: a program that uses the
 # SDK needs no gRPC, and may have protobuf messages of its own. muster/protobuf.h is for those,
-# muster/nccl.h for programs that have CUDA, and muster/c.h, which includes no C++, for those in C.
+# muster/nccl.h for programs that have CUDA, and muster/c.h, which includes no C++, for those in
+# C. Compiled as older than C++17, each of the others first says what to do.
 set -u
 failed=0
 checked=0
@@ -18,13 +19,22 @@ for header in client/include/muster/*.h client/include/muster/toolkits/*.h; do
     echo "$foreign"
     failed=1
   fi
+  # muster/c.h is C, of any age.
+  first_error=$(c++ -std=c++14 -x c++ -E -Iclient/include "$header" 2>&1 > /dev/null | grep -m 1 error)
+  case "$header, $first_error" in
+    */c.h,* | *"headers need C++17 or newer: compile with -std=c++17. With Bazel, use muster_cc_binary,"*) ;;
+    *)
+      echo "$header, compiled as C++14, begins with '$first_error', and not with what to do"
+      failed=1
+      ;;
+  esac
   checked=$((checked + 1))
 done
 # expect_all_of MAIN FOLDER: the main header is all headers of the folder, and its index names each.
 expect_all_of() {
   for header in "$2"/*.h; do
     name=$(basename "$header")
-    case "$name" in muster.h | toolkits.h | nccl.h | protobuf.h | c.h) continue ;; esac
+    case "$name" in cxx17.h | muster.h | toolkits.h | nccl.h | protobuf.h | c.h) continue ;; esac
     if ! grep -q "^#include \"${header#client/include/}\"" "$1"; then
       echo "$1 does not include $name"
       failed=1

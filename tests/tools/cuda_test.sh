@@ -24,9 +24,11 @@ make_workspace() {
   cat > "$root/workspace/WORKSPACE" <<END
 local_repository(name = "muster", path = "$root/muster")
 load("@muster//bazel:cuda.bzl", "cuda_repository")
+load("@muster//bazel:offline.bzl", "offline_repositories")
 load("@muster//bazel:workspace.bzl", "muster_repositories")
 cuda_repository(name = "cuda", system_root = "$root/system")
 muster_repositories()
+offline_repositories()
 END
   cat > "$root/workspace/BUILD.bazel" <<'END'
 load("@muster//bazel:nccl.bzl", "nccl_if_found")

@@ -1,6 +1,8 @@
 #ifndef MUSTER_CALL_OPTIONS_H_
 #define MUSTER_CALL_OPTIONS_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <functional>
 #include <map>

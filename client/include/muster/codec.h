@@ -1,6 +1,8 @@
 #ifndef MUSTER_CODEC_H_
 #define MUSTER_CODEC_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <cstring>
 #include <string>

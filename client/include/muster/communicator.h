@@ -1,6 +1,8 @@
 #ifndef MUSTER_COMMUNICATOR_H_
 #define MUSTER_COMMUNICATOR_H_
 
+#include "muster/cxx17.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_DATA_TYPE_H_
 #define MUSTER_DATA_TYPE_H_
 
+#include "muster/cxx17.h"
+
 #include <cstddef>
 #include <type_traits>
 

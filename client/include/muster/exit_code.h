@@ -1,6 +1,8 @@
 #ifndef MUSTER_EXIT_CODE_H_
 #define MUSTER_EXIT_CODE_H_
 
+#include "muster/cxx17.h"
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 

@@ -1,6 +1,8 @@
 #ifndef MUSTER_GROUP_H_
 #define MUSTER_GROUP_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <cstring>
 #include <functional>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_JOB_H_
 #define MUSTER_JOB_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>

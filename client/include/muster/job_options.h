@@ -1,6 +1,8 @@
 #ifndef MUSTER_JOB_OPTIONS_H_
 #define MUSTER_JOB_OPTIONS_H_
 
+#include "muster/cxx17.h"
+
 #include <optional>
 #include <string>
 

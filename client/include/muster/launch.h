@@ -1,6 +1,8 @@
 #ifndef MUSTER_LAUNCH_H_
 #define MUSTER_LAUNCH_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_LEASE_H_
 #define MUSTER_LEASE_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>

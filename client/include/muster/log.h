@@ -1,6 +1,8 @@
 #ifndef MUSTER_LOG_H_
 #define MUSTER_LOG_H_
 
+#include "muster/cxx17.h"
+
 #include <functional>
 
 #include "absl/strings/string_view.h"

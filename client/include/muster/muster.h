@@ -49,6 +49,8 @@
 //   to stop all ranks at one step        Job::RequestStop, StopRequested      job.h
 //   what to exit with                    ExitCode, WriteTerminationReason     exit_code.h
 
+#include "muster/cxx17.h"
+
 #include "muster/call_options.h"
 #include "muster/codec.h"
 #include "muster/communicator.h"

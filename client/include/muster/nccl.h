@@ -1,6 +1,8 @@
 #ifndef MUSTER_NCCL_H_
 #define MUSTER_NCCL_H_
 
+#include "muster/cxx17.h"
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_PARALLEL_EXCHANGE_H_
 #define MUSTER_PARALLEL_EXCHANGE_H_
 
+#include "muster/cxx17.h"
+
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_PENDING_OPERATION_H_
 #define MUSTER_PENDING_OPERATION_H_
 
+#include "muster/cxx17.h"
+
 #include <memory>
 
 #include "absl/status/status.h"

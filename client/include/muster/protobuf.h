@@ -4,6 +4,8 @@
 // Protobuf messages as values of collectives. Include this only in programs that link protobuf; the
 // rest of the SDK's headers do not show it.
 
+#include "muster/cxx17.h"
+
 #include <string>
 #include <type_traits>
 

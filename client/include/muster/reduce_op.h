@@ -1,6 +1,8 @@
 #ifndef MUSTER_REDUCE_OP_H_
 #define MUSTER_REDUCE_OP_H_
 
+#include "muster/cxx17.h"
+
 #include "absl/strings/string_view.h"
 
 namespace muster {

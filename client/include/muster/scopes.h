@@ -1,6 +1,8 @@
 #ifndef MUSTER_SCOPES_H_
 #define MUSTER_SCOPES_H_
 
+#include "muster/cxx17.h"
+
 #include <memory>
 #include <optional>
 

@@ -1,6 +1,8 @@
 #ifndef MUSTER_TENSOR_H_
 #define MUSTER_TENSOR_H_
 
+#include "muster/cxx17.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>

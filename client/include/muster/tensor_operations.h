@@ -1,6 +1,8 @@
 #ifndef MUSTER_TENSOR_OPERATIONS_H_
 #define MUSTER_TENSOR_OPERATIONS_H_
 
+#include "muster/cxx17.h"
+
 #include <cstddef>
 
 #include "absl/status/status.h"

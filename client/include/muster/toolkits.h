@@ -38,6 +38,8 @@
 //     stacked                            AllGather                            tensor_collectives.h
 //     gradients, averaged                AverageAcrossProcesses               tensor_collectives.h
 
+#include "muster/cxx17.h"
+
 #include "muster/toolkits/current_job.h"
 #include "muster/toolkits/device.h"
 #include "muster/toolkits/gather.h"

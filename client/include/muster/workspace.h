@@ -1,6 +1,8 @@
 #ifndef MUSTER_WORKSPACE_H_
 #define MUSTER_WORKSPACE_H_
 
+#include "muster/cxx17.h"
+
 #include <memory>
 #include <optional>
 #include <string>

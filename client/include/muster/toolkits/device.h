@@ -1,6 +1,8 @@
 #ifndef MUSTER_TOOLKITS_DEVICE_H_
 #define MUSTER_TOOLKITS_DEVICE_H_
 
+#include "muster/cxx17.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>

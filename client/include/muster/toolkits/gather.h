@@ -1,6 +1,8 @@
 #ifndef MUSTER_TOOLKITS_GATHER_H_
 #define MUSTER_TOOLKITS_GATHER_H_
 
+#include "muster/cxx17.h"
+
 #include <optional>
 #include <string>
 #include <type_traits>

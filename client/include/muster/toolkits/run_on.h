@@ -1,6 +1,8 @@
 #ifndef MUSTER_TOOLKITS_RUN_ON_H_
 #define MUSTER_TOOLKITS_RUN_ON_H_
 
+#include "muster/cxx17.h"
+
 #include <optional>
 #include <type_traits>
 #include <utility>

@@ -1,6 +1,8 @@
 #ifndef MUSTER_TOOLKITS_TENSOR_COLLECTIVES_H_
 #define MUSTER_TOOLKITS_TENSOR_COLLECTIVES_H_
 
+#include "muster/cxx17.h"
+
 #include <map>
 #include <string>
 #include <type_traits>

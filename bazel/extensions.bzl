@@ -1,0 +1,22 @@
+"""What MODULE.bazel declares, as workspace.bzl does for a WORKSPACE. Bazel 4 knows no such thing, and never loads this."""
+
+load(":cuda.bzl", "cuda_repository")
+load(":debian.bzl", "debian_repository")
+load(":kubernetes.bzl", "kubernetes_tools_repository")
+
+def _machine_impl(_ctx):
+    debian_repository(name = "debian")
+    cuda_repository(name = "cuda")
+
+machine = module_extension(
+    implementation = _machine_impl,
+    doc = "The repositories of Muster: what is on this machine.",
+)
+
+def _tests_impl(_ctx):
+    kubernetes_tools_repository(name = "kubernetes_tools")
+
+tests = module_extension(
+    implementation = _tests_impl,
+    doc = "What only Muster's own tests need.",
+)
