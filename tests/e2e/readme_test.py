@@ -97,8 +97,10 @@ def after(marker):
 
 
 def shape(transcript):
-    """A transcript without what differs from run to run: numbers, and the spaces that go with their length."""
-    text = re.sub(r"host [^,]+,", "host HOST,", transcript)
+    """A transcript without what differs from run to run: numbers, the spaces that go with their length, and the table
+    of ranks that were often late, who may be none."""
+    text = re.sub(r"^\nlate ranks\n([^$\n].*\n)+", "", transcript, flags=re.MULTILINE)
+    text = re.sub(r"host [^,]+,", "host HOST,", text)
     text = re.sub(r"^(\d+ +node\d) +\S+", r"\1 HOST", text, flags=re.MULTILINE)
     text = re.sub(r"\d[\d.:]*(Z|[mun]?s)?(?![\w'-])", "N", re.sub(r"'step \d+'", "'step N'", text))
     return re.sub(r"\d+m\d+s|(\d+h)?N", "N", re.sub(r"\s+", " ", text)).strip()
