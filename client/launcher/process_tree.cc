@@ -61,7 +61,8 @@ std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
     pid_t pid = 0;
     if (!absl::SimpleAtoi(entry->d_name, &pid)) continue;
     if (std::optional<ProcessInfo> process = Look(pid)) {
-      children[process->parent].push_back(*std::move(process));
+      std::vector<ProcessInfo>& siblings = children[process->parent];
+      siblings.push_back(*std::move(process));
     }
   }
   return children;
