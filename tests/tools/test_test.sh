@@ -96,6 +96,17 @@ DEPLOY_CASE='<failure/>' run --deploy --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
 expect_said '^FAILED //tools:test-deploy ends'
 
+# A stand-in for tools/test-bazel.
+make_command "$root/tools/test-bazel" <<'EOF'
+#!/bin/bash
+echo '<testsuite><testcase name="builds"/><testcase name="runs"><failure/></testcase></testsuite>' > "$2"
+exit 1
+EOF
+run --workspace
+expect 'plain config=fuzz' '3 passed, 1 failed' 1
+expect_said '^FAILED //tools:test-bazel runs'
+expect_said '^tools/test: minutes: all 0 workspace 0 '
+
 # Stand-ins for the gates, one of which finds something.
 make_command "$root/tools/check" <<'EOF'
 #!/bin/bash
