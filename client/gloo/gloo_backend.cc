@@ -1,10 +1,14 @@
-#include "client/gloo/gloo_backend.h"
-
+#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/gloo/connection_plane.h"
 #include "client/gloo/exception.h"
+#include "client/gloo/gloo_backend.h"
+#include "client/gloo/memory_sharing.h"
+#include "client/gloo/node_memory.h"
+#include "client/gloo/shared_plane.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/step_board.h"
 #include "client/gloo/transport.h"
@@ -26,7 +30,8 @@ const bool registered =
 
 absl::Status Cancelled() { return absl::CancelledError(""); }
 
-// Opens the mesh's listening ends at the address that options and environment ask for.
+// Opens the mesh's listening ends at the address that options and environment
+// ask for.
 absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_view wanted,
                                              Interruptor* interruptor) {
   const absl::StatusOr<std::vector<NetworkAddress>> addresses = LocalNetworkAddresses();
@@ -115,17 +120,18 @@ absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos, absl::
   interruptor_.Disarm();
   if (status.ok()) status = interruptor_.status();
   if (!status.ok()) mesh_.reset();
+  if (status.ok()) plane_ = std::make_unique<ConnectionPlane>(mesh_->context());
   return status;
 }
 
-// A connection that the peer's kernel has accepted may wait for its process for ever. After this
-// all ranks are known to be there, and to be ready for last words.
+// A connection that the peer's kernel has accepted may wait for its process for
+// ever. After this all ranks are known to be there, and to be ready for last
+// words.
 absl::Status GlooBackend::Meet(const CallOptions& options) {
   interruptor_.SetPatrol([this] { Patrol(); });
   Operation operation;
   operation.kind = OperationKind::kMeeting;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooBarrier(context, operation); });
+  return Run(operation, options, [&](CollectivePlane& plane) { plane.Barrier(operation); });
 }
 
 // That they cannot is no failure.
@@ -139,13 +145,16 @@ absl::Status GlooBackend::ShareMemory(const absl::StatusOr<std::string>& name,
   if (mesh_ == nullptr) return region.status();
   LogSharing(group_, region.status());
   if (!region.ok()) return absl::OkStatus();
-  shared_ = std::make_unique<SharedPlane>(*std::move(region), group_.rank(), group_.size(),
-                                          &interruptor_, [this] { Patrol(); });
+  std::vector<int> ranks(group_.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  auto memory = std::make_unique<NodeMemory>(*std::move(region), ranks, group_.rank(),
+                                             &interruptor_, [this] { Patrol(); });
+  plane_ = std::make_unique<SharedPlane>(std::move(memory), group_.size());
   return absl::OkStatus();
 }
 
-// All ranks use it, or none. It has a name for no longer than it takes them to agree on that:
-// should all of them be killed meanwhile, it would stay.
+// All ranks use it, or none. It has a name for no longer than it takes them to
+// agree on that: should all of them be killed meanwhile, it would stay.
 absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(const std::string& name,
                                                                       const CallOptions& options) {
   const size_t size = SharedLayout(group_.size()).total;
@@ -171,14 +180,14 @@ absl::StatusOr<bool> GlooBackend::Agree(bool yes, uint64_t number, const CallOpt
   operation.number = number;
   operation.count = 1;
   operation.op = ReduceOp::kMin;
-  const absl::Status status = Run(operation, options, [&](const GlooContext& context) {
-    GlooAllReduce(context, operation, &all, &all);
-  });
+  const absl::Status status = Run(
+      operation, options, [&](CollectivePlane& plane) { plane.AllReduce(operation, &all, &all); });
   if (!status.ok()) return status;
   return all != 0;
 }
 
-// Gloo does not tell an operation in the middle of a message that its connection broke.
+// Gloo does not tell an operation in the middle of a message that its
+// connection broke.
 void GlooBackend::Patrol() {
   if (!mesh_->peer_ends().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
 }
@@ -193,18 +202,16 @@ Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType
 }
 
 absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
-                              absl::FunctionRef<void(const GlooContext&)> gloo) {
-  return RunCall(operation, options, [&] {
-    const SigpipeGuard guard;
-    gloo(mesh_->context());
-  });
+                              absl::FunctionRef<void(CollectivePlane&)> call) {
+  return RunCall(operation, options, [&] { call(*plane_); });
 }
 
-absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
-                              absl::FunctionRef<void(SharedPlane&)> shared,
-                              absl::FunctionRef<void(const GlooContext&)> gloo) {
-  if (shared_ == nullptr) return Run(operation, options, gloo);
-  return RunCall(operation, options, [&] { shared(*shared_); });
+absl::Status GlooBackend::RunOverConnections(const Operation& operation, const CallOptions& options,
+                                             absl::FunctionRef<void(const GlooContext&)> call) {
+  return RunCall(operation, options, [&] {
+    const SigpipeGuard guard;
+    call(mesh_->context());
+  });
 }
 
 absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions& options,
@@ -261,7 +268,8 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat(
           operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
-          "; all ranks must make the same calls in the same order with the same sizes"));
+          "; all ranks must make the same calls in the same order "
+          "with the same sizes"));
     case absl::StatusCode::kCancelled:
       return absl::CancelledError(absl::StrCat(operation.Describe(), " was cancelled", awaited));
     default:
@@ -269,7 +277,8 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
   }
 }
 
-// The end of a peer may show in the shared memory alone, where the network is cut.
+// The end of a peer may show in the shared memory alone, where the network is
+// cut.
 absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure& failure,
                                        const Deadline& deadline, PeerEnd* words) {
   const std::string& reason = failure.reason;
@@ -290,9 +299,10 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure
                                  deadline.Remaining());
 }
 
-// The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one
-// after another, so it may take a moment until all can be seen. A peer that ended in the normal
-// course is blamed only if there is nobody else.
+// The peer whose connection broke; -1 if none has. Gloo tells what uses a
+// connection of its end one after another, so it may take a moment until all
+// can be seen. A peer that ended in the normal course is blamed only if there
+// is nobody else.
 int GlooBackend::AwaitCulprit() {
   constexpr int kPolls = 100;
   constexpr std::chrono::milliseconds kPoll(1);
@@ -312,7 +322,7 @@ void GlooBackend::Close(const PeerEnd* words) {
   interruptor_.SetPatrol(nullptr);
   if (words != nullptr) mesh_->peer_ends().Say(*words);
   mesh_.reset();
-  shared_.reset();  // who is woken by that finds the words
+  plane_.reset();  // who is woken by that finds the words
 }
 
 }  // namespace muster::internal
