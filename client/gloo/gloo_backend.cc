@@ -1,17 +1,17 @@
-#include <numeric>
+#include "client/gloo/gloo_backend.h"
+
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/connection_plane.h"
 #include "client/gloo/exception.h"
-#include "client/gloo/gloo_backend.h"
 #include "client/gloo/memory_sharing.h"
-#include "client/gloo/node_memory.h"
 #include "client/gloo/shared_plane.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/step_board.h"
 #include "client/gloo/transport.h"
+#include "client/gloo/two_level_plane.h"
 #include "client/src/base/cancel_watch.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/data_plane/rendezvous.h"
@@ -30,8 +30,7 @@ const bool registered =
 
 absl::Status Cancelled() { return absl::CancelledError(""); }
 
-// Opens the mesh's listening ends at the address that options and environment
-// ask for.
+// Opens the mesh's listening ends at the address that options and environment ask for.
 absl::StatusOr<std::unique_ptr<Mesh>> Listen(const Group& group, absl::string_view wanted,
                                              Interruptor* interruptor) {
   const absl::StatusOr<std::vector<NetworkAddress>> addresses = LocalNetworkAddresses();
@@ -63,12 +62,9 @@ absl::StatusOr<std::vector<GlooPeerInfo>> ExchangeGlooPeerInfos(
   return std::move(rendezvous->infos);
 }
 
-void LogSharing(const Group& group, const absl::Status& status) {
+void LogSharing(const Group& group, const std::string& how) {
   Log(LogLevel::kDebug,
-      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": ",
-                   status.ok() ? "its collectives go through shared memory"
-                               : "its ranks do not share memory: ",
-                   status.message()));
+      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": ", how));
 }
 
 }  // namespace
@@ -105,10 +101,7 @@ absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
   absl::Status status = Connect(*infos, left(), options.cancellation);
   if (status.ok()) status = Meet(CallOptions{left(), options.cancellation});
-  if (status.ok()) {
-    status =
-        ShareMemory(SharedMemoryFor(group_, *infos), CallOptions{left(), options.cancellation});
-  }
+  if (status.ok()) status = ShareMemory(*infos, CallOptions{left(), options.cancellation});
   return status;
 }
 
@@ -124,9 +117,8 @@ absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos, absl::
   return status;
 }
 
-// A connection that the peer's kernel has accepted may wait for its process for
-// ever. After this all ranks are known to be there, and to be ready for last
-// words.
+// A connection that the peer's kernel has accepted may wait for its process for ever. After this
+// all ranks are known to be there, and to be ready for last words.
 absl::Status GlooBackend::Meet(const CallOptions& options) {
   interruptor_.SetPatrol([this] { Patrol(); });
   Operation operation;
@@ -135,59 +127,71 @@ absl::Status GlooBackend::Meet(const CallOptions& options) {
 }
 
 // That they cannot is no failure.
-absl::Status GlooBackend::ShareMemory(const absl::StatusOr<std::string>& name,
+absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
                                       const CallOptions& options) {
-  if (!name.ok()) {
-    LogSharing(group_, name.status());
+  absl::StatusOr<NodeLayout> nodes = NodesThatShare(group_, infos);
+  if (!nodes.ok()) {
+    LogSharing(group_, DescribeNoSharing(nodes.status()));
     return absl::OkStatus();
   }
-  auto region = OpenRegion(*name, options);
+  auto region = OpenRegion(infos, options, &*nodes);
   if (mesh_ == nullptr) return region.status();
-  LogSharing(group_, region.status());
-  if (!region.ok()) return absl::OkStatus();
-  std::vector<int> ranks(group_.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  auto memory = std::make_unique<NodeMemory>(*std::move(region), ranks, group_.rank(),
-                                             &interruptor_, [this] { Patrol(); });
-  plane_ = std::make_unique<SharedPlane>(std::move(memory), group_.size());
+  LogSharing(group_, DescribeSharing(*nodes, region.status()));
+  if (!nodes->all_alone()) ChoosePlane(region.ok() ? *std::move(region) : nullptr, *nodes);
   return absl::OkStatus();
 }
 
-// All ranks use it, or none. It has a name for no longer than it takes them to
-// agree on that: should all of them be killed meanwhile, it would stay.
-absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(const std::string& name,
-                                                                      const CallOptions& options) {
-  const size_t size = SharedLayout(group_.size()).total;
-  const bool first = group_.rank() == 0;
-  absl::StatusOr<std::unique_ptr<SharedRegion>> region = nullptr;
-  if (first) region = SharedRegion::Make(name, size);
-  absl::StatusOr<bool> all = Agree(region.ok(), 1, options);
-  if (!all.ok()) return all.status();
-  if (!*all) return first ? region.status() : absl::UnavailableError("the first rank has none");
-  if (!first) region = SharedRegion::Open(name, size);
-  all = Agree(region.ok(), 2, options);
-  if (!all.ok()) return all.status();
+// All ranks of a node use it, or none. It has a name for no longer than it takes them to agree on
+// that: should all of them be killed meanwhile, it would stay.
+absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
+    const std::vector<GlooPeerInfo>& infos, const CallOptions& options, NodeLayout* nodes) {
+  const NodeLayout wanted = *nodes;
+  const bool first = group_.rank() == wanted.neighbours_of(group_.rank()).front();
+  auto region = MakeNodeRegion(wanted, group_.rank(), infos);
+  const absl::StatusOr<std::vector<bool>> made = TellAll(region.ok(), 1, options);
+  if (!made.ok()) return made.status();
+  if (!first) region = OpenNodeRegion(group_, wanted, infos, *made);
+  const absl::StatusOr<std::vector<bool>> have = TellAll(region.ok(), 2, options);
+  if (!have.ok()) return have.status();
+  *nodes = wanted.WhereAll(*have);
   if (!region.ok()) return region;
-  if (!*all) return absl::UnavailableError("another rank cannot open it");
+  const absl::Status shared = CannotShare(group_, wanted, *have);
+  if (!shared.ok()) return shared;
   (*region)->Unlink();
   return region;
 }
 
-absl::StatusOr<bool> GlooBackend::Agree(bool yes, uint64_t number, const CallOptions& options) {
-  uint8_t all = yes ? 1 : 0;
+void GlooBackend::ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes) {
+  std::unique_ptr<NodeMemory> memory;
+  if (region != nullptr) {
+    memory = std::make_unique<NodeMemory>(std::move(region), nodes.neighbours_of(group_.rank()),
+                                          nodes.index_of(group_.rank()), &interruptor_,
+                                          [this] { Patrol(); });
+  }
+  if (nodes.nodes().size() == 1) {
+    plane_ = std::make_unique<SharedPlane>(std::move(memory), group_.size());
+  } else {
+    plane_ =
+        std::make_unique<TwoLevelPlane>(nodes, group_.rank(), mesh_->context(), std::move(memory));
+  }
+}
+
+absl::StatusOr<std::vector<bool>> GlooBackend::TellAll(bool yes, uint64_t number,
+                                                       const CallOptions& options) {
+  const uint8_t own = yes ? 1 : 0;
+  std::vector<uint8_t> all(group_.size());
   Operation operation;
   operation.kind = OperationKind::kMeeting;
   operation.number = number;
   operation.count = 1;
-  operation.op = ReduceOp::kMin;
-  const absl::Status status = Run(
-      operation, options, [&](CollectivePlane& plane) { plane.AllReduce(operation, &all, &all); });
+  const absl::Status status = Run(operation, options, [&](CollectivePlane& plane) {
+    plane.AllGather(operation, &own, all.data());
+  });
   if (!status.ok()) return status;
-  return all != 0;
+  return std::vector<bool>(all.begin(), all.end());
 }
 
-// Gloo does not tell an operation in the middle of a message that its
-// connection broke.
+// Gloo does not tell an operation in the middle of a message that its connection broke.
 void GlooBackend::Patrol() {
   if (!mesh_->peer_ends().FailedPeers().empty()) interruptor_.Raise(absl::UnavailableError(""));
 }
@@ -268,8 +272,7 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat(
           operation.Describe(), " did not end within ", absl::FormatDuration(timeout), awaited,
-          "; all ranks must make the same calls in the same order "
-          "with the same sizes"));
+          "; all ranks must make the same calls in the same order with the same sizes"));
     case absl::StatusCode::kCancelled:
       return absl::CancelledError(absl::StrCat(operation.Describe(), " was cancelled", awaited));
     default:
@@ -277,8 +280,7 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
   }
 }
 
-// The end of a peer may show in the shared memory alone, where the network is
-// cut.
+// The end of a peer may show in the shared memory alone, where the network is cut.
 absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure& failure,
                                        const Deadline& deadline, PeerEnd* words) {
   const std::string& reason = failure.reason;
@@ -299,10 +301,9 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure
                                  deadline.Remaining());
 }
 
-// The peer whose connection broke; -1 if none has. Gloo tells what uses a
-// connection of its end one after another, so it may take a moment until all
-// can be seen. A peer that ended in the normal course is blamed only if there
-// is nobody else.
+// The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one
+// after another, so it may take a moment until all can be seen. A peer that ended in the normal
+// course is blamed only if there is nobody else.
 int GlooBackend::AwaitCulprit() {
   constexpr int kPolls = 100;
   constexpr std::chrono::milliseconds kPoll(1);

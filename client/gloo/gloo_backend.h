@@ -11,6 +11,7 @@
 #include "client/gloo/collectives.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/mesh.h"
+#include "client/gloo/node_layout.h"
 #include "client/gloo/operation.h"
 #include "client/gloo/peer_ends.h"
 #include "client/gloo/peer_info.h"
@@ -20,8 +21,8 @@
 
 namespace muster::internal {
 
-// Gloo's collectives on CPU memory; where all ranks are on one machine, our own
-// on memory that they share, for all but messages and AllToAll. Linking
+// Gloo's collectives on CPU memory; where ranks are on one node, our own on memory that they share,
+// and over Gloo's connections from node to node, for all but messages and AllToAll. Linking
 // //client/gloo registers it as "gloo".
 class GlooBackend final : public Backend {
  public:
@@ -58,11 +59,14 @@ class GlooBackend final : public Backend {
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
                        Cancellation* cancellation);
   absl::Status Meet(const CallOptions& options);
-  absl::Status ShareMemory(const absl::StatusOr<std::string>& name, const CallOptions& options);
-  absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::string& name,
-                                                           const CallOptions& options);
-  // Whether all ranks say yes. `number` tells these questions apart.
-  absl::StatusOr<bool> Agree(bool yes, uint64_t number, const CallOptions& options);
+  absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const CallOptions& options);
+  // This rank's part of its node's memory, and in `nodes` what becomes of those that share none.
+  absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::vector<GlooPeerInfo>& infos,
+                                                           const CallOptions& options,
+                                                           NodeLayout* nodes);
+  void ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes);
+  // What all ranks say. `number` tells these questions apart.
+  absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const CallOptions& options);
   void Patrol();
 
   // One of the passes of a coalesced all-reduce.
