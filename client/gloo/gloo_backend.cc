@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/gloo/connection_plane.h"
 #include "client/gloo/exception.h"
+#include "client/gloo/memory_sharing.h"
+#include "client/gloo/shared_plane.h"
 #include "client/gloo/sigpipe_guard.h"
 #include "client/gloo/step_board.h"
 #include "client/gloo/transport.h"
+#include "client/gloo/two_level_plane.h"
 #include "client/src/base/cancel_watch.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/data_plane/rendezvous.h"
@@ -58,12 +62,9 @@ absl::StatusOr<std::vector<GlooPeerInfo>> ExchangeGlooPeerInfos(
   return std::move(rendezvous->infos);
 }
 
-void LogSharing(const Group& group, const absl::Status& status) {
+void LogSharing(const Group& group, const std::string& how) {
   Log(LogLevel::kDebug,
-      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": ",
-                   status.ok() ? "its collectives go through shared memory"
-                               : "its ranks do not share memory: ",
-                   status.message()));
+      absl::StrCat("communicator of ", group.size(), " on rank ", group.rank(), ": ", how));
 }
 
 }  // namespace
@@ -100,10 +101,7 @@ absl::Status GlooBackend::Assemble(const CommunicatorOptions& options) {
   const Subscription lost = group_.OnFailure([this](const absl::Status& why) { Abort(why); });
   absl::Status status = Connect(*infos, left(), options.cancellation);
   if (status.ok()) status = Meet(CallOptions{left(), options.cancellation});
-  if (status.ok()) {
-    status =
-        ShareMemory(SharedMemoryFor(group_, *infos), CallOptions{left(), options.cancellation});
-  }
+  if (status.ok()) status = ShareMemory(*infos, CallOptions{left(), options.cancellation});
   return status;
 }
 
@@ -115,6 +113,7 @@ absl::Status GlooBackend::Connect(const std::vector<GlooPeerInfo>& infos, absl::
   interruptor_.Disarm();
   if (status.ok()) status = interruptor_.status();
   if (!status.ok()) mesh_.reset();
+  if (status.ok()) plane_ = std::make_unique<ConnectionPlane>(mesh_->context());
   return status;
 }
 
@@ -124,58 +123,72 @@ absl::Status GlooBackend::Meet(const CallOptions& options) {
   interruptor_.SetPatrol([this] { Patrol(); });
   Operation operation;
   operation.kind = OperationKind::kMeeting;
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooBarrier(context, operation); });
+  return Run(operation, options, [&](CollectivePlane& plane) { plane.Barrier(operation); });
 }
 
 // That they cannot is no failure.
-absl::Status GlooBackend::ShareMemory(const absl::StatusOr<std::string>& name,
+absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
                                       const CallOptions& options) {
-  if (!name.ok()) {
-    LogSharing(group_, name.status());
+  absl::StatusOr<NodeLayout> nodes = NodesThatShare(group_, infos);
+  if (!nodes.ok()) {
+    LogSharing(group_, DescribeNoSharing(nodes.status()));
     return absl::OkStatus();
   }
-  auto region = OpenRegion(*name, options);
+  auto region = OpenRegion(infos, options, &*nodes);
   if (mesh_ == nullptr) return region.status();
-  LogSharing(group_, region.status());
-  if (!region.ok()) return absl::OkStatus();
-  shared_ = std::make_unique<SharedPlane>(*std::move(region), group_.rank(), group_.size(),
-                                          &interruptor_, [this] { Patrol(); });
+  LogSharing(group_, DescribeSharing(*nodes, region.status()));
+  if (!nodes->all_alone()) ChoosePlane(region.ok() ? *std::move(region) : nullptr, *nodes);
   return absl::OkStatus();
 }
 
-// All ranks use it, or none. It has a name for no longer than it takes them to agree on that:
-// should all of them be killed meanwhile, it would stay.
-absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(const std::string& name,
-                                                                      const CallOptions& options) {
-  const size_t size = SharedLayout(group_.size()).total;
-  const bool first = group_.rank() == 0;
-  absl::StatusOr<std::unique_ptr<SharedRegion>> region = nullptr;
-  if (first) region = SharedRegion::Make(name, size);
-  absl::StatusOr<bool> all = Agree(region.ok(), 1, options);
-  if (!all.ok()) return all.status();
-  if (!*all) return first ? region.status() : absl::UnavailableError("the first rank has none");
-  if (!first) region = SharedRegion::Open(name, size);
-  all = Agree(region.ok(), 2, options);
-  if (!all.ok()) return all.status();
+// All ranks of a node use it, or none. It has a name for no longer than it takes them to agree on
+// that: should all of them be killed meanwhile, it would stay.
+absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
+    const std::vector<GlooPeerInfo>& infos, const CallOptions& options, NodeLayout* nodes) {
+  const NodeLayout wanted = *nodes;
+  const bool first = group_.rank() == wanted.neighbours_of(group_.rank()).front();
+  auto region = MakeNodeRegion(wanted, group_.rank(), infos);
+  const absl::StatusOr<std::vector<bool>> made = TellAll(region.ok(), 1, options);
+  if (!made.ok()) return made.status();
+  if (!first) region = OpenNodeRegion(group_, wanted, infos, *made);
+  const absl::StatusOr<std::vector<bool>> have = TellAll(region.ok(), 2, options);
+  if (!have.ok()) return have.status();
+  *nodes = wanted.WhereAll(*have);
   if (!region.ok()) return region;
-  if (!*all) return absl::UnavailableError("another rank cannot open it");
+  const absl::Status shared = CannotShare(group_, wanted, *have);
+  if (!shared.ok()) return shared;
   (*region)->Unlink();
   return region;
 }
 
-absl::StatusOr<bool> GlooBackend::Agree(bool yes, uint64_t number, const CallOptions& options) {
-  uint8_t all = yes ? 1 : 0;
+void GlooBackend::ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes) {
+  std::unique_ptr<NodeMemory> memory;
+  if (region != nullptr) {
+    memory = std::make_unique<NodeMemory>(std::move(region), nodes.neighbours_of(group_.rank()),
+                                          nodes.index_of(group_.rank()), &interruptor_,
+                                          [this] { Patrol(); });
+  }
+  if (nodes.nodes().size() == 1) {
+    plane_ = std::make_unique<SharedPlane>(std::move(memory), group_.size());
+  } else {
+    plane_ =
+        std::make_unique<TwoLevelPlane>(nodes, group_.rank(), mesh_->context(), std::move(memory));
+  }
+}
+
+absl::StatusOr<std::vector<bool>> GlooBackend::TellAll(bool yes, uint64_t number,
+                                                       const CallOptions& options) {
+  const uint8_t own = yes ? 1 : 0;
+  std::vector<uint8_t> all(group_.size());
   Operation operation;
   operation.kind = OperationKind::kMeeting;
   operation.number = number;
   operation.count = 1;
-  operation.op = ReduceOp::kMin;
-  const absl::Status status = Run(operation, options, [&](const GlooContext& context) {
-    GlooAllReduce(context, operation, &all, &all);
+  const absl::Status status = Run(operation, options, [&](CollectivePlane& plane) {
+    plane.AllGather(operation, &own, all.data());
   });
   if (!status.ok()) return status;
-  return all != 0;
+  return std::vector<bool>(all.begin(), all.end());
 }
 
 // Gloo does not tell an operation in the middle of a message that its connection broke.
@@ -193,18 +206,16 @@ Operation GlooBackend::NextCollective(OperationKind kind, size_t count, DataType
 }
 
 absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
-                              absl::FunctionRef<void(const GlooContext&)> gloo) {
-  return RunCall(operation, options, [&] {
-    const SigpipeGuard guard;
-    gloo(mesh_->context());
-  });
+                              absl::FunctionRef<void(CollectivePlane&)> call) {
+  return RunCall(operation, options, [&] { call(*plane_); });
 }
 
-absl::Status GlooBackend::Run(const Operation& operation, const CallOptions& options,
-                              absl::FunctionRef<void(SharedPlane&)> shared,
-                              absl::FunctionRef<void(const GlooContext&)> gloo) {
-  if (shared_ == nullptr) return Run(operation, options, gloo);
-  return RunCall(operation, options, [&] { shared(*shared_); });
+absl::Status GlooBackend::RunOverConnections(const Operation& operation, const CallOptions& options,
+                                             absl::FunctionRef<void(const GlooContext&)> call) {
+  return RunCall(operation, options, [&] {
+    const SigpipeGuard guard;
+    call(mesh_->context());
+  });
 }
 
 absl::Status GlooBackend::RunCall(const Operation& operation, const CallOptions& options,
@@ -312,7 +323,7 @@ void GlooBackend::Close(const PeerEnd* words) {
   interruptor_.SetPatrol(nullptr);
   if (words != nullptr) mesh_->peer_ends().Say(*words);
   mesh_.reset();
-  shared_.reset();  // who is woken by that finds the words
+  plane_.reset();  // who is woken by that finds the words
 }
 
 }  // namespace muster::internal

@@ -7,20 +7,23 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "client/gloo/collective_plane.h"
 #include "client/gloo/collectives.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/mesh.h"
+#include "client/gloo/node_layout.h"
 #include "client/gloo/operation.h"
 #include "client/gloo/peer_ends.h"
 #include "client/gloo/peer_info.h"
-#include "client/gloo/shared_plane.h"
+#include "client/gloo/shared_region.h"
 #include "client/src/base/deadline.h"
 #include "client/src/data_plane/backend.h"
 
 namespace muster::internal {
 
-// Gloo's collectives on CPU memory; where all ranks are on one machine, our own on memory that they
-// share, for all but messages and AllToAll. Linking //client/gloo registers it as "gloo".
+// Gloo's collectives on CPU memory; where ranks are on one node, our own on memory that they share,
+// and over Gloo's connections from node to node, for all but messages and AllToAll. Linking
+// //client/gloo registers it as "gloo".
 class GlooBackend final : public Backend {
  public:
   static absl::StatusOr<std::unique_ptr<Backend>> Create(const Group& group,
@@ -56,11 +59,14 @@ class GlooBackend final : public Backend {
   absl::Status Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
                        Cancellation* cancellation);
   absl::Status Meet(const CallOptions& options);
-  absl::Status ShareMemory(const absl::StatusOr<std::string>& name, const CallOptions& options);
-  absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::string& name,
-                                                           const CallOptions& options);
-  // Whether all ranks say yes. `number` tells these questions apart.
-  absl::StatusOr<bool> Agree(bool yes, uint64_t number, const CallOptions& options);
+  absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const CallOptions& options);
+  // This rank's part of its node's memory, and in `nodes` what becomes of those that share none.
+  absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::vector<GlooPeerInfo>& infos,
+                                                           const CallOptions& options,
+                                                           NodeLayout* nodes);
+  void ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes);
+  // What all ranks say. `number` tells these questions apart.
+  absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const CallOptions& options);
   void Patrol();
 
   // One of the passes of a coalesced all-reduce.
@@ -68,13 +74,11 @@ class GlooBackend final : public Backend {
                              const CallOptions& options);
 
   Operation NextCollective(OperationKind kind, size_t count, DataType type);
-  // Runs `gloo`, or `shared` where the ranks share memory. An operation on no elements, which Gloo
-  // refuses, is only counted.
+  // An operation on no elements, which Gloo refuses, is only counted.
+  absl::Status RunOverConnections(const Operation& operation, const CallOptions& options,
+                                  absl::FunctionRef<void(const GlooContext&)> call);
   absl::Status Run(const Operation& operation, const CallOptions& options,
-                   absl::FunctionRef<void(const GlooContext&)> gloo);
-  absl::Status Run(const Operation& operation, const CallOptions& options,
-                   absl::FunctionRef<void(SharedPlane&)> shared,
-                   absl::FunctionRef<void(const GlooContext&)> gloo);
+                   absl::FunctionRef<void(CollectivePlane&)> call);
   absl::Status RunCall(const Operation& operation, const CallOptions& options,
                        absl::FunctionRef<void()> call);
 
@@ -95,8 +99,8 @@ class GlooBackend final : public Backend {
 
   const Group group_;
   Interruptor interruptor_;
-  std::unique_ptr<Mesh> mesh_;           // null once the communicator has ended
-  std::unique_ptr<SharedPlane> shared_;  // null where the ranks share no memory, and then
+  std::unique_ptr<Mesh> mesh_;              // null once the communicator has ended
+  std::unique_ptr<CollectivePlane> plane_;  // likewise
   uint64_t collectives_ = 0;
   std::vector<uint64_t> sent_;      // messages, by peer
   std::vector<uint64_t> received_;  // likewise

@@ -76,18 +76,15 @@ absl::Status GlooBackend::AllReduce(const void* in, void* out, size_t count, Dat
                                     ReduceOp op, const CallOptions& options) {
   Operation operation = NextCollective(OperationKind::kAllReduce, count, type);
   operation.op = op;
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.AllReduce(operation, in, out); },
-      [&](const GlooContext& context) { GlooAllReduce(context, operation, in, out); });
+  return Run(operation, options,
+             [&](CollectivePlane& plane) { plane.AllReduce(operation, in, out); });
 }
 
 absl::Status GlooBackend::Broadcast(void* data, size_t count, DataType type, int root,
                                     const CallOptions& options) {
   Operation operation = NextCollective(OperationKind::kBroadcast, count, type);
   operation.peer = root;
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.Broadcast(operation, data); },
-      [&](const GlooContext& context) { GlooBroadcast(context, operation, data); });
+  return Run(operation, options, [&](CollectivePlane& plane) { plane.Broadcast(operation, data); });
 }
 
 absl::Status GlooBackend::Reduce(const void* in, void* out, size_t count, DataType type,
@@ -95,26 +92,22 @@ absl::Status GlooBackend::Reduce(const void* in, void* out, size_t count, DataTy
   Operation operation = NextCollective(OperationKind::kReduce, count, type);
   operation.op = op;
   operation.peer = root;
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.Reduce(operation, in, out); },
-      [&](const GlooContext& context) { GlooReduce(context, operation, in, out); });
+  return Run(operation, options, [&](CollectivePlane& plane) { plane.Reduce(operation, in, out); });
 }
 
 absl::Status GlooBackend::AllGather(const void* in, void* out, size_t count, DataType type,
                                     const CallOptions& options) {
   const Operation operation = NextCollective(OperationKind::kAllGather, count, type);
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.AllGather(operation, in, out); },
-      [&](const GlooContext& context) { GlooAllGather(context, operation, in, out); });
+  return Run(operation, options,
+             [&](CollectivePlane& plane) { plane.AllGather(operation, in, out); });
 }
 
 absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count, DataType type,
                                         ReduceOp op, const CallOptions& options) {
   Operation operation = NextCollective(OperationKind::kReduceScatter, count, type);
   operation.op = op;
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.ReduceScatter(operation, in, out); },
-      [&](const GlooContext& context) { GlooReduceScatter(context, operation, in, out); });
+  return Run(operation, options,
+             [&](CollectivePlane& plane) { plane.ReduceScatter(operation, in, out); });
 }
 
 absl::Status GlooBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
@@ -141,15 +134,13 @@ absl::Status GlooBackend::AllReducePass(absl::Span<const Buffer> buffers, DataTy
   operation.sizes = HashOf(counts);
   if (buffers.size() == 1) {
     void* const data = buffers.front().data;
-    return Run(
-        operation, options, [&](SharedPlane& shared) { shared.AllReduce(operation, data, data); },
-        [&](const GlooContext& context) { GlooAllReduce(context, operation, data, data); });
+    return Run(operation, options,
+               [&](CollectivePlane& plane) { plane.AllReduce(operation, data, data); });
   }
   std::vector<char> packed = Pack(buffers, SizeOf(type));
   char* const data = packed.data();
   absl::Status status = Run(
-      operation, options, [&](SharedPlane& shared) { shared.AllReduce(operation, data, data); },
-      [&](const GlooContext& context) { GlooAllReduce(context, operation, data, data); });
+      operation, options, [&](CollectivePlane& plane) { plane.AllReduce(operation, data, data); });
   if (status.ok()) Unpack(packed, buffers, SizeOf(type));
   return status;
 }
@@ -168,15 +159,16 @@ absl::Status GlooBackend::Exchange(absl::Span<const Message> sends,
     receiving.push_back({message, ++received_[message.peer]});
     all.count += message.count;
   }
-  return Run(all, options,
-             [&](const GlooContext& context) { GlooExchange(context, sending, receiving); });
+  return RunOverConnections(
+      all, options, [&](const GlooContext& context) { GlooExchange(context, sending, receiving); });
 }
 
 absl::Status GlooBackend::AllToAll(const void* in, void* out, size_t count, DataType type,
                                    const CallOptions& options) {
   const Operation operation = NextCollective(OperationKind::kAllToAll, count, type);
-  return Run(operation, options,
-             [&](const GlooContext& context) { GlooAllToAll(context, operation, in, out); });
+  return RunOverConnections(operation, options, [&](const GlooContext& context) {
+    GlooAllToAll(context, operation, in, out);
+  });
 }
 
 absl::Status GlooBackend::AllGatherUneven(const void* in, absl::Span<const size_t> counts,
@@ -185,19 +177,13 @@ absl::Status GlooBackend::AllGatherUneven(const void* in, absl::Span<const size_
       NextCollective(OperationKind::kAllGatherUneven,
                      std::accumulate(counts.begin(), counts.end(), size_t{0}), type);
   operation.sizes = HashOf(counts);
-  return Run(
-      operation, options,
-      [&](SharedPlane& shared) { shared.AllGatherUneven(operation, in, counts, out); },
-      [&](const GlooContext& context) {
-        GlooAllGatherUneven(context, operation, in, counts, out);
-      });
+  return Run(operation, options,
+             [&](CollectivePlane& plane) { plane.AllGatherUneven(operation, in, counts, out); });
 }
 
 absl::Status GlooBackend::Barrier(const CallOptions& options) {
   const Operation operation = NextCollective(OperationKind::kBarrier, 0, DataType::kUint8);
-  return Run(
-      operation, options, [&](SharedPlane& shared) { shared.Barrier(operation); },
-      [&](const GlooContext& context) { GlooBarrier(context, operation); });
+  return Run(operation, options, [&](CollectivePlane& plane) { plane.Barrier(operation); });
 }
 
 }  // namespace muster::internal

@@ -44,6 +44,11 @@ struct Operation {
   // that they wait for each other instead of being written into buffers of the wrong size, for
   // which Gloo ends the process. The same in every process.
   uint32_t Tag() const;
+
+  // The same and the number itself: differs from that of any other call for longer.
+  uint64_t WideTag() const { return number << 32 | Tag(); }
+
+  size_t bytes() const { return count * SizeOf(type); }
 };
 
 // The same for one message: its two ends name different peers, and count alike.

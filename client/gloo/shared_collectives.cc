@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 namespace muster::internal {
@@ -37,6 +36,37 @@ void Copy(void* to, const void* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
+size_t BytesIn(const Pieces& pieces) {
+  size_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+size_t MostBytesIn(absl::Span<const Pieces> pieces) {
+  size_t most = 0;
+  for (const Pieces& one : pieces) most = std::max(most, BytesIn(one));
+  return most;
+}
+
+// What of one piece lies in a range of all.
+struct Part {
+  size_t piece;   // its index
+  size_t offset;  // in the buffer
+  size_t at;      // in the range
+  size_t bytes;
+};
+
+// Calls `f` for the parts of `pieces` that `bytes` bytes from `begin` on consist of.
+template <class F>
+void ForRange(const Pieces& pieces, size_t begin, size_t bytes, F f) {
+  size_t start = 0;  // where a piece begins, counted over all
+  for (size_t i = 0; i < pieces.size(); start += pieces[i].bytes, ++i) {
+    const size_t from = std::max(begin, start);
+    const size_t to = std::min(begin + bytes, start + pieces[i].bytes);
+    if (from < to) f(Part{i, pieces[i].offset + (from - start), from - begin, to - from});
+  }
+}
+
 size_t ChunkFor(size_t ranks) {
   const size_t share = kSlotsBytes / (ranks * StepBoard::kSlots);
   return RoundedUp(std::clamp(share, kLeastChunk, kLargestChunk), ranks * kCacheLine);
@@ -54,10 +84,28 @@ SharedLayout::SharedLayout(int ranks)
 Reduction::Reduction(DataType type, ReduceOp op)
     : type(type), op(op), function(ReduceFunctionFor(type, op)), element(SizeOf(type)) {}
 
-SharedCollectives::SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped)
+void Combine(absl::Span<const char* const> sources, char* out, size_t bytes,
+             const Reduction& reduction, int ranks) {
+  alignas(kCacheLine) char partial[kBlock];
+  const size_t last = sources.size() - 1;
+  if (last == 0 && out != sources[0]) Copy(out, sources[0], bytes);
+  for (size_t begin = 0; begin < bytes; begin += kBlock) {
+    const size_t count = std::min(kBlock, bytes - begin) / reduction.element;
+    const char* so_far = sources[0] + begin;
+    for (size_t i = 1; i <= last; ++i) {
+      char* const to = i == last ? out + begin : partial;
+      reduction.function(to, so_far, sources[i] + begin, count);
+      so_far = to;
+    }
+    FinishAverage(out + begin, count, reduction.type, reduction.op, ranks);
+  }
+}
+
+SharedCollectives::SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped,
+                                     std::vector<int> names)
     : layout_(ranks),
       slots_(static_cast<char*>(memory) + layout_.board),
-      board_(memory, rank, ranks, std::move(stopped)),
+      board_(memory, rank, ranks, std::move(stopped), std::move(names)),
       sources_(ranks) {}
 
 bool SharedCollectives::IsSmall(size_t bytes) const { return bytes * board_.ranks() <= kSmall; }
@@ -93,7 +141,7 @@ void SharedCollectives::ReduceAtOnce(uint64_t tag, const void* in, void* out, si
   if (out == nullptr) return;
   board_.AwaitPeers();
   for (int rank = 0; rank < board_.ranks(); ++rank) sources_[rank] = Read(rank);
-  Combine(static_cast<char*>(out), bytes, reduction);
+  Combine(sources_, static_cast<char*>(out), bytes, reduction, board_.ranks());
 }
 
 // In step s chunk s is copied to the slot, a slice of chunk s - 1 reduced, and chunk s - 2 copied
@@ -137,28 +185,13 @@ void SharedCollectives::ReduceSlice(const char* own_chunk, size_t bytes,
   for (int rank = 0; rank < board_.ranks(); ++rank) {
     sources_[rank] = (rank == board_.rank() ? own_chunk : Read(rank)) + own.begin;
   }
-  Combine(Written() + layout_.chunk, own.bytes, reduction);
+  Combine(sources_, Written() + layout_.chunk, own.bytes, reduction, board_.ranks());
 }
 
 void SharedCollectives::CopyResults(char* chunk, size_t bytes) const {
   for (int rank = 0; rank < board_.ranks(); ++rank) {
     const Slice slice = SliceOf(rank, bytes);
     Copy(chunk + slice.begin, Read(rank) + layout_.chunk, slice.bytes);
-  }
-}
-
-void SharedCollectives::Combine(char* out, size_t bytes, const Reduction& reduction) {
-  alignas(kCacheLine) char partial[kBlock];
-  const int ranks = board_.ranks();
-  for (size_t begin = 0; begin < bytes; begin += kBlock) {
-    const size_t count = std::min(kBlock, bytes - begin) / reduction.element;
-    const char* so_far = sources_[0] + begin;
-    for (int rank = 1; rank < ranks; ++rank) {
-      char* const to = rank == ranks - 1 ? out + begin : partial;
-      reduction.function(to, so_far, sources_[rank] + begin, count);
-      so_far = to;
-    }
-    FinishAverage(out + begin, count, reduction.type, reduction.op, ranks);
   }
 }
 
@@ -181,68 +214,106 @@ void SharedCollectives::Broadcast(uint64_t tag, void* data, size_t bytes, int ro
 
 void SharedCollectives::AllGather(uint64_t tag, const void* in, absl::Span<const size_t> parts,
                                   void* out) {
-  const char* const from = static_cast<const char*>(in);
+  std::vector<Pieces> pieces;
+  size_t offset = 0;
+  for (const size_t part : parts) {
+    pieces.push_back({{offset, part}});
+    offset += part;
+  }
+  const Piece& own = pieces[board_.rank()].front();
+  char* const place = static_cast<char*>(out) + own.offset;
+  size_t brought = 0;
+  SpreadPieces(tag, out, pieces, [&](size_t end) {
+    if (place != in) Copy(place + brought, static_cast<const char*>(in) + brought, end - brought);
+    brought = end;
+  });
+}
+
+void SharedCollectives::SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces,
+                                     AtByte before) {
+  char* const place = static_cast<char*>(data);
   const size_t chunk = layout_.chunk;
-  const size_t own = parts[board_.rank()];
-  const size_t chunks = PiecesOf(*std::max_element(parts.begin(), parts.end()), chunk);
-  char* const place =
-      std::accumulate(parts.begin(), parts.begin() + board_.rank(), static_cast<char*>(out));
+  const Pieces& own = pieces[board_.rank()];
+  const size_t own_bytes = BytesIn(own);
+  const size_t chunks = PiecesOf(MostBytesIn(pieces), chunk);
   board_.Begin(tag);
   for (size_t step = 0; step <= chunks; ++step) {
-    const size_t begin = std::min(step * chunk, own);
-    const size_t bytes = PieceAt(step, chunk, own);
     if (step < chunks) {
+      before(std::min((step + 1) * chunk, own_bytes));
       board_.AwaitSlot();
-      Copy(Written(), from + begin, bytes);
+      ForRange(own, step * chunk, chunk, [&](const Part& part) {
+        Copy(Written() + part.at, place + part.offset, part.bytes);
+      });
     }
     if (step >= 1) {
       board_.AwaitPeers();
-      CopyParts(step - 1, parts, static_cast<char*>(out));
+      CopyPieces(step - 1, pieces, place);
     }
     if (step < chunks) board_.Publish();
-    if (place != from) Copy(place + begin, from + begin, bytes);  // while the others come
   }
 }
 
-// What the others have brought of one chunk, to its places in `out`.
-void SharedCollectives::CopyParts(size_t index, absl::Span<const size_t> parts, char* out) const {
-  for (int rank = 0; rank < board_.ranks(); out += parts[rank], ++rank) {
+void SharedCollectives::CopyPieces(size_t index, absl::Span<const Pieces> pieces,
+                                   char* data) const {
+  for (int rank = 0; rank < board_.ranks(); ++rank) {
     if (rank == board_.rank()) continue;
-    Copy(out + std::min(index * layout_.chunk, parts[rank]), Read(rank),
-         PieceAt(index, layout_.chunk, parts[rank]));
+    ForRange(pieces[rank], index * layout_.chunk, layout_.chunk,
+             [&](const Part& part) { Copy(data + part.offset, Read(rank) + part.at, part.bytes); });
   }
 }
 
-// A chunk is a block of each rank's part.
 void SharedCollectives::ReduceScatter(uint64_t tag, const void* in, void* out, size_t part,
                                       const Reduction& reduction) {
+  std::vector<Pieces> pieces;
+  for (int rank = 0; rank < board_.ranks(); ++rank) pieces.push_back({{rank * part, part}});
+  char* const result = static_cast<char*>(out);
+  ReducePieces(tag, in, pieces, {result}, reduction, [](size_t) {});
+}
+
+// A chunk is a block of each rank's pieces.
+void SharedCollectives::ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
+                                     absl::Span<char* const> results, const Reduction& reduction,
+                                     AtByte after) {
   const char* const from = static_cast<const char*>(in);
+  const Pieces& own = pieces[board_.rank()];
+  const size_t own_bytes = BytesIn(own);
   const size_t block = layout_.chunk / board_.ranks();
-  const size_t blocks = PiecesOf(part, block);
+  const size_t blocks = PiecesOf(MostBytesIn(pieces), block);
   board_.Begin(tag);
   for (size_t step = 0; step <= blocks; ++step) {
     if (step < blocks) {
       board_.AwaitSlot();
-      CopyBlocks(from + step * block, part, block, PieceAt(step, block, part));
+      CopyBlocks(step, block, pieces, from);
     }
     if (step >= 1) {
       board_.AwaitPeers();
-      const size_t begin = (step - 1) * block;
-      for (int rank = 0; rank < board_.ranks(); ++rank) {
-        sources_[rank] = Read(rank) + board_.rank() * block;
-      }
-      sources_[board_.rank()] = from + board_.rank() * part + begin;
-      Combine(static_cast<char*>(out) + begin, PieceAt(step - 1, block, part), reduction);
+      ReduceBlock(step - 1, block, own, from, results, reduction);
+      after(std::min(step * block, own_bytes));
     }
     if (step < blocks) board_.Publish();
   }
 }
 
-// Those of the others, of `bytes` each, from what is of the first rank's part.
-void SharedCollectives::CopyBlocks(const char* first, size_t part, size_t block, size_t bytes) {
+void SharedCollectives::CopyBlocks(size_t index, size_t block, absl::Span<const Pieces> pieces,
+                                   const char* in) {
   for (int rank = 0; rank < board_.ranks(); ++rank) {
-    if (rank != board_.rank()) Copy(Written() + rank * block, first + rank * part, bytes);
+    if (rank == board_.rank()) continue;
+    char* const to = Written() + rank * block;
+    ForRange(pieces[rank], index * block, block,
+             [&](const Part& part) { Copy(to + part.at, in + part.offset, part.bytes); });
   }
+}
+
+void SharedCollectives::ReduceBlock(size_t index, size_t block, const Pieces& own, const char* in,
+                                    absl::Span<char* const> results, const Reduction& reduction) {
+  ForRange(own, index * block, block, [&](const Part& part) {
+    for (int rank = 0; rank < board_.ranks(); ++rank) {
+      sources_[rank] = Read(rank) + board_.rank() * block + part.at;
+    }
+    sources_[board_.rank()] = in + part.offset;
+    char* const out = results[part.piece] + (part.offset - own[part.piece].offset);
+    Combine(sources_, out, part.bytes, reduction, board_.ranks());
+  });
 }
 
 void SharedCollectives::Barrier(uint64_t tag) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "client/gloo/step_board.h"
 #include "client/src/base/reduction.h"
@@ -33,6 +34,22 @@ struct Reduction {
   size_t element;  // bytes
 };
 
+// out = all of `sources`, of `bytes` each, in their order; averages are of `ranks` ranks. `out` may
+// be one of them.
+void Combine(absl::Span<const char* const> sources, char* out, size_t bytes,
+             const Reduction& reduction, int ranks);
+
+// A part of a buffer.
+struct Piece {
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+// What one rank has to do with, piece by piece.
+using Pieces = std::vector<Piece>;
+
+// Called with a number of bytes, counted over all pieces of this rank from the first one's.
+using AtByte = absl::FunctionRef<void(size_t end)>;
+
 // Collectives of ranks that share memory. Data passes through the slots of a StepBoard, a chunk in
 // each step; a rank writes one chunk while the others read the one before.
 //
@@ -44,8 +61,9 @@ struct Reduction {
 // ranks that make the same call, and differs from that of other calls.
 class SharedCollectives {
  public:
-  // `memory` has the layout's size, and was zero when the first rank came.
-  SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped);
+  // `memory` has the layout's size, and was zero when the first rank came. `names`: as StepBoard's.
+  SharedCollectives(void* memory, int rank, int ranks, StepBoard::Stopped stopped,
+                    std::vector<int> names = {});
 
   // `in` and `out` are the same or disjoint.
   void AllReduce(uint64_t tag, const void* in, void* out, size_t bytes, const Reduction& reduction);
@@ -59,6 +77,14 @@ class SharedCollectives {
   void ReduceScatter(uint64_t tag, const void* in, void* out, size_t part,
                      const Reduction& reduction);
   void Barrier(uint64_t tag);
+
+  // Each rank's pieces of `data` go to the same places in the others' `data`. `before` is called
+  // before this rank's are read up to there: they may come from elsewhere meanwhile.
+  void SpreadPieces(uint64_t tag, void* data, absl::Span<const Pieces> pieces, AtByte before);
+  // Each rank gets the reduction of its pieces of all ranks' `in`: `results` has a place for each
+  // of its own, which may be where the piece is. `after` is called when they are there so far.
+  void ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
+                    absl::Span<char* const> results, const Reduction& reduction, AtByte after);
 
   // Wakes the thread that waits, to look at `stopped`.
   void Wake() { board_.Wake(); }
@@ -83,10 +109,12 @@ class SharedCollectives {
   void CopyToSlot(const char* chunk, size_t bytes);
   void ReduceSlice(const char* own_chunk, size_t bytes, const Reduction& reduction);
   void CopyResults(char* chunk, size_t bytes) const;
-  void CopyParts(size_t index, absl::Span<const size_t> parts, char* out) const;
-  void CopyBlocks(const char* first, size_t part, size_t block, size_t bytes);
-  // out = all of `sources_`, which are this many bytes each. `out` may be one of them.
-  void Combine(char* out, size_t bytes, const Reduction& reduction);
+  // The others' pieces of one chunk, to their places in `data`.
+  void CopyPieces(size_t index, absl::Span<const Pieces> pieces, char* data) const;
+  // What the others reduce of one block, to the slot.
+  void CopyBlocks(size_t index, size_t block, absl::Span<const Pieces> pieces, const char* in);
+  void ReduceBlock(size_t index, size_t block, const Pieces& own, const char* in,
+                   absl::Span<char* const> results, const Reduction& reduction);
 
   const SharedLayout layout_;
   char* const slots_;

@@ -11,6 +11,8 @@ constexpr uint8_t kSendRecvSlotPrefix = 0x41;
 constexpr uint8_t kReduceScatterSlotPrefix = 0x42;
 constexpr uint8_t kLastWordsSlotPrefix = 0x43;
 constexpr uint8_t kCanarySlotPrefix = 0x44;
+constexpr uint8_t kPartialSlotPrefix = 0x45;
+constexpr uint8_t kResultSlotPrefix = 0x46;
 
 }  // namespace muster::internal
 

@@ -65,11 +65,12 @@ void StepBoard::StartAt(uint32_t step, void* memory, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) lines[rank].published = step;
 }
 
-StepBoard::StepBoard(void* memory, int rank, int ranks, Stopped stopped)
+StepBoard::StepBoard(void* memory, int rank, int ranks, Stopped stopped, std::vector<int> names)
     : memory_(static_cast<char*>(memory)),
       rank_(rank),
       ranks_(ranks),
       stopped_(std::move(stopped)),
+      names_(std::move(names)),
       crowded_(ranks > Processors()),
       step_(line(rank).published.load(std::memory_order_relaxed)),
       all_at_(step_ - 1) {}
@@ -107,6 +108,11 @@ std::vector<int> StepBoard::LateAt(int64_t step) const {
     if (!HasPublished(peer, step)) late.push_back(peer);
   }
   return late;
+}
+
+std::vector<int> StepBoard::NamesOf(std::vector<int> ranks) const {
+  for (int& rank : ranks) rank = NameOf(rank);
+  return ranks;
 }
 
 void StepBoard::Publish() {
@@ -172,11 +178,11 @@ bool StepBoard::Spin(Reached reached) const {
 // asked after that was seen.
 template <class Late>
 void StepBoard::CheckStopped(bool slept, Late late) {
-  if (stopped_(slept)) throw Interrupted(late());
+  if (stopped_(slept)) throw Interrupted(NamesOf(late()));
   for (int peer = 0; peer < ranks_; ++peer) {
     if (line(peer).ended.load(std::memory_order_seq_cst) == 0) continue;
     const std::vector<int> ranks = late();
-    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded(peer);
+    if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded(NameOf(peer));
   }
 }
 

@@ -53,8 +53,9 @@ class StepBoard {
   static void StartAt(uint32_t step, void* memory, int ranks);
 
   // On memory that was zero, or what StartAt() made of it, when the first rank came, and has the
-  // alignment of a cache line. It must outlive the board.
-  StepBoard(void* memory, int rank, int ranks, Stopped stopped);
+  // alignment of a cache line. It must outlive the board. `names` has what the ranks are called in
+  // exceptions; empty: by their numbers here.
+  StepBoard(void* memory, int rank, int ranks, Stopped stopped, std::vector<int> names = {});
   // Tells the others.
   ~StepBoard();
   StepBoard(const StepBoard&) = delete;
@@ -101,6 +102,8 @@ class StepBoard {
   bool HasPublished(int peer, int64_t step) const;
   bool HasTag(int peer) const;
   std::vector<int> LateAt(int64_t step) const;
+  int NameOf(int rank) const { return names_.empty() ? rank : names_[rank]; }
+  std::vector<int> NamesOf(std::vector<int> ranks) const;
   Line& line(int rank) const;
   Count& count(int64_t step) const;
   uint32_t CountAfter(int64_t step) const;
@@ -109,6 +112,7 @@ class StepBoard {
   const int rank_;
   const int ranks_;
   const Stopped stopped_;
+  const std::vector<int> names_;
   const bool crowded_;  // there are more ranks than processors
   int64_t step_;        // the one that is not published yet
   int64_t all_at_;      // all are known to have published it

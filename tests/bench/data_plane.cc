@@ -1,8 +1,9 @@
 // What collectives on CPU memory cost the ranks of one machine: real processes that use the public
 // SDK, through shared memory and through connections (MUSTER_GLOO_SHARED_MEMORY=0), and, in turns
 // with them, bare Gloo and Open MPI over shared memory, where Debian's openmpi-bin and
-// libopenmpi-dev are installed. What the machine does meanwhile hits all of them; the ratios are
-// the figures to look at.
+// libopenmpi-dev are installed. Jobs over two nodes are told so (MUSTER_NODE_ID): the loopback is
+// between them, and Open MPI, which cannot be told, takes no part. What the machine does meanwhile
+// hits all of them; the ratios are the figures to look at.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -35,8 +36,20 @@ constexpr const char* kTitles[] = {"Muster", "without shared memory", "bare Gloo
 const char* NameOf(Side side) { return kNames[static_cast<int>(side)]; }
 const char* TitleOf(Side side) { return kTitles[static_cast<int>(side)]; }
 
+// A size of jobs.
+struct Shape {
+  int nodes = 1;
+  int ranks = 2;  // in all
+};
+
+std::string TextOf(const Shape& shape) {
+  if (shape.nodes == 1) return absl::StrCat(shape.ranks);
+  return absl::StrCat(shape.nodes, " nodes x ", shape.ranks / shape.nodes);
+}
+
 struct Settings {
   std::vector<int> ranks = {2, 4, 8};
+  std::vector<int> ranks_of_two_nodes = {4, 8};
   std::vector<size_t> bytes = {64 << 10, 1 << 20, 16 << 20};
   std::vector<std::string> operations = {"all-reduce", "broadcast", "all-gather"};
   int rounds = 9;
@@ -47,7 +60,7 @@ struct Settings {
 
 // One operation of one size: microseconds of it in each round, as the median rank has them.
 struct Comparison {
-  int ranks = 0;
+  Shape shape;
   std::string operation;
   size_t bytes = 0;
   std::map<Side, std::vector<double>> micros;
@@ -66,8 +79,8 @@ bool HasOpenMpi() {
 
 class Contestant {
  public:
-  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks) {
-    std::unique_ptr<Contestant> contestant(new Contestant(side, ranks));
+  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, const Shape& shape) {
+    std::unique_ptr<Contestant> contestant(new Contestant(side, shape));
     const absl::Status started =
         side == Side::kOpenMpi ? contestant->StartOpenMpi() : contestant->StartRanks();
     if (!started.ok()) return started;
@@ -93,25 +106,29 @@ class Contestant {
   }
 
  private:
-  Contestant(Side side, int ranks) : side_(side), ranks_(ranks), crew_(TitleOf(side), ranks) {}
+  Contestant(Side side, const Shape& shape)
+      : side_(side), shape_(shape), crew_(TitleOf(side), shape.ranks) {}
 
   absl::Status StartRanks() {
     std::string address;
     if (side_ != Side::kGloo) {
-      daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", ranks_)});
+      daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", shape_.ranks)});
       if (daemon_ == nullptr) return absl::InternalError("musterd did not start");
       address = daemon_->address();
     }
-    for (int rank = 0; rank < ranks_; ++rank) {
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
       crew_.Add(
           Process::Start({Runfile("tests/bench/data_plane_rank"), NameOf(side_), crew_.folder(),
-                          absl::StrCat(rank), absl::StrCat(ranks_)},
+                          absl::StrCat(rank), absl::StrCat(shape_.ranks)},
                          {{"MUSTER_COORDINATOR", address},
                           {"MUSTER_RANK", absl::StrCat(rank)},
+                          {"MUSTER_NODE_ID", absl::StrCat("node-", NodeOf(rank))},
                           {"MUSTER_GLOO_SHARED_MEMORY", side_ == Side::kShared ? "1" : "0"}}));
     }
     return absl::OkStatus();
   }
+
+  int NodeOf(int rank) const { return rank * shape_.nodes / shape_.ranks; }
 
   // Built here, so that nothing else needs it. Of its transports the one through shared memory.
   absl::Status StartOpenMpi() {
@@ -119,15 +136,15 @@ class Contestant {
     const std::string build =
         absl::StrCat("mpicc -O2 -o ", program, " ", Runfile("tests/bench/open_mpi_rank.c"), " >&2");
     if (std::system(build.c_str()) != 0) return absl::InternalError("mpicc has failed");
-    crew_.Add(
-        Process::Start({"/usr/bin/env", "mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca",
-                        "btl", "self,vader", "-np", absl::StrCat(ranks_), program, crew_.folder()},
-                       {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}));
+    crew_.Add(Process::Start(
+        {"/usr/bin/env", "mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl",
+         "self,vader", "-np", absl::StrCat(shape_.ranks), program, crew_.folder()},
+        {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}}));
     return absl::OkStatus();
   }
 
   const Side side_;
-  const int ranks_;
+  const Shape shape_;
   std::unique_ptr<TestDaemon> daemon_;
   RankCrew crew_;  // goes first
 };
@@ -136,11 +153,11 @@ class Contestant {
 
 using Contestants = std::vector<std::pair<Side, std::unique_ptr<Contestant>>>;
 
-absl::StatusOr<Contestants> StartAll(int ranks, bool open_mpi) {
+absl::StatusOr<Contestants> StartAll(const Shape& shape, bool open_mpi) {
   Contestants all;
   for (const Side side : kSides) {
-    if (side == Side::kOpenMpi && !open_mpi) continue;
-    auto contestant = Contestant::Start(side, ranks);
+    if (side == Side::kOpenMpi && (!open_mpi || shape.nodes > 1)) continue;
+    auto contestant = Contestant::Start(side, shape);
     if (!contestant.ok()) return contestant.status();
     all.emplace_back(side, *std::move(contestant));
   }
@@ -168,15 +185,15 @@ absl::Status Compare(const Settings& settings, Contestants* all, Comparison* com
   return absl::OkStatus();
 }
 
-absl::Status CompareAll(const Settings& settings, int ranks, bool open_mpi,
+absl::Status CompareAll(const Settings& settings, const Shape& shape, bool open_mpi,
                         std::vector<Comparison>* comparisons) {
-  absl::StatusOr<Contestants> all = StartAll(ranks, open_mpi);
+  absl::StatusOr<Contestants> all = StartAll(shape, open_mpi);
   if (!all.ok()) return all.status();
   for (const std::string& operation : settings.operations) {
     for (const size_t bytes : settings.bytes) {
-      std::fprintf(stderr, "data_plane: %d ranks, %s of %zu bytes\n", ranks, operation.c_str(),
-                   bytes);
-      Comparison comparison = {ranks, operation, bytes, {}};
+      std::fprintf(stderr, "data_plane: ranks: %s, %s of %zu bytes\n", TextOf(shape).c_str(),
+                   operation.c_str(), bytes);
+      Comparison comparison = {shape, operation, bytes, {}};
       const absl::Status compared = Compare(settings, &*all, &comparison);
       if (!compared.ok()) return compared;
       comparisons->push_back(std::move(comparison));
@@ -224,11 +241,12 @@ constexpr std::pair<Side, Side> kRatios[] = {{Side::kShared, Side::kGloo},
 void PrintRow(const Comparison& comparison) {
   const auto& micros = comparison.micros;
   std::vector<std::string> row = {
-      absl::StrCat(comparison.ranks),
+      TextOf(comparison.shape),
       absl::StrCat(comparison.operation, " of ", SizeText(comparison.bytes))};
   for (const Side side : kSides) {
-    row.push_back(micros.count(side) > 0 ? Times(micros.at(side))
-                                         : "not run: needs openmpi-bin and libopenmpi-dev");
+    row.push_back(micros.count(side) > 0       ? Times(micros.at(side))
+                  : comparison.shape.nodes > 1 ? "-"
+                                               : "not run: needs openmpi-bin and libopenmpi-dev");
   }
   for (const auto& [ours, theirs] : kRatios) {
     row.push_back(micros.count(theirs) > 0 ? Ratios(micros.at(ours), micros.at(theirs)) : "-");
@@ -257,7 +275,8 @@ bool WriteJson(const std::vector<Comparison>& comparisons, const std::string& pa
     for (const auto& [side, micros] : comparison.micros) {
       sides[NameOf(side)] = {{"wall_us", micros}};
     }
-    all["comparisons"].push_back({{"ranks", comparison.ranks},
+    all["comparisons"].push_back({{"nodes", comparison.shape.nodes},
+                                  {"ranks", comparison.shape.ranks},
                                   {"operation", comparison.operation},
                                   {"bytes", comparison.bytes},
                                   {"sides", sides}});
@@ -272,12 +291,23 @@ int Fail(const std::string& what) {
   return 1;
 }
 
+std::vector<Shape> ShapesOf(const Settings& settings) {
+  std::vector<Shape> shapes;
+  for (const int ranks : settings.ranks) {
+    if (ranks >= 2) shapes.push_back({1, ranks});
+  }
+  for (const int ranks : settings.ranks_of_two_nodes) {
+    if (ranks >= 2) shapes.push_back({2, ranks});
+  }
+  return shapes;
+}
+
 int Main(const Settings& settings) {
   StopOnInterrupt();
   const bool open_mpi = settings.open_mpi && HasOpenMpi();
   std::vector<Comparison> comparisons;
-  for (const int ranks : settings.ranks) {
-    const absl::Status compared = CompareAll(settings, ranks, open_mpi, &comparisons);
+  for (const Shape& shape : ShapesOf(settings)) {
+    const absl::Status compared = CompareAll(settings, shape, open_mpi, &comparisons);
     if (!compared.ok()) return Fail(compared.ToString());
   }
   if (!settings.json.empty() && !WriteJson(comparisons, settings.json)) {
@@ -294,12 +324,15 @@ int main(int argc, char** argv) {
   muster::testing::Settings settings;
   CLI::App app(
       "Muster's data plane on CPUs beside bare Gloo and Open MPI: real processes of one machine, "
-      "in "
-      "turns. Debian's openmpi-bin and libopenmpi-dev bring the last one.",
+      "in turns. Debian's openmpi-bin and libopenmpi-dev bring the last one.",
       "data_plane");
-  app.add_option("--ranks", settings.ranks, "Sizes of jobs")
+  app.add_option("--ranks", settings.ranks, "Sizes of jobs on one node; 0: none")
       ->capture_default_str()
-      ->check(CLI::Range(2, 256));
+      ->check(CLI::Range(0, 256));
+  app.add_option("--ranks-of-two-nodes", settings.ranks_of_two_nodes,
+                 "Sizes of jobs over two nodes, in all; 0: none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 256));
   app.add_option("--bytes", settings.bytes, "What a rank has after an operation, in bytes")
       ->capture_default_str()
       ->check(CLI::Range(size_t{64}, size_t{1} << 30));

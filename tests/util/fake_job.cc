@@ -31,7 +31,8 @@ struct GroupRounds {
 std::vector<Member> MakeMembers(const FakeJobOptions& options) {
   std::vector<Member> members;
   for (int rank = 0; rank < options.size; ++rank) {
-    members.push_back(Member{rank, 0, rank, absl::StrCat("node-", rank), "host", 1000 + rank,
+    const int node = options.nodes.empty() ? rank : options.nodes[rank];
+    members.push_back(Member{rank, 0, node, absl::StrCat("node-", node), "host", 1000 + rank,
                              std::nullopt, "", absl::StrCat("incarnation-", rank)});
     if (!options.one_pid) continue;
     members.back().node_id = "pod";
@@ -146,6 +147,13 @@ FakeJob::FakeJob(const FakeJobOptions& options) : state_(std::make_shared<State>
 }
 
 FakeJob::FakeJob(int size) : FakeJob(FakeJobOptions{size}) {}
+
+FakeJobOptions FakeJob::OnNodes(std::vector<int> nodes) {
+  FakeJobOptions options;
+  options.size = static_cast<int>(nodes.size());
+  options.nodes = std::move(nodes);
+  return options;
+}
 
 FakeJob::~FakeJob() = default;
 

@@ -19,14 +19,18 @@ struct FakeJobOptions {
   absl::Duration timeout = absl::Seconds(60);
   // All ranks are on one node and have the pid 1, as in containers.
   bool one_pid = false;
+  // Rank r is on "node-N", N being nodes[r]; empty: each is on one of its own, "node-r".
+  std::vector<int> nodes = {};
 };
 
 // A job whose ranks are threads of this process and whose coordinator is memory they share. Rank r
-// is on node "node-r" and has the pid 1000 + r. Of the collectives it has AllGather.
+// has the pid 1000 + r. Of the collectives it has AllGather.
 class FakeJob {
  public:
   explicit FakeJob(const FakeJobOptions& options);
   explicit FakeJob(int size);
+  // As many ranks as there are `nodes`, each on one of them.
+  static FakeJobOptions OnNodes(std::vector<int> nodes);
   ~FakeJob();
 
   int size() const;

@@ -13,11 +13,12 @@
 
 namespace muster::testing {
 
-// A job of two processes at the ends of a socket. What AwaitFailure() says is set by the test.
+// A job of two processes of one node at the ends of a socket. What AwaitFailure() says is set by
+// the test.
 class PairControlPlane final : public StubControlPlane {
  public:
   PairControlPlane(int rank, int socket)
-      : StubControlPlane("pair", {Member{0, 0, 0, "a", "host", 1}, Member{1, 0, 1, "b", "host", 2}},
+      : StubControlPlane("pair", {Member{0, 0, 0, "a", "host", 1}, Member{1, 1, 0, "a", "host", 2}},
                          rank),
         socket_(socket) {}
 

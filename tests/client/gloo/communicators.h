@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
@@ -14,7 +16,34 @@
 // What tests of Gloo's operations compute with.
 namespace muster::testing {
 
-inline constexpr int kRankCounts[] = {1, 2, 3, 4, 5, 8};
+// The node of each rank.
+using Layout = std::vector<int>;
+
+inline std::string NameOfLayout(const Layout& layout) {
+  return "OnNodes" + absl::StrJoin(layout, "");
+}
+inline std::string NameOfLayoutParam(const ::testing::TestParamInfo<Layout>& info) {
+  return NameOfLayout(info.param);
+}
+
+// Ranks of one node; of one each; nodes of as many ranks, or not; one after the other, or not.
+inline const std::vector<Layout>& Layouts() {
+  static const auto* const layouts = new std::vector<Layout>{
+      {0},
+      {0, 0},
+      {0, 0, 0},
+      {0, 0, 0, 0},
+      {0, 0, 0, 0, 0},
+      Layout(8, 0),
+      {0, 1, 2},
+      {0, 0, 1, 1},
+      {0, 1, 0, 1},
+      {0, 1, 2, 0, 1},
+      {0, 1, 1, 1},
+      {2, 0, 0, 1, 2, 2, 0},
+  };
+  return *layouts;
+}
 
 // Small values, so that sums and products of floats are exact in any order; those of narrow
 // unsigned integers wrap.
@@ -38,16 +67,17 @@ absl::Span<const T> Const(const std::vector<T>& values) {
   return values;
 }
 
-// The parameter is the number of ranks.
-class CommunicatorsTest : public ::testing::TestWithParam<int> {
+class CommunicatorsTest : public ::testing::TestWithParam<Layout> {
  protected:
+  static int ranks() { return static_cast<int>(GetParam().size()); }
+
   // Runs `body` on every rank with a communicator of all.
   void WithCommunicators(const std::function<void(Communicator&)>& body) {
-    FakeJob job(GetParam());
+    FakeJob job(FakeJob::OnNodes(GetParam()));
     job.Run([&](int rank, const Group& world) {
       absl::StatusOr<std::unique_ptr<Communicator>> communicator = Communicator::Create(world);
       ASSERT_TRUE(communicator.ok()) << communicator.status();
-      EXPECT_EQ((*communicator)->backend(), GetParam() == 1 ? "serial" : "gloo");
+      EXPECT_EQ((*communicator)->backend(), ranks() == 1 ? "serial" : "gloo");
       body(**communicator);
     });
   }

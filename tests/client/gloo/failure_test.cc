@@ -1,20 +1,25 @@
-// How operations end when they cannot complete.
+// How operations end when they cannot complete, on one node and over several.
 
 #include <functional>
-#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
+#include "tests/client/gloo/communicators.h"
 #include "tests/util/fake_job.h"
 
 namespace muster {
 namespace {
 
 using ::muster::testing::FakeJob;
+using ::muster::testing::Layout;
+using ::muster::testing::NameOfLayout;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -32,13 +37,24 @@ CallOptions Within(absl::Duration timeout) {
   return options;
 }
 
+// "rank 1 (node 'node-0', pid 1001)".
+std::string NameOf(int rank, const Layout& layout) {
+  return absl::StrCat("rank ", rank, " (node 'node-", layout[rank], "', pid ", 1000 + rank, ")");
+}
+
 // Every operation, such that rank 0 blocks when rank 1 does not take part.
 struct NamedCall {
   std::string name;
   std::function<absl::Status(Communicator&, const CallOptions&)> call;
+  bool of_all = true;  // else of the ranks 0 and 1
 };
 
-std::ostream& operator<<(std::ostream& out, const NamedCall& call) { return out << call.name; }
+// On one node, on one each, and over two: rank 1 is a neighbour of rank 0, or is not.
+const Layout kLayouts[] = {{0, 0}, {0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 0}};
+
+std::string NameOfCase(const std::tuple<NamedCall, Layout>& one) {
+  return absl::StrCat(std::get<0>(one).name, NameOfLayout(std::get<1>(one)));
+}
 
 std::vector<float>& Data() {
   static thread_local std::vector<float> data(1000);
@@ -72,56 +88,80 @@ const NamedCall kCalls[] = {
                                  ReduceOp::kSum, options);
      }},
     {"Send",
-     [](Communicator& comm, const CallOptions& options) { return comm.Send(In(), 1, options); }},
+     [](Communicator& comm, const CallOptions& options) { return comm.Send(In(), 1, options); },
+     false},
     {"Recv",
      [](Communicator& comm, const CallOptions& options) {
        return comm.Recv(absl::MakeSpan(Data()), 1, options);
+     },
+     false},
+    // More than what goes between nodes at once.
+    {"AllReduceOfMuch",
+     [](Communicator& comm, const CallOptions& options) {
+       std::vector<float> data(100'000);
+       return comm.AllReduce(absl::MakeSpan(data), ReduceOp::kSum, options);
+     }},
+    {"BroadcastOfMuch",
+     [](Communicator& comm, const CallOptions& options) {
+       std::vector<float> data(100'000);
+       return comm.Broadcast(absl::MakeSpan(data), 1, options);
      }},
     {"Barrier",
      [](Communicator& comm, const CallOptions& options) { return comm.Barrier(options); }},
 };
 
-class BlockedCallTest : public ::testing::TestWithParam<NamedCall> {
+class BlockedCallTest : public ::testing::TestWithParam<std::tuple<NamedCall, Layout>> {
  protected:
+  static const NamedCall& operation() { return std::get<0>(GetParam()); }
+  static const Layout& layout() { return std::get<1>(GetParam()); }
+  // As errors have it.
+  static std::string name() { return operation().name.substr(0, operation().name.find("Of")); }
+
   // Rank 0 calls; rank 1 does `meanwhile` instead when rank 0 is about to call, and keeps its
-  // communicator until rank 0 is done.
+  // communicator until rank 0 is done. The others have as much time as they need.
   void BlockRank0(const std::function<absl::Status(Communicator&)>& call,
                   const std::function<void()>& meanwhile) {
+    absl::BlockingCounter created(job_.size());
     absl::Notification ready, done;
     job_.Run([&](int rank, const Group& world) {
       const std::unique_ptr<Communicator> comm = MustCreate(world);
+      created.DecrementCount();
       if (rank == 0) {
+        created.Wait();
         ready.Notify();
         first_ = call(*comm);
         second_ = comm->Barrier();
         done.Notify();
-      } else {
+      } else if (rank == 1) {
         ready.WaitForNotification();
         meanwhile();
+        done.WaitForNotification();
+      } else if (operation().of_all) {
+        EXPECT_FALSE(operation().call(*comm, {}).ok());
+      } else {
         done.WaitForNotification();
       }
     });
   }
 
-  FakeJob job_{2};
+  FakeJob job_{FakeJob::OnNodes(layout())};
   absl::Status first_;   // of the blocked call
   absl::Status second_;  // of the one after it
 };
 
 TEST_P(BlockedCallTest, EndsWithTheLossOfAMember) {
-  BlockRank0([](Communicator& comm) { return GetParam().call(comm, {}); }, [&] { job_.Lose(1); });
+  BlockRank0([](Communicator& comm) { return operation().call(comm, {}); }, [&] { job_.Lose(1); });
   EXPECT_EQ(first_, FakeJob::LossOf(1));
   EXPECT_EQ(second_, FakeJob::LossOf(1));
 }
 
 TEST_P(BlockedCallTest, EndsAtItsTimeout) {
   BlockRank0(
-      [](Communicator& comm) { return GetParam().call(comm, Within(absl::Milliseconds(50))); },
+      [](Communicator& comm) { return operation().call(comm, Within(absl::Milliseconds(50))); },
       [] {});
   EXPECT_EQ(first_.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(Message(first_),
-              AllOf(HasSubstr(GetParam().name), HasSubstr("did not end within 50ms"),
-                    HasSubstr("waiting for rank 1 (node 'node-1', pid 1001)")));
+  EXPECT_THAT(Message(first_), AllOf(HasSubstr(name()), HasSubstr("did not end within 50ms"),
+                                     HasSubstr("waiting for "), HasSubstr(NameOf(1, layout()))));
   EXPECT_EQ(second_, first_);
 }
 
@@ -129,23 +169,25 @@ TEST_P(BlockedCallTest, EndsWhenItIsCancelled) {
   Cancellation cancellation;
   CallOptions options;
   options.cancellation = &cancellation;
-  BlockRank0([&](Communicator& comm) { return GetParam().call(comm, options); },
+  BlockRank0([&](Communicator& comm) { return operation().call(comm, options); },
              [&] { cancellation.Cancel(); });
   EXPECT_EQ(first_.code(), absl::StatusCode::kCancelled);
-  EXPECT_THAT(Message(first_), AllOf(HasSubstr(GetParam().name), HasSubstr("was cancelled")));
+  EXPECT_THAT(Message(first_), AllOf(HasSubstr(name()), HasSubstr("was cancelled")));
   EXPECT_EQ(second_, first_);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BlockedCallTest, ::testing::ValuesIn(kCalls),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, BlockedCallTest,
+                         ::testing::Combine(::testing::ValuesIn(kCalls),
+                                            ::testing::ValuesIn(kLayouts)),
+                         [](const auto& info) { return NameOfCase(info.param); });
 
 // The rank with the shorter time-out gives up first, and its last words reach the other.
-TEST(DisagreementTest, SizesThatDifferAreNamedOnBothSides) {
-  FakeJob job(2);
-  job.Run([](int rank, const Group& world) {
+void CheckSizesThatDiffer(const Layout& layout) {
+  FakeJob job(FakeJob::OnNodes(layout));
+  job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
     ASSERT_NE(comm, nullptr);
-    std::vector<float> data(rank == 0 ? 10 : 12);
+    std::vector<float> data(layout[rank] == layout[0] && rank != 1 ? 10 : 12);
     const absl::Status status =
         comm->AllReduce(absl::MakeSpan(data), ReduceOp::kSum,
                         Within(rank == 0 ? absl::Milliseconds(200) : absl::Seconds(60)));
@@ -155,11 +197,16 @@ TEST(DisagreementTest, SizesThatDifferAreNamedOnBothSides) {
                                          HasSubstr("the same sizes")));
     } else {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-      EXPECT_THAT(Message(status), AllOf(HasSubstr("AllReduce of 12 float32 (sum), collective 1"),
-                                         HasSubstr("rank 0 (node 'node-0', pid 1000)"),
-                                         HasSubstr("AllReduce of 10 float32 (sum)")));
+      EXPECT_THAT(Message(status),
+                  AllOf(HasSubstr(absl::StrCat("AllReduce of ", data.size(),
+                                               " float32 (sum), collective 1")),
+                        HasSubstr(NameOf(0, layout)), HasSubstr("AllReduce of 10 float32 (sum)")));
     }
   });
+}
+
+TEST(DisagreementTest, SizesThatDifferAreNamedOnBothSides) {
+  for (const Layout& layout : kLayouts) CheckSizesThatDiffer(layout);
 }
 
 TEST(DisagreementTest, AMessageThatIsTooLongForItsReceiverEndsNoProcess) {
@@ -176,24 +223,28 @@ TEST(DisagreementTest, AMessageThatIsTooLongForItsReceiverEndsNoProcess) {
   });
 }
 
-TEST(EndTest, APeerThatDestroyedItsCommunicatorIsNamed) {
-  FakeJob job(2);
-  job.Run([](int rank, const Group& world) {
+void CheckThatAPeerWhichIsGoneIsNamed(const Layout& layout) {
+  FakeJob job(FakeJob::OnNodes(layout));
+  job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
     ASSERT_NE(comm, nullptr);
     ASSERT_TRUE(comm->Barrier().ok());
     if (rank == 1) return;
     const absl::Status status = comm->Barrier();
     EXPECT_EQ(status, absl::UnavailableError(
-                          "Barrier, collective 2: rank 1 (node 'node-1', pid 1001) is no longer "
-                          "there: it destroyed its communicator"));
+                          absl::StrCat("Barrier, collective 2: ", NameOf(1, layout),
+                                       " is no longer there: it destroyed its communicator")));
   });
 }
 
+TEST(EndTest, APeerThatDestroyedItsCommunicatorIsNamed) {
+  for (const Layout& layout : kLayouts) CheckThatAPeerWhichIsGoneIsNamed(layout);
+}
+
 // A rank that ends because of another one passes on whose fault it was.
-TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
-  FakeJob job(4);
-  job.Run([](int rank, const Group& world) {
+void CheckThatTheFirstToEndIsNamed(const Layout& layout) {
+  FakeJob job(FakeJob::OnNodes(layout));
+  job.Run([&](int rank, const Group& world) {
     const auto comm = MustCreate(world);
     ASSERT_NE(comm, nullptr);
     ASSERT_TRUE(comm->Barrier().ok());
@@ -208,10 +259,16 @@ TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
       EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
     } else {
       EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-      EXPECT_THAT(Message(status),
-                  AllOf(HasSubstr("rank 2 (node 'node-2', pid 1002)"), HasSubstr("was cancelled")));
+      EXPECT_THAT(Message(status), AllOf(HasSubstr(NameOf(2, layout)), HasSubstr("was cancelled")));
     }
   });
+}
+
+TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
+  for (const Layout& layout : std::vector<Layout>{
+           {0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}}) {
+    CheckThatTheFirstToEndIsNamed(layout);
+  }
 }
 
 TEST(EndTest, ARankThatIsDoneMayGoWhileOthersGoOn) {

@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 const absl::Status& Loss() {
   static const absl::Status loss =
-      absl::AbortedError("rank 1 (node 'b', pid 2) was lost: killed by signal 9 (SIGKILL)");
+      absl::AbortedError("rank 1 (node 'a', pid 2) was lost: killed by signal 9 (SIGKILL)");
   return loss;
 }
 
@@ -88,7 +88,7 @@ TEST_P(KilledPeerTest, IsNamedByItsConnectionWhereTheJobKnowsOfNoLoss) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   const std::string message(status.message());
   EXPECT_THAT(message, HasSubstr(absl::StrCat("AllReduce of ", GetParam(), " float32 (sum)")));
-  EXPECT_THAT(message, HasSubstr("the connection to rank 1 (node 'b', pid 2) broke: "));
+  EXPECT_THAT(message, HasSubstr("the connection to rank 1 (node 'a', pid 2) broke: "));
   EXPECT_THAT(message, HasSubstr("; the process is not known to be lost"));
 }
 

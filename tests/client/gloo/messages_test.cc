@@ -15,7 +15,8 @@ namespace {
 using ::muster::testing::CommunicatorsTest;
 using ::muster::testing::Const;
 using ::muster::testing::FakeJob;
-using ::muster::testing::kRankCounts;
+using ::muster::testing::Layouts;
+using ::muster::testing::NameOfLayoutParam;
 using ::muster::testing::ValuesOf;
 
 class MessagesTest : public CommunicatorsTest {};
@@ -98,11 +99,10 @@ TEST_P(MessagesTest, SendRecvPairsUpWithSendAndRecv) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, MessagesTest, ::testing::ValuesIn(kRankCounts),
-                         ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(All, MessagesTest, ::testing::ValuesIn(Layouts()), NameOfLayoutParam);
 
 TEST(MessageOrderTest, ArriveInOrderAndBetweenTheRightRanks) {
-  FakeJob job(3);
+  FakeJob job(FakeJob::OnNodes({0, 0, 0}));
   job.Run([](int rank, const Group& world) {
     auto comm = Communicator::Create(world);
     ASSERT_TRUE(comm.ok()) << comm.status();

@@ -128,10 +128,64 @@ bool BarrierIsRight(SharedCollectives& c, int, int, size_t, uint64_t tag) {
   c.Barrier(tag);
   return true;
 }
+// Three pieces of each rank, in turns, of which some are empty.
+std::vector<Pieces> PiecesInTurns(int ranks, size_t count) {
+  std::vector<Pieces> pieces(ranks);
+  size_t offset = 0;
+  for (int i = 0; i < 3 * ranks; ++i) {
+    const size_t bytes = count * (i % 4) / 2 * sizeof(int32_t);
+    pieces[i % ranks].push_back({offset, bytes});
+    offset += bytes;
+  }
+  return pieces;
+}
+size_t CountIn(const std::vector<Pieces>& pieces) {
+  const Piece& last = pieces.back().back();
+  return (last.offset + last.bytes) / sizeof(int32_t);
+}
+// Its own pieces come no sooner than they are asked for.
+bool SpreadIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint64_t tag) {
+  const std::vector<Pieces> pieces = PiecesInTurns(ranks, count);
+  const std::vector<int32_t> expected = ValuesOf(0, CountIn(pieces), tag);
+  std::vector<int32_t> data(expected.size());
+  const auto* const from = reinterpret_cast<const char*>(expected.data());
+  auto* const to = reinterpret_cast<char*>(data.data());
+  c.SpreadPieces(tag, data.data(), pieces, [&](size_t end) {
+    for (const Piece& piece : pieces[rank]) {
+      const size_t bytes = std::min(piece.bytes, end);
+      std::copy_n(from + piece.offset, bytes, to + piece.offset);
+      end -= bytes;
+    }
+  });
+  return data == expected;
+}
+// In place; what is said to be there is.
+bool ReducePiecesIsRight(SharedCollectives& c, int rank, int ranks, size_t count, uint64_t tag) {
+  const std::vector<Pieces> pieces = PiecesInTurns(ranks, count);
+  const std::vector<int32_t> expected = SumOf(ranks, CountIn(pieces), tag);
+  std::vector<int32_t> data = ValuesOf(rank, expected.size(), tag);
+  auto* const bytes_of = reinterpret_cast<char*>(data.data());
+  std::vector<char*> results;
+  for (const Piece& piece : pieces[rank]) results.push_back(bytes_of + piece.offset);
+  bool right = true;
+  const auto check = [&](size_t end) {
+    for (const Piece& piece : pieces[rank]) {
+      const size_t bytes = std::min(piece.bytes, end);
+      right &=
+          std::memcmp(bytes_of + piece.offset,
+                      reinterpret_cast<const char*>(expected.data()) + piece.offset, bytes) == 0;
+      end -= bytes;
+    }
+  };
+  c.ReducePieces(tag, data.data(), pieces, results, kSumOfInts, check);
+  check(SIZE_MAX);
+  return right;
+}
 
 using Check = bool (*)(SharedCollectives&, int rank, int ranks, size_t count, uint64_t tag);
 constexpr Check kChecks[] = {&AllReduceIsRight, &ReduceIsRight,        &BroadcastIsRight,
-                             &AllGatherIsRight, &ReduceScatterIsRight, &BarrierIsRight};
+                             &AllGatherIsRight, &ReduceScatterIsRight, &BarrierIsRight,
+                             &SpreadIsRight,    &ReducePiecesIsRight};
 
 class SharedCollectivesTest : public ::testing::TestWithParam<int> {
  protected:

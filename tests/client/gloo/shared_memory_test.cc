@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -27,20 +27,23 @@
 #include "muster/log.h"
 #include "tests/util/fake_job.h"
 #include "tests/util/namespaces.h"
-#include "tests/util/pair_control_plane.h"
+#include "tests/util/star_control_plane.h"
 
 namespace muster {
 namespace {
 
 using ::muster::testing::EnterNamespaces;
 using ::muster::testing::FakeJob;
-using ::muster::testing::PairControlPlane;
+using ::muster::testing::Star;
+using ::muster::testing::StarControlPlane;
 using ::muster::testing::WorldOf;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kShares[] = "its collectives go through shared memory";
+constexpr char kTwoLevels[] =
+    "its collectives go through shared memory on each node, and through connections between ";
 constexpr char kDoesNot[] = "its ranks do not share memory: ";
 
 // What stands in /dev/shm of the data plane's.
@@ -73,45 +76,55 @@ class Lines {
 };
 
 // What became of a rank: what it has logged, or its error.
-std::string RunRank(int rank, int socket) {
+std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
   Lines lines;
-  auto comm = Communicator::Create(WorldOf(std::make_shared<PairControlPlane>(rank, socket)));
+  auto comm = Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(nodes, rank, &star)));
   if (!comm.ok()) return comm.status().ToString();
+  const auto sum = static_cast<float>(nodes.size() * (nodes.size() + 1) / 2);
   for (const size_t count : {1, 1'000'000}) {
     std::vector<float> data(count, static_cast<float>(rank + 1));
     const absl::Status status = (*comm)->AllReduce(data);
     if (!status.ok()) return status.ToString();
-    if (data != std::vector<float>(count, 3)) return "the sum is wrong";
+    if (data != std::vector<float>(count, sum)) return "the sum is wrong";
   }
   return lines.text();
 }
 
-// Runs both ranks in processes of their own, which `prepare` themselves first: an empty text, or
-// why they cannot.
-class Pair {
+// Runs ranks on these nodes in processes of their own, which `prepare` themselves first: an empty
+// text, or why they cannot.
+class Ranks {
  public:
-  explicit Pair(const std::function<std::string(int rank)>& prepare) {
-    int sockets[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-    for (const int rank : {0, 1}) Start(rank, sockets[rank], prepare);
-    for (const int socket : sockets) close(socket);
-    for (const int rank : {0, 1}) Read(rank);
+  Ranks(std::vector<int> nodes, const std::function<std::string(int rank)>& prepare)
+      : nodes_(std::move(nodes)), output_(nodes_.size()), said_(nodes_.size()) {
+    const int size = static_cast<int>(nodes_.size());
+    {
+      const Star star(size);
+      for (int rank = 0; rank < size; ++rank) Start(rank, star, prepare);
+    }
+    for (int rank = 0; rank < size; ++rank) Read(rank);
   }
 
   const std::string& said(int rank) const { return said_[rank]; }
-  bool skipped() const { return absl::StartsWith(said_[0], kSkipped); }
+  // Whether one of them could not prepare itself, and which.
+  bool skipped() const { return !why_skipped().empty(); }
+  std::string why_skipped() const {
+    for (const std::string& text : said_) {
+      if (absl::StartsWith(text, kSkipped)) return text;
+    }
+    return "";
+  }
 
  private:
   static constexpr char kSkipped[] = "cannot prepare: ";
 
-  void Start(int rank, int socket, const std::function<std::string(int)>& prepare) {
+  void Start(int rank, const Star& star, const std::function<std::string(int)>& prepare) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
     output_[rank] = ends[0];
     if (fork() == 0) {
       alarm(60);
       std::string text = prepare(rank);
-      text = text.empty() ? RunRank(rank, socket) : absl::StrCat(kSkipped, text);
+      text = text.empty() ? RunRank(nodes_, rank, star) : absl::StrCat(kSkipped, text);
       _exit(write(ends[1], text.data(), text.size()) < 0);
     }
     close(ends[1]);
@@ -128,8 +141,15 @@ class Pair {
     EXPECT_EQ(status, 0);
   }
 
-  int output_[2];
-  std::string said_[2];
+  const std::vector<int> nodes_;
+  std::vector<int> output_;  // by rank
+  std::vector<std::string> said_;
+};
+
+// Of one node.
+class Pair : public Ranks {
+ public:
+  explicit Pair(const std::function<std::string(int rank)>& prepare) : Ranks({0, 0}, prepare) {}
 };
 
 std::string SetVariable(const char* value) {
@@ -160,7 +180,7 @@ TEST(SharedMemoryTest, IsNotUsedWhereOneRankDoesNotWantIt) {
   const Pair pair([](int rank) { return SetVariable(rank == 0 ? "1" : "0"); });
   for (const int rank : {0, 1}) {
     EXPECT_THAT(pair.said(rank), HasSubstr(absl::StrCat(kDoesNot,
-                                                        "rank 1 (node 'b', pid 2) has "
+                                                        "rank 1 (node 'node-0', pid 1001) has "
                                                         "MUSTER_GLOO_SHARED_MEMORY=0")));
   }
 }
@@ -174,8 +194,9 @@ TEST(SharedMemoryTest, TheVariableIsZeroOrOne) {
 
 TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
   const Pair pair([](int rank) { return rank == 0 ? "" : MountOwn("size=64m"); });
-  if (absl::StrContains(pair.said(1), "cannot prepare")) GTEST_SKIP() << pair.said(1);
-  EXPECT_THAT(pair.said(0), HasSubstr(absl::StrCat(kDoesNot, "another rank cannot open it")));
+  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
+  EXPECT_THAT(pair.said(0),
+              HasSubstr(absl::StrCat(kDoesNot, "rank 1 (node 'node-0', pid 1001) cannot open it")));
   EXPECT_THAT(pair.said(1), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot open shared memory at "),
                                   HasSubstr("No such file")));
   EXPECT_EQ(Leftovers(), 0);
@@ -183,10 +204,11 @@ TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
 
 TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsFull) {
   const Pair pair([](int rank) { return rank == 0 ? MountOwn("size=64k") : ""; });
-  if (pair.skipped()) GTEST_SKIP() << pair.said(0);
+  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot reserve shared memory"),
                                   HasSubstr("No space left")));
-  EXPECT_THAT(pair.said(1), HasSubstr(absl::StrCat(kDoesNot, "the first rank has none")));
+  EXPECT_THAT(pair.said(1), HasSubstr(absl::StrCat(
+                                kDoesNot, "rank 0 (node 'node-0', pid 1000) cannot make any")));
 }
 
 TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
@@ -196,7 +218,7 @@ TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
     if (why.empty() && mount("proc", "/dev/shm", "proc", 0, nullptr) != 0) why = "no /proc";
     return why;
   });
-  if (pair.skipped()) GTEST_SKIP() << pair.said(0);
+  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot make shared memory")));
   EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
 }
@@ -226,9 +248,61 @@ TEST(SharedMemoryTest, GoesWithWhoeverMadeIt) {
   EXPECT_TRUE(absl::IsNotFound(internal::SharedRegion::Open(name, 1 << 20).status()));
 }
 
+// ---- Several nodes ----
+
+TEST(TwoLevelsTest, AreUsedBetweenNodesWhoseRanksShareMemory) {
+  const Ranks ranks({0, 1, 0, 1}, [](int) { return ""; });
+  for (const int rank : {0, 1, 2, 3}) {
+    EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat("communicator of 4 on rank ", rank, ": ",
+                                                         kTwoLevels, "2 of them\n")));
+  }
+  EXPECT_EQ(Leftovers(), 0);
+}
+
+TEST(TwoLevelsTest, ARankThatIsAloneTakesPart) {
+  const Ranks ranks({0, 1, 1}, [](int) { return ""; });
+  EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels,
+                                                    "2 of them; this rank shares none: it is alone "
+                                                    "on its node\n")));
+  EXPECT_THAT(ranks.said(2), HasSubstr(absl::StrCat(kTwoLevels, "2 of them\n")));
+}
+
+TEST(TwoLevelsTest, AreNotUsedWhereEachIsOnANodeOfItsOwn) {
+  const Ranks ranks({0, 1}, [](int) { return ""; });
+  EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kDoesNot, "no two are on one node")));
+}
+
+TEST(TwoLevelsTest, OneRankSwitchesBothOff) {
+  const Ranks ranks({0, 0, 1, 1}, [](int rank) { return SetVariable(rank == 3 ? "0" : "1"); });
+  for (const int rank : {0, 1, 2, 3}) {
+    EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat(kDoesNot,
+                                                         "rank 3 (node 'node-1', pid 1003) has "
+                                                         "MUSTER_GLOO_SHARED_MEMORY=0")));
+  }
+}
+
+// Its ranks are alone; all agree about that, and the other node goes on.
+TEST(TwoLevelsTest, ANodeWithoutRoomFallsBackAlone) {
+  const Ranks ranks({0, 0, 1, 1}, [](int rank) { return rank == 2 ? MountOwn("size=64k") : ""; });
+  if (ranks.skipped()) GTEST_SKIP() << ranks.why_skipped();
+  EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
+  EXPECT_THAT(ranks.said(2), AllOf(HasSubstr(absl::StrCat(kTwoLevels, "3 of them; this rank")),
+                                   HasSubstr("No space left")));
+  EXPECT_THAT(ranks.said(3), HasSubstr("rank 2 (node 'node-1', pid 1002) cannot make any"));
+}
+
+TEST(TwoLevelsTest, ANodeWhoseRanksDoNotSeeOneDevShmFallsBackAlone) {
+  const Ranks ranks({0, 1, 0, 1}, [](int rank) { return rank == 2 ? MountOwn("size=64m") : ""; });
+  if (ranks.skipped()) GTEST_SKIP() << ranks.why_skipped();
+  EXPECT_THAT(ranks.said(0), HasSubstr("rank 2 (node 'node-0', pid 1002) cannot open it"));
+  EXPECT_THAT(ranks.said(2), HasSubstr("cannot open shared memory at "));
+  EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
+  EXPECT_EQ(Leftovers(), 0);
+}
+
 // Some operations go one way, some the other, all in one order.
-TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
-  FakeJob job(4);
+void CheckMixing(const std::vector<int>& nodes, const char* how) {
+  FakeJob job(FakeJob::OnNodes(nodes));
   Lines lines;
   job.Run([](int rank, const Group& world) {
     auto comm = Communicator::Create(world);
@@ -244,7 +318,40 @@ TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
       EXPECT_EQ(got, sum);
     }
   });
-  EXPECT_THAT(lines.text(), AllOf(HasSubstr(kShares), Not(HasSubstr(kDoesNot))));
+  EXPECT_THAT(lines.text(), AllOf(HasSubstr(how), Not(HasSubstr(kDoesNot))));
+}
+
+TEST(SharedMemoryTest, MixesWithWhatGoesThroughConnections) {
+  CheckMixing({0, 0, 0, 0}, kShares);
+  CheckMixing({0, 1, 1, 0}, kTwoLevels);
+}
+
+// Communicators of all, of a node, and across, used in turns.
+TEST(TwoLevelsTest, SeveralCommunicatorsDoNotDisturbEachOther) {
+  FakeJob job(FakeJob::OnNodes({0, 0, 1, 1}));
+  job.Run([&](int rank, const Group& world) {
+    const int node = rank / 2, across = rank % 2;
+    auto all = Communicator::Create(world);
+    auto on_node =
+        Communicator::Create(job.group(rank, absl::StrCat("node", node), {2 * node, 2 * node + 1}));
+    auto backwards = Communicator::Create(job.group(rank, "backwards", {3, 2, 1, 0}));
+    auto between =
+        Communicator::Create(job.group(rank, absl::StrCat("across", across), {across, across + 2}));
+    ASSERT_TRUE(all.ok() && on_node.ok() && backwards.ok() && between.ok());
+    for (const size_t count : {1, 100, 50'000}) {
+      std::vector<int32_t> a(count, rank), b(count, rank), c(count, rank), d(count, rank);
+      const PendingOperation pending =
+          (*all)->Start([&a](Communicator& comm) { return comm.AllReduce(a); });
+      EXPECT_TRUE((*on_node)->AllReduce(b).ok());
+      EXPECT_TRUE((*backwards)->Broadcast(c, 0).ok());
+      EXPECT_TRUE((*between)->AllReduce(d).ok());
+      EXPECT_TRUE(pending.Wait().ok());
+      EXPECT_EQ(a, std::vector<int32_t>(count, 6));
+      EXPECT_EQ(b, std::vector<int32_t>(count, 4 * node + 1));
+      EXPECT_EQ(c, std::vector<int32_t>(count, 3));
+      EXPECT_EQ(d, std::vector<int32_t>(count, 2 * across + 2));
+    }
+  });
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+#ifndef MUSTER_CLIENT_GLOO_CONNECTION_PLANE_H_
+#define MUSTER_CLIENT_GLOO_CONNECTION_PLANE_H_
+
+#include "client/gloo/collective_plane.h"
+#include "client/gloo/collectives.h"
+
+namespace muster::internal {
+
+// Gloo's collectives, over the connections of all ranks.
+class ConnectionPlane final : public CollectivePlane {
+ public:
+  // `context` must be there for as long as calls are made.
+  explicit ConnectionPlane(const GlooContext& context);
+
+  void AllReduce(const Operation& operation, const void* in, void* out) override;
+  void Reduce(const Operation& operation, const void* in, void* out) override;
+  void Broadcast(const Operation& operation, void* data) override;
+  void AllGather(const Operation& operation, const void* in, void* out) override;
+  void AllGatherUneven(const Operation& operation, const void* in, absl::Span<const size_t> counts,
+                       void* out) override;
+  void ReduceScatter(const Operation& operation, const void* in, void* out) override;
+  void Barrier(const Operation& operation) override;
+
+ private:
+  const GlooContext& context_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_CONNECTION_PLANE_H_

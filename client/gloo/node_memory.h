@@ -1,0 +1,40 @@
+#ifndef MUSTER_CLIENT_GLOO_NODE_MEMORY_H_
+#define MUSTER_CLIENT_GLOO_NODE_MEMORY_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/gloo/interruptor.h"
+#include "client/gloo/shared_collectives.h"
+#include "client/gloo/shared_region.h"
+
+namespace muster::internal {
+
+// The memory that the ranks of a node share, and their collectives on it. The interruptor ends
+// their waits.
+class NodeMemory final : public Interruptible {
+ public:
+  // `ranks` has what those of the node are in the group; `index` is this one's among them.
+  // `patrol`, called from the waiting thread now and then, may raise the interruptor.
+  NodeMemory(std::unique_ptr<SharedRegion> region, const std::vector<int>& ranks, int index,
+             Interruptor* interruptor, std::function<void()> patrol);
+  // Ranks that wait for this one see that it has ended.
+  ~NodeMemory();
+
+  // In whose calls ranks are numbered as on the node; in what they throw, as in the group.
+  SharedCollectives& collectives() { return collectives_; }
+
+  void Interrupt() override { collectives_.Wake(); }
+
+ private:
+  const std::unique_ptr<SharedRegion> region_;
+  Interruptor* const interruptor_;
+  const std::function<void()> patrol_;
+  SharedCollectives collectives_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_GLOO_NODE_MEMORY_H_

@@ -1,0 +1,36 @@
+#include "client/gloo/node_messages.h"
+
+#include "client/gloo/slots.h"
+#include "gloo/types.h"
+
+namespace muster::internal {
+
+NodeMessages::NodeMessages(const GlooContext& context, const Operation& operation)
+    : context_(context), tag_(operation.Tag()) {}
+
+uint64_t NodeMessages::SlotOf(Kind kind) const {
+  return gloo::Slot::build(kind == Kind::kPartial ? kPartialSlotPrefix : kResultSlotPrefix, tag_);
+}
+
+void NodeMessages::Send(Kind kind, int rank, const void* data, size_t bytes) {
+  if (bytes == 0) return;
+  // Gloo only reads it.
+  sending_.push_back(context_->createUnboundBuffer(const_cast<void*>(data), bytes));
+  sending_.back()->send(rank, SlotOf(kind));
+}
+
+size_t NodeMessages::Receive(Kind kind, int rank, void* data, size_t bytes) {
+  receiving_.push_back(bytes == 0 ? nullptr : context_->createUnboundBuffer(data, bytes));
+  if (bytes > 0) receiving_.back()->recv(rank, SlotOf(kind));
+  return receiving_.size() - 1;
+}
+
+void NodeMessages::AwaitReceived(size_t number) {
+  if (receiving_[number] != nullptr) receiving_[number]->waitRecv();
+}
+
+void NodeMessages::AwaitSent() {
+  for (const Buffer& buffer : sending_) buffer->waitSend();
+}
+
+}  // namespace muster::internal
