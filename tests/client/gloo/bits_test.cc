@@ -1,7 +1,6 @@
 // Sums of floats depend on the order of their terms, which must depend on the layout alone.
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -19,6 +18,7 @@ using ::muster::testing::CommunicatorsTest;
 using ::muster::testing::Layout;
 using ::muster::testing::Layouts;
 using ::muster::testing::NameOfLayoutParam;
+using ::muster::testing::SharesMemory;
 
 float ValueOf(int rank, size_t i) { return 1.0f / static_cast<float>(3 + i + rank); }
 
@@ -26,11 +26,6 @@ std::vector<float> ValuesOf(int rank, size_t count) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = ValueOf(rank, i);
   return values;
-}
-
-bool SharesMemory() {
-  const char* const variable = std::getenv("MUSTER_GLOO_SHARED_MEMORY");
-  return variable == nullptr || std::string(variable) != "0";
 }
 
 void Add(const std::vector<float>& terms, std::vector<float>* sum) {

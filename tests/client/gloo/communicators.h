@@ -1,6 +1,7 @@
 #ifndef MUSTER_TESTS_CLIENT_GLOO_COMMUNICATORS_H_
 #define MUSTER_TESTS_CLIENT_GLOO_COMMUNICATORS_H_
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,12 @@ namespace muster::testing {
 
 // The node of each rank.
 using Layout = std::vector<int>;
+
+// Whether ranks of a node meet in memory in this run of the test.
+inline bool SharesMemory() {
+  const char* const variable = std::getenv("MUSTER_GLOO_SHARED_MEMORY");
+  return variable == nullptr || std::string(variable) != "0";
+}
 
 inline std::string NameOfLayout(const Layout& layout) {
   return "OnNodes" + absl::StrJoin(layout, "");
