@@ -1,5 +1,6 @@
 """What MODULE.bazel declares, as workspace.bzl does for a WORKSPACE. Bazel 4 knows no such thing, and never loads this."""
 
+load("//client/shared:pic_objects.bzl", "pic_objects_repository")
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
 load(":kubernetes.bzl", "kubernetes_tools_repository")
@@ -15,8 +16,9 @@ machine = module_extension(
 
 def _tests_impl(_ctx):
     kubernetes_tools_repository(name = "kubernetes_tools")
+    pic_objects_repository(name = "muster_pic")
 
 tests = module_extension(
     implementation = _tests_impl,
-    doc = "What only Muster's own tests need.",
+    doc = "What only Muster's own tests, and the libraries that tools/install installs, need.",
 )

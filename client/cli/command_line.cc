@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "client/cli/help_texts.h"
 #include "client/cli/hints.h"
+#include "common/completion.h"
 #include "common/exit_codes.h"
 #include "common/help_formatter.h"
 #include "common/termination_log.h"
@@ -189,6 +190,14 @@ void AddToken(CLI::App* app) {
   token->formatter(std::make_shared<CommandHelp>("muster token"));
 }
 
+void AddCompletion(CLI::App* app, std::string* shell) {
+  CLI::App* completion =
+      app->add_subcommand("completion", "Print a script that completes commands and flags");
+  completion->footer("For example: source <(muster completion bash)");
+  completion->formatter(std::make_shared<CommandHelp>("muster completion bash|zsh"));
+  completion->add_option("shell", *shell, "bash or zsh")->required();
+}
+
 // Arguments are parsed from behind: CLI11 wants them so.
 std::vector<std::string> Reversed(std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());
@@ -223,6 +232,13 @@ int Refuse(const std::string& text, const std::string& command) {
   return exit_codes::kBadConfiguration;
 }
 
+absl::StatusOr<Exit> PrintCompletion(const CLI::App& app, const std::string& shell) {
+  const absl::StatusOr<std::string> script = CompletionScript(app, shell);
+  if (!script.ok()) return script.status();
+  std::cout << *script;
+  return Exit{0};
+}
+
 }  // namespace
 
 Command ParseCommandLine(int argc, char** argv) {
@@ -231,15 +247,17 @@ Command ParseCommandLine(int argc, char** argv) {
   RunFlags run;
   StatusFlags status;
   HealthFlags health;
+  std::string shell;
   CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
   app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
-  app.formatter(std::make_shared<CommandHelp>("muster run|status|health|token [flags]"));
+  app.formatter(std::make_shared<CommandHelp>("muster run|status|health|token|completion [flags]"));
   app.footer("See 'muster run --help' and so on for details.");
   app.require_subcommand(0, 1);
   AddRun(&app, &run);
   AddStatus(&app, &status);
   AddHealth(&app, &health);
   AddToken(&app);
+  AddCompletion(&app, &shell);
   const auto refuse = [&app](const std::string& text) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     return Exit{Refuse(text, chosen.empty() ? "" : " " + chosen[0]->get_name())};
@@ -258,13 +276,15 @@ Command ParseCommandLine(int argc, char** argv) {
     return run;
   }
   if (app.get_subcommands().empty()) {
-    return refuse("no command given; expected run, status, health or token");
+    return refuse("no command given; expected run, status, health, token or completion");
   }
   const std::string name = app.get_subcommands()[0]->get_name();
   if (dashes != all.end()) return refuse(absl::StrCat("muster ", name, " takes no program"));
   if (name == "status") return status;
   if (name == "health") return health;
-  return PrintToken{};
+  if (name == "token") return PrintToken{};
+  const absl::StatusOr<Exit> printed = PrintCompletion(app, shell);
+  return printed.ok() ? *printed : refuse(std::string(printed.status().message()));
 }
 
 }  // namespace muster::cli

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "common/completion.h"
 #include "common/exit_codes.h"
 #include "common/help_formatter.h"
 #include "common/termination_log.h"
@@ -200,6 +201,18 @@ class Formatter final : public HelpFormatter {
   }
 };
 
+// For packages and installers. Not in the help: it is no setting, and has no variable.
+void DeclareCompletion(CLI::App* app) {
+  const auto print = [app](const std::string& shell) {
+    const absl::StatusOr<std::string> script = CompletionScript(*app, shell);
+    if (!script.ok())
+      throw CLI::ValidationError("--completion", std::string(script.status().message()));
+    std::cout << *script;
+    throw CLI::Success();
+  };
+  app->add_option_function<std::string>("--completion", print)->group("");
+}
+
 void Declare(CLI::App* app, Flags* flags) {
   Declarer declarer(app);
   DeclareJob(declarer, flags);
@@ -212,6 +225,7 @@ void Declare(CLI::App* app, Flags* flags) {
   app->set_version_flag("--version", absl::StrCat("musterd ", service::kDaemonVersion,
                                                   " (protocol ", core::kProtocolVersion, ")"));
   app->footer(kFooter);
+  DeclareCompletion(app);
 }
 
 int Explain(absl::string_view problem) {

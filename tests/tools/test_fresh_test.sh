@@ -93,6 +93,19 @@ expect_output '^https_proxy=http://proxy.test:2$'
 expect_output '^PIP_INDEX_URL=http://index.test$'
 unset https_proxy PIP_INDEX_URL MUSTER_JOB
 
+echo "== packages for that Debian are tried there, and nothing is built"
+mkdir -p "$root/checkout/tests/install" "$root/packages"
+printf '#!/bin/bash\necho packages >> %q\nls ../packages\n' "$root/calls" > "$root/checkout/tests/install/packages.sh"
+chmod +x "$root/checkout/tests/install/packages.sh" && commit_all
+touch "$root"/packages/muster_1-1~deb{12,13}u1_amd64.deb
+run --packages "$root/packages"
+expect 0 'debootstrap --variant=minbase bookworm *,packages'
+expect_output '^muster_1-1~deb12u1_amd64.deb$'
+! grep -q deb13 "$root/output" || fail "those for another Debian are tried, too"
+run --packages "$root/checkout"
+expect 1 ''
+expect_output 'has no packages for Debian 12; tools/deb makes them'
+
 echo "== a command that fails ends it"
 write_tool quickstart 'exit 9' && commit_all
 run

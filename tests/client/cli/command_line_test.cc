@@ -77,7 +77,7 @@ TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
-        Refusal{{}, "no command given; expected run, status, health or token"},
+        Refusal{{}, "no command given; expected run, status, health, token or completion"},
         Refusal{{"start"}, "unknown command: start\n"},
         Refusal{{"rn"}, "unknown command: rn; did you mean run?"},
         Refusal{{"rn", "--", "true"}, "unknown command: rn; did you mean run?"},

@@ -1,0 +1,42 @@
+"""Finds what tools/install-pic-objects has compiled, for the shared libraries."""
+
+def _home(ctx):
+    environment = ctx.os.environ
+    if environment.get("MUSTER_PIC_HOME"):
+        return environment["MUSTER_PIC_HOME"]
+    if environment.get("XDG_DATA_HOME"):
+        return environment["XDG_DATA_HOME"] + "/muster/pic"
+    return environment.get("HOME", "/root") + "/.local/share/muster/pic"
+
+# The link need not lead anywhere. Whether it does is asked by the glob, in every build: what is installed
+# between two builds is seen by the second.
+def _pic_objects_repository_impl(ctx):
+    ctx.symlink(_home(ctx), "installed")
+    ctx.file("BUILD.bazel", """
+constraint_setting(name = "objects_of_shared_libraries")
+
+# Bazel names it when somebody asks for a shared library where they are missing.
+constraint_value(
+    name = "run_tools_install_pic_objects",
+    constraint_setting = ":objects_of_shared_libraries",
+)
+
+filegroup(
+    name = "objects",
+    srcs = glob(["installed/*.o"]),
+    visibility = ["//visibility:public"],
+)
+
+# Nothing, which nevertheless cannot be had without them.
+cc_library(
+    name = "installed_objects",
+    target_compatible_with = [] if glob(["installed/*.o"]) else [":run_tools_install_pic_objects"],
+    visibility = ["//visibility:public"],
+)
+""")
+
+pic_objects_repository = repository_rule(
+    implementation = _pic_objects_repository_impl,
+    environ = ["MUSTER_PIC_HOME", "XDG_DATA_HOME", "HOME"],
+    local = True,
+)

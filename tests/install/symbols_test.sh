@@ -1,0 +1,46 @@
+#!/bin/bash
+# libmuster.so exports what the public headers declare, and nothing else; and needs no library that it has inside.
+set -euo pipefail
+
+library=client/shared/libmuster.so
+object=client/shared/muster.o
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# Without the names of versions, which stand there too.
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort > "$TEST_TMPDIR/exported"
+
+echo "== all of it is Muster's"
+foreign=$(grep -vE '^(muster_|_Z(T[VIS]|TT|GVZ?)?N?K?6muster)' "$TEST_TMPDIR/exported" || true)
+[[ -z $foreign ]] || fail "these are not: $(c++filt <<< "$foreign" | head -n 20)"
+
+echo "== none of it is a message of the protocol"
+! grep -E '^_Z[A-Z]*N?K?6muster(2v1|3sdk)' "$TEST_TMPDIR/exported" || fail "those are: see above"
+
+echo "== gRPC, protobuf, Abseil and OpenSSL are inside"
+needed=$(readelf -d "$library" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p')
+echo "$needed"
+! grep -E 'grpc|gpr|proto|absl|re2|cares|upb|ssl|crypto' <<< "$needed" || fail "it needs those from outside"
+grep -q '^libgloo' <<< "$needed" || fail "it does not need Gloo, whose data plane it has"
+
+echo "== its code is shared: nothing in it is changed when it is loaded"
+! readelf -d "$library" | grep TEXTREL || fail "it has relocations in its code"
+
+# Names that begin a declaration in the headers: "Function(", and "Class::" of those that are defined there.
+declared() {
+  sed -nE 's/^(class|struct) (\[\[nodiscard\]\] )?([A-Z][A-Za-z]*)( final)?( : [^;]*)? \{.*/\3::/p
+    /^(template|inline|  |\/\/|#|using|constexpr)/!s/^[A-Za-z].*[ &*]([A-Z][A-Za-z]+)\(.*/\1(/p' client/include/muster/*.h client/include/muster/toolkits/*.h |
+    sort -u
+}
+
+# Those that are functions with a place of their own in the library: what is inline, programs have themselves.
+echo "== what the public headers declare is exported"
+declared > "$TEST_TMPDIR/declared"
+[[ $(wc -l < "$TEST_TMPDIR/declared") -gt 30 ]] || fail "only $(wc -l < "$TEST_TMPDIR/declared") names were found in the headers"
+nm --defined-only "$object" | awk '$2 == "T" && $3 ~ /^_ZN?K?6muster/ { print $3 }' | grep -vxF -f "$TEST_TMPDIR/exported" | c++filt |
+  sed -nE 's/^muster::(internal::|toolkits::)?([A-Za-z]+)(\[abi:cxx11\])?(::|\().*/\2\4/p' | sort -u > "$TEST_TMPDIR/hidden"
+missing=$(comm -12 "$TEST_TMPDIR/declared" "$TEST_TMPDIR/hidden")
+[[ -z $missing ]] || fail "client/shared/muster.map hides what headers declare: $(xargs <<< "$missing")"
