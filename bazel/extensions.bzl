@@ -1,9 +1,9 @@
 """What MODULE.bazel declares, as workspace.bzl does for a WORKSPACE. Bazel 4 knows no such thing, and never loads this."""
 
-load("//client/shared:pic_objects.bzl", "pic_objects_repository")
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
 load(":kubernetes.bzl", "kubernetes_tools_repository")
+load(":pic_objects.bzl", "pic_objects_repository")
 
 def _machine_impl(_ctx):
     debian_repository(name = "debian")
