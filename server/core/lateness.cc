@@ -96,7 +96,15 @@ std::string LatenessBook::NameOf(const std::string& group, const Operation& oper
   return absl::StrCat(DescribeOperation(any), " of ", group);
 }
 
-LatenessBook::History& LatenessBook::Find(std::string name, const std::vector<uint32_t>& ranks) {
+LatenessBook::History& LatenessBook::Find(const std::string& group, const Operation& operation,
+                                          const std::vector<uint32_t>& ranks) {
+  if (!histories_.empty() && group == latest_group_ &&
+      SameOperation(operation, latest_operation_)) {
+    return histories_.front();
+  }
+  latest_group_ = group;
+  latest_operation_ = operation;
+  std::string name = NameOf(group, operation);
   if (const auto known = by_name_.find(name); known != by_name_.end()) {
     histories_.splice(histories_.begin(), histories_, known->second);
     return histories_.front();
@@ -124,7 +132,7 @@ void LatenessBook::Note(const std::string& group, const Operation& operation,
                         const std::vector<uint32_t>& ranks, const std::vector<Time>& arrivals,
                         size_t last) {
   if (ranks.size() < 2) return;
-  History& history = Find(NameOf(group, operation), ranks);
+  History& history = Find(group, operation, ranks);
   if (history.current.collectives == kWindow) {
     history.previous = std::exchange(history.current, {});
     history.current.records.resize(ranks.size());

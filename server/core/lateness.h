@@ -91,10 +91,16 @@ class LatenessBook {
   static std::string NameOf(const std::string& group, const Operation& operation);
   static Straggler Summarize(const History& history, size_t index);
   static bool Stands(const Straggler& straggler, size_t ranks);
-  History& Find(std::string name, const std::vector<uint32_t>& ranks);
+  // Makes it the first.
+  History& Find(const std::string& group, const Operation& operation,
+                const std::vector<uint32_t>& ranks);
   void MakeRoom();
 
   std::list<History> histories_;  // the latest used first
+  // What that one was found by: mostly it is asked for again, and finding its name costs as much as
+  // all the rest.
+  std::string latest_group_;
+  Operation latest_operation_;
   absl::flat_hash_map<std::string, std::list<History>::iterator> by_name_;
   size_t records_ = 0;  // in all histories
 };
