@@ -30,6 +30,9 @@
  * Threads: any; one collective at a time per group. A process that has called fork() cannot use a
  * job that it had before.
  *
+ * Numbers that stand for something, as error codes do, are int32_t, with names for their values:
+ * how large an enum is depends on the compiler.
+ *
  * Stability: what is here stays as it is for as long as the library is libmuster.so.0, and may
  * grow. Structs begin with their size, so that a program which was compiled with an older header
  * works with a newer library; types whose contents are not shown are made and freed by the library.
@@ -66,7 +69,8 @@ MUSTER_C_API const char* muster_version(void);
 /* ---- Errors ------------------------------------------------------------------------------- */
 
 /* gRPC's canonical codes. */
-typedef enum muster_code {
+typedef int32_t muster_code;
+enum {
   MUSTER_OK = 0,
   MUSTER_CANCELLED = 1,
   MUSTER_UNKNOWN = 2,
@@ -84,7 +88,7 @@ typedef enum muster_code {
   MUSTER_UNAVAILABLE = 14,
   MUSTER_DATA_LOSS = 15,
   MUSTER_UNAUTHENTICATED = 16
-} muster_code;
+};
 
 /* NULL is success: MUSTER_OK, an empty message, and the exit code 0. */
 MUSTER_C_API muster_code muster_status_code(const muster_status* status);
@@ -217,7 +221,8 @@ MUSTER_C_API muster_status* muster_all_gather(muster_group* group, const void* m
                                               void* all, const muster_call_options* options);
 
 /* Numbers, each of all ranks made into one, in place; see Group::AllReduce(). */
-typedef enum muster_type {
+typedef int32_t muster_type;
+enum {
   MUSTER_BOOL = 0, /* one byte, 0 or 1 */
   MUSTER_UINT8 = 1,
   MUSTER_INT8 = 2,
@@ -229,8 +234,9 @@ typedef enum muster_type {
   MUSTER_INT64 = 8,
   MUSTER_FLOAT32 = 9,
   MUSTER_FLOAT64 = 10
-} muster_type;
-typedef enum muster_op {
+};
+typedef int32_t muster_op;
+enum {
   MUSTER_SUM = 0,
   MUSTER_PRODUCT = 1,
   MUSTER_MIN = 2,
@@ -238,7 +244,7 @@ typedef enum muster_op {
   MUSTER_AVERAGE = 4,
   MUSTER_BITWISE_AND = 5,
   MUSTER_BITWISE_OR = 6
-} muster_op;
+};
 MUSTER_C_API muster_status* muster_all_reduce(muster_group* group, void* data, size_t count,
                                               muster_type type, muster_op op,
                                               const muster_call_options* options);
@@ -265,10 +271,8 @@ MUSTER_C_API void muster_values_free(muster_values* values);
 /* ---- Leases ------------------------------------------------------------------------------- */
 
 /* Whose work a lease is. */
-typedef enum muster_lease_scope {
-  MUSTER_ONCE_PER_NODE = 0,
-  MUSTER_ONCE_PER_JOB = 1
-} muster_lease_scope;
+typedef int32_t muster_lease_scope;
+enum { MUSTER_ONCE_PER_NODE = 0, MUSTER_ONCE_PER_JOB = 1 };
 
 /* Blocks until this process holds the lease, and must do the work, or another has done it. */
 MUSTER_C_API muster_status* muster_acquire_lease(muster_job* job, const char* name,

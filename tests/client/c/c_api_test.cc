@@ -59,7 +59,8 @@ TEST(CApiTest, ALossEndsCallsWithTheExitCodeForIt) {
 
 TEST(CApiTest, NullIsRefusedByItsName) {
   EXPECT_EQ(Taken(muster_join(nullptr, nullptr, nullptr)),
-            std::make_pair(MUSTER_INVALID_ARGUMENT, std::string("muster_join: 'job' is NULL")));
+            std::make_pair(muster_code{MUSTER_INVALID_ARGUMENT},
+                           std::string("muster_join: 'job' is NULL")));
   EXPECT_THAT(Taken(muster_barrier(nullptr, "x", nullptr)).second, HasSubstr("'group' is NULL"));
   EXPECT_THAT(Taken(muster_leave(nullptr, nullptr)).second, HasSubstr("'job' is NULL"));
   EXPECT_EQ(muster_rank(nullptr), -1);
