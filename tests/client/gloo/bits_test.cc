@@ -77,6 +77,21 @@ class BitsTest : public CommunicatorsTest {
       EXPECT_EQ(std::memcmp(result.data(), expected.data(), expected.size() * sizeof(float)), 0);
     }
   }
+
+  // But for roundings.
+  static void ExpectAllAreNear(const std::vector<std::vector<float>>& results,
+                               const std::vector<float>& expected) {
+    ASSERT_EQ(results.size(), GetParam().size());
+    for (const std::vector<float>& result : results) {
+      ASSERT_EQ(result.size(), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(result[i], expected[i], 1e-5f * expected[i]) << "at " << i;
+      }
+    }
+  }
+
+  // Where no two ranks share memory, Gloo adds in an order of its own.
+  static bool HasOrder() { return SharesMemory() && GetParam() != Layout{0, 1, 2}; }
 };
 
 TEST_P(BitsTest, AreTheSameOnEveryRunAndRank) {
@@ -88,9 +103,10 @@ TEST_P(BitsTest, AreTheSameOnEveryRunAndRank) {
 }
 
 TEST_P(BitsTest, FollowTheOrderOfRanksAndNodesWhateverTheSize) {
-  if (GetParam() == Layout{0, 1, 2} || !SharesMemory()) GTEST_SKIP() << "Gloo has its own order";
   for (const size_t count : {99, 4'099, 400'009}) {
-    ExpectAllAre(AllReduced(count), SumInOrder(GetParam(), count));
+    const std::vector<float> expected = SumInOrder(GetParam(), count);
+    HasOrder() ? ExpectAllAre(AllReduced(count), expected)
+               : ExpectAllAreNear(AllReduced(count), expected);
   }
 }
 
