@@ -3,11 +3,14 @@
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
 load(":kubernetes.bzl", "kubernetes_tools_repository")
+load(":library_sources.bzl", "library_sources_repository")
 load(":pic_objects.bzl", "pic_objects_repository")
+load(":prometheus.bzl", "prometheus_tools_repository")
 
 def _machine_impl(_ctx):
     debian_repository(name = "debian")
     cuda_repository(name = "cuda")
+    library_sources_repository(name = "library_sources")
 
 machine = module_extension(
     implementation = _machine_impl,
@@ -17,6 +20,7 @@ machine = module_extension(
 def _tests_impl(_ctx):
     kubernetes_tools_repository(name = "kubernetes_tools")
     pic_objects_repository(name = "muster_pic")
+    prometheus_tools_repository(name = "prometheus_tools")
 
 tests = module_extension(
     implementation = _tests_impl,

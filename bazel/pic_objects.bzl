@@ -1,17 +1,11 @@
 """Finds what tools/install-pic-objects has compiled, for the shared libraries."""
 
-def _home(ctx):
-    environment = ctx.os.environ
-    if environment.get("MUSTER_PIC_HOME"):
-        return environment["MUSTER_PIC_HOME"]
-    if environment.get("XDG_DATA_HOME"):
-        return environment["XDG_DATA_HOME"] + "/muster/pic"
-    return environment.get("HOME", "/root") + "/.local/share/muster/pic"
+load(":home.bzl", "home_variables", "installed_home")
 
 # The link need not lead anywhere. Whether it does is asked by the glob, in every build: what is installed
 # between two builds is seen by the second.
 def _pic_objects_repository_impl(ctx):
-    ctx.symlink(_home(ctx), "installed")
+    ctx.symlink(installed_home(ctx, "pic"), "installed")
     ctx.file("BUILD.bazel", """
 constraint_setting(name = "objects_of_shared_libraries")
 
@@ -37,6 +31,6 @@ cc_library(
 
 pic_objects_repository = repository_rule(
     implementation = _pic_objects_repository_impl,
-    environ = ["MUSTER_PIC_HOME", "XDG_DATA_HOME", "HOME"],
+    environ = home_variables("pic"),
     local = True,
 )

@@ -17,11 +17,15 @@ make_system() {
   make_command apt-get <<EOF
 echo "apt-get \$*" >> '$root/calls'
 case "\$*" in
+  *--tar-only*) exit 100 ;;
   *--simulate*) grep -q 'apt-get update' '$root/calls' ;;
+  *chromium*) '$install_deps' --print > '$root/installed'
+    printf '%s\n' chromium chromium-driver python3-selenium >> '$root/installed' ;;
   install*) '$install_deps' --print > '$root/installed' ;;
 esac
 EOF
-  for tool in bash env cat awk grep fold sed dirname readlink; do ln -s "$(command -v $tool)" "$root/bin/$tool"; done
+  make_command apt-cache <<< ''
+  for tool in bash env cat awk grep fold sed dirname readlink basename sort md5sum cmp mkdir mktemp rm flock tail; do ln -s "$(command -v $tool)" "$root/bin/$tool"; done
 }
 
 add_sudo() {
@@ -31,16 +35,25 @@ exec "\$@"
 EOF
 }
 
+# What tools/install-library-sources has brought is there, unless a test takes it away.
+make_sources() {
+  mkdir -p "$root/sources"
+  echo 'civetweb 1-1' > "$root/sources/versions"
+  cat "${install_deps%deps}library-sources" "$(dirname "$install_deps")/debian_sources.sh" | md5sum > "$root/sources/recipe"
+}
+
 # run ARGUMENT...: its status in $status, what it wrote in the file `output`.
 run() {
   status=0
-  PATH=$root/bin OS_RELEASE=$root/os-release "$install_deps" "$@" > "$root/output" 2>&1 || status=$?
+  PATH=$root/bin OS_RELEASE=$root/os-release MUSTER_SOURCES_HOME=$root/sources "$install_deps" "$@" > "$root/output" 2>&1 || status=$?
 }
 
 expect_status() { [[ $status == "$1" ]] || fail "status $status, expected $1"; }
 expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
 expect_call() { grep -q -- "$1" "$root/calls" || fail "'$1' was not called: $(cat "$root/calls")"; }
 expect_no_call() { ! grep -q -- "$1" "$root/calls" || fail "'$1' was called: $(cat "$root/calls")"; }
+
+make_sources
 
 echo "== a fresh system: fetches lists, says what it installs, installs"
 make_system debian 12 0
@@ -58,6 +71,14 @@ expect_status 0
 [[ ! -s $root/output ]] || fail "it is not silent"
 expect_no_call .
 
+echo "== what musterd is compiled with is brought, too; without it that has failed"
+rm -r "$root/sources"
+run
+expect_status 1
+expect_output "apt has no sources of civetweb prometheus-cpp"
+expect_call "apt-get .*source --download-only --tar-only civetweb prometheus-cpp"
+make_sources
+
 echo "== one package missing: only that one is installed"
 make_system debian 13 0
 "$install_deps" --print | grep -vx libcsv-dev > "$root/installed"
@@ -65,6 +86,17 @@ run
 expect_status 0
 expect_output "installing libcsv-dev and"
 expect_no_call "apt-get install --yes.*libgloo-dev"
+
+echo "== the browser comes where it is asked for, and once"
+run --browser
+expect_status 0
+expect_output "installing chromium chromium-driver python3-selenium and"
+expect_call "apt-get install --yes.* chromium"
+: > "$root/calls"
+run --browser
+expect_status 0
+[[ ! -s $root/output ]] || fail "it is not silent"
+expect_no_call .
 
 echo "== a user with sudo"
 make_system debian 12 1000

@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,24 +22,36 @@ from findings import Findings, tracked_files
 
 DIAGNOSTIC = re.compile(r"(/[^:]+|[^:\s]+):(\d+):\d+: (warning|error): (.*) \[([\w.,-]+)\]$")
 NO_CUDA = re.compile(r"'(nccl|cuda\w*|driver_types|vector_types)\.h' file not found")
-PROTO_ROOTS = {"proto/": "proto", "tests/": "tests"}   # what imports start below, as in BUILD files
+PROTO_ROOTS = {"proto/": "proto", "tests/": "tests"}   # what imports start below, as in BUILD files; elsewhere the top
+INSTALLED = os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(os.environ.get("HOME", "/root"), ".local/share"),
+                         "muster")
 
 
 def make_protos(folder):
+    plugin = shutil.which("grpc_cpp_plugin")
     for file in tracked_files("*.proto"):
-        for prefix, root in PROTO_ROOTS.items():
-            if file.startswith(prefix):
-                plugin = subprocess.run(["sh", "-c", "command -v grpc_cpp_plugin"], capture_output=True, text=True).stdout.strip()
-                subprocess.run(["protoc", f"-I{root}", "-I/usr/include", f"--plugin=protoc-gen-grpc={plugin}",
-                                f"--cpp_out={folder}", f"--grpc_out={folder}", file], check=True)
+        root = next((root for prefix, root in PROTO_ROOTS.items() if file.startswith(prefix)), ".")
+        subprocess.run(["protoc", f"-I{root}", "-I/usr/include", f"--plugin=protoc-gen-grpc={plugin}",
+                        f"--cpp_out={folder}", f"--grpc_out={folder}", file], check=True)
+
+
+def make_export_header(folder):
+    """What bazel/library_sources.bzl makes, too."""
+    os.makedirs(os.path.join(folder, "prometheus/detail"))
+    with open(os.path.join(folder, "prometheus/detail/core_export.h"), "w", encoding="utf-8") as file:
+        file.write("#define PROMETHEUS_CPP_CORE_EXPORT\n")
 
 
 def cuda_folders():
     """Where tools/install-cuda looks and puts things."""
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.environ.get("HOME", "/root"), ".local/share")
     roots = [os.environ.get(name) for name in ("CUDA_PATH", "NCCL_PATH", "NCCL_HOME", "MUSTER_CUDA_HOME")]
-    folders = [os.path.join(root, "include") for root in roots + ["/usr/local/cuda", data + "/muster/cuda"] if root]
-    return [folder for folder in folders if os.path.isdir(folder)]
+    return [os.path.join(root, "include") for root in roots + ["/usr/local/cuda", INSTALLED + "/cuda"] if root]
+
+
+def library_folders():
+    """Where tools/install-library-sources puts headers."""
+    home = os.environ.get("MUSTER_SOURCES_HOME") or INSTALLED + "/sources"
+    return [os.path.join(home, name, "include") for name in ("civetweb", "prometheus-cpp")]
 
 
 def units_of(files):
@@ -50,7 +63,7 @@ def units_of(files):
 
 def flags(generated):
     result = ["-std=c++17", "-I.", "-Iclient/include", f"-I{generated}"]
-    for folder in cuda_folders():
+    for folder in filter(os.path.isdir, cuda_folders() + library_folders()):
         result += ["-isystem", folder]
     return result
 
@@ -92,6 +105,7 @@ def main():
     with tempfile.TemporaryDirectory() as generated:
         if units:
             make_protos(generated)
+            make_export_header(generated)
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             runs = [(unit, pool.submit(run_tidy, args.clang_tidy, unit, generated, deadline)) for unit in units]
             for unit, run in runs:

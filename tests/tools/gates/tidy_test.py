@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""tools/gates/tidy.py with a stand-in for clang-tidy, which says what a file that is named as it is has in it."""
+"""tools/gates/tidy.py with a stand-in for clang-tidy, which says what a file that is named as it is has in it.
+
+Of what the file includes it says what it cannot find.
+"""
 
 import os
 import unittest
@@ -9,6 +12,13 @@ from gate_test import GateTest
 STAND_IN = '''#!/bin/sh
 echo "$2" >> calls
 cat "$2"
+for header in $(sed -n 's/^#include "\\(.*\\)"$/\\1/p' "$2"); do
+  found=false
+  for folder; do
+    [ ! -f "${folder#-I}/$header" ] || found=true
+  done
+  $found || echo "$PWD/$2:1:1: error: '$header' file not found [clang-diagnostic-error]"
+done
 ! grep -q error: "$2"
 '''
 
@@ -39,6 +49,22 @@ class TidyTest(GateTest):
     def test_what_does_not_compile_is_found_wherever_it_is(self):
         self.write("a.cc", f"{self.folder}/c.h:1:2: error: no such thing [clang-diagnostic-error]\n")
         self.assert_finds(self.run_tidy("a.cc"), ("c.h:1", "no such thing"))
+
+    def test_headers_are_made_from_every_proto(self):
+        for name, path in (("First", "proto/first/v1/first.proto"), ("Second", "server/second/second.proto"),
+                           ("Third", "tests/third/third.proto")):
+            self.write(path, f'syntax = "proto3"; package test; message {name} {{}}')
+        self.write("a.cc", '#include "first/v1/first.pb.h"\n#include "server/second/second.pb.h"\n'
+                           '#include "third/third.pb.h"\n#include "server/second/none.pb.h"\n')
+        self.assert_finds(self.run_tidy("a.cc"), ("a.cc:1", "'server/second/none.pb.h' file not found"))
+
+    def test_headers_of_the_libraries_that_are_compiled_from_their_sources(self):
+        self.environment["MUSTER_SOURCES_HOME"] = os.path.join(self.folder, "sources")
+        self.write("sources/civetweb/include/civetweb.h", "")
+        self.write("sources/prometheus-cpp/include/prometheus/metric_family.h", "")
+        self.write("a.cc", '#include "civetweb.h"\n#include "prometheus/metric_family.h"\n'
+                           '#include "prometheus/detail/core_export.h"\n')
+        self.assert_finds(self.run_tidy("a.cc"))
 
     def test_cuda_that_is_not_there_is_said_and_in_ci_found(self):
         self.write("a.cc", f"{self.folder}/a.cc:1:10: error: 'nccl.h' file not found [clang-diagnostic-error]\n")

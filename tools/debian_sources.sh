@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the script sets them
+# Sourced by the scripts beside it, after apt.sh: Debian's source packages, from where apt gets its packages.
+# apt compares them with what Debian has signed. Needs no root. The script sets
+#
+#   work          a folder of its own, for lists and sources; the sources of NAME will be in $work/sources/NAME
+#   without       what to tell who must go on without
+
+# Debian's entries of apt's lists, for sources instead of packages.
+write_source_lists() {
+  local entry file
+  mkdir -p "$work/apt/parts"
+  apt-get indextargets --format '$(ORIGIN) $(SOURCESENTRY)' 'Created-By: Packages' |
+    awk '$1 == "Debian" { sub(/:[0-9]+$/, "", $2); print $2 }' | sort -u | while read -r file; do
+    entry=$work/apt/parts/$(basename "$file")
+    case $file in
+      *.sources) sed 's/^Types:.*/Types: deb-src/' "$file" > "$entry" ;;
+      *) sed -nE 's/^deb[[:space:]]/deb-src /p' "$file" > "${entry%.list}.list" ;;
+    esac
+  done
+}
+
+# own_apt ARGUMENT...: apt-get with lists of its own.
+own_apt() {
+  apt-get --quiet -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/parts" \
+    -o Dir::State="$work/apt/state" -o Dir::State::status=/var/lib/dpkg/status -o Dir::Cache="$work/apt/cache" \
+    -o APT::Sandbox::User= "$@"
+}
+
+# fetch_sources NAME[=VERSION]...: of source packages.
+fetch_sources() (
+  write_source_lists
+  mkdir -p "$work"/apt/{state/lists,cache/archives}/partial "$work/sources"
+  { own_apt update && cd "$work/sources" && own_apt source --download-only --tar-only "$@" &&
+    own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 ||
+    fail "apt has no sources of $*. It says:
+$(tail -n 5 "$work/fetch.log")
+They come from the place of Debian's packages: it may hold newer ones by now (apt-get update, apt-get
+upgrade), or no sources at all. $without"
+)
+
+# The release, and Debian's patches on top.
+unpack_sources() {
+  local release name
+  for release in "$work"/sources/*.orig.tar.*; do
+    [[ $release != *.asc ]] || continue   # its signature
+    name=$(basename "$release")
+    name=${name%%_*}
+    mkdir "$work/sources/$name"
+    tar -x -f "$release" -C "$work/sources/$name" --strip-components=1
+    tar -x -f "$work/sources/$name"_*.debian.tar.* -C "$work/sources/$name"
+    apply_patches "$work/sources/$name" > "$work/unpack.log" 2>&1 ||
+      fail "Debian's patches of $name do not apply: $(tail -n 3 "$work/unpack.log")"
+  done
+}
+
+apply_patches() (
+  local patch
+  cd "$1" || return 1
+  [[ -s debian/patches/series ]] || return 0
+  sed -E '/^(#|$)/d' debian/patches/series | while read -r patch _; do
+    patch --quiet --strip=1 < "debian/patches/$patch" || exit 1
+  done
+)
