@@ -128,7 +128,7 @@ std::string ZshFlags(const CLI::App& app) {
 }
 
 std::string Zsh(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   std::string commands, cases;
   for (const CLI::App* command : CommandsOf(app)) {
     const std::string text = ZshText(command->get_description());

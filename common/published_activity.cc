@@ -1,0 +1,140 @@
+#include "common/published_activity.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace muster {
+
+using activity::Board;
+using activity::Slot;
+using activity::State;
+
+namespace {
+
+// The memory that the launcher has named. Null without one, or where it cannot be had: the launcher
+// has gone, say.
+Board* Map() {
+  const char* const path = std::getenv(activity::kVariable);
+  if (path == nullptr) return nullptr;
+  const int descriptor = open(path, O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  struct stat info = {};
+  void* memory = MAP_FAILED;
+  if (fstat(descriptor, &info) == 0 && info.st_size == sizeof(Board)) {
+    memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  }
+  close(descriptor);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const board = static_cast<Board*>(memory);
+  if (board->magic.load(std::memory_order_relaxed) == activity::kMagic) return board;
+  munmap(memory, sizeof(Board));
+  return nullptr;
+}
+
+// Of this process, which may be a fork of one that has had another.
+Board* OwnBoard() {
+  struct Mapped {
+    pid_t process;
+    Board* board;
+  };
+  static std::atomic<Mapped*> mapped{nullptr};
+  Mapped* known = mapped.load(std::memory_order_acquire);
+  if (known != nullptr && known->process == getpid()) return known->board;
+  auto* const fresh = new Mapped{getpid(), Map()};  // of use until the process ends
+  if (mapped.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh->board;
+  if (fresh->board != nullptr) munmap(fresh->board, sizeof(Board));
+  delete fresh;
+  return known->board;
+}
+
+void CopyText(std::string_view text, char* out, size_t size) {
+  const size_t length = std::min(text.size(), size);
+  std::memcpy(out, text.data(), length);
+  std::memset(out + length, 0, size - length);
+}
+
+// FNV-1a: alike on all ranks of a communicator, whatever they were built with.
+uint64_t FingerprintOf(std::string_view text) {
+  uint64_t fingerprint = 0xcbf29ce484222325;
+  for (const char c : text) {
+    fingerprint = (fingerprint ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return fingerprint;
+}
+
+// Whoever compares what ranks do knows a communicator by its name alone.
+void CopyName(std::string_view name, char (&out)[activity::kNameBytes]) {
+  CopyText(name, out, sizeof(out));
+  if (name.size() <= sizeof(out)) return;
+  char end[24];
+  const int length = std::snprintf(end, sizeof(end), "...#%016llx",
+                                   static_cast<unsigned long long>(FingerprintOf(name)));
+  size_t kept = sizeof(out) - static_cast<size_t>(length);
+  // Not within a character of UTF-8.
+  while (kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xc0) == 0x80) --kept;
+  CopyText(end, out + kept, sizeof(out) - kept);
+}
+
+// Changes a slot so that a reader sees all of the change or nothing.
+template <typename F>
+void Change(Slot* slot, F change) {
+  const uint64_t version = slot->version.load(std::memory_order_relaxed);
+  State& next = slot->states[(version + 1) % 2];
+  // What is written from here on is not seen before the version that made this state an old one.
+  std::atomic_thread_fence(std::memory_order_release);
+  next = slot->states[version % 2];
+  change(&next);
+  next.since = activity::MonotonicNow();
+  slot->version.store(version + 1, std::memory_order_release);
+}
+
+// A free one, under the number that makes it this communicator's; null if there is none.
+Slot* Take(Board* board) {
+  if (board == nullptr) return nullptr;
+  const uint64_t number = board->last.fetch_add(1, std::memory_order_relaxed) + 1;
+  for (Slot& slot : board->slots) {
+    uint64_t free = 0;
+    if (slot.taken.compare_exchange_strong(free, number, std::memory_order_acquire)) return &slot;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PublishedActivity::PublishedActivity(std::string_view name) : slot_(Take(OwnBoard())) {
+  if (slot_ == nullptr) return;
+  Change(slot_, [&](State* state) {
+    CopyName(name, state->name);
+    CopyText("", state->operation, sizeof(state->operation));
+    state->begun = state->ended = state->bytes = 0;
+  });
+}
+
+PublishedActivity::~PublishedActivity() {
+  if (slot_ == nullptr) return;
+  Change(slot_, [](State* state) { CopyText("", state->name, sizeof(state->name)); });
+  slot_->taken.store(0, std::memory_order_release);
+}
+
+void PublishedActivity::Begin(std::string_view operation, uint64_t bytes) {
+  if (slot_ == nullptr) return;
+  Change(slot_, [&](State* state) {
+    CopyText(operation, state->operation, sizeof(state->operation));
+    state->bytes = bytes;
+    ++state->begun;
+  });
+}
+
+void PublishedActivity::End() {
+  if (slot_ == nullptr) return;
+  Change(slot_, [](State* state) { ++state->ended; });
+}
+
+}  // namespace muster

@@ -1,0 +1,187 @@
+// What a rank's communicators do, seen from its launcher.
+#include "common/rank_activity.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/published_activity.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class RankActivityTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<RankActivity>> made = RankActivity::Make();
+    ASSERT_TRUE(made.ok()) << made.status();
+    activity_ = *std::move(made);
+    setenv(activity::kVariable, activity_->path().c_str(), 1);
+  }
+
+  // A rank is a process of its own: runs `rank` in one, which has ended at return.
+  static void InRank(const std::function<void()>& rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      rank();
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+
+  std::unique_ptr<RankActivity> activity_;
+};
+
+auto Communicator(const std::string& name, uint64_t begun, uint64_t ended) {
+  return AllOf(Field(&CommunicatorActivity::name, name), Field(&CommunicatorActivity::begun, begun),
+               Field(&CommunicatorActivity::ended, ended));
+}
+
+TEST_F(RankActivityTest, NobodyHasWrittenYet) { EXPECT_THAT(activity_->Read(), IsEmpty()); }
+
+TEST_F(RankActivityTest, TellsWhatARankWasInWhenItEnded) {
+  InRank([] {
+    auto* const world = new PublishedActivity("communicator 1 of the world");
+    world->Begin("Broadcast", 8);
+    world->End();
+    world->Begin("AllReduce", 4096);
+  });
+  const std::vector<CommunicatorActivity> read = activity_->Read();
+  ASSERT_THAT(read, ElementsAre(Communicator("communicator 1 of the world", 2, 1)));
+  EXPECT_EQ(read[0].operation, "AllReduce");
+  EXPECT_EQ(read[0].bytes, 4096);
+  EXPECT_GE(read[0].since, absl::ZeroDuration());
+  EXPECT_LT(read[0].since, absl::Hours(1));
+}
+
+TEST_F(RankActivityTest, CommunicatorsComeInTheOrderOfTheirCreationAndGoWithTheirEnd) {
+  InRank([] {
+    auto first = std::make_unique<PublishedActivity>("first");
+    new PublishedActivity("second");
+    first.reset();
+    new PublishedActivity("third");  // in the place of the first
+  });
+  EXPECT_THAT(activity_->Read(),
+              ElementsAre(Communicator("second", 0, 0), Communicator("third", 0, 0)));
+}
+
+TEST_F(RankActivityTest, TooManyCommunicatorsAreNotCounted) {
+  InRank([] {
+    for (int i = 0; i < 100; ++i) {
+      auto* const one = new PublishedActivity("one");
+      one->Begin(std::string(1000, 'o'), 1);
+    }
+  });
+  const std::vector<CommunicatorActivity> read = activity_->Read();
+  ASSERT_THAT(read, SizeIs(64));
+  EXPECT_EQ(read[0].operation, std::string(24, 'o'));
+}
+
+// Else the ranks of two groups would seem to be in one communicator, each behind the other.
+TEST_F(RankActivityTest, LongNamesThatDifferDoSoWhereTheyAreCutOff) {
+  const std::string group = "communicator 1 of group '" + std::string(100, 'n') + "' of ranks ";
+  InRank([&] {
+    new PublishedActivity(group + "0-7");
+    new PublishedActivity(group + "8-15");
+    new PublishedActivity(std::string(96, 'n'));
+  });
+  InRank([&] { new PublishedActivity(group + "0-7"); });
+  const std::vector<CommunicatorActivity> read = activity_->Read();
+  ASSERT_THAT(read, SizeIs(4));
+  EXPECT_EQ(read[0].name.size(), 96u);
+  EXPECT_EQ(read[0].name.rfind("communicator 1 of group 'nnn", 0), 0u) << read[0].name;
+  EXPECT_NE(read[0].name, read[1].name);
+  EXPECT_EQ(read[2].name, std::string(96, 'n'));
+  EXPECT_EQ(read[3].name, read[0].name);
+}
+
+TEST_F(RankActivityTest, ANameIsNotCutWithinACharacter) {
+  InRank([] {
+    std::string name = "n";  // so that the bytes of no character are where it is cut
+    for (int i = 0; i < 100; ++i) name += "\u00fc";
+    new PublishedActivity(name);
+    new PublishedActivity("n" + name);
+  });
+  for (const CommunicatorActivity& one : activity_->Read()) {
+    EXPECT_EQ(
+        absl::StrReplaceAll(one.name, {{"\u00fc", "u"}}).find_first_not_of("nu.#0123456789abcdef"),
+        std::string::npos)
+        << one.name;
+  }
+}
+
+TEST_F(RankActivityTest, ARankWithoutALauncherDoesWithout) {
+  unsetenv(activity::kVariable);
+  InRank([] { PublishedActivity("alone").Begin("AllReduce", 1); });
+  setenv(activity::kVariable, "/nowhere", 1);
+  InRank([] { PublishedActivity("alone").Begin("AllReduce", 1); });
+  setenv(activity::kVariable, "/dev/null", 1);
+  InRank([] { PublishedActivity("alone").Begin("AllReduce", 1); });
+  EXPECT_THAT(activity_->Read(), IsEmpty());
+}
+
+// Else a rank could end its launcher, or the launcher a rank, with SIGBUS.
+TEST_F(RankActivityTest, NobodyTakesTheMemoryAway) {
+  const int descriptor = open(activity_->path().c_str(), O_RDWR);
+  ASSERT_GE(descriptor, 0);
+  EXPECT_EQ(ftruncate(descriptor, 0), -1);
+  close(descriptor);
+}
+
+TEST_F(RankActivityTest, WhateverARankWritesIsNoDanger) {
+  InRank([this] {
+    const int descriptor = open(activity_->path().c_str(), O_RDWR);
+    const std::string noise(1 << 14, '\xff');
+    if (pwrite(descriptor, noise.data(), noise.size(), 8) <= 0) _exit(1);
+  });
+  for (const CommunicatorActivity& one : activity_->Read()) {
+    EXPECT_LE(one.ended, one.begun);
+    EXPECT_GE(one.since, absl::ZeroDuration());
+  }
+}
+
+TEST_F(RankActivityTest, WhatIsReadBelongsTogetherWhileTheRankGoesOn) {
+  std::atomic<bool> stop{false};
+  std::thread rank([&] {
+    PublishedActivity world("world");
+    for (uint64_t i = 1; !stop; ++i) {
+      world.Begin(absl::StrCat(i), i);
+      world.End();
+    }
+  });
+  uint64_t seen = 0;
+  while (seen < 1000) {
+    for (const CommunicatorActivity& one : activity_->Read()) {
+      if (one.begun == 0) continue;
+      ++seen;
+      EXPECT_EQ(one.operation, absl::StrCat(one.begun));
+      EXPECT_EQ(one.bytes, one.begun);
+      EXPECT_LE(one.begun - one.ended, 1);
+    }
+  }
+  stop = true;
+  rank.join();
+}
+
+}  // namespace
+}  // namespace muster
