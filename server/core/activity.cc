@@ -37,6 +37,25 @@ void Activity::CutOff(Time now) {
   until_ = now;
 }
 
+Activity::Story Activity::Tell() const {
+  switch (state_) {
+    case State::kNone:
+      return {"no call so far", std::nullopt};
+    case State::kRecovered:
+      return {"no call since the coordinator was restarted", since_};
+    case State::kIn:
+      return {absl::StrCat("in ", *what_), since_, /*goes_on=*/true};
+    case State::kCutOff:
+      return {absl::StrCat("was in ", *what_, " for ", HowLong(until_ - since_), ", cut off"),
+              until_};
+    case State::kCompleted:
+      return {absl::StrCat("last completed ", *what_), until_};
+    case State::kEnded:
+      return {absl::StrCat("last called ", *what_, ", which ended"), until_};
+  }
+  return {};
+}
+
 std::string Activity::Describe(Time now, absl::string_view ago) const {
   switch (state_) {
     case State::kNone:

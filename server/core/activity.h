@@ -2,6 +2,7 @@
 #define MUSTER_SERVER_CORE_ACTIVITY_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,14 @@ class Activity {
   // ago", "no call so far", "no call since the coordinator was restarted 3s ago". `ago` may be
   // "before", where `now` is no longer now.
   std::string Describe(Time now, absl::string_view ago = "ago") const;
+
+  // The same for those who count the time themselves: "in AllGather('x') op 12 of the world".
+  struct Story {
+    std::string text;
+    std::optional<Time> since;  // when it ended, or, where it goes on, began; none: it has no time
+    bool goes_on = false;
+  };
+  Story Tell() const;
 
  private:
   enum class State { kNone, kRecovered, kIn, kCompleted, kEnded, kCutOff };

@@ -35,7 +35,7 @@ bool Coordinator::Impl::LoseDetached() {
   if (members_.NextGrace() > now_) return false;
   std::vector<Loss> losses;
   for (Member* member : members_.TakeExpiredGraces(now_)) {
-    losses.emplace_back(member, DescribeSilence(*member));
+    losses.push_back(Silenced(member));
   }
   Lose(losses);
   return true;
@@ -126,7 +126,8 @@ bool Coordinator::Impl::TryResolveContenders() {
   const Member& contender = *CandidateOf(verdict->contender);
   Member* holder = CandidateOf(verdict->conflict.holder);
   if (verdict->displaces) {
-    Lose({{holder, absl::StrCat("replaced by a newer process, ", contender.who())}});
+    Lose({{holder, LossCause::kReplaced,
+           absl::StrCat("replaced by a newer process, ", contender.who())}});
   } else {
     RefuseCandidate(contender, PlaceTaken(verdict->conflict.place, holder->who(), contender.who()));
   }
@@ -137,9 +138,9 @@ bool Coordinator::Impl::TryLoseSilent() {
   if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
   std::vector<Loss> silent;
   for (uint32_t rank : AwaitedRanks()) {
-    silent.emplace_back(epoch_->members()[rank],
-                        absl::StrCat("it did not call Rejoin within ",
-                                     absl::FormatDuration(options_.rejoin_timeout)));
+    silent.push_back({epoch_->members()[rank], LossCause::kNotRejoined,
+                      absl::StrCat("it did not call Rejoin within ",
+                                   absl::FormatDuration(options_.rejoin_timeout))});
   }
   if (silent.empty()) return false;
   Lose(silent);
@@ -161,6 +162,7 @@ bool Coordinator::Impl::TryForm() {
   const std::string gone = DescribeGone(chosen);
   Form(chosen);
   LogFormed(absl::StrCat(decision.reason, gone));
+  CompareMembers();
   return true;
 }
 

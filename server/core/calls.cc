@@ -9,6 +9,21 @@
 #include "server/core/describe.h"
 
 namespace muster::core {
+namespace {
+
+WaitKind KindOf(const Wait& wait) {
+  return std::visit(Overloaded{
+                        [](const ForPlace&) { return WaitKind::kPlace; },
+                        [](const ForCollective&) { return WaitKind::kCollective; },
+                        [](const ForLease&) { return WaitKind::kLease; },
+                        [](const ForLeavers&) { return WaitKind::kLeave; },
+                        [](const ForRecovery&) { return WaitKind::kRecovery; },
+                    },
+                    wait);
+}
+
+}  // namespace
+
 absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
   if (job_id.empty() || job_id == options_.job_id) return absl::OkStatus();
   return absl::NotFoundError(
@@ -178,6 +193,11 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
                     call.wait);
 }
 
+void Coordinator::Impl::Log(Severity severity, std::string text, absl::string_view kind) {
+  timeline_.Add(now_, severity, text, kind);
+  out_.Log(severity, std::move(text));
+}
+
 // The text is made before the withdrawal: the caller's own arrival does not count as missing.
 void Coordinator::Impl::TimeOut(WaiterId id) {
   const ParkedCall& call = *parked_.Find(id);
@@ -188,11 +208,15 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   Member* member = call.member;
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
-  Log(Severity::kWarning, absl::StrCat(member->who(), ": ", status.message()));
+  Count(KindOf(call.wait), &tally_.counters.timeouts);
+  Log(Severity::kWarning, absl::StrCat(member->who(), ": ", status.message()), "time-out");
+  if (std::holds_alternative<ForCollective>(call.wait)) Inquire(std::string(status.message()));
   NoteWithdrawn(call);
   Withdraw(id);
   Finish(id, status);
-  if (leaves) Lose({{member, "it left without waiting for the others any longer"}});
+  if (leaves) {
+    Lose({{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
+  }
 }
 
 }  // namespace muster::core

@@ -37,7 +37,8 @@ void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
   if (refused == 0) return;
   Log(Severity::kWarning,
       absl::StrCat("of the ", claim.completed.size(), " results of leases that ", member->who(),
-                   " knows, ", refused, " are not kept: ", why.message()));
+                   " knows, ", refused, " are not kept: ", why.message()),
+      "results");
 }
 
 // Returns the tokens that stand. A grant is believed only while the coordinator recovers: at any
@@ -88,7 +89,8 @@ void Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim)
   const absl::StatusOr<CollectiveGroup*> group = FindGroup(claim.group, *member->rank());
   if (!group.ok()) {
     Log(Severity::kWarning,
-        absl::StrCat(member->who(), " claims a group that cannot be: ", group.status().message()));
+        absl::StrCat(member->who(), " claims a group that cannot be: ", group.status().message()),
+        "group");
     return;
   }
   Apply(*group, (*group)->Observe(*(*group)->IndexOf(*member->rank()), claim.next_sequence));

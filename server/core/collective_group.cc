@@ -167,14 +167,17 @@ CollectiveGroup::Step CollectiveGroup::Park(Time now, uint32_t index, WaiterId w
 }
 
 void CollectiveGroup::NoteLateness(uint32_t last) {
-  std::vector<Time> times;
-  times.reserve(arrivals_.size());
-  for (const Arrival& arrival : arrivals_) times.push_back(arrival.at);
-  lateness_->Note(words_, arrivals_[last], ranks_, times, last);
+  Arrivals arrivals;
+  arrivals.times.reserve(arrivals_.size());
+  for (const Arrival& arrival : arrivals_) arrivals.times.push_back(arrival.at);
+  arrivals.last = last;
+  arrivals.completed = last_arrival_;
+  lateness_->Note({words_, name_.name}, arrivals_[last], ranks_, arrivals);
 }
 
 absl::Duration CollectiveGroup::SlowestSoFar() const {
-  return sample_ ? lateness_->Slowest(words_, arrivals_[*sample_]) : absl::InfiniteDuration();
+  return sample_ ? lateness_->Slowest(words_, arrivals_[*sample_], ranks_)
+                 : absl::InfiniteDuration();
 }
 
 // ---- Limits ----

@@ -115,6 +115,8 @@ class CollectiveGroup {
   // Ranks of the world that are parked in the current collective, sorted.
   std::vector<uint32_t> Arrived() const;
   bool pending() const { return parked_ > 0; }
+  // Nobody has come to the current collective, and gone neither.
+  bool between_collectives() const { return !sample_ && refusals_ == 0; }
   Time first_arrival() const { return first_arrival_; }
   Time last_arrival() const { return last_arrival_; }
   StallClock* stall() { return &stall_; }

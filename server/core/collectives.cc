@@ -124,9 +124,15 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   const bool only_contributes = group->HasCompleted(index, request.sequence);
   Park(id, member, ForCollective{group, index, request.sequence}, request.call,
        only_contributes ? nullptr : op);
-  Apply(group, group->Arrive(now_, index, id, request));
+  Arrive(id, group, index, request);
   if (epoch_->recovered()) RequestContribution(*group, member);
   return absl::OkStatus();
+}
+
+void Coordinator::Impl::Arrive(WaiterId id, CollectiveGroup* group, uint32_t index,
+                               const CollectiveRequest& call) {
+  Count(call.kind, &tally_.counters.arrivals);
+  Apply(group, group->Arrive(now_, index, id, call));
 }
 
 void Coordinator::Impl::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {

@@ -11,6 +11,10 @@ namespace muster::core {
 // ---- The public face: every call is one step of the Impl ----
 
 Coordinator::Coordinator(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Coordinator::Coordinator(Options options, Time now, const Checkpoint& checkpoint)
+    : Coordinator(std::move(options)) {
+  impl_->Restore(now, checkpoint);
+}
 Coordinator::~Coordinator() = default;
 
 namespace {
@@ -91,6 +95,8 @@ Effects Coordinator::Tick(Time now) {
 
 Time Coordinator::NextDeadline() const { return impl_->NextDeadline(); }
 
+std::optional<Checkpoint> Coordinator::MakeCheckpoint() const { return impl_->MakeCheckpoint(); }
+
 Effects Coordinator::Drain(Time now, std::string reason) {
   impl_->Begin(now);
   impl_->Drain(std::move(reason));
@@ -101,6 +107,8 @@ absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now) const { return impl_->GetStatus(now); }
+std::vector<TimelineEntry> Coordinator::GetTimeline() const { return impl_->GetTimeline(); }
+Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->options(); }
@@ -138,9 +146,11 @@ void Coordinator::Impl::Drain(std::string reason) {
   const absl::Status status = absl::UnavailableError(*draining_);
   recovery_ends_.reset();
   stall_check_ = absl::InfiniteFuture();
-  while (parked_.size() > 0) Finish(parked_.Any(), status);
+  for (const WaiterId id : parked_.All()) Finish(id, status);
   while (const ParkedClaims::Entry* claim = claims_.Lowest()) EndParkedClaim(claim->stream, status);
-  while (WaiterId stream = members_.AnyStream()) EndStream(members_.FindByStream(stream), status);
+  for (const WaiterId stream : members_.Streams()) {
+    EndStream(members_.FindByStream(stream), status);
+  }
 }
 
 std::optional<absl::Status> Coordinator::Impl::Outcome() const {

@@ -4,9 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "server/core/checkpoint.h"
+#include "server/core/metrics.h"
 #include "server/core/options.h"
+#include "server/core/timeline.h"
 #include "server/core/types.h"
 
 namespace muster::core {
@@ -29,6 +33,9 @@ class Coordinator {
  public:
   // `options` must be valid.
   explicit Coordinator(Options options);
+  // Goes on, at that time, from the checkpoint of one with the same options. For who wants to know
+  // what that one did: a daemon that starts again has its members' claims instead.
+  Coordinator(Options options, Time now, const Checkpoint& checkpoint);
   ~Coordinator();
 
   Effects Attach(Time now, WaiterId stream, const AttachRequest& request);
@@ -60,6 +67,9 @@ class Coordinator {
   // When Tick() has something to do next; InfiniteFuture if nothing is due.
   Time NextDeadline() const;
 
+  // What another coordinator needs to go on from here; nullopt while something is under way.
+  std::optional<Checkpoint> MakeCheckpoint() const;
+
   // The daemon is about to stop: ends every parked call and stream, and from now on every new one,
   // with UNAVAILABLE and this reason.
   Effects Drain(Time now, std::string reason);
@@ -67,6 +77,9 @@ class Coordinator {
   // Whose NOT_FOUND is answered if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;
   JobStatus GetStatus(Time now) const;
+  // What has happened of late, the oldest first.
+  std::vector<TimelineEntry> GetTimeline() const;
+  Metrics Measure(Time now) const;
 
   // How the job ended: OK if every member has left, an error that names the loss if it failed;
   // nullopt while it goes on.

@@ -9,12 +9,16 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/byte_budget.h"
+#include "server/core/checkpoint.h"
 #include "server/core/collective_group.h"
 #include "server/core/coordinator.h"
+#include "server/core/counters.h"
 #include "server/core/epoch.h"
+#include "server/core/fingerprint.h"
 #include "server/core/formation.h"
 #include "server/core/group_table.h"
 #include "server/core/lease_table.h"
@@ -25,6 +29,7 @@
 #include "server/core/parked_claims.h"
 #include "server/core/place_book.h"
 #include "server/core/stall_clock.h"
+#include "server/core/timeline.h"
 
 namespace muster::core {
 
@@ -35,8 +40,8 @@ namespace muster::core {
 //
 // Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
 // members say of themselves), recovery.cc (a restarted daemon), joining.cc, forming.cc, elastic.cc,
-// stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc, leaving.cc, status.cc;
-// calls.cc has what all calls share.
+// stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc, leaving.cc, status.cc,
+// checkpoint.cc; calls.cc has what all calls share.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
@@ -60,8 +65,12 @@ class Coordinator::Impl {
   void Tick();
   Time NextDeadline() const;
   void Drain(std::string reason);
+  std::optional<Checkpoint> MakeCheckpoint() const;
+  void Restore(Time now, const Checkpoint& checkpoint);
   absl::Status CheckJob(absl::string_view job_id) const;
   JobStatus GetStatus(Time now) const;
+  std::vector<TimelineEntry> GetTimeline() const { return timeline_.Entries(); }
+  Metrics Measure(Time now) const;
 
   void Begin(Time now) { now_ = now; }
   Effects Take();
@@ -73,7 +82,11 @@ class Coordinator::Impl {
   const Options& options() const { return options_; }
 
  private:
-  using Loss = std::pair<Member*, std::string>;  // who, and the cause
+  struct Loss {
+    Member* member;
+    LossCause kind;
+    std::string cause;
+  };
 
   // What is wrong with a request whatever the state of the job is: refused before it is deferred.
   template <class Request>
@@ -147,7 +160,13 @@ class Coordinator::Impl {
   void FinishServedOf(Member* member, const absl::Status& status);
   void TimeOut(WaiterId id);
   absl::Status DescribeTimeout(const ParkedCall& call) const;
-  void Log(Severity severity, std::string text) { out_.Log(severity, std::move(text)); }
+  // For the log and the timeline; `kind` as in Timeline::Add.
+  void Log(Severity severity, std::string text, absl::string_view kind = "");
+  // Somebody waits for too long: whoever looks at processes may find out why.
+  void Inquire(const std::string& reason) {
+    if (out_.inquires() || (options_.wants_inquiry && !options_.wants_inquiry(now_))) return;
+    out_.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(now_))});
+  }
 
   // ---- sessions.cc ----
   absl::Status CheckAttach(const AttachRequest& request) const;
@@ -165,8 +184,8 @@ class Coordinator::Impl {
 
   // ---- losses.cc ----
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
-  std::string DescribeSilence(const Member& member) const;
-  std::string ExitCause(const ExitReport& report) const;
+  Loss Silenced(Member* member) const;
+  static Loss Ended(Member* member, const ExitReport& report);
   void NoteExit(Member* member, const ExitReport& report);
   void NoteGivenUp(const std::string& why);
   Time NextGivingUp() const;
@@ -205,6 +224,7 @@ class Coordinator::Impl {
   void DeferCandidates();
   void EndRecovery();
   void LoseAbsent();
+  Loss NotRecovered(Member* member) const;
   void RequestContributions(CollectiveGroup* group);
   void RequestContribution(const CollectiveGroup& group, Member* member);
   std::string DescribeAwaited() const;
@@ -218,6 +238,7 @@ class Coordinator::Impl {
   absl::Status RefuseLateJoin(const Member& member, const PlaceWish& wish) const;
   uint32_t WorldSize() const;
   void AgreeOnSize(const Member& member, uint32_t size);
+  void NoteFingerprint(Member* member, const JoinRequest& request);
   void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
                  bool rejoins);
   void StopSeeking(const Member& member);
@@ -237,6 +258,7 @@ class Coordinator::Impl {
   // "; gone since the epoch before: rank 3", or nothing.
   std::string DescribeGone(const std::vector<Member*>& chosen) const;
   void LogFormed(const std::string& reason);
+  void CompareMembers();
   void Retire(const Epoch& previous);
   void RefuseCandidates(const absl::Status& why);
 
@@ -274,6 +296,7 @@ class Coordinator::Impl {
                             uint32_t rank) const;
   absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
+  void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
   void FailCollectivesOf(Member* leaver);
   absl::Status CollectiveTimeout(const ParkedCall& call, const ForCollective& wait) const;
@@ -326,6 +349,11 @@ class Coordinator::Impl {
   };
   void WatchForStalls();
   void CheckStalls();
+  Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
+  Time CheckRecovery();
+  Time CheckCollectives();
+  Time CheckLeave();
+  Time CheckForming();
   void Announce(const Stall& stall);
   Stall StalledCollective(const CollectiveGroup& group) const;
   Stall StalledLeave() const;
@@ -333,6 +361,12 @@ class Coordinator::Impl {
   Stall StalledRecovery() const;
   std::vector<MissingMember> MissingMembers(const std::vector<uint32_t>& ranks) const;
   std::string DescribeMembers(const std::vector<uint32_t>& ranks) const;
+
+  // ---- checkpoint.cc ----
+  bool NothingIsUnderWay() const;
+  void RestoreEpoch(const Checkpoint& checkpoint);
+  void RestoreGroup(const Checkpoint::Group& known);
+  void RestoreLease(const Checkpoint::Lease& known);
 
   // At the end of an epoch: whom the others have waited for.
   void LogStragglers();
@@ -344,10 +378,16 @@ class Coordinator::Impl {
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
   std::vector<PendingCollective> PendingCollectives(Time now) const;
   std::vector<std::string> NodesThatArriveTogether() const;
+  uint32_t NewcomersWaitingNow() const;
+  std::vector<Straggler> Stragglers() const;
+
+  // ---- metrics.cc ----
+  void MeasureCollectives(Time now, Metrics* metrics) const;
 
   const Options options_;
   Time now_;
   Outbox out_;
+  Timeline timeline_;
   std::optional<std::string> draining_;
 
   JobState state_ = JobState::kForming;
@@ -368,11 +408,13 @@ class Coordinator::Impl {
   };
   std::optional<GivenUp> given_up_;
 
+  Tally tally_;        // before the epochs that count in it
   ByteBudget budget_;  // before the groups and leases that use it
   LeaseTable leases_;
   ParkedCalls parked_;
   NodeBatches batches_;
   PlaceBook places_;
+  FactStore facts_;
   std::unique_ptr<Epoch> epoch_;
 
   ParkedClaims claims_;

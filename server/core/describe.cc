@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -74,6 +75,18 @@ std::string HowLong(absl::Duration duration) {
     return absl::StrFormat("%.3gs", absl::ToDoubleSeconds(duration));
   }
   return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
+}
+
+std::string WithoutNumbers(absl::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (!absl::ascii_isdigit(c)) {
+      text += c;
+    } else if (text.empty() || text.back() != '#') {
+      text += '#';
+    }
+  }
+  return text;
 }
 
 std::string DescribeOperation(const Operation& operation) {

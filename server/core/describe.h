@@ -31,6 +31,9 @@ absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
 // "12.3s": three significant digits are enough for people.
 std::string HowLong(absl::Duration duration);
 
+// "step 812" -> "step #": names that count are one.
+std::string WithoutNumbers(absl::string_view name);
+
 // "Barrier('epoch 1')", "Broadcast(root 0, int64, 8 bytes)".
 std::string DescribeOperation(const Operation& operation);
 

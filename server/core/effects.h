@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/core/job_status.h"
+#include "server/core/observation.h"
 #include "server/core/vocabulary.h"
 
 namespace muster::core {
@@ -48,8 +49,16 @@ struct LeaseGrant {
 
 using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
 
+// Shares what may be large and goes to many: who writes the answer does so without any lock.
+struct InquiryAnswer {
+  std::shared_ptr<const InquiryStatus> status;  // never null
+  std::vector<std::shared_ptr<const LauncherReport>> reports;
+  std::shared_ptr<const LauncherReport> files_of;  // null: no files are wanted, or there are none
+};
+
 // What a call that ends OK is answered with; monostate where the response is empty.
-using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer>;
+using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer,
+                            InquiryAnswer>;
 
 // Ends a call.
 struct Reply {
@@ -139,6 +148,12 @@ struct LogLine {
   std::string text;
 };
 
+// Why the launchers had better look at their ranks, and the job as it was then.
+struct InquiryCause {
+  std::string reason;
+  std::shared_ptr<const JobStatus> job;  // never null
+};
+
 // What the caller must do after a step, in this order within each list, and events before ends.
 // Urgent events had better go first, and the others last: so everybody hears of a loss before
 // anybody hears of it twice.
@@ -147,6 +162,7 @@ struct Effects {
   std::vector<StreamEvent> events;
   std::vector<StreamEnd> ends;
   std::vector<LogLine> log;
+  std::optional<InquiryCause> inquiry;  // for an InquiryDesk, where there is one
 };
 
 }  // namespace muster::core

@@ -87,7 +87,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinR
     BreakEpoch(absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
   }
   SeekPlace(id, member, request.call, PlaceWish(), /*rejoins=*/true);
-  Log(Severity::kInfo, absl::StrCat(member->who(), " rejoins"));
+  Log(Severity::kInfo, absl::StrCat(member->who(), " rejoins"), "rejoin");
   return absl::OkStatus();
 }
 

@@ -9,13 +9,14 @@
 namespace muster::core {
 
 Epoch::Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
-             bool recovered, const Limits& limits, ByteBudget* budget)
+             bool recovered, const Limits& limits, ByteBudget* budget, Tally* tally)
     : id_(id),
       roster_(std::move(roster)),
       members_(std::move(members)),
       recovered_(recovered),
       limits_(limits),
-      budget_(budget) {}
+      budget_(budget),
+      lateness_(tally) {}
 
 absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
   if (const CollectiveGroup* other = groups_.Overlapping(name); other != nullptr) {

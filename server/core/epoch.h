@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,10 +24,10 @@ namespace muster::core {
 // One formed membership, and its groups.
 class Epoch {
  public:
-  // `members` are in rank order, as the roster names them; they and `budget` must outlive the
-  // epoch. `recovered`: formed by an earlier daemon, and known from claims.
+  // `members` are in rank order, as the roster names them; they, `budget` and `tally`
+  // must outlive the epoch. `recovered`: formed by an earlier daemon, and known from claims.
   Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
-        bool recovered, const Limits& limits, ByteBudget* budget);
+        bool recovered, const Limits& limits, ByteBudget* budget, Tally* tally);
 
   const EpochId& id() const { return id_; }
   const std::shared_ptr<const Roster>& roster() const { return roster_; }
@@ -50,6 +52,10 @@ class Epoch {
   // Whom its collectives have waited for.
   const LatenessBook& lateness() const { return lateness_; }
 
+  // What is odd about its members, in words; known where it has formed here.
+  const std::vector<std::string>& oddities() const { return oddities_; }
+  void NoteOddities(std::vector<std::string> oddities) { oddities_ = std::move(oddities); }
+
   // From its next completion on, every answer of the world says that a stop was asked for.
   void AskStop();
 
@@ -65,6 +71,7 @@ class Epoch {
   LatenessBook lateness_;  // before the groups that tell it
   GroupTable groups_;
   bool stop_asked_ = false;
+  std::vector<std::string> oddities_;
 };
 
 }  // namespace muster::core

@@ -71,12 +71,13 @@ std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& 
   for (const RosterEntry& entry : *roster)
     members.push_back(members_.Find(entry.member.incarnation));
   return std::make_unique<Epoch>(EpochId{highest_epoch_, options_.random()}, std::move(roster),
-                                 std::move(members), /*recovered=*/false, options_.limits,
-                                 &budget_);
+                                 std::move(members), /*recovered=*/false, options_.limits, &budget_,
+                                 &tally_);
 }
 
 void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   NoteFormation(chosen);
+  ++tally_.counters.epochs_formed;
   const std::unique_ptr<Epoch> previous = std::exchange(epoch_, MakeEpoch(chosen));
   for (uint32_t rank = 0; rank < epoch_->size(); ++rank) {
     Member* member = epoch_->members()[rank];
@@ -122,6 +123,21 @@ void Coordinator::Impl::LogFormed(const std::string& reason) {
   Log(Severity::kInfo,
       absl::StrCat("epoch ", epoch_->id().number, " formed: ", epoch_->size(), " members on ",
                    nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ", reason));
+}
+
+void Coordinator::Impl::CompareMembers() {
+  std::vector<Fingerprinted> members;
+  for (const Member* member : epoch_->members()) {
+    Fingerprinted one{*member->rank(), member->identity.node_id, nullptr, member->clock_ahead, {}};
+    if (member->fingerprint) {
+      one.facts = member->fingerprint->facts;
+      one.free_shared_memory = member->fingerprint->free_shared_memory;
+    }
+    members.push_back(std::move(one));
+  }
+  std::vector<std::string> oddities = DescribeOdd(members);
+  for (const std::string& oddity : oddities) Log(Severity::kWarning, oddity);
+  epoch_->NoteOddities(std::move(oddities));
 }
 
 // Those of the epoch before that are not in this one: they were lost or have left, or there is no

@@ -1,11 +1,13 @@
 #ifndef MUSTER_SERVER_CORE_JOB_STATUS_H_
 #define MUSTER_SERVER_CORE_JOB_STATUS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "server/core/activity.h"
 #include "server/core/lateness.h"
 #include "server/core/vocabulary.h"
 
@@ -25,6 +27,9 @@ enum class MemberState {
   kAwaited
 };
 
+inline constexpr size_t kJobStates = 6;
+inline constexpr size_t kMemberStates = 9;
+
 struct MemberStatus {
   MemberIdentity member;
   std::optional<uint32_t> rank;
@@ -36,6 +41,7 @@ struct MemberStatus {
   absl::Duration waiting_for;  // where parked
   absl::Duration since_last_call;
   std::string activity;
+  Activity latest;  // what `activity` says
 };
 
 struct PendingCollective {
@@ -61,6 +67,19 @@ struct LeaseStatus {
   absl::Duration held_for;  // where held
 };
 
+// One look of all launchers at their ranks.
+struct InquiryStatus {
+  uint64_t number = 0;  // 0: there was none
+  std::string reason;
+  bool wants_files = false;
+  bool open = false;
+  absl::Duration age;
+  std::string verdict;  // empty while it is open
+  std::string kind;
+  std::vector<std::string> awaited_nodes;  // sorted
+  bool complete = false;
+};
+
 struct JobStatus {
   JobState state = JobState::kForming;
   std::string reason;
@@ -76,6 +95,9 @@ struct JobStatus {
   bool stop_requested = false;
   std::vector<std::string> node_collective_nodes;  // sorted
   std::vector<Straggler> stragglers;               // the worst first
+  std::vector<std::string> oddities;               // of the epoch's members
+  std::vector<std::string> finished_groups;        // of groups in which ranks have disagreed: how
+  std::optional<InquiryStatus> inquiry;            // the latest
 };
 
 }  // namespace muster::core

@@ -52,7 +52,8 @@ absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const Place
 }
 
 absl::Status Coordinator::Impl::CheckContent(const Member&, const JoinRequest& request) const {
-  return CheckOptionalName("topology", request.topology, options_.limits.max_name_bytes);
+  absl::Status s = CheckOptionalName("topology", request.topology, options_.limits.max_name_bytes);
+  return s.ok() && request.fingerprint ? CheckFacts(*request.fingerprint->facts) : s;
 }
 
 absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinRequest& request) const {
@@ -99,12 +100,21 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
   if (absl::Status s = CheckAttempt(*member, request.call); !s.ok()) return s;
   const PlaceWish wish = WishOf(request);
   SeekPlace(id, member, request.call, wish, /*rejoins=*/false);
+  NoteFingerprint(member, request);
   AgreeOnSize(*member, wish.world_size);
   const std::string of =
       epoch_ ? " waiting for a place"
              : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members");
-  Log(Severity::kInfo, absl::StrCat(member->who(), " has come: ", places_.size(), of));
+  Log(Severity::kInfo, absl::StrCat(member->who(), " has come: ", places_.size(), of), "join");
   return absl::OkStatus();
+}
+
+void Coordinator::Impl::NoteFingerprint(Member* member, const JoinRequest& request) {
+  if (!request.fingerprint) return;
+  member->fingerprint = request.fingerprint;
+  member->fingerprint->facts = facts_.Share(request.fingerprint->facts);
+  if (!request.fingerprint->clock) return;
+  member->clock_ahead = *request.fingerprint->clock - request.call.since.value_or(now_);
 }
 
 // Wishes that were made before the size was known are held against it now.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "server/core/describe.h"
@@ -24,23 +23,18 @@ constexpr absl::Duration kLeastWait = absl::Milliseconds(1);  // for each collec
 // From how many it can be told how long others take.
 constexpr uint64_t kFewestKnown = 20;
 
-// "step 812" -> "step #": labels that count are one operation.
-std::string WithoutNumbers(const std::string& label) {
-  std::string text;
-  for (const char c : label) {
-    if (!absl::ascii_isdigit(c)) {
-      text += c;
-    } else if (text.empty() || text.back() != '#') {
-      text += '#';
-    }
-  }
-  return text;
-}
-
 Time Median(std::vector<Time> times) {
   const auto middle = times.begin() + (times.size() - 1) / 2;
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
+}
+
+// The one that has completed it may have come early, stopped waiting, and come back. Of those that
+// came at one time, it is the last.
+size_t LatestOf(const Arrivals& arrivals) {
+  const std::vector<Time>& times = arrivals.times;
+  const auto latest = std::max_element(times.begin(), times.end());
+  return *latest > times[arrivals.last] ? latest - times.begin() : arrivals.last;
 }
 
 }  // namespace
@@ -96,24 +90,25 @@ std::string LatenessBook::NameOf(const std::string& group, const Operation& oper
   return absl::StrCat(DescribeOperation(any), " of ", group);
 }
 
-LatenessBook::History& LatenessBook::Find(const std::string& group, const Operation& operation,
+LatenessBook::History& LatenessBook::Find(const GroupWords& group, const Operation& operation,
                                           const std::vector<uint32_t>& ranks) {
-  if (!histories_.empty() && group == latest_group_ &&
-      SameOperation(operation, latest_operation_)) {
+  if (!histories_.empty() && group.description == latest_group_ &&
+      SameOperation(operation, latest_operation_) && histories_.front().key.ranks == ranks) {
     return histories_.front();
   }
-  latest_group_ = group;
+  latest_group_ = group.description;
   latest_operation_ = operation;
-  std::string name = NameOf(group, operation);
-  if (const auto known = by_name_.find(name); known != by_name_.end()) {
+  Key key = {NameOf(group.description, operation), ranks};
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
     histories_.splice(histories_.begin(), histories_, known->second);
     return histories_.front();
   }
-  histories_.push_front({std::move(name), ranks, {}, {}});
+  WaitHistogram* waits = tally_->collective_waits.Find(operation.kind, group.name, operation.label);
+  histories_.push_front({std::move(key), waits, {}, {}});
   History& history = histories_.front();
   history.current.records.resize(ranks.size());
   history.previous.records.resize(ranks.size());
-  by_name_[history.name] = histories_.begin();
+  by_key_[history.key] = histories_.begin();
   records_ += ranks.size();
   MakeRoom();
   return history;
@@ -122,15 +117,15 @@ LatenessBook::History& LatenessBook::Find(const std::string& group, const Operat
 // The one that was just made stays, however large.
 void LatenessBook::MakeRoom() {
   while (histories_.size() > 1 && (records_ > kMaxRecords || histories_.size() > kMaxOperations)) {
-    records_ -= histories_.back().ranks.size();
-    by_name_.erase(histories_.back().name);
+    records_ -= histories_.back().key.ranks.size();
+    by_key_.erase(histories_.back().key);
     histories_.pop_back();
   }
 }
 
-void LatenessBook::Note(const std::string& group, const Operation& operation,
-                        const std::vector<uint32_t>& ranks, const std::vector<Time>& arrivals,
-                        size_t last) {
+void LatenessBook::Note(const GroupWords& group, const Operation& operation,
+                        const std::vector<uint32_t>& ranks, const Arrivals& arrivals) {
+  Count(operation.kind, &tally_->counters.completed);
   if (ranks.size() < 2) return;
   History& history = Find(group, operation, ranks);
   if (history.current.collectives == kWindow) {
@@ -138,14 +133,17 @@ void LatenessBook::Note(const std::string& group, const Operation& operation,
     history.current.records.resize(ranks.size());
   }
   Window& window = history.current;
-  const Time median = Median(arrivals);
+  const std::vector<Time>& times = arrivals.times;
+  const Time median = Median(times);
   for (size_t i = 0; i < ranks.size(); ++i) {
-    window.records[i].lateness.Add(std::max(absl::ZeroDuration(), arrivals[i] - median));
+    window.records[i].lateness.Add(std::max(absl::ZeroDuration(), times[i] - median));
   }
-  ++window.records[last].last;
-  window.records[last].waited_for += arrivals[last] - median;
-  const Time first = *std::min_element(arrivals.begin(), arrivals.end());
-  window.slowest = std::max(window.slowest, arrivals[last] - first);
+  const size_t latest = LatestOf(arrivals);
+  ++window.records[latest].last;
+  window.records[latest].waited_for += times[latest] - median;
+  const absl::Duration took = arrivals.completed - *std::min_element(times.begin(), times.end());
+  window.slowest = std::max(window.slowest, took);
+  history.waits->Add(took);
   ++window.collectives;
 }
 
@@ -154,23 +152,23 @@ Straggler LatenessBook::Summarize(const History& history, size_t index) {
   const Record& before = history.previous.records[index];
   DurationHistogram lateness = now.lateness;
   lateness.Add(before.lateness);
-  return {history.ranks[index],
-          "",
-          history.name,
-          history.current.collectives + history.previous.collectives,
-          now.last + before.last,
-          lateness.Quantile(0.5),
-          lateness.Quantile(0.95),
-          now.waited_for + before.waited_for};
+  return {history.key.ranks[index], "",
+          history.key.name,         history.current.collectives + history.previous.collectives,
+          now.last + before.last,   lateness.Quantile(0.5),
+          lateness.Quantile(0.95),  now.waited_for + before.waited_for};
 }
 
-// Of n ranks each is the last in one of n collectives, by chance.
-bool LatenessBook::Stands(const Straggler& straggler, size_t ranks) {
+// Of n ranks each is the last in one of n collectives, by chance. Asked of every rank: looks at no
+// distribution.
+bool LatenessBook::Stands(const History& history, size_t index) {
+  const Record& now = history.current.records[index];
+  const Record& before = history.previous.records[index];
+  const uint64_t collectives = history.current.collectives + history.previous.collectives;
   const double share =
-      static_cast<double>(straggler.last) / static_cast<double>(straggler.collectives);
-  const double by_chance = 1.0 / static_cast<double>(ranks);
+      static_cast<double>(now.last + before.last) / static_cast<double>(collectives);
+  const double by_chance = 1.0 / static_cast<double>(history.key.ranks.size());
   return share >= std::min(0.75, std::max(0.2, 2 * by_chance)) &&
-         straggler.waited_for >= kLeastWait * straggler.collectives;
+         now.waited_for + before.waited_for >= kLeastWait * collectives;
 }
 
 std::vector<Straggler> LatenessBook::Worst(size_t count) const {
@@ -178,10 +176,8 @@ std::vector<Straggler> LatenessBook::Worst(size_t count) const {
   for (const History& history : histories_) {
     const uint64_t collectives = history.current.collectives + history.previous.collectives;
     if (collectives < kFewestCollectives) continue;
-    for (size_t i = 0; i < history.ranks.size(); ++i) {
-      if (history.current.records[i].last + history.previous.records[i].last == 0) continue;
-      Straggler straggler = Summarize(history, i);
-      if (Stands(straggler, history.ranks.size())) worst.push_back(std::move(straggler));
+    for (size_t i = 0; i < history.key.ranks.size(); ++i) {
+      if (Stands(history, i)) worst.push_back(Summarize(history, i));
     }
   }
   std::sort(worst.begin(), worst.end(),
@@ -190,9 +186,10 @@ std::vector<Straggler> LatenessBook::Worst(size_t count) const {
   return worst;
 }
 
-absl::Duration LatenessBook::Slowest(const std::string& group, const Operation& operation) const {
-  const auto known = by_name_.find(NameOf(group, operation));
-  if (known == by_name_.end()) return absl::InfiniteDuration();
+absl::Duration LatenessBook::Slowest(const std::string& group, const Operation& operation,
+                                     const std::vector<uint32_t>& ranks) const {
+  const auto known = by_key_.find(Key{NameOf(group, operation), ranks});
+  if (known == by_key_.end()) return absl::InfiniteDuration();
   const Window& current = known->second->current;
   const Window& previous = known->second->previous;
   if (current.collectives + previous.collectives < kFewestKnown) return absl::InfiniteDuration();

@@ -177,6 +177,7 @@ void LeaseTable::Clear() {
   kept_ = KeptResults();
   forgotten_ = RecentTokens(kMaxForgottenTokens);
   grantable_.clear();
+  held_ = waiting_ = 0;
   members_.clear();
   leases_.clear();
 }
@@ -233,6 +234,7 @@ void LeaseTable::Enqueue(Entry lease, const Request& request, uint64_t attempt, 
   const uint64_t ticket = ++tickets_;
   lease->second.queue.emplace(ticket, Waiting{request, waiter, attempt});
   members_[request.member].waits.emplace(NumberedKey{request.id, &lease->first}, ticket);
+  ++waiting_;
 }
 
 std::optional<WaiterId> LeaseTable::Dequeue(Entry lease, const Request& request) {
@@ -245,12 +247,14 @@ std::optional<WaiterId> LeaseTable::Dequeue(Entry lease, const Request& request)
   member->second.waits.erase(wait);
   EraseIfEmpty(request.member);
   lease->second.queue.erase(place);
+  --waiting_;
   return waiter;
 }
 
 void LeaseTable::Hold(Entry lease, const Request& request, uint64_t token, Time now) {
   lease->second.holder = Holder{request, token, now};
   members_[request.member].held.insert({token, &lease->first});
+  ++held_;
 }
 
 void LeaseTable::Release(Entry lease) {
@@ -258,6 +262,7 @@ void LeaseTable::Release(Entry lease) {
   const Holder holder = *std::exchange(lease->second.holder, std::nullopt);
   members_.at(holder.request.member).held.erase({holder.token, &lease->first});
   EraseIfEmpty(holder.request.member);
+  --held_;
 }
 
 LeaseTable::Step LeaseTable::Publish(Entry lease, LeaseResult result) {

@@ -108,6 +108,7 @@ class LeaseTable {
 
   // A token that was granted once: later ones are higher.
   void Observe(uint64_t token) { highest_token_ = std::max(highest_token_, token); }
+  uint64_t highest_token() const { return highest_token_; }
   // Whether the lease is held by this request under this token, or was completed under it.
   bool Stands(const LeaseKey& key, const Request& request, uint64_t token) const;
   // The request says that it holds the lease: it does, unless a later grant or a result of the same
@@ -133,6 +134,8 @@ class LeaseTable {
 
   const Lease* Find(const LeaseKey& key) const;
   const std::map<LeaseKey, Lease>& all() const { return leases_; }
+  size_t held() const { return held_; }
+  size_t waiting() const { return waiting_; }  // requests
 
   // If outcomes were forgotten: says so, at the first and at each doubling of their number.
   std::optional<std::string> TakeForgottenNews();
@@ -186,6 +189,8 @@ class LeaseTable {
   std::map<LeaseKey, Lease> leases_;
   std::set<const LeaseKey*, ByKey> grantable_;  // a waiter, no holder
   std::map<Incarnation, MemberLeases> members_;
+  size_t held_ = 0;
+  size_t waiting_ = 0;
   KeptResults kept_;
   RecentTokens forgotten_;
   uint64_t forgotten_count_ = 0;

@@ -95,7 +95,9 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
 void Coordinator::Impl::Apply(const LeaseTable::Step& step) {
   for (const LeaseTable::Finished& done : step) {
     const ParkedCall* call = parked_.Find(done.waiter);
-    if (call != nullptr) Finish(done.waiter, Of(*call->member, done.status), done.answer);
+    if (call == nullptr) continue;
+    if (done.status.ok()) tally_.counters.lease_waits.Add(now_ - call->since);
+    Finish(done.waiter, Of(*call->member, done.status), done.answer);
   }
 }
 

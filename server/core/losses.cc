@@ -20,15 +20,16 @@ bool IsClean(const ExitReport& report) { return !report.signaled && report.code 
 
 }  // namespace
 
-std::string Coordinator::Impl::DescribeSilence(const Member& member) const {
-  if (member.stopped_since) {
-    return absl::StrCat("its process has been stopped (SIGSTOP) for ",
-                        HowLong(now_ - *member.stopped_since), " and does not answer");
+Coordinator::Impl::Loss Coordinator::Impl::Silenced(Member* member) const {
+  if (member->stopped_since) {
+    return {member, LossCause::kStopped,
+            absl::StrCat("its process has been stopped (SIGSTOP) for ",
+                         HowLong(now_ - *member->stopped_since), " and does not answer")};
   }
-  return absl::StrCat(
-      "its connection ended (process died, node down or network cut) and it did not come back "
-      "within ",
-      absl::FormatDuration(options_.member_grace));
+  return {member, LossCause::kCutOff,
+          absl::StrCat("its connection ended (process died, node down or network cut) and it did "
+                       "not come back within ",
+                       absl::FormatDuration(options_.member_grace))};
 }
 
 absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
@@ -68,7 +69,8 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
           ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ", member->activity.Describe(now_),
                          "; it is lost once it has not answered for the keepalive time-out")
           : absl::StrCat(member->who(), " goes on after it was stopped for ",
-                         HowLong(now_ - *member->stopped_since)));
+                         HowLong(now_ - *member->stopped_since)),
+      report.stopped ? "stopped" : "continued");
   member->stopped_since = report.stopped ? std::optional<Time>(now_) : std::nullopt;
   return absl::OkStatus();
 }
@@ -85,9 +87,10 @@ Time Coordinator::Impl::NextGivingUp() const {
   return given_up_ && !recovering() ? given_up_->fails_at : absl::InfiniteFuture();
 }
 
-std::string Coordinator::Impl::ExitCause(const ExitReport& report) const {
-  return absl::StrCat(DescribeExit(report.signaled, report.code),
-                      IsClean(report) ? " without leaving the job" : "");
+Coordinator::Impl::Loss Coordinator::Impl::Ended(Member* member, const ExitReport& report) {
+  return {member, report.signaled ? LossCause::kSignaled : LossCause::kExited,
+          absl::StrCat(DescribeExit(report.signaled, report.code),
+                       IsClean(report) ? " without leaving the job" : "")};
 }
 
 void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
@@ -100,14 +103,15 @@ void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
     // It may have left through the daemon before this one: see LoseAbsent.
     members_.NoteExit(member, report);
   } else {
-    Lose({{member, ExitCause(report)}});
+    Lose({Ended(member, report)});
   }
 }
 
 void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
-  for (const auto& [member, cause] : losses) {
+  for (const auto& [member, kind, cause] : losses) {
     if (member->gone()) continue;
+    Count(kind, &tally_.counters.losses);
     // Its launcher may be quicker to say so than the end of its connection.
     member->activity.CutOff(now_);
     RecordLoss(member, {member->rank(), member->identity, cause, now_,
@@ -127,7 +131,7 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   // Of a member of the epoch the end of that tells; those that go afterwards are consequences.
   const bool consequence = state_ == JobState::kFailed && !member->rank();
   Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
-      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity));
+      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity), "loss");
   FinishAllOf(member, status);
   StopSeeking(*member);
   if (member->attached()) EndStream(member, status);
@@ -160,6 +164,7 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   reason_ = out_.WithoutJob(reason);
   state_ = elastic() ? JobState::kReforming : JobState::kFailed;
   epoch_->Break(reason_);
+  ++tally_.counters.epochs_broken;
   rejoin_deadline_ = now_ + options_.rejoin_timeout;
   FormationChanged();
   Log(Severity::kError,

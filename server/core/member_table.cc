@@ -1,5 +1,6 @@
 #include "server/core/member_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/core/describe.h"
@@ -56,6 +57,14 @@ void MemberTable::EndSession(Member* member) {
 void MemberTable::CloseStream(Member* member) {
   streams_.erase(member->stream_);
   Update(member, [](Member* m) { m->stream_ = 0; });
+}
+
+std::vector<WaiterId> MemberTable::Streams() const {
+  std::vector<WaiterId> streams;
+  streams.reserve(streams_.size());
+  for (const auto& [stream, member] : streams_) streams.push_back(stream);
+  std::sort(streams.begin(), streams.end());
+  return streams;
 }
 
 void MemberTable::StartGrace(const Member& member, Time until) {

@@ -61,6 +61,10 @@ class Member {
   // nothing else tells a late duplicate of one from a new call.
   std::set<uint64_t> withdrawn_sends;
 
+  // What it runs with, as its Join has said, and how far its clock was ahead of the coordinator's.
+  std::optional<Fingerprint> fingerprint;
+  std::optional<absl::Duration> clock_ahead;
+
   // For messages and status.
   std::shared_ptr<const std::string> last_collective;  // null before the first
   bool sends_for_node = false;                         // a NodeCollective of its epoch
@@ -122,8 +126,8 @@ class MemberTable {
   void StartSession(Member* member, const SessionId& session, WaiterId stream);
   void EndSession(Member* member);
   void CloseStream(Member* member);
-  // The stream of any member, 0 where none is open.
-  WaiterId AnyStream() const { return streams_.empty() ? 0 : streams_.begin()->first; }
+  // The open streams, sorted.
+  std::vector<WaiterId> Streams() const;
 
   // The member is lost at that time, unless it attaches again.
   void StartGrace(const Member& member, Time until);

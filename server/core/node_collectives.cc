@@ -2,8 +2,6 @@
 // any other; what is decided here is whether a batch of them is taken, and what its call is told.
 // WithdrawArrival takes back what such a batch may have brought, or may bring yet.
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -117,13 +115,7 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
   const Words op = group->Describe(request.call);
   batches_.Add(id, members.size());
   CollectiveRequest call = request.call;
-  // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
-  std::vector<size_t> order(members.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_partition(order.begin(), order.end(), [&](size_t i) {
-    return !(members[i].member->session() == request.call.call.session);
-  });
-  for (const size_t i : order) {
+  const auto park = [&](size_t i) {
     const ArrivalPart& part = request.parts[i];
     const auto& [member, index] = members[i];
     call.call.session = part.session;
@@ -135,9 +127,19 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
     member->last_collective = op;
     const WaiterId waiter = NodeBatches::PartId(id, i);
     Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
-    Apply(group, group->Arrive(now_, index, waiter, call));
+    Arrive(waiter, group, index, call);
     if (epoch_->recovered()) RequestContribution(*group, member);
+  };
+  // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
+  size_t sent = 0;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i].member->session() == request.call.call.session) {
+      sent = i;
+    } else {
+      park(i);
+    }
   }
+  park(sent);
 }
 
 void Coordinator::Impl::EndPartsOf(Member* member) {

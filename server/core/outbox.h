@@ -23,6 +23,8 @@ class Outbox {
   SharedEvent Share(Event event) const;
   void Send(WaiterId stream, SharedEvent event, bool urgent = false);
   void Log(Severity severity, std::string text);
+  void Inquire(InquiryCause cause) { effects_.inquiry = std::move(cause); }
+  bool inquires() const { return effects_.inquiry.has_value(); }
 
   std::string WithJob(absl::string_view text) const;
   absl::Status WithJob(const absl::Status& status) const;
@@ -33,7 +35,7 @@ class Outbox {
   Effects Take() { return std::exchange(effects_, {}); }
 
  private:
-  const std::string prefix_;
+  std::string prefix_;
   Effects effects_;
 };
 

@@ -9,6 +9,14 @@ const ParkedCall* ParkedCalls::Find(WaiterId id) const {
   return it == calls_.end() ? nullptr : &it->second.call;
 }
 
+std::vector<WaiterId> ParkedCalls::All() const {
+  std::vector<WaiterId> all;
+  all.reserve(calls_.size());
+  for (const auto& [id, entry] : calls_) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 void ParkedCalls::Park(WaiterId id, ParkedCall call) {
   Member::ParkedIds& of_member = call.member->parked_;
   of_member.all.push_back(id);

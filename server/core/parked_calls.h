@@ -59,8 +59,8 @@ class ParkedCalls {
   size_t size() const { return calls_.size(); }
   // Null if the id is not parked.
   const ParkedCall* Find(WaiterId id) const;
-  // A parked call, 0 if there is none.
-  WaiterId Any() const { return calls_.empty() ? 0 : calls_.begin()->first; }
+  // The ids of all, sorted.
+  std::vector<WaiterId> All() const;
 
   void Park(WaiterId id, ParkedCall call);
   // Takes the call out; nullopt if the id is not parked.

@@ -160,7 +160,7 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
     members.push_back(member);
   }
   epoch_ = std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
-                                   /*recovered=*/true, options_.limits, &budget_);
+                                   /*recovered=*/true, options_.limits, &budget_, &tally_);
   // Whoever claims it may be known to have ended, and then says nothing more.
   ObserveNumbers(claim);
   ApplyHistory(claim.history);
@@ -240,8 +240,8 @@ void Coordinator::Impl::DeferCandidates() {
     const std::optional<ParkedCall> parked = parked_.Take(id);
     const CallContext call{options_.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
-    JoinRequest request{call,           wish.world_size, wish.rank, wish.local_rank,
-                        wish.node_rank, wish.topology};
+    JoinRequest request{call,           wish.world_size, wish.rank,          wish.local_rank,
+                        wish.node_rank, wish.topology,   member->fingerprint};
     if (absl::Status s = Defer(id, member, std::move(request)); !s.ok()) Refuse(id, s);
   }
 }
@@ -264,6 +264,12 @@ void Coordinator::Impl::EndRecovery() {
   FormationChanged();
 }
 
+Coordinator::Impl::Loss Coordinator::Impl::NotRecovered(Member* member) const {
+  return {member, LossCause::kNotRecovered,
+          absl::StrCat("it did not attach to the restarted coordinator within ",
+                       absl::FormatDuration(options_.recovery_grace))};
+}
+
 // Who has not come back is lost. But Leave is answered when all are leaving: where everybody who is
 // here only leaves, the others may have had their answer and ended.
 void Coordinator::Impl::LoseAbsent() {
@@ -276,15 +282,10 @@ void Coordinator::Impl::LoseAbsent() {
       all_leave &= member->leaving() || member->gone();
       continue;
     }
-    const std::string grace = absl::FormatDuration(options_.recovery_grace);
-    absent.emplace_back(member, member->exit()
-                                    ? ExitCause(*member->exit())
-                                    : absl::StrCat("it did not attach to the restarted coordinator "
-                                                   "within ",
-                                                   grace));
+    absent.push_back(member->exit() ? Ended(member, *member->exit()) : NotRecovered(member));
   }
   if (state_ == JobState::kFailed || (any_here && all_leave)) {
-    for (const auto& [member, cause] : absent) MarkLeft(member);
+    for (const Loss& loss : absent) MarkLeft(loss.member);
   } else {
     Lose(absent);
   }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "server/core/claim.h"
+#include "server/core/fingerprint.h"
+#include "server/core/observation.h"
 #include "server/core/vocabulary.h"
 
 namespace muster::core {
@@ -37,6 +39,7 @@ struct JoinRequest {
   std::optional<uint32_t> local_rank;
   std::optional<uint32_t> node_rank;
   std::string topology;
+  std::optional<Fingerprint> fingerprint = {};
 };
 
 struct RejoinRequest {
@@ -139,6 +142,29 @@ struct ProcessStateReport {
   std::string job_id;
   Incarnation incarnation;
   bool stopped = false;
+};
+
+// Asks the launchers to look at their ranks.
+struct InquiryRequest {
+  std::string job_id;
+  std::string reason;
+};
+
+// What one of them has seen.
+struct InquiryReport {
+  std::string job_id;
+  uint64_t number = 0;
+  LauncherReport report;
+};
+
+// What is known of the latest inquiry, or will be of the next one.
+struct InquiryQuestion {
+  std::string job_id;
+  uint64_t after = 0;
+  std::optional<absl::Duration> wait_timeout = {};  // unset: not at all
+  std::optional<LauncherIdentity> launcher = {};
+  std::string files_of = {};
+  bool without_reports = false;
 };
 
 }  // namespace muster::core

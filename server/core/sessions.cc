@@ -87,7 +87,10 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
 void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
                                      const AttachRequest& request) {
   const bool again = !member->awaited();
-  if (again) EndSession(member);
+  if (again) {
+    ++tally_.counters.reattached;
+    EndSession(member);
+  }
   members_.StartSession(member, {options_.instance, ++last_session_, options_.random()}, stream);
   member->attach_attempt = request.attempt;
   member->last_call = now_;
@@ -108,7 +111,10 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   if (announced_.waiting > 0 && member->rank() && epoch_ && announced_.epoch == epoch_->id()) {
     Send(member, out_.Share(announced_));
   }
-  if (recovering()) recovery_stall_.Restart(now_);
+  if (recovering()) {
+    recovery_stall_.Restart(now_);
+    WatchForStalls();
+  }
 }
 
 // Its stream ends, and so do its parked calls, whose replies nobody would look at.

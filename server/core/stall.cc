@@ -18,6 +18,8 @@ constexpr size_t kMaxDescribed = 4;
 // taken, and for so long.
 constexpr int kUnusually = 10;
 constexpr absl::Duration kLeastUnusual = absl::Seconds(2);
+// Of what has no usual time.
+constexpr absl::Duration kNotKnown = absl::InfiniteDuration();
 
 // What is said at the end of how late ranks came.
 constexpr size_t kMaxLogged = 3;
@@ -29,47 +31,60 @@ absl::Duration Unusual(const CollectiveGroup& group) {
 
 }  // namespace
 
-// Nothing is set for each arrival: one check is due some time after the first, and looks again at
-// what waits then.
+// One check is due soon after whatever begins to wait, however late the next word on what waited
+// before is: a slow forming must not keep from view what hangs after it. It looks again at what
+// waits then. Runs at each arrival, and so only takes a minimum.
 void Coordinator::Impl::WatchForStalls() {
-  if (stall_check_ != absl::InfiniteFuture() || options_.stall_warning == absl::ZeroDuration()) {
-    return;
-  }
-  stall_check_ = now_ + std::min(options_.stall_warning, kLeastUnusual);
+  if (options_.stall_warning == absl::ZeroDuration()) return;
+  stall_check_ = std::min(stall_check_, now_ + std::min(options_.stall_warning, kLeastUnusual));
 }
 
 void Coordinator::Impl::CheckStalls() {
   if (stall_check_ > now_) return;
-  stall_check_ = absl::InfiniteFuture();
-  const auto check = [this](StallClock* clock, const auto& make,
-                            absl::Duration unusual = absl::InfiniteDuration()) {
-    if (clock->Next(options_.stall_warning, unusual) <= now_) {
-      clock->Said(now_);
-      Announce(make());
-    }
-    stall_check_ = std::min(stall_check_, clock->Next(options_.stall_warning, unusual));
-  };
-  if (recovering()) {
-    check(&recovery_stall_, [&] { return StalledRecovery(); });
-    return;
+  stall_check_ =
+      recovering() ? CheckRecovery() : std::min({CheckCollectives(), CheckLeave(), CheckForming()});
+}
+
+// Each of these says what is to be said now, and returns when to look again.
+
+Time Coordinator::Impl::CheckStall(StallClock* clock, absl::Duration unusual,
+                                   absl::FunctionRef<Stall()> describe) {
+  if (clock->Next(options_.stall_warning, unusual) <= now_) {
+    clock->Said(now_);
+    Announce(describe());
   }
-  if (epoch_ && !epoch_->broken()) {
-    for (const auto& entry : epoch_->groups()) {
-      const auto& group = entry.second;
-      if (!group->pending()) continue;
-      check(
-          group->stall(), [&] { return StalledCollective(*group); }, Unusual(*group));
-      // The next collective may be one that is usually faster.
-      stall_check_ = std::min(stall_check_, now_ + kLeastUnusual);
-    }
-    const auto waits = [this](const Member* m) { return parked_.LeaveOf(*m) != 0; };
-    if (std::any_of(epoch_->members().begin(), epoch_->members().end(), waits)) {
-      check(&leave_stall_, [&] { return StalledLeave(); });
-    }
+  return clock->Next(options_.stall_warning, unusual);
+}
+
+Time Coordinator::Impl::CheckRecovery() {
+  return CheckStall(&recovery_stall_, kNotKnown, [this] { return StalledRecovery(); });
+}
+
+Time Coordinator::Impl::CheckCollectives() {
+  Time next = absl::InfiniteFuture();
+  if (!epoch_ || epoch_->broken()) return next;
+  for (const auto& entry : epoch_->groups()) {
+    const auto& group = entry.second;
+    if (!group->pending()) continue;
+    const Time of_group =
+        CheckStall(group->stall(), Unusual(*group), [&] { return StalledCollective(*group); });
+    // The next collective may be one that is usually faster.
+    next = std::min({next, of_group, now_ + kLeastUnusual});
   }
-  if (Forming() && !places_.empty()) {
-    check(&forming_stall_, [&] { return StalledForming(); });
-  }
+  return next;
+}
+
+Time Coordinator::Impl::CheckLeave() {
+  if (!epoch_ || epoch_->broken()) return absl::InfiniteFuture();
+  const auto waits = [this](const Member* m) { return parked_.LeaveOf(*m) != 0; };
+  const auto& members = epoch_->members();
+  if (std::none_of(members.begin(), members.end(), waits)) return absl::InfiniteFuture();
+  return CheckStall(&leave_stall_, kNotKnown, [this] { return StalledLeave(); });
+}
+
+Time Coordinator::Impl::CheckForming() {
+  if (!Forming() || places_.empty()) return absl::InfiniteFuture();
+  return CheckStall(&forming_stall_, kNotKnown, [this] { return StalledForming(); });
 }
 
 void Coordinator::Impl::Announce(const Stall& stall) {
@@ -77,6 +92,7 @@ void Coordinator::Impl::Announce(const Stall& stall) {
   const std::string text =
       absl::StrCat(stall.operation, " has waited ", HowLong(waited), stall.usual, "; ", stall.why);
   Log(Severity::kWarning, text);
+  ++tally_.counters.stall_warnings;
   StillWaiting event;
   if (epoch_ && !epoch_->broken()) event.epoch = epoch_->id();
   event.operation = stall.operation;
@@ -86,6 +102,7 @@ void Coordinator::Impl::Announce(const Stall& stall) {
   event.gave_up = std::make_shared<const std::vector<MissingMember>>(stall.gave_up);
   const SharedEvent shared = out_.Share(std::move(event));
   for (const Member* member : stall.waiting) Send(member, shared);
+  Inquire(absl::StrCat(stall.operation, " has waited ", HowLong(waited)));
 }
 
 std::vector<MissingMember> Coordinator::Impl::MissingMembers(

@@ -69,7 +69,8 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
                       "",
                       {},
                       now - member.last_call,
-                      member.activity.Describe(now)};
+                      member.activity.Describe(now),
+                      member.activity};
   if (member.rank()) {
     const RosterEntry& place = (*epoch_->roster())[*member.rank()];
     status.local_rank = place.local_rank;
@@ -128,6 +129,22 @@ std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
   return {nodes.begin(), nodes.end()};
 }
 
+uint32_t Coordinator::Impl::NewcomersWaitingNow() const {
+  uint32_t waiting = 0;
+  for (const auto& [id, candidate] : places_.candidates()) {
+    waiting += epoch_ && !CandidateOf(id)->rank();
+  }
+  return waiting;
+}
+
+std::vector<Straggler> Coordinator::Impl::Stragglers() const {
+  std::vector<Straggler> stragglers = epoch_->lateness().Worst(kMaxStragglers);
+  for (Straggler& straggler : stragglers) {
+    straggler.node_id = epoch_->members()[straggler.rank]->identity.node_id;
+  }
+  return stragglers;
+}
+
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
   status.state = recovering() ? JobState::kRecovering : state_;
@@ -146,16 +163,16 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
     status.min_world_size = options_.min_world_size;
     status.max_world_size = Places();
   }
-  for (const auto& [id, candidate] : places_.candidates()) {
-    status.newcomers_waiting += epoch_ && !CandidateOf(id)->rank();
-  }
+  status.newcomers_waiting = NewcomersWaitingNow();
   status.stop_requested = stop_asked_;
   status.node_collective_nodes = NodesThatArriveTogether();
   if (!epoch_) return status;
-  status.stragglers = epoch_->lateness().Worst(kMaxStragglers);
-  for (Straggler& straggler : status.stragglers) {
-    straggler.node_id = epoch_->members()[straggler.rank]->identity.node_id;
+  status.oddities = epoch_->oddities();
+  for (const auto& [key, group] : epoch_->groups()) {
+    const std::string& text = group->finished_text();
+    if (!text.empty()) status.finished_groups.push_back(text);
   }
+  status.stragglers = Stragglers();
   return status;
 }
 

@@ -132,6 +132,18 @@ absl::Status CheckText(absl::string_view what, absl::string_view text) {
   return CheckOptionalName(what, text, kMaxTextBytes);
 }
 
+absl::Status CheckFacts(const Facts& facts) {
+  absl::Status s = AtMost("the facts of the fingerprint are", facts.size(), kMaxFacts, "");
+  for (auto fact = facts.begin(); s.ok() && fact != facts.end(); ++fact) {
+    s = ValidateName("name of a fact", fact->first, kMaxFactNameBytes);
+    if (s.ok()) {
+      s = CheckOptionalName(absl::StrCat("fact '", fact->first, "'"), fact->second,
+                            kMaxFactValueBytes);
+    }
+  }
+  return s;
+}
+
 absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes) {
   if (name.empty()) return absl::OkStatus();
   return ValidateName(what, name, static_cast<uint32_t>(max_bytes));

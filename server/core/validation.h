@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/core/claim.h"
+#include "server/core/fingerprint.h"
 #include "server/core/options.h"
 #include "server/core/requests.h"
 
@@ -20,6 +21,9 @@ inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
 inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; ids count on it
+inline constexpr size_t kMaxFacts = 256;           // of one fingerprint
+inline constexpr size_t kMaxFactNameBytes = 128;
+inline constexpr size_t kMaxFactValueBytes = 512;
 // Reasons, causes and activities, ours and those that claims bring back. gRPC's metadata, which
 // carries errors, has 8 KiB in all.
 inline constexpr size_t kMaxTextBytes = 6 << 10;
@@ -35,6 +39,9 @@ absl::Status CheckIdentity(const MemberIdentity& member, const Limits& limits);
 
 // A text for people: at most kMaxTextBytes, without control characters. May be empty.
 absl::Status CheckText(absl::string_view what, absl::string_view text);
+
+// What a fingerprint says.
+absl::Status CheckFacts(const Facts& facts);
 
 // A name that may be left out: empty, or as ValidateName says.
 absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes);

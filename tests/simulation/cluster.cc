@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/answer_size.h"
 
 namespace muster::simulation {
 namespace {
@@ -52,7 +53,10 @@ void Cluster::LaunchAll() {
 
 core::Options Cluster::DaemonOptions() {
   core::Options options;
-  if (setting_->large_answers) options.limits.max_answer_bytes = kMostMessageBytes;
+  if (setting_->large_answers) {
+    options.limits.max_answer_bytes = kMostMessageBytes;
+    options.limits.max_payload_bytes = kMostMessageBytes - core::AnswerBytes(0, 1);
+  }
   options.job_id = "simulated";
   options.daemon_version = "simulated";
   // No two are alike in what a token has of them, by which they would differ almost always.
@@ -171,8 +175,8 @@ Program* Cluster::NewProgram(uint32_t place) {
   Actor actor{process,  setting_,          stage_,
               &checks_, &faults_are_over_, Random(setting_->seed, absl::StrCat("program ", id)),
               place};
-  programs_.push_back(std::make_unique<Program>(
-      std::move(actor), [this, id] { network_.ProcessGone(id, kProcessNotice); }));
+  programs_.push_back(
+      std::make_unique<Program>(actor, [this, id] { network_.ProcessGone(id, kProcessNotice); }));
   return programs_.back().get();
 }
 
@@ -368,6 +372,7 @@ void Cluster::CheckEnd() {
                       program->outcome() ? program->outcome()->ToString() : "nothing");
   }
   for (const auto& [id, daemon] : daemons_) {
+    daemon->CheckReplay();
     if (!daemon->alive() || daemon->open() == 0) continue;
     stage_->Violation("daemon ", id, " has not answered ", daemon->open(),
                       " calls and streams, and everyone has gone");

@@ -51,80 +51,107 @@ auto Read(const Request& request) {
 }  // namespace
 
 Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink)
-    : id_(id), wall_clock_(wall_clock), stage_(stage), sink_(sink), core_(std::move(options)) {}
+    : id_(id),
+      wall_clock_(wall_clock),
+      stage_(stage),
+      sink_(sink),
+      core_(tape_.Options(std::move(options), Now())) {}
+
+core::Effects Daemon::Put(const journal::Input& input, absl::FunctionRef<core::Effects()> step) {
+  core::Effects effects = step();
+  tape_.Add(input, Now(), effects);
+  return effects;
+}
+
+void Daemon::CheckReplay() {
+  const std::string difference = tape_.Replay();
+  if (!difference.empty()) {
+    stage_->Violation("what went into daemon ", id_, " does not replay: ", difference);
+  }
+}
+
+void Daemon::Tick() {
+  Apply(Put(journal::INPUT_KIND_TICK, 0, [&] { return core_.Tick(Now()); }));
+}
 
 void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
   streams_.emplace(stream, false);
   const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
-  Apply(core_.Attach(Now(), stream, *converted));
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  Apply(Put({kept.kind, stream, &kept}, [&] { return core_.Attach(Now(), stream, *converted); }));
 }
 
-template <typename Response, typename CoreRequest>
-void Daemon::Start(WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
+template <typename Response, typename Request, typename CoreRequest>
+void Daemon::Start(WaiterId waiter, const Request& request,
                    core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
   calls_.emplace(waiter, &Convert<Response>);
-  if (!request.ok()) return Deliver(core::Reply{waiter, request.status(), {}});
-  Apply((core_.*step)(Now(), waiter, *request));
+  const absl::StatusOr<CoreRequest> converted = Read(request);
+  if (!converted.ok()) return Deliver(core::Reply{waiter, converted.status(), {}});
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  Apply(Put({kept.kind, waiter, &kept}, [&] { return (core_.*step)(Now(), waiter, *converted); }));
 }
 
 void Daemon::Call(WaiterId waiter, const internal::Request& request) {
-  std::visit(Overloaded{
-                 [&](const v1::JoinRequest& r) {
-                   Start<v1::JoinResponse>(waiter, Read(r), &Coordinator::Join);
-                 },
-                 [&](const v1::BarrierRequest& r) {
-                   Start<v1::BarrierResponse>(waiter, Read(r), &Coordinator::Collective);
-                 },
-                 [&](const v1::BroadcastRequest& r) {
-                   Start<v1::BroadcastResponse>(waiter, Read(r), &Coordinator::Collective);
-                 },
-                 [&](const v1::GatherRequest& r) {
-                   Start<v1::GatherResponse>(waiter, Read(r), &Coordinator::Collective);
-                 },
-                 [&](const v1::AllGatherRequest& r) {
-                   Start<v1::AllGatherResponse>(waiter, Read(r), &Coordinator::Collective);
-                 },
-                 [&](const v1::AcquireLeaseRequest& r) {
-                   Start<v1::AcquireLeaseResponse>(waiter, Read(r), &Coordinator::AcquireLease);
-                 },
-                 [&](const v1::CompleteLeaseRequest& r) {
-                   Start<v1::CompleteLeaseResponse>(waiter, Read(r), &Coordinator::CompleteLease);
-                 },
-                 [&](const v1::AbandonLeaseRequest& r) {
-                   Start<v1::AbandonLeaseResponse>(waiter, Read(r), &Coordinator::AbandonLease);
-                 },
-                 [&](const v1::LeaveRequest& r) {
-                   Start<v1::LeaveResponse>(waiter, Read(r), &Coordinator::Leave);
-                 },
-                 [&](const v1::RejoinRequest& r) {
-                   Start<v1::RejoinResponse>(waiter, Read(r), &Coordinator::Rejoin);
-                 },
-                 [&](const v1::RequestStopRequest& r) {
-                   Start<v1::RequestStopResponse>(waiter, Read(r), &Coordinator::RequestStop);
-                 },
-                 [&](const v1::NodeCollectiveRequest& r) {
-                   Start<v1::NodeCollectiveResponse>(waiter, Read(r), &Coordinator::NodeCollective);
-                 },
-                 [&](const v1::WithdrawArrivalRequest& r) {
-                   Start<v1::WithdrawArrivalResponse>(waiter, Read(r),
-                                                      &Coordinator::WithdrawArrival);
-                 },
-             },
-             request);
+  std::visit(
+      Overloaded{
+          [&](const v1::JoinRequest& r) { Start<v1::JoinResponse>(waiter, r, &Coordinator::Join); },
+          [&](const v1::BarrierRequest& r) {
+            Start<v1::BarrierResponse>(waiter, r, &Coordinator::Collective);
+          },
+          [&](const v1::BroadcastRequest& r) {
+            Start<v1::BroadcastResponse>(waiter, r, &Coordinator::Collective);
+          },
+          [&](const v1::GatherRequest& r) {
+            Start<v1::GatherResponse>(waiter, r, &Coordinator::Collective);
+          },
+          [&](const v1::AllGatherRequest& r) {
+            Start<v1::AllGatherResponse>(waiter, r, &Coordinator::Collective);
+          },
+          [&](const v1::AcquireLeaseRequest& r) {
+            Start<v1::AcquireLeaseResponse>(waiter, r, &Coordinator::AcquireLease);
+          },
+          [&](const v1::CompleteLeaseRequest& r) {
+            Start<v1::CompleteLeaseResponse>(waiter, r, &Coordinator::CompleteLease);
+          },
+          [&](const v1::AbandonLeaseRequest& r) {
+            Start<v1::AbandonLeaseResponse>(waiter, r, &Coordinator::AbandonLease);
+          },
+          [&](const v1::LeaveRequest& r) {
+            Start<v1::LeaveResponse>(waiter, r, &Coordinator::Leave);
+          },
+          [&](const v1::RejoinRequest& r) {
+            Start<v1::RejoinResponse>(waiter, r, &Coordinator::Rejoin);
+          },
+          [&](const v1::RequestStopRequest& r) {
+            Start<v1::RequestStopResponse>(waiter, r, &Coordinator::RequestStop);
+          },
+          [&](const v1::NodeCollectiveRequest& r) {
+            Start<v1::NodeCollectiveResponse>(waiter, r, &Coordinator::NodeCollective);
+          },
+          [&](const v1::WithdrawArrivalRequest& r) {
+            Start<v1::WithdrawArrivalResponse>(waiter, r, &Coordinator::WithdrawArrival);
+          },
+      },
+      request);
 }
 
 void Daemon::Cancel(WaiterId waiter) {
-  if (calls_.erase(waiter) > 0) Apply(core_.Cancel(Now(), waiter));
+  if (calls_.erase(waiter) == 0) return;
+  Apply(Put(journal::INPUT_KIND_CANCEL, waiter, [&] { return core_.Cancel(Now(), waiter); }));
 }
 
 void Daemon::CloseStream(WaiterId stream) {
-  if (streams_.erase(stream) > 0) Apply(core_.StreamClosed(Now(), stream));
+  if (streams_.erase(stream) == 0) return;
+  Apply(Put(journal::INPUT_KIND_STREAM_CLOSED, stream,
+            [&] { return core_.StreamClosed(Now(), stream); }));
 }
 
 void Daemon::ReportExit(const v1::ReportExitRequest& report) {
   const absl::StatusOr<core::ExitReport> converted = Read(report);
-  core::Effects effects = core_.ReportExit(Now(), next_report_, *converted);
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(report);
+  core::Effects effects = Put({kept.kind, next_report_, &kept},
+                              [&] { return core_.ReportExit(Now(), next_report_, *converted); });
   effects.replies.erase(
       std::remove_if(effects.replies.begin(), effects.replies.end(),
                      [this](const core::Reply& reply) { return reply.waiter == next_report_; }),
@@ -137,7 +164,9 @@ void Daemon::AttachStranger(const v1::AttachRequest& request) {
   const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return;
   const WaiterId stream = next_report_++;
-  core::Effects effects = core_.Attach(Now(), stream, *converted);
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  core::Effects effects =
+      Put({kept.kind, stream, &kept}, [&] { return core_.Attach(Now(), stream, *converted); });
   const auto is_its = [stream](const auto& e) { return e.stream == stream; };
   effects.events.erase(std::remove_if(effects.events.begin(), effects.events.end(), is_its),
                        effects.events.end());
@@ -145,7 +174,9 @@ void Daemon::AttachStranger(const v1::AttachRequest& request) {
   const bool refused = ended != effects.ends.end();
   if (refused) effects.ends.erase(ended);
   Apply(effects);
-  if (!refused) Apply(core_.StreamClosed(Now(), stream));
+  if (refused) return;
+  Apply(Put(journal::INPUT_KIND_STREAM_CLOSED, stream,
+            [&] { return core_.StreamClosed(Now(), stream); }));
 }
 
 void Daemon::CallAsStranger(const internal::Request& request) {
@@ -159,7 +190,7 @@ void Daemon::CallAsStranger(const internal::Request& request) {
 }
 
 void Daemon::Suffer(uint64_t choice) {
-  Apply(core_.Tick(Now()));  // what is due by now does not come of it
+  Tick();  // what is due by now does not come of it
   const core::JobStatus before = core_.GetStatus(Now());
   const Guess guess = DrawGuess(choice, core_.options().instance, before);
   std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
@@ -258,7 +289,7 @@ void Daemon::Ring(core::Time due) {
   }
   armed_ = absl::InfiniteFuture();
   if (core_.NextDeadline() <= Now()) {
-    Apply(core_.Tick(Now()));
+    Tick();
     if (core_.NextDeadline() <= Now()) {
       stage_->Violation("daemon ", id_, ": a tick leaves something due");
     }

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/protocol/requests.h"
 #include "server/core/coordinator.h"
+#include "tests/server/journal/tape.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {
@@ -53,6 +55,9 @@ class Daemon {
   void PauseUntil(absl::Duration time) { paused_until_ = std::max(paused_until_, time); }
   absl::Duration paused_until() const { return paused_until_; }
 
+  // Replays what has gone into it; a core that comes to something else breaks an invariant.
+  void CheckReplay();
+
   // Calls that are parked, and streams that are open.
   size_t open() const { return calls_.size() + streams_.size(); }
 
@@ -60,10 +65,17 @@ class Daemon {
   // Makes the response of one kind of call.
   using Converter = internal::Response (*)(const core::Answer&);
 
-  template <typename Response, typename CoreRequest>
-  void Start(core::WaiterId waiter, const absl::StatusOr<CoreRequest>& request,
+  template <typename Response, typename Request, typename CoreRequest>
+  void Start(core::WaiterId waiter, const Request& request,
              core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
                                                       const CoreRequest&));
+  // The one way into the core: what goes in is recorded.
+  core::Effects Put(const journal::Input& input, absl::FunctionRef<core::Effects()> step);
+  core::Effects Put(journal::InputKind kind, core::WaiterId waiter,
+                    absl::FunctionRef<core::Effects()> step) {
+    return Put(journal::Input{kind, waiter}, step);
+  }
+  void Tick();
   void AttachStranger(const v1::AttachRequest& request);
   void CallAsStranger(const internal::Request& request);
   void Apply(const core::Effects& effects);
@@ -74,12 +86,14 @@ class Daemon {
   void CheckReforming();
   void Arm();
   void Ring(core::Time due);
-  core::Time Now() const { return wall_clock_ + stage_->now(); }
+  // As the daemon's clock has it: no finer than a journal keeps it.
+  core::Time Now() const { return wall_clock_ + absl::Floor(stage_->now(), absl::Nanoseconds(1)); }
 
   const DaemonId id_;
   const absl::Time wall_clock_;
   Stage* const stage_;
   Sink* const sink_;
+  journal::Tape tape_;
   core::Coordinator core_;
   bool alive_ = true;
   absl::Duration paused_until_;

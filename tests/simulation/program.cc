@@ -25,8 +25,8 @@ Place PlaceOf(const v1::JoinResponse& response) {
 
 }  // namespace
 
-Program::Program(Actor actor, std::function<void()> on_exit)
-    : actor_(std::move(actor)), on_exit_(std::move(on_exit)) {}
+Program::Program(const Actor& actor, std::function<void()> on_exit)
+    : actor_(actor), on_exit_(std::move(on_exit)) {}
 
 void Program::Start() {
   actor_.process->Start();

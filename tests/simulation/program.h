@@ -23,7 +23,7 @@ class Program {
   using Outcome = std::optional<absl::Status>;
 
   // `on_exit` is told once that the process ends by itself.
-  Program(Actor actor, std::function<void()> on_exit);
+  Program(const Actor& actor, std::function<void()> on_exit);
 
   void Start();
 

@@ -58,7 +58,7 @@ int RunMany(uint64_t first, uint64_t count) {
     if (result.violations.empty()) continue;
     const int status = Print(Shrink(options));
     std::fprintf(stderr, "found after %llu schedules, %.2f s\n",
-                 static_cast<unsigned long long>(seed - first + 1), SecondsSince(start));
+                 static_cast<unsigned long long>(seed - first) + 1, SecondsSince(start));
     return status;
   }
   std::printf("%llu schedules, %llu events, %.1f s: every invariant held\n",

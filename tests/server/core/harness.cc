@@ -282,6 +282,7 @@ WaiterId Harness::Absorb(WaiterId id, Effects effects) {
     EXPECT_TRUE(ends_.emplace(end.stream, end.status).second) << "a stream is ended twice";
   }
   log_.insert(log_.end(), effects.log.begin(), effects.log.end());
+  if (effects.inquiry) inquiry_causes_.push_back(*effects.inquiry);
   return id;
 }
 

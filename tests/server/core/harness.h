@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -124,6 +125,8 @@ class Harness {
     return Events<EpochBroken>(stream);
   }
   const std::vector<LogLine>& log() const { return log_; }
+  // Those since the last time.
+  std::vector<InquiryCause> TakeInquiryCauses() { return std::exchange(inquiry_causes_, {}); }
 
   Coordinator& coordinator() { return *coordinator_; }
   // Absorbs the effects of a step of one's own, whose call has this id (0: none).
@@ -141,6 +144,7 @@ class Harness {
   std::map<WaiterId, std::vector<StreamEvent>> events_;
   std::set<WaiterId> cancelled_;
   std::vector<LogLine> log_;
+  std::vector<InquiryCause> inquiry_causes_;
 };
 
 }  // namespace muster::core

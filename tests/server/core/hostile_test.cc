@@ -11,7 +11,6 @@ namespace muster::core {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;

@@ -119,13 +119,17 @@ TEST(LatenessTest, WhatIsLongPastIsForgotten) {
 }
 
 TEST(LatenessTest, ManyOperationsTakeBoundedMemory) {
-  LatenessBook book;
+  Tally tally;
+  LatenessBook book(&tally);
+  const std::string world = "the world";
+  const std::string name;
   const std::vector<uint32_t> ranks = {0, 1};
   const Time start = absl::UnixEpoch();
   const auto note = [&](const std::string& label) {
     Operation operation;
     operation.label = label;
-    book.Note("the world", operation, ranks, {start, start + absl::Seconds(1)}, 1);
+    book.Note({world, name}, operation, ranks,
+              {{start, start + absl::Seconds(1)}, 1, start + absl::Seconds(1)});
   };
   for (int i = 0; i < 20; ++i) note("kept");
   for (char a = 'a'; a <= 'z'; ++a) {
@@ -138,6 +142,51 @@ TEST(LatenessTest, ManyOperationsTakeBoundedMemory) {
   EXPECT_THAT(book.Worst(1000),
               Contains(Field(&Straggler::operation, "Barrier('kept') of the world")));
   EXPECT_THAT(book.Worst(3), SizeIs(3));
+}
+
+// The names of groups and the labels of operations are the members' own, and texts name some ranks
+// only: of two groups each has a history, whatever their words.
+TEST(LatenessTest, GroupsThatAreDescribedAlikeHaveHistoriesOfTheirOwn) {
+  Tally tally;
+  LatenessBook book(&tally);
+  const std::string words = "group 'g' (ranks 0,2,4,...)";
+  const std::string name = "g";
+  const Operation operation;
+  const auto note = [&](uint32_t size, uint32_t last) {
+    std::vector<uint32_t> ranks(size);
+    for (uint32_t i = 0; i < size; ++i) ranks[i] = 2 * i;
+    std::vector<Time> arrivals(size, absl::UnixEpoch());
+    arrivals[last] += absl::Seconds(1);
+    book.Note({words, name}, operation, ranks, {arrivals, last, arrivals[last]});
+  };
+  for (int i = 0; i < 20; ++i) {
+    note(3, 1);
+    note(4000, 3999);
+  }
+  const std::vector<Straggler> worst = book.Worst(10);
+  ASSERT_THAT(worst, SizeIs(2));
+  EXPECT_THAT(worst, Each(Field(&Straggler::collectives, 20u)));
+  EXPECT_THAT(worst, Contains(Field(&Straggler::rank, 2u)));
+  EXPECT_THAT(worst, Contains(Field(&Straggler::rank, 7998u)));
+}
+
+// Rank 0 comes first, stops waiting, and is the one that completes it; it was rank 2 that was late.
+TEST(LatenessTest, WhoComesBackLastIsNotTheLastThatCame) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t sequence = i;
+    h.Cancel(h.SendAt(p[0], sequence, CollectiveKind::kBarrier));
+    h.SendAt(p[1], sequence, CollectiveKind::kBarrier);
+    h.Advance(absl::Milliseconds(100));
+    h.SendAt(p[2], sequence, CollectiveKind::kBarrier);
+    h.Advance(absl::Milliseconds(300));
+    h.SendAt(p[0], sequence, CollectiveKind::kBarrier);
+  }
+  ASSERT_THAT(Stragglers(h), SizeIs(1));
+  EXPECT_EQ(Stragglers(h)[0].rank, 2u);
+  EXPECT_EQ(Stragglers(h)[0].last, 20u);
+  EXPECT_EQ(Stragglers(h)[0].waited_for, absl::Seconds(2));
 }
 
 TEST(LatenessTest, ARetryCountsFromItsFirstArrival) {

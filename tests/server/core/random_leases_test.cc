@@ -90,10 +90,22 @@ class RandomLeases {
     return tokens[Pick(tokens.size())];
   }
 
+  void ExpectCounts() {
+    size_t held = 0;
+    size_t waiting = 0;
+    for (const auto& [key, lease] : table_.all()) {
+      held += lease.holder.has_value();
+      waiting += lease.queue.size();
+    }
+    EXPECT_EQ(table_.held(), held) << "step " << step_;
+    EXPECT_EQ(table_.waiting(), waiting) << "step " << step_;
+  }
+
   void Same(const std::vector<std::string>& answers, const std::vector<std::string>& expected) {
     EXPECT_EQ(answers, expected) << "step " << step_;
     EXPECT_EQ(StateOf(table_), naive_.State()) << "step " << step_;
     EXPECT_EQ(budget_.held(), naive_budget_.held()) << "step " << step_;
+    ExpectCounts();
   }
 
   void Same(const absl::StatusOr<LeaseTable::Step>& step, const std::string& outcome,

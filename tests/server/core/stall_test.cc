@@ -71,6 +71,50 @@ TEST(StallTest, AnArrivalStartsTheTimeAnew) {
   EXPECT_EQ(Told(h, p[0])[0].waited, absl::Seconds(19)) << "since the first arrival";
 }
 
+// The last word on the forming was at 320 s, the next one would have been at 640 s.
+TEST(StallTest, ASlowFormingDoesNotSilenceWhatHangsAfterIt) {
+  Harness h(2);
+  std::vector<Process> p = {h.Attached(), h.Attached()};
+  const WaiterId first = h.Join(p[0], {}, absl::Hours(1));
+  h.Advance(absl::Seconds(330));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(6));
+  h.TakePlace(p[1], h.Join(p[1]));
+  h.TakePlace(p[0], first);
+  h.Advance(absl::Seconds(5));
+  h.Barrier(p[0], "x", absl::Hours(1));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[0]), SizeIs(7));
+  EXPECT_THAT(Told(h, p[0]).back().text,
+              HasSubstr("Barrier('x') op 0 of the world has waited 10s"));
+}
+
+TEST(StallTest, APendingLeaveDoesNotSilenceWhatHangsBesideIt) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Leave(p[0], absl::Hours(1));
+  h.Advance(absl::Seconds(330));
+  h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "pair", {1, 2}));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[1]), SizeIs(1));
+  EXPECT_THAT(Told(h, p[1])[0].text, HasSubstr("Barrier() op 0 of group 'pair'"));
+}
+
+TEST(StallTest, ALongRecoveryDoesNotSilenceWhatHangsAfterIt) {
+  core::Options options = Harness::DefaultOptions(2);
+  options.recovery_grace = absl::Hours(1);
+  Harness h(options);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  h.Advance(absl::Seconds(330));
+  h.Recover(p[1], 0);
+  ASSERT_FALSE(h.Recovering());
+  h.Barrier(p[1], "x", absl::Hours(1));
+  h.Advance(absl::Seconds(10));
+  ASSERT_THAT(Told(h, p[1]), SizeIs(1));
+  EXPECT_THAT(Told(h, p[1])[0].text, HasSubstr("Barrier('x')"));
+}
+
 TEST(StallTest, JoinersAreToldHowManyHaveCome) {
   Harness h(3);
   Process p = h.Attached();

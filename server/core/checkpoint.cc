@@ -1,0 +1,151 @@
+#include "server/core/checkpoint.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "server/core/coordinator_impl.h"
+#include "server/core/validation.h"
+
+namespace muster::core {
+namespace {
+
+// The same as the claim of a member, which is checked as such.
+Claim ClaimOf(const Checkpoint& checkpoint) {
+  Claim claim;
+  claim.epoch = checkpoint.epoch;
+  claim.highest_epoch = checkpoint.highest_epoch;
+  claim.highest_token = checkpoint.highest_token;
+  auto roster = std::make_shared<Roster>();
+  for (const Checkpoint::Member& member : checkpoint.members) roster->push_back(member.place);
+  claim.roster = std::move(roster);
+  for (const Checkpoint::Lease& lease : checkpoint.leases) {
+    const LeaseKey& key = lease.key;
+    lease.result ? claim.completed.push_back({key.name, key.scope, *lease.result})
+                 : claim.held.push_back({key.name, key.scope, lease.token, lease.request_id});
+  }
+  return claim;
+}
+
+absl::Status CheckSessions(const Checkpoint& checkpoint) {
+  std::set<uint64_t> sessions = {0};
+  std::set<WaiterId> streams = {0};
+  for (const Checkpoint::Member& member : checkpoint.members) {
+    const bool is_new =
+        sessions.insert(member.session).second && streams.insert(member.stream).second;
+    if (is_new && member.session <= checkpoint.last_session) continue;
+    return absl::InvalidArgumentError("the checkpoint's sessions contradict each other");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now) {
+  if (checkpoint.members.empty()) {
+    return absl::InvalidArgumentError("the checkpoint has no members");
+  }
+  const Claim claim = ClaimOf(checkpoint);
+  const uint32_t size = static_cast<uint32_t>(checkpoint.members.size());
+  absl::Status s = CheckClaim(checkpoint.members[0].place.member, claim, limits, now);
+  if (s.ok()) s = CheckSessions(checkpoint);
+  for (const Checkpoint::Group& group : checkpoint.groups) {
+    Claim of_group;
+    of_group.rank = group.name.ranks.empty() ? 0 : group.name.ranks.front();
+    of_group.groups.push_back({group.name, group.next_sequence, group.finished});
+    if (s.ok()) s = CheckClaimedGroups(of_group, size, limits);
+  }
+  return s;
+}
+
+bool Coordinator::Impl::NothingIsUnderWay() const {
+  if (draining_ || recovering() || state_ != JobState::kRunning || epoch_->broken()) return false;
+  const MemberTable::Tally& tally = members_.tally();
+  const bool all_here = members_.size() == epoch_->size() && tally.attached == epoch_->size();
+  if (!all_here || tally.staying != epoch_->size()) return false;
+  if (parked_.size() > 0 || !places_.empty() || !claims_.empty()) return false;
+  const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
+  return std::all_of(epoch_->groups().begin(), epoch_->groups().end(), is_between);
+}
+
+std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
+  if (!NothingIsUnderWay()) return std::nullopt;
+  Checkpoint out;
+  out.epoch = epoch_->id();
+  out.highest_epoch = highest_epoch_;
+  out.highest_token = leases_.highest_token();
+  out.last_session = last_session_;
+  out.history = history_;
+  out.stop_asked = stop_asked_;
+  for (const Member* member : epoch_->members()) {
+    const SessionId& session = member->session();
+    out.members.push_back({(*epoch_->roster())[*member->rank()], session.counter, session.key,
+                           member->stream(), member->attach_attempt, member->join_attempt});
+  }
+  for (const auto& [name, group] : epoch_->groups()) {
+    out.groups.push_back({name, group->sequence(), group->finished_text()});
+  }
+  for (const auto& [key, lease] : leases_.all()) {
+    if (lease.result) {
+      out.leases.push_back(
+          {key, epoch_->members()[0]->incarnation(), lease.result->token, 0, lease.result});
+    } else if (lease.holder) {
+      const LeaseTable::Request& request = lease.holder->request;
+      out.leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
+    }
+  }
+  return out;
+}
+
+void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
+  now_ = now;
+  state_ = JobState::kRunning;
+  highest_epoch_ = checkpoint.highest_epoch;
+  last_session_ = checkpoint.last_session;
+  history_ = checkpoint.history;
+  RestoreEpoch(checkpoint);
+  for (const Checkpoint::Group& group : checkpoint.groups) RestoreGroup(group);
+  for (const Checkpoint::Lease& lease : checkpoint.leases) RestoreLease(lease);
+  leases_.Observe(checkpoint.highest_token);
+  if (checkpoint.stop_asked) AskStop();
+  out_.Take();  // everybody has heard of it
+}
+
+void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {
+  auto roster = std::make_shared<Roster>();
+  std::vector<Member*> members;
+  for (const Checkpoint::Member& known : checkpoint.members) {
+    Member* const member = members_.Add(known.place.member, now_);
+    members_.SetRank(member, static_cast<uint32_t>(members.size()));
+    members_.StartSession(member, {options_.instance, known.session, known.session_key},
+                          known.stream);
+    member->attach_attempt = known.attach_attempt;
+    member->join_attempt = known.join_attempt;
+    roster->push_back(known.place);
+    members.push_back(member);
+  }
+  epoch_ = std::make_unique<Epoch>(checkpoint.epoch, std::move(roster), std::move(members),
+                                   /*recovered=*/true, options_.limits, &budget_, &tally_);
+}
+
+void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
+  const uint32_t first = known.name.ranks.empty() ? 0 : known.name.ranks.front();
+  const absl::StatusOr<CollectiveGroup*> group = FindGroup(known.name, first);
+  if (!group.ok()) return;
+  for (uint32_t index = 0; index < (*group)->ranks().size(); ++index) {
+    (*group)->Observe(index, known.next_sequence);
+  }
+  if (!known.finished.empty()) (*group)->FinishForGood(known.finished);
+}
+
+void Coordinator::Impl::RestoreLease(const Checkpoint::Lease& known) {
+  if (known.result) {
+    // Where it finds no room, the daemon had made some that it has told nobody of.
+    leases_.AdoptResult(known.key, known.member, *known.result).IgnoreError();
+  } else {
+    leases_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, now_);
+  }
+}
+
+}  // namespace muster::core

@@ -1,0 +1,112 @@
+#include "server/core/condition_words.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/core/describe.h"
+
+namespace muster::core {
+namespace {
+
+bool Writes(const RankObservation& seen) {
+  return absl::StrContains(seen.call, "write") || absl::StrContains(seen.call, "splice");
+}
+
+std::string ForHowLong(const RankObservation& seen) {
+  return seen.in_call_for ? absl::StrCat(" for ", HowLong(*seen.in_call_for)) : "";
+}
+
+// "read() of /data/shard-7".
+std::string DescribeCall(const RankObservation& seen) {
+  if (seen.call.empty()) return "a system call";
+  if (seen.target.empty()) return absl::StrCat(seen.call, "()");
+  return absl::StrCat(seen.call, "() of ", seen.target);
+}
+
+// "it", or the thread that this is about.
+std::string Subject(const RankObservation& seen) {
+  return seen.thread.empty() ? "it" : absl::StrCat("its ", seen.thread);
+}
+
+std::string DescribeSleep(const RankObservation& seen) {
+  const std::string lock =
+      seen.blocked_by.empty() ? "" : absl::StrCat(": it waits for its ", seen.blocked_by);
+  return absl::StrCat(Subject(seen), " is in ", DescribeCall(seen), ForHowLong(seen), lock);
+}
+
+std::string DescribeDisk(const RankObservation& seen) {
+  const std::string where = seen.kernel_function.empty()
+                                ? ""
+                                : absl::StrCat(", at ", seen.kernel_function, "() in the kernel");
+  return absl::StrCat(Subject(seen), " is in ", DescribeCall(seen), ForHowLong(seen),
+                      ", which no signal ends (state D", where,
+                      "): a disk, a file system or a driver does not answer");
+}
+
+}  // namespace
+
+VerdictKind KindOf(const RankObservation& seen) {
+  switch (seen.condition) {
+    case Condition::kStopped:
+    case Condition::kTraced:
+      return VerdictKind::kStopped;
+    case Condition::kEnded:
+      return VerdictKind::kEnded;
+    case Condition::kUninterruptible:
+      return VerdictKind::kUninterruptible;
+    case Condition::kComputing:
+      return VerdictKind::kBusy;
+    case Condition::kSleeping:
+      if (seen.dead_lock) return VerdictKind::kDeadLock;
+      if (Writes(seen) && absl::StrContains(seen.target, "pipe")) return VerdictKind::kFullPipe;
+      return VerdictKind::kInACall;
+    case Condition::kUnknown:
+      break;
+  }
+  return VerdictKind::kUnknown;
+}
+
+std::string DescribeCondition(const RankObservation& seen) {
+  switch (KindOf(seen)) {
+    case VerdictKind::kStopped:
+      return seen.condition == Condition::kTraced
+                 ? "a debugger holds it"
+                 : absl::StrCat("it is stopped; 'kill -CONT ", seen.pid, "' continues it");
+    case VerdictKind::kEnded:
+      return "its process has ended";
+    case VerdictKind::kDeadLock:
+      return absl::StrCat("dead lock: ", Subject(seen), " waits for its ", seen.blocked_by,
+                          ForHowLong(seen));
+    case VerdictKind::kUninterruptible:
+      return DescribeDisk(seen);
+    case VerdictKind::kFullPipe:
+      return absl::StrCat(DescribeSleep(seen), ", which is full: whoever reads it does not");
+    case VerdictKind::kInACall:
+      return DescribeSleep(seen);
+    case VerdictKind::kBusy:
+      return absl::StrCat(Subject(seen), " computes (", seen.cpu_percent, " % of a processor)");
+    default:
+      return "nobody could see what it is doing";
+  }
+}
+
+int Weight(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kStopped:
+    case VerdictKind::kEnded:
+      return 6;
+    case VerdictKind::kDeadLock:
+    case VerdictKind::kUninterruptible:
+      return 5;
+    case VerdictKind::kSilentNode:
+    case VerdictKind::kFullPipe:
+      return 4;
+    case VerdictKind::kInACall:
+      return 3;
+    case VerdictKind::kBusy:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace muster::core

@@ -1,0 +1,77 @@
+#ifndef MUSTER_SERVER_CORE_OBSERVATION_H_
+#define MUSTER_SERVER_CORE_OBSERVATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/vocabulary.h"
+
+// What launchers see of the processes of their ranks. The messages of the same names say what each
+// field means.
+namespace muster::core {
+
+enum class Condition {
+  kUnknown,
+  kComputing,
+  kSleeping,
+  kUninterruptible,
+  kStopped,
+  kTraced,
+  kEnded
+};
+
+struct CommunicatorCount {
+  std::string name;
+  std::string operation;
+  uint64_t begun = 0;
+  uint64_t ended = 0;
+  absl::Duration since;
+};
+
+struct RankObservation {
+  Incarnation incarnation;
+  std::optional<uint32_t> rank;  // the member's; else the one that its launcher has started it for
+  int64_t pid = 0;
+  Condition condition = Condition::kUnknown;
+  std::string call;
+  std::string target;
+  std::optional<absl::Duration> in_call_for;
+  uint32_t cpu_percent = 0;
+  std::string thread;
+  std::string blocked_by;
+  bool dead_lock = false;
+  std::string kernel_function;
+  std::vector<CommunicatorCount> communicators;
+  std::string node = {};  // its launcher's
+};
+
+struct LauncherIdentity {
+  std::string id;  // 16 bytes
+  std::string node;
+  int64_t pid = 0;
+};
+
+struct BundleFile {
+  std::string name;
+  Bytes content;  // never null
+};
+
+// What one launcher has told of an inquiry.
+struct LauncherReport {
+  LauncherIdentity launcher;
+  std::vector<RankObservation> ranks;
+  std::vector<BundleFile> files;
+  bool complete = false;
+};
+
+// What is known of a launcher that is there, or was.
+struct LauncherView {
+  std::string node;
+  bool reported = false;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_OBSERVATION_H_

@@ -1,0 +1,47 @@
+#include "server/core/timeline.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "server/core/bounded_text.h"
+
+namespace muster::core {
+namespace {
+
+// What every member says, most of them say together.
+constexpr absl::Duration kClosely = absl::Seconds(10);
+// So many of a kind stand there by themselves.
+constexpr size_t kMany = 8;
+
+}  // namespace
+
+void Timeline::Add(Time now, Severity severity, absl::string_view text, absl::string_view kind) {
+  if (severity == Severity::kDebug) return;
+  size_t count = 1;
+  if (FollowsMany(now, kind)) {
+    count += kept_.back().count;
+    kept_.pop_back();
+  }
+  kept_.push_back({{now, severity, Shortened(text, kMaxTextBytes)}, kind, count});
+  if (kept_.size() > kMaxEntries) kept_.pop_front();
+}
+
+bool Timeline::FollowsMany(Time now, absl::string_view kind) const {
+  if (kind.empty() || kept_.size() < kMany) return false;
+  const auto is_other = [&](const Kept& kept) { return kept.kind != kind; };
+  if (std::any_of(kept_.end() - kMany, kept_.end(), is_other)) return false;
+  return now - kept_.back().entry.when <= kClosely;
+}
+
+std::vector<TimelineEntry> Timeline::Entries() const {
+  std::vector<TimelineEntry> entries;
+  entries.reserve(kept_.size());
+  for (const Kept& kept : kept_) {
+    entries.push_back(kept.entry);
+    if (kept.count == 1) continue;
+    absl::StrAppend(&entries.back().text, " (the latest of ", kept.count, " of this kind)");
+  }
+  return entries;
+}
+
+}  // namespace muster::core

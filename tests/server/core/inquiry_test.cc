@@ -1,0 +1,376 @@
+// Looks of the launchers at their ranks: when they begin and end, and what is kept of them.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/core/inquiry_desk.h"
+#include "tests/server/core/harness.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+LauncherIdentity Launcher(const std::string& node) {
+  return {"launcher of " + node + std::string(4 - node.size(), ' '), node, 7};
+}
+
+class InquiryTest : public ::testing::Test {
+ protected:
+  // A launcher that waits for work, as it does all its life.
+  WaiterId Watch(const std::string& node, uint64_t after = 0) {
+    return Ask({"train", after, absl::Minutes(1), Launcher(node)});
+  }
+  WaiterId Ask(const InquiryQuestion& question) {
+    const WaiterId id = h_.NextId();
+    return h_.Absorb(id, desk_.GetInquiry(h_.now(), id, question, h_.coordinator()));
+  }
+  WaiterId Request() {
+    const WaiterId id = h_.NextId();
+    return h_.Absorb(id, desk_.RequestInquiry(h_.now(), id, {"train", ""}, h_.coordinator()));
+  }
+  absl::Status Report(const std::string& node, uint64_t number, std::vector<RankObservation> ranks,
+                      std::vector<BundleFile> files = {}, bool complete = true) {
+    const WaiterId id = h_.NextId();
+    const InquiryReport report = {"train", number, {Launcher(node), ranks, files, complete}};
+    return h_.StatusOf(h_.Absorb(id, desk_.ReportInquiry(h_.now(), id, report, h_.coordinator())));
+  }
+  InquiryStatus StatusIn(WaiterId id) const { return *AnswerTo(id).status; }
+  const InquiryAnswer& AnswerTo(WaiterId id) const {
+    return std::get<InquiryAnswer>(h_.ReplyTo(id).answer);
+  }
+  InquiryStatus Latest() { return StatusIn(Ask({"train"})); }
+
+  RankObservation StoppedRank(int rank) const {
+    RankObservation seen;
+    seen.incarnation = p_[rank].identity.incarnation;
+    seen.condition = Condition::kStopped;
+    return seen;
+  }
+  std::vector<std::string> Verdicts() const {
+    std::vector<std::string> verdicts;
+    for (const LogLine& line : h_.log()) {
+      if (line.text.find("verdict: ") != std::string::npos) verdicts.push_back(line.text);
+    }
+    return verdicts;
+  }
+  // Rank 0 waits until that is announced.
+  void Stall() {
+    h_.Barrier(p_[0], "x", absl::Hours(1));
+    Advance(absl::Seconds(10));
+  }
+  // The coordinator's time, and the desk's.
+  void Advance(absl::Duration duration) {
+    const Time end = h_.now() + duration;
+    while (h_.now() < end) {
+      const Time next = std::min({h_.coordinator().NextDeadline(), desk_.NextDeadline(), end});
+      h_.Advance(next - h_.now());
+      for (const InquiryCause& cause : h_.TakeInquiryCauses()) {
+        h_.Absorb(0, desk_.Begin(h_.now(), cause));
+      }
+      h_.Absorb(0, desk_.Tick(h_.now()));
+    }
+  }
+
+  Harness h_{2};
+  std::vector<Process> p_ = h_.Formed(2);
+  InquiryDesk desk_{h_.coordinator().options()};
+};
+
+TEST_F(InquiryTest, AStallWakesTheLaunchersAndTheirReportsMakeTheVerdict) {
+  const WaiterId watch = Watch("n0");
+  EXPECT_TRUE(h_.Parked(watch));
+  Stall();
+  ASSERT_FALSE(h_.Parked(watch));
+  const InquiryStatus begun = StatusIn(watch);
+  EXPECT_THAT(begun.reason, HasSubstr("Barrier('x') op 0 of the world has waited 10s"));
+  EXPECT_TRUE(begun.open);
+  EXPECT_FALSE(begun.wants_files) << "nobody has asked for them";
+  EXPECT_THAT(begun.awaited_nodes, ElementsAre("n0"));
+  EXPECT_THAT(Verdicts(), IsEmpty());
+  ASSERT_TRUE(Report("n0", begun.number, {StoppedRank(1)}).ok());
+  ASSERT_THAT(Verdicts(), SizeIs(1));
+  EXPECT_THAT(Verdicts()[0], HasSubstr("rank 1 (node 'n0', host host-n0, pid 1002) has not come to "
+                                       "Barrier('x') op 0 of the world: it is stopped"));
+  const InquiryStatus ended = Latest();
+  EXPECT_FALSE(ended.open);
+  EXPECT_TRUE(ended.complete);
+  EXPECT_EQ(ended.kind, "stopped");
+  EXPECT_EQ(desk_.Status(h_.now())->verdict, ended.verdict);
+}
+
+TEST_F(InquiryTest, HowThingsStandIsLookedAtOnlyWhereItIsWanted) {
+  bool wanted = false;
+  Options options = Harness::DefaultOptions(2);
+  options.wants_inquiry = [&wanted](Time) { return wanted; };
+  Harness harness(options);
+  std::vector<Process> job = harness.Formed(2);
+  harness.Barrier(job[0], "x", absl::Hours(1));
+  harness.Advance(absl::Seconds(10));
+  EXPECT_THAT(harness.TakeInquiryCauses(), IsEmpty());
+  wanted = true;
+  harness.Advance(absl::Seconds(10));  // the next announcement
+  EXPECT_THAT(harness.TakeInquiryCauses(), SizeIs(1));
+}
+
+TEST_F(InquiryTest, TheDeskSaysWhetherItMayBegin) {
+  EXPECT_FALSE(desk_.MayBegin(h_.now())) << "there is no launcher";
+  Watch("n0");
+  EXPECT_TRUE(desk_.MayBegin(h_.now()));
+  Stall();
+  EXPECT_FALSE(desk_.MayBegin(h_.now())) << "one is open";
+}
+
+TEST_F(InquiryTest, NoneBeginsByItselfWhereThereIsNoLauncher) {
+  Stall();
+  EXPECT_EQ(Latest().number, 0u);
+  EXPECT_FALSE(desk_.Status(h_.now()).has_value());
+}
+
+TEST_F(InquiryTest, ATimeOutBeginsOneAndTheVerdictIsAboutTheWaitThatHasEnded) {
+  const WaiterId watch = Watch("n0");
+  h_.Barrier(p_[0], "x", absl::Seconds(3));
+  Advance(absl::Seconds(3));
+  ASSERT_FALSE(h_.Parked(watch));
+  EXPECT_THAT(StatusIn(watch).reason, HasSubstr("waited 3s; missing 1 of 2"));
+  ASSERT_TRUE(Report("n0", StatusIn(watch).number, {StoppedRank(1)}).ok());
+  EXPECT_THAT(Latest().verdict, HasSubstr("rank 1 "));
+}
+
+TEST_F(InquiryTest, OneAMinuteBeginsByItself) {
+  const WaiterId first = Watch("n0");
+  Stall();
+  const uint64_t number = StatusIn(first).number;
+  ASSERT_TRUE(Report("n0", number, {}).ok());
+  Watch("n0", number);
+  Advance(absl::Seconds(30));  // it is announced after 20 s, and 40 s
+  EXPECT_EQ(Latest().number, number);
+  Advance(absl::Seconds(60));  // and after 80 s
+  EXPECT_GT(Latest().number, number);
+}
+
+TEST_F(InquiryTest, ARequestBeginsOneAtOnceUnlessOneIsOpenOrHasJustBegun) {
+  Watch("n0");
+  const uint64_t first = StatusIn(Request()).number;
+  EXPECT_TRUE(Latest().wants_files);
+  EXPECT_EQ(StatusIn(Request()).number, first);
+  ASSERT_TRUE(Report("n0", first, {}).ok());
+  Advance(absl::Milliseconds(1999));
+  EXPECT_EQ(StatusIn(Request()).number, first);
+  Advance(absl::Milliseconds(1));
+  EXPECT_GT(StatusIn(Request()).number, first);
+}
+
+TEST_F(InquiryTest, ALauncherThatDoesNotReportIsWaitedForTenSeconds) {
+  Watch("n0");
+  Watch("n1");
+  const uint64_t number = StatusIn(Request()).number;
+  ASSERT_TRUE(Report("n0", number, {}).ok());
+  Advance(absl::Milliseconds(9999));
+  EXPECT_TRUE(Latest().open);
+  Advance(absl::Milliseconds(1));
+  EXPECT_FALSE(Latest().open);
+  EXPECT_FALSE(Latest().complete);
+  EXPECT_THAT(Latest().awaited_nodes, ElementsAre("n1"));
+}
+
+TEST_F(InquiryTest, ALauncherThatHasGoneIsNotWaitedForAnyMore) {
+  desk_.Cancel(h_.now(), Watch("n1"));
+  Watch("n0");
+  Advance(absl::Seconds(31));
+  const uint64_t number = StatusIn(Request()).number;
+  ASSERT_TRUE(Report("n0", number, {}).ok());
+  EXPECT_FALSE(Latest().open);
+}
+
+TEST_F(InquiryTest, AQuestionEndsAtItsTimeAndALaterOneOfTheSameLauncherTakesItsPlace) {
+  const WaiterId first = Watch("n0");
+  const WaiterId second = Watch("n0");
+  EXPECT_EQ(h_.StatusOf(first).code(), absl::StatusCode::kCancelled);
+  Advance(absl::Minutes(1));
+  EXPECT_EQ(StatusIn(second).number, 0u);
+}
+
+TEST_F(InquiryTest, FilesAreGivenOutByLauncher) {
+  Watch("n0");
+  const uint64_t number = StatusIn(Request()).number;
+  const auto text = std::make_shared<const std::string>("all threads");
+  ASSERT_TRUE(Report("n0", number, {}, {{"rank-0/threads.txt", text}}).ok());
+  InquiryQuestion question = {"train"};
+  question.files_of = Launcher("n0").id;
+  const InquiryAnswer& answer = AnswerTo(Ask(question));
+  ASSERT_THAT(answer.reports, SizeIs(1));
+  ASSERT_NE(answer.files_of, nullptr);
+  ASSERT_THAT(answer.files_of->files, SizeIs(1));
+  EXPECT_EQ(answer.files_of->files[0].name, "rank-0/threads.txt");
+  EXPECT_EQ(*answer.files_of->files[0].content, "all threads");
+}
+
+TEST_F(InquiryTest, ReportsGoToWhoWantsThemAndNotToLaunchers) {
+  const WaiterId launcher = Watch("n0");
+  const uint64_t number = StatusIn(Request()).number;
+  EXPECT_THAT(AnswerTo(launcher).reports, IsEmpty());
+  ASSERT_TRUE(Report("n0", number, {StoppedRank(1)}).ok());
+  EXPECT_THAT(AnswerTo(Ask({"train"})).reports, SizeIs(1));
+  InquiryQuestion question = {"train"};
+  question.without_reports = true;
+  const InquiryAnswer& without = AnswerTo(Ask(question));
+  EXPECT_THAT(without.reports, IsEmpty());
+  EXPECT_EQ(without.status->kind, "nothing-waits");
+  EXPECT_THAT(AnswerTo(Watch("n0", number - 1)).reports, IsEmpty());
+  const WaiterId waits = Watch("n0", number);
+  const WaiterId watches = Ask({"train", number, absl::Seconds(5)});
+  question.after = number;
+  question.wait_timeout = absl::Seconds(5);
+  const WaiterId watches_without = Ask(question);
+  Advance(absl::Minutes(1));
+  EXPECT_THAT(AnswerTo(waits).reports, IsEmpty());
+  EXPECT_THAT(AnswerTo(watches).reports, SizeIs(1));
+  EXPECT_THAT(AnswerTo(watches_without).reports, IsEmpty());
+}
+
+TEST_F(InquiryTest, ReportsOfAnEarlierInquiryAreRefused) {
+  Watch("n0");
+  const uint64_t first = StatusIn(Request()).number;
+  ASSERT_TRUE(Report("n0", first, {}).ok());
+  Advance(absl::Seconds(2));
+  Request();
+  EXPECT_EQ(Report("n0", first, {}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Report("n0", 0, {}).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(InquiryTest, FilesAreBoundedOfOneLauncherAndOfAll) {
+  const uint64_t number = StatusIn(Request()).number;
+  const auto report = [&](int launcher, size_t bytes) {
+    const auto content = std::make_shared<const std::string>(bytes, 'x');
+    return Report("n" + std::to_string(launcher), number, {}, {{"f", content}});
+  };
+  EXPECT_EQ(report(0, (4 << 20) + 1).code(), absl::StatusCode::kResourceExhausted);
+  const size_t most = (4 << 20) - 1;
+  for (int launcher = 0; launcher < 16; ++launcher) EXPECT_TRUE(report(launcher, most).ok());
+  EXPECT_EQ(report(16, most).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(report(3, 10).ok()) << "in the place of what it had sent";
+  EXPECT_TRUE(report(16, most - 100).ok());
+}
+
+TEST_F(InquiryTest, WhatIsSeenOfRanksCountsAsFilesDo) {
+  const uint64_t number = StatusIn(Request()).number;
+  RankObservation seen = StoppedRank(0);
+  seen.target = std::string(1024, 'x');
+  const auto report = [&](int launcher, size_t ranks) {
+    return Report("n" + std::to_string(launcher), number, {ranks, seen});
+  };
+  EXPECT_EQ(report(0, 4096).code(), absl::StatusCode::kResourceExhausted);
+  const size_t half = 2048;  // something over 2 MiB
+  for (int launcher = 0; launcher < 16; ++launcher) EXPECT_TRUE(report(launcher, half).ok());
+  absl::Status last;
+  for (int launcher = 16; launcher < 32; ++launcher) last = report(launcher, half);
+  EXPECT_EQ(last.code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(InquiryTest, AVerdictIsALineThatFitsIntoALog) {
+  Watch("n0");
+  const uint64_t number = StatusIn(Request()).number;
+  RankObservation wordy = StoppedRank(0);
+  wordy.condition = Condition::kSleeping;
+  wordy.call = wordy.target = wordy.thread = wordy.blocked_by = std::string(1024, 'x');
+  ASSERT_TRUE(Report("n0", number, {wordy, wordy, wordy}).ok());
+  EXPECT_THAT(Latest().verdict, SizeIs(Le(4096u)));
+  EXPECT_THAT(Latest().verdict, EndsWith("xxx..."));
+}
+
+TEST_F(InquiryTest, LaunchersThatComeAndGoAreForgotten) {
+  Options options = Harness::DefaultOptions(2);
+  options.limits.max_members = 4;
+  desk_ = InquiryDesk(options);
+  Watch("n0");
+  for (int i = 10; i < 99; ++i) {
+    const WaiterId gone = Watch("n" + std::to_string(i));
+    ASSERT_TRUE(desk_.Cancel(h_.now(), gone));
+  }
+  const std::vector<std::string> awaited = StatusIn(Request()).awaited_nodes;
+  EXPECT_THAT(awaited, SizeIs(Le(4u)));
+  EXPECT_THAT(awaited, Contains("n0")) << "it waits for work";
+  EXPECT_THAT(awaited, Contains("n98")) << "it has just gone";
+}
+
+TEST_F(InquiryTest, NamesOfFilesLeadNowhereElse) {
+  const uint64_t number = StatusIn(Request()).number;
+  const auto text = std::make_shared<const std::string>();
+  for (const std::string name :
+       {"/etc/passwd", "../x", "a/../b", "", "a//b", "a/", ".ssh/x", "a b", "a\nb"}) {
+    EXPECT_EQ(Report("n0", number, {}, {{name, text}}).code(), absl::StatusCode::kInvalidArgument)
+        << name;
+  }
+  EXPECT_TRUE(Report("n0", number, {}, {{"rank-0/thread_1.txt", text}}).ok());
+}
+
+TEST_F(InquiryTest, ADrainEndsQuestionsAndLeavesNothingDue) {
+  const WaiterId watch = Watch("n0");
+  Request();
+  const WaiterId again = Watch("n0", Latest().number);
+  h_.Absorb(0, desk_.Drain("going"));
+  EXPECT_FALSE(h_.Parked(watch));
+  EXPECT_EQ(h_.StatusOf(again).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(desk_.NextDeadline(), absl::InfiniteFuture());
+}
+
+// Launchers wait for a number after the one that the old daemon has given them.
+TEST_F(InquiryTest, LaunchersHearOfANewDaemonsInquiriesThoughItsClockIsBehind) {
+  Watch("n0");
+  const uint64_t before = StatusIn(Request()).number;
+  const uint64_t ahead = before + absl::ToInt64Microseconds(absl::Hours(24 * 30));
+  desk_ = InquiryDesk(h_.coordinator().options());
+  const WaiterId one = Watch("n0", ahead);
+  const WaiterId other = Watch("n1", ahead - 5);
+  const uint64_t number = StatusIn(Request()).number;
+  EXPECT_GT(number, ahead);
+  ASSERT_FALSE(h_.Parked(one));
+  ASSERT_FALSE(h_.Parked(other));
+  EXPECT_EQ(StatusIn(one).number, number);
+}
+
+TEST_F(InquiryTest, NobodyExhaustsTheNumbers) {
+  Watch("n0", UINT64_MAX);
+  Watch("n1", UINT64_MAX - 1);
+  const uint64_t first = StatusIn(Request()).number;
+  EXPECT_LT(first, uint64_t{1} << 62);
+  ASSERT_TRUE(Report("n0", first, {}).ok());
+  ASSERT_TRUE(Report("n1", first, {}).ok());
+  Advance(absl::Seconds(2));
+  EXPECT_GT(StatusIn(Request()).number, first);
+}
+
+// Containers of one host may have the same process ids, and one node's name.
+TEST_F(InquiryTest, WhatIsSeenOfARankIsGivenOutWithItsPlaceInTheJob) {
+  const uint64_t number = StatusIn(Request()).number;
+  RankObservation stranger = StoppedRank(0);
+  stranger.incarnation = std::string(16, 's');
+  ASSERT_TRUE(Report("n0", number, {StoppedRank(1), StoppedRank(0), stranger}).ok());
+  const InquiryAnswer& answer = AnswerTo(Ask({"train"}));
+  ASSERT_THAT(answer.reports, SizeIs(1));
+  const std::vector<RankObservation>& seen = answer.reports[0]->ranks;
+  ASSERT_THAT(seen, SizeIs(3));
+  EXPECT_EQ(seen[0].rank, 1u);
+  EXPECT_EQ(seen[1].rank, 0u);
+  EXPECT_EQ(seen[2].rank, std::nullopt);
+}
+
+TEST_F(InquiryTest, NumbersGrowOverARestart) {
+  const uint64_t before = StatusIn(Request()).number;
+  Advance(absl::Seconds(1));
+  desk_ = InquiryDesk(h_.coordinator().options());
+  EXPECT_GT(StatusIn(Request()).number, before);
+}
+
+}  // namespace
+}  // namespace muster::core

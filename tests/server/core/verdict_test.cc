@@ -1,0 +1,332 @@
+// Who holds the others up: for each state of a job, and what its launchers have seen, one sentence.
+
+#include "server/core/verdict.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/core/verdict_job.h"
+
+namespace muster::core {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Case {
+  std::string name;
+  RankObservation rank3;
+  VerdictKind kind;
+  std::string what;  // rank 3 is doing
+};
+
+std::vector<Case> Conditions() {
+  RankObservation for_long = Seen(3, Condition::kSleeping, "read", "/data/shard-7");
+  for_long.in_call_for = absl::Minutes(4);
+  RankObservation busy = Seen(3, Condition::kComputing);
+  busy.cpu_percent = 99;
+  RankObservation thread = busy;
+  thread.thread = "thread 4712 ('loader')";
+  RankObservation dead = Seen(3, Condition::kSleeping, "futex");
+  dead.dead_lock = true;
+  dead.blocked_by = "thread 105, which waits for thread 103";
+  RankObservation held = Seen(3, Condition::kSleeping, "futex");
+  held.blocked_by = "thread 105, which is in read() of /data/x";
+  RankObservation disk = Seen(3, Condition::kUninterruptible, "fsync", "/mnt/checkpoint");
+  disk.kernel_function = "folio_wait_bit_common";
+  return {
+      {"stopped", Seen(3, Condition::kStopped), VerdictKind::kStopped,
+       "it is stopped; 'kill -CONT 103' continues it"},
+      {"traced", Seen(3, Condition::kTraced), VerdictKind::kStopped, "a debugger holds it"},
+      {"ended", Seen(3, Condition::kEnded), VerdictKind::kEnded, "its process has ended"},
+      {"reads", for_long, VerdictKind::kInACall, "it is in read() of /data/shard-7 for 4m"},
+      {"sleeps", Seen(3, Condition::kSleeping, "clock_nanosleep"), VerdictKind::kInACall,
+       "it is in clock_nanosleep()"},
+      {"busy", busy, VerdictKind::kBusy, "it computes (99 % of a processor)"},
+      {"busy thread", thread, VerdictKind::kBusy,
+       "its thread 4712 ('loader') computes (99 % of a processor)"},
+      {"dead lock", dead, VerdictKind::kDeadLock,
+       "dead lock: it waits for its thread 105, which waits for thread 103"},
+      {"lock", held, VerdictKind::kInACall,
+       "it is in futex(): it waits for its thread 105, which is in read() of /data/x"},
+      {"full pipe", Seen(3, Condition::kSleeping, "write", "its standard output, a pipe"),
+       VerdictKind::kFullPipe,
+       "it is in write() of its standard output, a pipe, which is full: whoever reads it does not"},
+      {"slow disk", disk, VerdictKind::kUninterruptible,
+       "it is in fsync() of /mnt/checkpoint, which no signal ends (state D, at "
+       "folio_wait_bit_common() in the kernel): a disk, a file system or a driver does not answer"},
+      {"unknown", Seen(3, Condition::kUnknown), VerdictKind::kUnknown,
+       "nobody could see what it is doing"},
+  };
+}
+
+TEST(VerdictTest, SaysWhatTheRankIsDoingThatHasNotCome) {
+  for (const Case& c : Conditions()) {
+    SCOPED_TRACE(c.name);
+    const Verdict verdict = Judge(AllButRank3(), {c.rank3}, kBothAnswer);
+    EXPECT_EQ(NameOf(verdict.kind), NameOf(c.kind));
+    EXPECT_EQ(verdict.text, absl::StrCat("rank 3 (node 'n1', host h, pid 103) has not come to "
+                                         "Barrier('step 812') op 812 of the world: ",
+                                         c.what, kLast, "; 3 others wait for 5m"));
+  }
+}
+
+TEST(VerdictTest, OfSeveralThatAreMissingNamesTheOneThatExplainsMost) {
+  JobStatus job = Running(4);
+  job.pending.push_back(Pending({0}, {1, 2, 3}));
+  RankObservation busy = Seen(1, Condition::kComputing);
+  const Verdict verdict =
+      Judge(job, {busy, Seen(2, Condition::kStopped), Seen(3, Condition::kSleeping, "read")},
+            kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
+  EXPECT_THAT(verdict.text,
+              StartsWith("rank 2 (node 'n1', host h, pid 102) (one of ranks 1-3) has not come"));
+  EXPECT_THAT(verdict.text, HasSubstr("; 1 other waits for 5m"));
+}
+
+TEST(VerdictTest, ALauncherThatDoesNotAnswerIsANodeThatIsCutOff) {
+  JobStatus job = AllButRank3();
+  job.members[3].state = MemberState::kDetached;
+  const Verdict verdict =
+      Judge(job, {Seen(0, Condition::kSleeping)}, {{"n0", true}, {"n1", false}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kSilentNode);
+  EXPECT_THAT(verdict.text,
+              HasSubstr("the launcher of node 'n1' does not answer: the node is down, "
+                        "cut off from the network, or stopped; its connection has ended"));
+}
+
+TEST(VerdictTest, WithoutALauncherTheCoordinatorSaysWhatItKnows) {
+  const Verdict verdict = Judge(AllButRank3(), {}, {});
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
+  EXPECT_THAT(verdict.text, HasSubstr("no launcher looks after it"));
+  EXPECT_THAT(verdict.text, HasSubstr(kLast));
+}
+
+// Rank 3 is missing because it waits in another group's collective, to which rank 1 has not come.
+TEST(VerdictTest, FollowsAWaitToWhereItBegins) {
+  JobStatus job = Running(4);
+  job.pending.push_back(Pending({0, 2}, {1, 3}));
+  PendingCollective other = Pending({3}, {1}, absl::Minutes(1));
+  other.operation = "AllGather()";
+  other.group = {"tp", {1, 3}};
+  job.pending.push_back(other);
+  const Verdict verdict =
+      Judge(job, {Seen(1, Condition::kStopped), Seen(3, Condition::kSleeping, "epoll_wait")},
+            kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
+  EXPECT_THAT(verdict.text, StartsWith("rank 1 "));
+}
+
+TEST(VerdictTest, RanksThatWaitForEachOtherInDifferentCallsAreNamedWithThem) {
+  JobStatus job = Running(3);
+  job.pending.push_back(Pending({0, 2}, {1}));
+  PendingCollective other = Pending({1}, {0}, absl::Minutes(1));
+  other.operation = "Broadcast(root 0)";
+  other.sequence = 7;
+  other.group = {"tp", {0, 1}};
+  job.pending.push_back(other);
+  const Verdict verdict = Judge(job, {}, {});
+  EXPECT_EQ(verdict.kind, VerdictKind::kDifferentCalls);
+  EXPECT_EQ(
+      verdict.text,
+      "ranks wait for each other in different calls: ranks 0,2 wait in Barrier('step 812') op "
+      "812 of the world, and rank 1 waits in Broadcast(root 0) op 7 of group 'tp' (ranks 0-1); "
+      "none of these can end");
+}
+
+TEST(VerdictTest, RanksThatHaveDisagreedAreNamedInTheWordsOfTheirError) {
+  JobStatus job = Running(2);
+  job.finished_groups.push_back(
+      "op 3 of the world: rank 0 called Barrier('a'), rank 1 Barrier('b')");
+  const Verdict verdict = Judge(job, {}, {});
+  EXPECT_EQ(verdict.kind, VerdictKind::kDifferentCalls);
+  EXPECT_EQ(verdict.text, job.finished_groups[0]);
+}
+
+TEST(VerdictTest, TheHolderOfALeaseHoldsUpWhoWaitsForIt) {
+  JobStatus job = Running(2);
+  LeaseStatus lease;
+  lease.name = "unpack";
+  lease.scope = LeaseScope::kJob;
+  lease.holder = job.members[1].member;
+  lease.holder_rank = 1;
+  lease.waiters = 1;
+  lease.held_for = absl::Minutes(3);
+  job.leases.push_back(lease);
+  job.members[0].waiting_in = "lease 'unpack' of the job";
+  const Verdict verdict =
+      Judge(job, {Seen(1, Condition::kSleeping, "read", "/data/x")}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
+  EXPECT_THAT(verdict.text,
+              StartsWith("rank 1 (node 'n0', host h, pid 101) has held lease 'unpack' "
+                         "of the job for 3m: it is in read() of /data/x"));
+}
+
+TEST(VerdictTest, WhoHasNotCalledLeaveIsNamed) {
+  JobStatus job = Running(2);
+  job.members[0].state = MemberState::kLeaving;
+  job.members[0].waiting_in = "Leave";
+  job.members[0].waiting_for = absl::Minutes(1);
+  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
+  EXPECT_THAT(verdict.text, HasSubstr("has not called Leave: it computes"));
+}
+
+// A job whose third member was lost: the others can go on when somebody takes its place.
+JobStatus Reforming() {
+  JobStatus job = Running(3);
+  job.state = JobState::kReforming;
+  job.reason = "rank 2 was lost; the next epoch: 2 of 3 members are here, the least that may be";
+  job.members[2].state = MemberState::kLost;
+  for (int rank : {0, 1}) {
+    job.members[rank].state = MemberState::kJoining;
+    job.members[rank].waiting_in = "Rejoin";
+    job.members[rank].waiting_for = absl::Minutes(1);
+  }
+  return job;
+}
+
+TEST(VerdictTest, WhereAllSurvivorsHaveCalledRejoinItSaysWhatTheNextEpochLacks) {
+  const Verdict verdict = Judge(Reforming(), {Seen(0, Condition::kSleeping, "futex")}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
+  EXPECT_EQ(verdict.text,
+            "2 ranks wait in Rejoin, and no other one is to come: rank 2 was lost; the next epoch: "
+            "2 of 3 members are here, the least that may be");
+}
+
+TEST(VerdictTest, WhoHasNotCalledRejoinIsNamed) {
+  JobStatus job = Reforming();
+  job.members[1].state = MemberState::kRunning;
+  job.members[1].waiting_in = "";
+  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
+  EXPECT_THAT(verdict.text, HasSubstr("has not called Rejoin: it computes"));
+}
+
+TEST(VerdictTest, InARecoveryItSaysWhatTheRankIsDoingThatHasNotComeBack) {
+  JobStatus job = Running(2);
+  job.state = JobState::kRecovering;
+  job.reason = "the coordinator waits for 1 of 2 members to attach again: rank 1";
+  job.members[1].state = MemberState::kAwaited;
+  EXPECT_EQ(Judge(job, {}, {}).text, job.reason);
+  EXPECT_EQ(NameOf(Judge(job, {}, {}).kind), "unknown") << "they do wait";
+  EXPECT_EQ(NameOf(Judge(job, {}, {{"n0", false}}).kind), "silent-node");
+  const Verdict verdict = Judge(job, {Seen(1, Condition::kStopped)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
+  EXPECT_EQ(verdict.text,
+            "the coordinator waits for 1 of 2 members to attach again: rank 1; rank 1 (node 'n0', "
+            "host h, pid 101): it is stopped; 'kill -CONT 101' continues it");
+}
+
+// ---- A job that has not formed ----
+
+JobStatus Forming(uint32_t size, const std::vector<uint32_t>& joined) {
+  JobStatus job;
+  job.world_size = size;
+  job.reason = absl::StrCat(joined.size(), " of ", size, " members have joined");
+  for (uint32_t rank : joined) {
+    MemberStatus member;
+    member.member = {NameOfProcess(rank), 0, "n0", "h", 100 + rank};
+    member.state = MemberState::kJoining;
+    job.members.push_back(member);
+  }
+  return job;
+}
+
+TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
+  const Verdict verdict =
+      Judge(Forming(2, {0}),
+            {Seen(0, Condition::kSleeping), Seen(1, Condition::kSleeping, "read", "/data/x")},
+            kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
+  EXPECT_EQ(verdict.text,
+            "rank 1 (node 'n0', pid 101) has not called Join: it is in read() of /data/x; 1 of 2 "
+            "members have joined");
+}
+
+// Its Join is there, and waits as the others do: what they wait for is rank 1.
+TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
+  JobStatus job = Forming(2, {0});
+  job.members[0].state = MemberState::kStopped;
+  job.members[0].waiting_in = "Join";
+  const Verdict verdict =
+      Judge(job, {Seen(0, Condition::kStopped), Seen(1, Condition::kComputing)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
+  EXPECT_THAT(verdict.text, StartsWith("rank 1 (node 'n0', pid 101) has not called Join: "));
+}
+
+TEST(VerdictTest, AMemberWhoseConnectionHasEndedBeforeTheJobFormsIsNamedWithThat) {
+  JobStatus job = Forming(2, {0, 1});
+  job.members[1].state = MemberState::kDetached;
+  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
+  EXPECT_THAT(verdict.text,
+              StartsWith("rank 1 (node 'n0', pid 101) has lost its connection to the coordinator, "
+                         "and so has not joined: it computes"));
+}
+
+TEST(VerdictTest, RanksThatNobodyHasStartedAreNamed) {
+  const Verdict verdict =
+      Judge(Forming(4, {0, 1}), {Seen(0, Condition::kSleeping), Seen(1, Condition::kSleeping)},
+            {{"n0", true}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kNotStarted);
+  EXPECT_EQ(
+      verdict.text,
+      "ranks 2-3 were never started: launchers have answered on node 'n0' only; 2 of 4 members "
+      "have joined");
+}
+
+TEST(VerdictTest, ARankThatHasEndedBeforeItJoinedWasStarted) {
+  JobStatus job = Running(2);
+  job.state = JobState::kForming;
+  job.reason = "1 of 2 members have joined";
+  job.members.pop_back();
+  job.members[0].state = MemberState::kJoining;
+  job.members[0].rank.reset();
+  const Verdict verdict =
+      Judge(job, {Seen(0, Condition::kSleeping, "futex"), Seen(1, Condition::kEnded)}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kEnded);
+  EXPECT_EQ(verdict.text,
+            "rank 1 (node 'n0', pid 101) has not called Join: its process has ended; 1 of 2 "
+            "members have joined");
+}
+
+TEST(VerdictTest, WithoutAnyLauncherItSaysSo) {
+  JobStatus job = Running(2);
+  job.state = JobState::kForming;
+  job.reason = "1 of 2 members have joined";
+  EXPECT_EQ(Judge(job, {}, {}).text,
+            "1 of 2 members have joined; no launcher (`muster run`) has answered");
+}
+
+TEST(VerdictTest, WhoCannotEndAfterTheJobIsNamed) {
+  JobStatus job = Running(2);
+  job.state = JobState::kFinished;
+  job.reason = "every member has left";
+  const std::vector<RankObservation> seen = {Seen(0, Condition::kEnded),
+                                             Seen(1, Condition::kStopped)};
+  EXPECT_EQ(Judge(job, seen, kBothAnswer).text,
+            "every member has left; rank 1 (node 'n0', host h, pid 101): it is stopped; 'kill "
+            "-CONT 101' continues it");
+}
+
+TEST(VerdictTest, WhereNobodyWaitsItSaysSo) {
+  const Verdict verdict =
+      Judge(Running(2), {Seen(1, Condition::kSleeping, "read", "/x")}, kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kNothingWaits);
+  EXPECT_THAT(verdict.text, HasSubstr("no rank waits for another one"));
+  EXPECT_THAT(verdict.text, HasSubstr("it is in read() of /x"));
+}
+
+TEST(VerdictTest, OfAJobThatIsOverItSaysWhy) {
+  JobStatus job = AllButRank3();
+  job.state = JobState::kFailed;
+  job.reason = "rank 1 was lost";
+  EXPECT_EQ(Judge(job, {}, {}).text, "rank 1 was lost");
+}
+
+}  // namespace
+}  // namespace muster::core
