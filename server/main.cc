@@ -1,5 +1,6 @@
 // musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -22,10 +23,12 @@
 #include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
 #include "server/daemon/memory.h"
+#include "server/daemon/pages.h"
 #include "server/daemon/port_file.h"
 #include "server/daemon/signals.h"
 #include "server/service/server.h"
 #include "server/service/version.h"
+#include "server/web/http_server.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {
@@ -112,24 +115,26 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
 }
 
 int Serve(Flags flags) {
-  if (absl::Status s = FitMembersToDescriptors(&flags.server.core); !s.ok()) return Fail(s);
+  const uint64_t for_pages = flags.pages.listen.empty() ? 0 : web::HttpServer::kMostDescriptors;
+  absl::Status valid = Validate(flags.pages);
+  if (valid.ok()) valid = FitMembersToDescriptors(for_pages, &flags.server.core);
+  if (!valid.ok()) return Fail(valid);
   if (flags.exit_when_done) flags.server.on_outcome = Notify;
+  if (!flags.journal.empty()) flags.server.journal = {flags.journal, flags.journal_max_bytes};
   const absl::StatusOr<std::unique_ptr<service::Server>> server =
       service::Server::Start(flags.server);
   if (!server.ok()) return Fail(server.status());
-  std::unique_ptr<PortFile> port_file;
-  if (!flags.port_file.empty()) {
-    absl::StatusOr<std::unique_ptr<PortFile>> written =
-        PortFile::Write(flags.port_file, (*server)->port());
-    if (!written.ok()) return Fail(written.status());
-    port_file = *std::move(written);
-  }
+  const absl::StatusOr<std::unique_ptr<Pages>> pages = Pages::Serve(flags.pages, **server);
+  if (!pages.ok()) return Fail(pages.status());
+  absl::StatusOr<std::unique_ptr<PortFile>> port_file =
+      PortFile::Write("--port-file", flags.port_file, (*server)->port());
+  if (!port_file.ok()) return Fail(port_file.status());
   const std::unique_ptr<ListedCoordinator> listed =
       ListedCoordinator::Add({flags.server.core.job_id, AsSeenHere((*server)->address()),
                               Absolute(flags.server.credentials.token_file)});
   LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
-  port_file.reset();
+  port_file->reset();
   UnblockTermination();  // a second signal does not wait for the drain
   (*server)->Shutdown(stop.reason, flags.drain_time);
   spdlog::info("stopped");

@@ -1,6 +1,7 @@
 // gRPC 1.51 stops listening for good when accept4() fails because the process has no file
-// descriptor left: the daemon would be deaf even after others have been closed. This accept4(),
-// which the linker puts in the place of libc's, keeps one descriptor in reserve. When all others
+// descriptor left: the daemon would be deaf even after others have been closed. CivetWeb, which
+// calls accept(), asks again and again, without a pause. These two, which the linker puts in the
+// place of libc's, keep one descriptor in reserve. When all others
 // are taken it closes the reserve, takes the connection with it and closes that: the caller sees
 // an end at once, tries again later, and gRPC never sees the error.
 #include <errno.h>
@@ -64,14 +65,23 @@ class Reserve {
 // Opened before anything is accepted.
 Reserve reserve;
 
+int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* size, int flags) {
+  const int connection = Accept(listener, address, size, flags);
+  if (connection >= 0 || !NoneLeft(errno)) return connection;
+  // EINTR: gRPC asks again, until nobody waits any more.
+  errno = reserve.Refuse(listener) ? EINTR : EAGAIN;
+  return -1;
+}
+
 }  // namespace
 }  // namespace muster::daemon
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
-  const int connection = muster::daemon::Accept(listener, address, size, flags);
+  const int connection = muster::daemon::AcceptOrRefuse(listener, address, size, flags);
   if (connection >= 0) muster::daemon::GuardReads(connection);
-  if (connection >= 0 || !muster::daemon::NoneLeft(errno)) return connection;
-  // EINTR: gRPC asks again, until nobody waits any more.
-  errno = muster::daemon::reserve.Refuse(listener) ? EINTR : EAGAIN;
-  return -1;
+  return connection;
+}
+
+extern "C" int accept(int listener, sockaddr* address, socklen_t* size) {
+  return muster::daemon::AcceptOrRefuse(listener, address, size, 0);
 }

@@ -27,9 +27,9 @@ uint64_t RaiseLimit() {
 
 }  // namespace
 
-absl::Status FitMembersToDescriptors(core::Options* options) {
+absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options) {
   const uint64_t limit = RaiseLimit();
-  const uint64_t room = limit - std::min(limit, kNotForMembers);
+  const uint64_t room = limit - std::min(limit, kNotForMembers + for_pages);
   if (options->limits.max_members <= room) return absl::OkStatus();
   const std::string what = absl::StrCat("the limit of open files (ulimit -Hn) is ", limit,
                                         ", enough for ", room, room == 1 ? " member" : " members");

@@ -117,6 +117,17 @@ void DeclareNetwork(Declarer& app, Flags* flags) {
              "certificate: anybody there can join the job and stop it");
 }
 
+void DeclareMetrics(Declarer& app, Flags* flags) {
+  app.Group("Metrics");
+  app.Value(
+      "metrics-listen", "HOST:PORT", &flags->pages.listen,
+      "Serve a page of the job for people, and metrics for Prometheus (/metrics), over HTTP and "
+      "without credentials; :9100 is a port that only this machine reaches, and port 0 picks a "
+      "free one; none unless it is given");
+  app.Value("metrics-port-file", "FILE", &flags->pages.port_file,
+            "Write the number of that port to this file once it is open; removed at exit");
+}
+
 void DeclareCredentials(Declarer& app, Flags* flags) {
   service::Credentials& credentials = flags->server.credentials;
   app.Group("Credentials");
@@ -182,6 +193,15 @@ void DeclareLogging(Declarer& app, Flags* flags) {
   app.Value("log-format", "FORMAT", &flags->log.format, "text or json, one line each, on stderr");
 }
 
+void DeclareJournal(Declarer& app, Flags* flags) {
+  app.Group("Journal");
+  app.Value("journal", "FILE", &flags->journal,
+            "Record what members and launchers send, but for payloads, in this file and FILE.1, "
+            "FILE.2 and so on: 'muster replay' shows what has happened");
+  app.Value("journal-max-bytes", "SIZE", &flags->journal_max_bytes,
+            "What these files may take together; the oldest go");
+}
+
 // Puts the default and the variable below each flag's description, where they leave it readable.
 class Formatter final : public HelpFormatter {
  public:
@@ -220,12 +240,24 @@ void Declare(CLI::App* app, Flags* flags) {
   DeclareCredentials(declarer, flags);
   DeclareLiveness(declarer, flags);
   DeclareLimits(declarer, flags);
+  DeclareMetrics(declarer, flags);
   DeclareLogging(declarer, flags);
+  DeclareJournal(declarer, flags);
   app->formatter(std::make_shared<Formatter>());
   app->set_version_flag("--version", absl::StrCat("musterd ", service::kDaemonVersion,
                                                   " (protocol ", core::kProtocolVersion, ")"));
   app->footer(kFooter);
   DeclareCompletion(app);
+}
+
+// Segments have room for a checkpoint of a large job.
+constexpr uint64_t kLeastJournalBytes = 1 << 20;
+
+absl::Status CheckJournal(const Flags& flags) {
+  if (flags.journal_max_bytes >= kLeastJournalBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--journal-max-bytes (MUSTER_JOURNAL_MAX_BYTES): ", flags.journal_max_bytes,
+                   " bytes are too few; give it ", Format(kLeastJournalBytes), " or more"));
 }
 
 int Explain(absl::string_view problem) {
@@ -250,6 +282,7 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
     return asked ? app.exit(e) : Explain(e.what());
   }
   if (const absl::Status s = Validate(flags->log); !s.ok()) return Explain(s.message());
+  if (const absl::Status s = CheckJournal(*flags); !s.ok()) return Explain(s.message());
   return std::nullopt;
 }
 

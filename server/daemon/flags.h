@@ -1,11 +1,13 @@
 #ifndef MUSTER_SERVER_DAEMON_FLAGS_H_
 #define MUSTER_SERVER_DAEMON_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/time/time.h"
 #include "server/daemon/logging.h"
+#include "server/daemon/pages.h"
 #include "server/service/server.h"
 
 namespace muster::daemon {
@@ -14,6 +16,9 @@ struct Flags {
   service::ServerOptions server;
   LogOptions log;
   std::string port_file;  // empty: none
+  PageOptions pages;
+  std::string journal;  // empty: none
+  uint64_t journal_max_bytes = 256 << 20;
   absl::Duration drain_time = absl::Seconds(10);
   bool exit_when_done = false;
 };

@@ -14,21 +14,23 @@
 namespace muster::daemon {
 namespace {
 
-absl::Status CannotWrite(const std::string& path) {
+absl::Status CannotWrite(absl::string_view flag, const std::string& path) {
   return absl::InvalidArgumentError(
-      absl::StrCat("--port-file: cannot write ", path, ": ", strerror(errno)));
+      absl::StrCat(flag, ": cannot write ", path, ": ", strerror(errno)));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PortFile>> PortFile::Write(const std::string& path, int port) {
+absl::StatusOr<std::unique_ptr<PortFile>> PortFile::Write(absl::string_view flag,
+                                                          const std::string& path, int port) {
+  if (path.empty()) return nullptr;
   const std::string temporary = absl::StrCat(path, ".", getpid());
   std::ofstream file(temporary);
   file << port << "\n";
   file.close();
-  if (!file) return CannotWrite(path);
+  if (!file) return CannotWrite(flag, path);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const absl::Status status = CannotWrite(path);
+    const absl::Status status = CannotWrite(flag, path);
     unlink(temporary.c_str());
     return status;
   }

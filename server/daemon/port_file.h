@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::daemon {
 
@@ -12,8 +13,10 @@ namespace muster::daemon {
 // file sees all of it.
 class PortFile {
  public:
-  // INVALID_ARGUMENT names the path and says why it cannot be written.
-  static absl::StatusOr<std::unique_ptr<PortFile>> Write(const std::string& path, int port);
+  // Null where there is no path. INVALID_ARGUMENT names the flag and the path, and says why it
+  // cannot be written.
+  static absl::StatusOr<std::unique_ptr<PortFile>> Write(absl::string_view flag,
+                                                         const std::string& path, int port);
   ~PortFile();
 
  private:

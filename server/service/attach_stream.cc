@@ -20,10 +20,12 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AttachStream::Start(
   std::shared_ptr<AttachStream> stream(new AttachStream(host, context));
   AttachStream* const reactor = stream.get();
   reactor->self_ = stream;
-  const absl::StatusOr<core::AttachRequest> converted = ReadRequest<v1::AttachRequest>(request);
+  journal::KeptRequest kept;
+  const absl::StatusOr<core::AttachRequest> converted =
+      ReadRequest<v1::AttachRequest>(request, host.driver->keeps(), &kept);
   if (converted.ok()) {
     reactor->process_ = converted->member.incarnation;
-    host.driver->Attach(reactor->id_, std::move(stream), *converted);
+    host.driver->Attach({kept.kind, reactor->id_, &kept}, std::move(stream), *converted);
   } else {
     reactor->Finish(ToGrpcStatus(converted.status()));
   }

@@ -37,19 +37,32 @@ template <typename Request, typename Response, typename Step>
 ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
                           const ByteBuffer& request, ByteBuffer* response, Step step) {
   if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
-  return UnaryCall<Response>::Start(host, context, ReadRequest<Request>(request), response, step);
+  journal::KeptRequest kept;
+  const auto read = ReadRequest<Request>(request, host.driver->keeps(), &kept);
+  return UnaryCall<Response>::Start(host, context, read, kept, response, step);
+}
+
+// The same of one that is no matter of the core's.
+template <typename Request, typename Response, typename Step>
+ServerUnaryReactor* StartAtDesk(const Host& host, CallbackServerContext* context,
+                                const ByteBuffer& request, ByteBuffer* response, Step step) {
+  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
+  return UnaryCall<Response>::StartAtDesk(host, context, ReadRequest<Request>(request), response,
+                                          step);
 }
 
 absl::Status AnswerStatus(const Host& host, const ByteBuffer& bytes, ByteBuffer* out) {
   const Driver& driver = *host.driver;
   const absl::StatusOr<v1::GetStatusRequest> request = ParseRequest<v1::GetStatusRequest>(bytes);
   if (!request.ok()) return request.status();
-  const absl::StatusOr<Driver::Snapshot> snapshot = driver.GetStatus(request->job_id());
+  const absl::StatusOr<Driver::Snapshot> snapshot =
+      driver.GetStatus(request->job_id(), request->with_timeline());
   if (!snapshot.ok()) return snapshot.status();
   v1::GetStatusResponse response;
   response.set_job_id(driver.options().job_id);
   response.set_daemon_version(driver.options().daemon_version);
   ToProto(snapshot->job, snapshot->now, &response);
+  ToProto(snapshot->timeline, snapshot->now, &response);
   ToProto(snapshot->uptime, response.mutable_uptime());
   response.set_unauthenticated_calls(host.guard->refused());
   *out = ToBytes(response);
@@ -167,6 +180,27 @@ ServerUnaryReactor* CoordinatorService::ReportProcessState(CallbackServerContext
                                                            ByteBuffer* response) noexcept {
   return Start<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
       host_, context, *request, response, &Coordinator::ReportProcessState);
+}
+
+ServerUnaryReactor* CoordinatorService::RequestInquiry(CallbackServerContext* context,
+                                                       const ByteBuffer* request,
+                                                       ByteBuffer* response) noexcept {
+  return StartAtDesk<v1::RequestInquiryRequest, v1::RequestInquiryResponse>(
+      host_, context, *request, response, &core::InquiryDesk::RequestInquiry);
+}
+
+ServerUnaryReactor* CoordinatorService::ReportInquiry(CallbackServerContext* context,
+                                                      const ByteBuffer* request,
+                                                      ByteBuffer* response) noexcept {
+  return StartAtDesk<v1::ReportInquiryRequest, v1::ReportInquiryResponse>(
+      host_, context, *request, response, &core::InquiryDesk::ReportInquiry);
+}
+
+ServerUnaryReactor* CoordinatorService::GetInquiry(CallbackServerContext* context,
+                                                   const ByteBuffer* request,
+                                                   ByteBuffer* response) noexcept {
+  return StartAtDesk<v1::GetInquiryRequest, v1::GetInquiryResponse>(
+      host_, context, *request, response, &core::InquiryDesk::GetInquiry);
 }
 
 ServerUnaryReactor* CoordinatorService::GetStatus(CallbackServerContext* context,

@@ -13,6 +13,9 @@ namespace muster::service {
 
 // The generated service with methods that take and give messages as bytes: see raw_message.h.
 using Generated = v1::CoordinatorService;
+using RawInquiries = Generated::WithRawCallbackMethod_GetStatus<
+    Generated::WithRawCallbackMethod_RequestInquiry<Generated::WithRawCallbackMethod_ReportInquiry<
+        Generated::WithRawCallbackMethod_GetInquiry<Generated::Service>>>>;
 using RawCoordinatorService =
     Generated::WithRawCallbackMethod_Attach<Generated::WithRawCallbackMethod_Join<
         Generated::WithRawCallbackMethod_Rejoin<Generated::WithRawCallbackMethod_RequestStop<
@@ -26,8 +29,7 @@ using RawCoordinatorService =
                                         Generated::WithRawCallbackMethod_Leave<
                                             Generated::WithRawCallbackMethod_ReportExit<
                                                 Generated::WithRawCallbackMethod_ReportProcessState<
-                                                    Generated::WithRawCallbackMethod_GetStatus<
-                                                        Generated::Service>>>>>>>>>>>>>>>>>;
+                                                    RawInquiries>>>>>>>>>>>>>>>>;
 
 // muster.v1.CoordinatorService over a driver: each rpc that the guard admits becomes a step of the
 // core. No method lets an exception out: gRPC would take it for an answer.
@@ -70,8 +72,17 @@ class CoordinatorService final : public RawCoordinatorService {
   grpc::ServerUnaryReactor* ReportProcessState(grpc::CallbackServerContext*,
                                                const grpc::ByteBuffer*,
                                                grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* RequestInquiry(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                           grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* ReportInquiry(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                          grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* GetInquiry(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                       grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                       grpc::ByteBuffer*) noexcept override;
+
+  // See UnreadAnswers.
+  uint64_t answers_let_go() const { return unread_.let_go(); }
 
  private:
   UnreadAnswers unread_;

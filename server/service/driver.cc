@@ -1,6 +1,10 @@
 #include "server/service/driver.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace muster::service {
 
@@ -9,10 +13,15 @@ using core::Time;
 using core::WaiterId;
 
 Driver::Driver(core::Options options, std::shared_ptr<spdlog::logger> logger,
-               std::function<void()> on_outcome)
+               std::function<void()> on_outcome, std::optional<journal::RecorderOptions> journal)
     : on_outcome_(std::move(on_outcome)),
-      log_(std::move(logger)),
-      core_(std::move(options)),
+      log_(logger),
+      recorded_(journal.has_value()),
+      core_(Equip(std::move(options))),
+      journal_(recorded_ ? std::make_unique<journal::Recorder>(*std::move(journal), core_.options(),
+                                                               clock_.Now(), std::move(logger))
+                         : nullptr),
+      desk_(core_.options()),
       timer_([this] { RunTimer(); }) {}
 
 Driver::~Driver() {
@@ -40,37 +49,45 @@ void Driver::AwaitAllGone(std::chrono::steady_clock::time_point deadline) {
   all_gone_.wait_until(lock, deadline, [this] { return entered_ == 0; });
 }
 
-void Driver::Run(WaiterId id, Call* call, Step step) {
-  RunStep([&](Time now) {
-    calls_.emplace(id, call);
+void Driver::Run(const journal::Input& input, Call* call, Step step) {
+  RunStep(input, [&](Time now) {
+    calls_.emplace(input.waiter, call);
     return step(core_, now);
+  });
+}
+
+void Driver::RunAtDesk(WaiterId id, Call* call, DeskStep step) {
+  RunBeside([&](Time now) {
+    calls_.emplace(id, call);
+    return step(desk_, now);
   });
 }
 
 void Driver::Cancel(WaiterId id) {
   Call* call = nullptr;
-  RunStep([&](Time now) {
+  RunStep({journal::INPUT_KIND_CANCEL, id}, [&](Time now) -> std::optional<Effects> {
     auto entry = calls_.extract(id);
-    if (entry.empty()) return Effects();
+    if (entry.empty()) return std::nullopt;
     call = entry.mapped();
+    if (desk_.Cancel(now, id)) return std::nullopt;
     return core_.Cancel(now, id);
   });
   if (call != nullptr) call->End(absl::CancelledError("the caller gave up"), {});
 }
 
-void Driver::Attach(WaiterId id, std::shared_ptr<EventStream> stream,
+void Driver::Attach(const journal::Input& input, std::shared_ptr<EventStream> stream,
                     const core::AttachRequest& request) {
-  RunStep([&](Time now) {
-    streams_.emplace(id, std::move(stream));
-    return core_.Attach(now, id, request);
+  RunStep(input, [&](Time now) {
+    streams_.emplace(input.waiter, std::move(stream));
+    return core_.Attach(now, input.waiter, request);
   });
 }
 
 void Driver::CloseStream(WaiterId id, const absl::Status& end) {
   std::shared_ptr<EventStream> stream;
-  RunStep([&](Time now) {
+  RunStep({journal::INPUT_KIND_STREAM_CLOSED, id}, [&](Time now) -> std::optional<Effects> {
     auto entry = streams_.extract(id);
-    if (entry.empty()) return Effects();
+    if (entry.empty()) return std::nullopt;
     stream = std::move(entry.mapped());
     stream->Push({nullptr, end});
     return core_.StreamClosed(now, id);
@@ -79,14 +96,25 @@ void Driver::CloseStream(WaiterId id, const absl::Status& end) {
 }
 
 void Driver::Drain(const std::string& reason) {
-  RunStep([&](Time now) { return core_.Drain(now, reason); });
+  RunStep({journal::INPUT_KIND_DRAIN, 0, nullptr, reason},
+          [&](Time now) { return core_.Drain(now, reason); });
+  RunBeside([&](Time) { return desk_.Drain(reason); });
 }
 
-absl::StatusOr<Driver::Snapshot> Driver::GetStatus(absl::string_view job_id) const {
+absl::StatusOr<Driver::Snapshot> Driver::GetStatus(absl::string_view job_id,
+                                                   bool with_timeline) const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (absl::Status status = core_.CheckJob(job_id); !status.ok()) return status;
   const Time now = clock_.Now();
-  return Snapshot{core_.GetStatus(now), now, clock_.Elapsed()};
+  Snapshot snapshot{core_.GetStatus(now), now, clock_.Elapsed(), {}};
+  if (with_timeline) snapshot.timeline = core_.GetTimeline();
+  snapshot.job.inquiry = desk_.Status(now);
+  return snapshot;
+}
+
+core::Metrics Driver::Measure() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return core_.Measure(clock_.Now());
 }
 
 std::optional<absl::Status> Driver::Outcome() const {
@@ -99,7 +127,23 @@ bool Driver::Quiet() const {
   return core_.Quiet();
 }
 
-void Driver::RunStep(absl::FunctionRef<Effects(Time)> step) noexcept {
+void Driver::RunStep(const journal::Input& input,
+                     absl::FunctionRef<std::optional<Effects>(Time)> step) noexcept {
+  Deliveries deliveries;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const Time now = clock_.Now();
+    std::optional<Effects> effects = step(now);
+    if (!effects) return;
+    if (recorded_) Record(input, now, &*effects);
+    AddDeskEffects(now, &*effects);
+    deliveries = Collect(*std::move(effects), now);
+    WakeTimerIfEarlier();
+  }
+  Deliver(deliveries);
+}
+
+void Driver::RunBeside(absl::FunctionRef<Effects(Time)> step) noexcept {
   Deliveries deliveries;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -108,6 +152,37 @@ void Driver::RunStep(absl::FunctionRef<Effects(Time)> step) noexcept {
     WakeTimerIfEarlier();
   }
   Deliver(deliveries);
+}
+
+// Launchers are asked why somebody waits.
+void Driver::AddDeskEffects(Time now, Effects* effects) {
+  if (!effects->inquiry) return;
+  Effects desk = desk_.Begin(now, *effects->inquiry);
+  std::move(desk.replies.begin(), desk.replies.end(), std::back_inserter(effects->replies));
+  std::move(desk.log.begin(), desk.log.end(), std::back_inserter(effects->log));
+}
+
+// What the core asks of this object. A replay must draw what was drawn here.
+core::Options Driver::Equip(core::Options options) {
+  options.wants_inquiry = [this](Time now) { return desk_.MayBegin(now); };
+  if (!recorded_) return options;
+  options.random = [this, random = std::move(options.random)] {
+    draws_.push_back(random());
+    return draws_.back();
+  };
+  return options;
+}
+
+void Driver::Record(const journal::Input& input, Time now, Effects* effects) {
+  const std::string news = journal_->Add(input, now, draws_, *effects);
+  draws_.clear();
+  if (!news.empty()) {
+    effects->log.push_back(
+        {core::Severity::kWarning, absl::StrCat("the journal stops here: ", news)});
+  }
+  if (!journal_->wants_checkpoint()) return;
+  std::optional<core::Checkpoint> checkpoint = core_.MakeCheckpoint();
+  if (checkpoint) journal_->Add(*std::move(checkpoint), core_.options(), now);
 }
 
 Driver::Deliveries Driver::Collect(Effects effects, Time now) {
@@ -157,16 +232,23 @@ void Driver::Deliver(const Deliveries& deliveries) {
 void Driver::RunTimer() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
-    armed_ = core_.NextDeadline();
+    armed_ = NextDeadline();
     if (armed_ > clock_.Now()) {
       WaitUntil(lock, armed_);
       continue;
     }
+    const bool core_is_due = core_.NextDeadline() <= armed_;
     lock.unlock();
-    RunStep([this](Time now) { return core_.Tick(now); });
+    if (core_is_due) {
+      RunStep({journal::INPUT_KIND_TICK}, [this](Time now) { return core_.Tick(now); });
+    } else {
+      RunBeside([this](Time now) { return desk_.Tick(now); });
+    }
     lock.lock();
   }
 }
+
+Time Driver::NextDeadline() const { return std::min(core_.NextDeadline(), desk_.NextDeadline()); }
 
 void Driver::WaitUntil(std::unique_lock<std::mutex>& lock, Time due) {
   if (due == absl::InfiniteFuture()) {
@@ -179,7 +261,7 @@ void Driver::WaitUntil(std::unique_lock<std::mutex>& lock, Time due) {
 // A deadline that has moved later wakes nobody: the timer finds nothing due and waits again. So a
 // run of barriers, whose deadlines only grow, costs no wake-ups.
 void Driver::WakeTimerIfEarlier() {
-  const Time due = core_.NextDeadline();
+  const Time due = NextDeadline();
   if (due >= armed_) return;
   armed_ = due;
   timer_wakes_.notify_one();

@@ -17,6 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/coordinator.h"
+#include "server/core/inquiry_desk.h"
+#include "server/journal/recorder.h"
 #include "server/service/clock.h"
 #include "server/service/log_queue.h"
 #include "server/service/streamed_event.h"
@@ -55,8 +57,10 @@ class EventStream {
 class Driver {
  public:
   // `on_outcome` is called (from any thread) after each step that leaves the job's outcome known.
+  // `journal`: where all that goes into the core is recorded.
   Driver(core::Options options, std::shared_ptr<spdlog::logger> logger,
-         std::function<void()> on_outcome);
+         std::function<void()> on_outcome,
+         std::optional<journal::RecorderOptions> journal = std::nullopt);
   // Every call and stream must have ended.
   ~Driver();
 
@@ -66,13 +70,17 @@ class Driver {
   // Blocks until all that entered have left, or until the deadline.
   void AwaitAllGone(std::chrono::steady_clock::time_point deadline);
 
-  // Runs a step that parks or ends `call`.
+  // Runs a step that parks or ends `call`, which `input` names.
   using Step = absl::FunctionRef<core::Effects(core::Coordinator&, core::Time)>;
-  void Run(core::WaiterId id, Call* call, Step step);
+  void Run(const journal::Input& input, Call* call, Step step);
+  // The same at the desk that answers inquiries, of which no journal knows.
+  using DeskStep = absl::FunctionRef<core::Effects(core::InquiryDesk&, core::Time)>;
+  void RunAtDesk(core::WaiterId id, Call* call, DeskStep step);
+  const core::Coordinator& core() const { return core_; }  // for such a step
   // The peer has given up the call: withdraws it and ends it with CANCELLED, unless it has ended.
   void Cancel(core::WaiterId id);
 
-  void Attach(core::WaiterId id, std::shared_ptr<EventStream> stream,
+  void Attach(const journal::Input& input, std::shared_ptr<EventStream> stream,
               const core::AttachRequest& request);
   // The peer has gone, or does not read: ends the stream with this status, unless it has ended.
   void CloseStream(core::WaiterId id, const absl::Status& end);
@@ -84,13 +92,19 @@ class Driver {
     core::JobStatus job;
     core::Time now;
     absl::Duration uptime;
+    std::vector<core::TimelineEntry> timeline;  // where it is asked for
   };
   // NOT_FOUND if `job_id` is neither empty nor this job's.
-  absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id) const;
+  absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id, bool with_timeline = false) const;
+  core::Metrics Measure() const;
   std::optional<absl::Status> Outcome() const;
   bool Quiet() const;
 
   const core::Options& options() const { return core_.options(); }
+  // What requests are to be kept with; null where there is no journal.
+  const journal::Fingerprints* keeps() const {
+    return journal_ == nullptr ? nullptr : &journal_->fingerprints();
+  }
 
  private:
   // What one step asks to be done without the lock.
@@ -102,9 +116,17 @@ class Driver {
     bool outcome_known = false;
   };
 
+  // The one way into the core. `step` puts `input` in, or returns nothing where it need not.
   // An exception in here (memory has run out, or a defect) ends the process: it would leave half of
   // a step done, and members find their way back to a daemon that starts again.
-  void RunStep(absl::FunctionRef<core::Effects(core::Time)> step) noexcept;
+  void RunStep(const journal::Input& input,
+               absl::FunctionRef<std::optional<core::Effects>(core::Time)> step) noexcept;
+  // The same beside the core, which `step` does not change.
+  void RunBeside(absl::FunctionRef<core::Effects(core::Time)> step) noexcept;
+  core::Time NextDeadline() const;
+  void AddDeskEffects(core::Time now, core::Effects* effects);
+  core::Options Equip(core::Options options);
+  void Record(const journal::Input& input, core::Time now, core::Effects* effects);
   Deliveries Collect(core::Effects effects, core::Time now);
   void CollectReplies(std::vector<core::Reply> replies, Deliveries* out);
   void CollectStreams(core::Effects* effects, core::Time now, Deliveries* out);
@@ -120,7 +142,11 @@ class Driver {
   std::atomic<core::WaiterId> next_id_{1};
 
   mutable std::mutex mutex_;  // guards all below
-  core::Coordinator core_;    // but for options(), which never change
+  const bool recorded_;
+  std::vector<uint64_t> draws_;                       // of the step under way, where it is recorded
+  core::Coordinator core_;                            // but for options(), which never change
+  const std::unique_ptr<journal::Recorder> journal_;  // null: there is none
+  core::InquiryDesk desk_;
   absl::flat_hash_map<core::WaiterId, Call*> calls_;
   absl::flat_hash_map<core::WaiterId, std::shared_ptr<EventStream>> streams_;
   core::Time armed_ = absl::InfiniteFuture();  // when the timer thread wakes

@@ -33,24 +33,24 @@ int TryBind(const addrinfo& info) {
   return error;
 }
 
-absl::Status ExplainErrno(const HostPort& address, int error) {
+absl::Status ExplainErrno(const HostPort& address, absl::string_view flag, int error) {
   const std::string where = absl::StrCat("cannot listen on ", address.ToString(), ": ");
   switch (error) {
     case EADDRINUSE:
-      return absl::UnavailableError(
-          absl::StrCat(where,
-                       "another process uses this port. Stop that process, or choose another "
-                       "port with --listen (port 0 picks a free one)"));
+      return absl::UnavailableError(absl::StrCat(
+          where,
+          "another process uses this port, or another flag of this one does. Stop that "
+          "process, or choose another port with ",
+          flag, " (port 0 picks a free one)"));
     case EADDRNOTAVAIL:
       return absl::InvalidArgumentError(
           absl::StrCat(where,
                        "no interface of this machine has this address. Choose one that `ip "
-                       "address` shows, with --listen"));
+                       "address` shows, with ",
+                       flag));
     case EACCES:
-      return absl::PermissionDeniedError(
-          absl::StrCat(where,
-                       "this user may not use this port. Choose one above 1023, with "
-                       "--listen"));
+      return absl::PermissionDeniedError(absl::StrCat(
+          where, "this user may not use this port. Choose one above 1023, with ", flag));
     default:
       return absl::UnavailableError(
           absl::StrCat(where, error == 0 ? "the attempt failed; try again" : strerror(error)));
@@ -75,7 +75,7 @@ bool IsLoopback(const HostPort& address) {
   return absl::EqualsIgnoreCase(address.host, "localhost");
 }
 
-absl::Status ExplainListenFailure(const HostPort& address) {
+absl::Status ExplainListenFailure(const HostPort& address, absl::string_view flag) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -85,11 +85,11 @@ absl::Status ExplainListenFailure(const HostPort& address) {
   if (code != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot listen on ", address.ToString(), ": the host name does not resolve (",
-                     gai_strerror(code), "). Give an address of this machine with --listen"));
+                     gai_strerror(code), "). Give an address of this machine with ", flag));
   }
   const int error = TryBind(*found);
   freeaddrinfo(found);
-  return ExplainErrno(address, error);
+  return ExplainErrno(address, flag, error);
 }
 
 }  // namespace muster::service

@@ -15,8 +15,8 @@ absl::StatusOr<HostPort> ParseListenAddress(absl::string_view text);
 bool IsLoopback(const HostPort& address);
 
 // Why this process cannot listen on an address that it has just failed to listen on, and what to
-// do.
-absl::Status ExplainListenFailure(const HostPort& address);
+// do: `flag` says where.
+absl::Status ExplainListenFailure(const HostPort& address, absl::string_view flag = "--listen");
 
 }  // namespace muster::service
 

@@ -17,21 +17,6 @@ constexpr int64_t kFirstSecond = -62135596800;
 constexpr int64_t kLastSecond = 253402300799;
 constexpr int32_t kNanosPerSecond = 1000000000;
 
-// In microseconds since 1970.
-int64_t ReadStartTime(const google::protobuf::Timestamp& in, absl::string_view identity,
-                      Reader& r) {
-  if (in.seconds() >= kFirstSecond && in.seconds() <= kLastSecond && in.nanos() >= 0 &&
-      in.nanos() < kNanosPerSecond) {
-    return in.seconds() * 1000000 + in.nanos() / 1000;
-  }
-  r.Require(
-      false, {identity, "start_time"},
-      absl::StrCat("is ", in.seconds(), " seconds and ", in.nanos(),
-                   " nanoseconds; expected a time from the year 1 to the year 9999, and 0 to ",
-                   kNanosPerSecond - 1, " nanoseconds"));
-  return 0;
-}
-
 absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
   r.Require(in.code() >= 1 && in.code() <= kMaxStatusCode, "result.error.code",
             absl::StrCat("is ", in.code(), "; expected a gRPC status code other than OK, 1 to ",
@@ -40,6 +25,19 @@ absl::Status ReadWorkError(const v1::WorkError& in, Reader& r) {
 }
 
 }  // namespace
+
+core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, Reader& r) {
+  if (in.seconds() >= kFirstSecond && in.seconds() <= kLastSecond && in.nanos() >= 0 &&
+      in.nanos() < kNanosPerSecond) {
+    return absl::FromUnixSeconds(in.seconds()) + absl::Nanoseconds(in.nanos());
+  }
+  r.Require(
+      false, field,
+      absl::StrCat("is ", in.seconds(), " seconds and ", in.nanos(),
+                   " nanoseconds; expected a time from the year 1 to the year 9999, and 0 to ",
+                   kNanosPerSecond - 1, " nanoseconds"));
+  return absl::UnixEpoch();
+}
 
 core::SessionId Convert(const v1::SessionId& in) {
   return {in.daemon_instance(), in.counter(), in.key()};
@@ -51,7 +49,7 @@ core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_vie
                                   Reader& r) {
   core::MemberIdentity out;
   out.incarnation = in.incarnation();
-  out.start_time_micros = ReadStartTime(in.start_time(), field, r);
+  out.start_time_micros = absl::ToUnixMicros(ReadTime(in.start_time(), {field, "start_time"}, r));
   out.node_id = in.node_id();
   out.hostname = in.hostname();
   out.pid = in.pid();

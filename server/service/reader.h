@@ -50,7 +50,7 @@ class Reader {
   absl::StatusOr<T> Result(T&& value) const {
     static_assert(std::is_rvalue_reference_v<T&&>, "what was read is moved out");
     if (!status_.ok()) return status_;
-    return std::move(value);
+    return std::move(value);  // NOLINT(bugprone-move-forwarding-reference): it is none, see above
   }
 
  private:
@@ -65,6 +65,8 @@ core::Bytes Convert(std::string&& in);
 // The incarnation of the process whose secret it is.
 core::Incarnation ReadSecret(const std::string& in, Reader& r);
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
+// Any time that a Timestamp may be: the years 1 to 9999.
+core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, Reader& r);
 // Not negative, and at most ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r);
 core::SessionId Convert(const v1::SessionId& in);

@@ -72,6 +72,14 @@ core::ArrivalPart ReadPart(v1::NodeArrival* in, Reader& r) {
   return out;
 }
 
+core::Fingerprint ReadFingerprint(const v1::Fingerprint& in, Reader& r) {
+  core::Fingerprint out;
+  out.facts = std::make_shared<const core::Facts>(in.facts().begin(), in.facts().end());
+  if (in.has_sent_at()) out.clock = ReadTime(in.sent_at(), "fingerprint.sent_at", r);
+  if (in.has_free_shared_memory()) out.free_shared_memory = in.free_shared_memory();
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
@@ -101,6 +109,7 @@ absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
   if (in.has_local_rank()) out.local_rank = in.local_rank();
   if (in.has_node_rank()) out.node_rank = in.node_rank();
   out.topology = in.topology();
+  if (in.has_fingerprint()) out.fingerprint = ReadFingerprint(in.fingerprint(), r);
   return r.Result(std::move(out));
 }
 

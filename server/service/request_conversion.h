@@ -25,6 +25,10 @@ absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& 
 absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);
 absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in);
 absl::StatusOr<core::StopRequest> FromProto(const v1::RequestStopRequest& in);
+// In inquiry_conversion.cc.
+absl::StatusOr<core::InquiryRequest> FromProto(const v1::RequestInquiryRequest& in);
+absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in);
+absl::StatusOr<core::InquiryQuestion> FromProto(const v1::GetInquiryRequest& in);
 absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateRequest& in);
 absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in);
 

@@ -42,6 +42,19 @@ v1::JobState Convert(core::JobState state) {
   return v1::JOB_STATE_UNSPECIFIED;
 }
 
+v1::Severity Convert(core::Severity severity) {
+  switch (severity) {
+    case core::Severity::kDebug:  // no timeline has any
+    case core::Severity::kInfo:
+      return v1::SEVERITY_INFO;
+    case core::Severity::kWarning:
+      return v1::SEVERITY_WARNING;
+    case core::Severity::kError:
+      return v1::SEVERITY_ERROR;
+  }
+  return v1::SEVERITY_UNSPECIFIED;
+}
+
 void Fill(const core::MemberStatus& in, v1::MemberStatus* out) {
   Fill(in.member, out->mutable_member());
   if (in.rank.has_value()) out->set_rank(*in.rank);
@@ -243,7 +256,19 @@ void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusRespons
   out->set_newcomers_waiting(status.newcomers_waiting);
   out->set_stop_requested(status.stop_requested);
   for (const std::string& node : status.node_collective_nodes) out->add_node_collective_nodes(node);
+  for (const std::string& oddity : status.oddities) out->add_oddities(oddity);
   for (const core::Straggler& straggler : status.stragglers) Fill(straggler, out->add_stragglers());
+  if (status.inquiry) ToProto(*status.inquiry, out->mutable_inquiry());
+}
+
+void ToProto(const std::vector<core::TimelineEntry>& timeline, core::Time now,
+             v1::GetStatusResponse* out) {
+  for (const core::TimelineEntry& entry : timeline) {
+    v1::TimelineEntry* const told = out->add_timeline();
+    ToProto(now - entry.when, told->mutable_ago());
+    told->set_severity(Convert(entry.severity));
+    told->set_text(entry.text);
+  }
 }
 
 }  // namespace muster::service

@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "google/protobuf/message.h"
 #include "muster/v1/coordinator.pb.h"
+#include "server/core/timeline.h"
 #include "server/core/types.h"
 #include "server/service/pieces.h"
 
@@ -34,6 +36,11 @@ inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportExitResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportProcessStateResponse*) {}
 inline void ToProto(const core::Answer&, v1::RequestStopResponse*) {}
+inline void ToProto(const core::Answer&, v1::ReportInquiryResponse*) {}
+// In inquiry_conversion.cc.
+void ToProto(const core::Answer& answer, v1::RequestInquiryResponse* out);
+void ToProto(const core::Answer& answer, v1::GetInquiryResponse* out);
+void ToProto(const core::InquiryStatus& status, v1::Inquiry* out);
 
 // The shared part of the answer whose own part is `own`; empty where all is its own.
 Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse& own);
@@ -61,8 +68,10 @@ std::optional<Response> Whole(const core::Answer& answer) {
   return whole;
 }
 
-// All but job id, daemon version and uptime, which the core's status does not hold.
+// All but job id, daemon version, uptime and timeline, which the core's status does not hold.
 void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusResponse* out);
+void ToProto(const std::vector<core::TimelineEntry>& timeline, core::Time now,
+             v1::GetStatusResponse* out);
 
 }  // namespace muster::service
 

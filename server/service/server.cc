@@ -168,7 +168,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
 Server::Server(ServerOptions options, HostPort address, std::unique_ptr<CallGuard> guard)
     : address_(std::move(address)),
       guard_(std::move(guard)),
-      driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome)),
+      driver_(std::move(options.core), std::move(options.logger), std::move(options.on_outcome),
+              std::move(options.journal)),
       service_(&driver_, guard_.get()) {}
 
 Server::~Server() { Shutdown("the coordinator has stopped", absl::ZeroDuration()); }

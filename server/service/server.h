@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_SERVICE_SERVER_H_
 #define MUSTER_SERVER_SERVICE_SERVER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
+#include "server/core/metrics.h"
 #include "server/core/options.h"
 #include "server/service/awake_callbacks.h"
 #include "server/service/call_guard.h"
@@ -36,10 +38,19 @@ struct ServerOptions {
   // needs to come back. A time-out of 0 switches the pings off: nobody is lost for silence.
   absl::Duration keepalive_time = absl::Seconds(3);
   absl::Duration keepalive_timeout = absl::Seconds(14);
+  // Where all that goes into the core is recorded, if anywhere.
+  std::optional<journal::RecorderOptions> journal;
   // Null: spdlog's default logger.
   std::shared_ptr<spdlog::logger> logger;
   // Called, from any thread, after each step that leaves the job's outcome known; may be empty.
   std::function<void()> on_outcome;
+};
+
+// What a coordinator and its service are like, in numbers.
+struct Figures {
+  core::Metrics job;
+  uint64_t unauthenticated_calls = 0;  // refused for their credentials
+  uint64_t answers_let_go = 0;         // that members have not read, see UnreadAnswers
 };
 
 // The coordinator of one job behind a gRPC port, with grpc.health.v1 and server reflection beside
@@ -59,10 +70,21 @@ class Server {
   std::string address() const { return address_.ToString(); }
   int port() const { return address_.port; }
 
+  // Holds the coordinator up for a moment, as a call would.
+  Figures Measure() const {
+    return {driver_.Measure(), guard_->refused(), service_.answers_let_go()};
+  }
+
   // How the job ended, see core::Coordinator.
   std::optional<absl::Status> Outcome() const { return driver_.Outcome(); }
   // No member is attached.
   bool Quiet() const { return driver_.Quiet(); }
+
+  // What the status page shows, the timeline included.
+  Driver::Snapshot Status() const { return *driver_.GetStatus("", /*with_timeline=*/true); }
+  // Calls that were refused for their credentials.
+  uint64_t refused_calls() const { return guard_->refused(); }
+  const core::Options& options() const { return driver_.options(); }
 
   // See CallGuard::Look(); about every second.
   void LookAtCredentials() { guard_->Look(); }

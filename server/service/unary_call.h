@@ -20,10 +20,12 @@ namespace muster::service {
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public UnreadAnswers::Rpc {
  public:
-  // Starts a call whose request converted to `request`; `step` is the core's method for it.
+  // Starts a call whose request converted to `request`; `step` is the core's method for it. `kept`
+  // is for the journal, where there is one.
   template <typename Request>
   static grpc::ServerUnaryReactor* Start(const Host& host, grpc::CallbackServerContext* context,
                                          const absl::StatusOr<Request>& request,
+                                         const journal::KeptRequest& kept,
                                          grpc::ByteBuffer* response,
                                          core::Effects (core::Coordinator::*step)(
                                              core::Time, core::WaiterId, const Request&)) noexcept {
@@ -34,8 +36,28 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
     }
     call->name_ = NameOf(*request);
     host.unread->Arrived(call->name_);
-    host.driver->Run(call->id_, call, [&](core::Coordinator& core, core::Time now) {
-      return (core.*step)(now, call->id_, *request);
+    host.driver->Run({kept.kind, call->id_, &kept}, call,
+                     [&](core::Coordinator& core, core::Time now) {
+                       return (core.*step)(now, call->id_, *request);
+                     });
+    return call;
+  }
+
+  // The same for a call that the desk of inquiries answers.
+  template <typename Request>
+  static grpc::ServerUnaryReactor* StartAtDesk(
+      const Host& host, grpc::CallbackServerContext* context,
+      const absl::StatusOr<Request>& request, grpc::ByteBuffer* response,
+      core::Effects (core::InquiryDesk::*step)(core::Time, core::WaiterId, const Request&,
+                                               const core::Coordinator&)) noexcept {
+    auto* call = new UnaryCall(host, context, response);
+    if (!request.ok()) {
+      call->Finish(ToGrpcStatus(request.status()));
+      return call;
+    }
+    host.unread->Arrived(call->name_);
+    host.driver->RunAtDesk(call->id_, call, [&](core::InquiryDesk& desk, core::Time now) {
+      return (desk.*step)(now, call->id_, *request, host.driver->core());
     });
     return call;
   }

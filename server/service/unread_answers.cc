@@ -3,20 +3,13 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/string_view.h"
-
 namespace muster::service {
 namespace {
 
 // What gRPC itself keeps for a call.
 constexpr uint64_t kBytesPerCall = 4096;
 
-constexpr absl::string_view kReplaced = "replaced by a later send of the same call";
-
-void LetAllGo(std::vector<UnreadAnswers::LetGo> dropped, absl::StatusCode code,
-              absl::string_view why) {
-  for (UnreadAnswers::LetGo& let_go : dropped) let_go(absl::Status(code, why));
-}
+constexpr char kReplaced[] = "replaced by a later send of the same call";
 
 }  // namespace
 
@@ -43,6 +36,11 @@ SendName NameOf(const core::NodeCollectiveRequest& request) {
 
 SendName NameOf(const core::AcquireLeaseRequest& request) {
   return {request.call.session, {CallName::Kind::kLease, request.request_id}, request.call.attempt};
+}
+
+void UnreadAnswers::LetAllGo(Dropped dropped, absl::StatusCode code, const char* why) {
+  let_go_ += dropped.size();
+  for (LetGo& let_go : dropped) let_go(absl::Status(code, why));
 }
 
 UnreadAnswers::Process* UnreadAnswers::Find(core::SessionId session) {

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_SERVICE_UNREAD_ANSWERS_H_
 #define MUSTER_SERVER_SERVICE_UNREAD_ANSWERS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -60,6 +61,9 @@ SendName NameOf(const Request& request) {
 // Not calls of a member.
 inline SendName NameOf(const core::ExitReport&) { return {}; }
 inline SendName NameOf(const core::ProcessStateReport&) { return {}; }
+inline SendName NameOf(const core::InquiryRequest&) { return {}; }
+inline SendName NameOf(const core::InquiryReport&) { return {}; }
+inline SendName NameOf(const core::InquiryQuestion&) { return {}; }
 
 // What each member has been answered and has not read: gRPC keeps it, as long as the call and the
 // connection live. Bounded, by letting go of what nobody waits for any more:
@@ -100,6 +104,9 @@ class UnreadAnswers {
   // gRPC is done with it.
   void Done(core::WaiterId id, const SendName& send);
 
+  // Answers, and streams, that were let go of so far.
+  uint64_t let_go() const { return let_go_; }
+
  private:
   struct Answer {
     CallName call;
@@ -121,6 +128,8 @@ class UnreadAnswers {
   };
   using Dropped = std::vector<LetGo>;
 
+  void LetAllGo(Dropped dropped, absl::StatusCode code, const char* why);
+
   // Null if the session is not the latest of its process.
   Process* Find(core::SessionId session);
   void ForgetIfIdle(Process* process);
@@ -133,6 +142,7 @@ class UnreadAnswers {
   static void DropOlderSend(Process* process, const SendName& send, Dropped* dropped);
 
   const uint64_t limit_;
+  std::atomic<uint64_t> let_go_{0};
   std::mutex mutex_;  // guards the two below
   absl::flat_hash_map<core::Incarnation, std::unique_ptr<Process>> processes_;
   // By the counter of the latest session: all are of this daemon.

@@ -22,7 +22,6 @@
 namespace muster::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Lt;
 

@@ -131,11 +131,11 @@ TEST(DaemonTest, AsAContainersFirstProcessItReapsAndEndsAtSigterm) {
     GTEST_SKIP() << "this machine allows no PID namespace";
   }
   const std::string port_file = MakeTempDir() + "/port";
-  const auto container = Process::Start(
-      {"unshare", "--pid", "--fork", "sh", "-c",
-       "(until [ -s \"$1\" ]; do sleep 0.01; done) & exec \"$0\" --listen=127.0.0.1:0 "
-       "--port-file=\"$1\"",
-       MusterdPath(), port_file});
+  const std::string script =
+      "(until [ -s \"$1\" ]; do sleep 0.01; done) & exec \"$0\" --listen=127.0.0.1:0 "
+      "--port-file=\"$1\"";
+  const auto container =
+      Process::Start({"unshare", "--pid", "--fork", "sh", "-c", script, MusterdPath(), port_file});
   ASSERT_GT(AwaitPort(*container, port_file), 0);
   const std::vector<pid_t> first = ChildrenOf(container->pid());
   ASSERT_EQ(first.size(), 1u);

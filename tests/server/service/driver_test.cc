@@ -28,10 +28,11 @@ TEST(DriverDeathTest, AnExceptionInAStepEndsTheProcess) {
     Driver driver(SomeOptions(), spdlog::default_logger(), nullptr);
     IgnoredCall call;
     try {
-      driver.Run(driver.Enter(), &call, [&](core::Coordinator&, core::Time) -> core::Effects {
-        fail();
-        return {};
-      });
+      driver.Run({journal::INPUT_KIND_BARRIER, driver.Enter()}, &call,
+                 [&](core::Coordinator&, core::Time) -> core::Effects {
+                   fail();
+                   return {};
+                 });
     } catch (...) {
     }
   };

@@ -209,5 +209,28 @@ TEST(FailuresTest, StatusShowsMembersWaitersAndFailures) {
   EXPECT_EQ(failed->recent_failures(0).cause(), "exited with status 3");
 }
 
+TEST(FailuresTest, TheTimelineIsToldOnRequest) {
+  const auto server = StartServer(TestOptions());
+  TestJob job(server->address(), 2);
+  v1::ReportExitRequest report;
+  report.set_job_id("default");
+  report.set_secret(job[1].secret());
+  report.set_exit_code(3);
+  ASSERT_THAT(job[0].Call(&Stub::ReportExit, report), IsOk());
+  const auto brief = GetStatus(job[0].stub());
+  ASSERT_THAT(brief, IsOk());
+  EXPECT_THAT(brief->timeline(), ::testing::IsEmpty());
+  const auto status = GetStatus(job[0].stub(), "", /*with_timeline=*/true);
+  ASSERT_THAT(status, IsOk());
+  ASSERT_GE(status->timeline_size(), 2);
+  const v1::TimelineEntry& formed = status->timeline(status->timeline_size() - 2);
+  EXPECT_THAT(formed.text(), HasSubstr("formed: 2 members"));
+  EXPECT_EQ(formed.severity(), v1::SEVERITY_INFO);
+  const v1::TimelineEntry& lost = *status->timeline().rbegin();
+  EXPECT_THAT(lost.text(), HasSubstr("exited with status 3"));
+  EXPECT_EQ(lost.severity(), v1::SEVERITY_ERROR);
+  EXPECT_TRUE(lost.has_ago());
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -168,6 +168,14 @@ TEST_F(MalformedTest, TextsThatAreTooLong) {
   join.set_topology(longest + "x");
   EXPECT_THAT(newcomer.Call(&Stub::Join, join).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("topology has 257 bytes")));
+  join.clear_topology();
+  (*join.mutable_fingerprint()->mutable_facts())["NCCL_ALGO"] = std::string(513, 'x');
+  EXPECT_THAT(newcomer.Call(&Stub::Join, join).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fact 'NCCL_ALGO' has 513")));
+  join.mutable_fingerprint()->clear_facts();
+  join.mutable_fingerprint()->mutable_sent_at()->set_nanos(-1);
+  EXPECT_THAT(newcomer.Call(&Stub::Join, join).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fingerprint.sent_at is")));
 }
 
 TEST_F(MalformedTest, BytesThatAreNoMessage) {
@@ -283,6 +291,35 @@ TEST_F(MalformedTest, ReportExit) {
   Expect(&Stub::ReportExit, report, "given_up has 1025 bytes");
   report.set_given_up("two\nlines");
   Expect(&Stub::ReportExit, report, "given_up has a control character");
+}
+
+TEST_F(MalformedTest, Inquiries) {
+  v1::RequestInquiryRequest request;
+  request.set_reason("two\nlines");
+  Expect(&Stub::RequestInquiry, request, "reason has a control character");
+
+  v1::ReportInquiryRequest report;
+  report.mutable_launcher()->set_node("n0");
+  Expect(&Stub::ReportInquiry, report, "launcher.id has 0 bytes; expected 16");
+  report.mutable_launcher()->set_id("sixteen bytes it");
+  report.mutable_launcher()->clear_node();
+  Expect(&Stub::ReportInquiry, report, "launcher.node is empty");
+  report.mutable_launcher()->set_node("n0");
+  report.add_ranks()->set_secret("short");
+  Expect(&Stub::ReportInquiry, report, "ReportInquiryRequest.secret has 5 bytes");
+  report.mutable_ranks(0)->set_secret("never seen here.");
+  report.mutable_ranks(0)->set_call(std::string(1025, 'x'));
+  Expect(&Stub::ReportInquiry, report, "ranks.call has 1025 bytes");
+  report.clear_ranks();
+  report.add_files()->set_name("../../etc/passwd");
+  Expect(&Stub::ReportInquiry, report, "files.name is no relative path");
+
+  v1::GetInquiryRequest question;
+  question.mutable_launcher()->set_id("short");
+  Expect(&Stub::GetInquiry, question, "launcher.id has 5 bytes");
+  question.clear_launcher();
+  question.mutable_wait_timeout()->set_seconds(-1);
+  Expect(&Stub::GetInquiry, question, "GetInquiryRequest.wait_timeout");
 }
 
 }  // namespace

@@ -180,6 +180,35 @@ TEST_F(StrangerTest, CannotReportAStop) {
   ExpectUnharmed();
 }
 
+// It may ask why the job stands still, as it may ask for the status. What it says of others is
+// nobody's word: it knows none of their secrets.
+TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
+  auto parked = std::async(std::launch::async, [this] { return job_[0].AllGather("of 0"); });
+  AwaitStatus(stranger_.stub(), [](const v1::GetStatusResponse& status) {
+    return status.pending_collectives_size() == 1;
+  });
+  const auto number = stranger_.Call(&Stub::RequestInquiry, v1::RequestInquiryRequest());
+  ASSERT_THAT(number, IsOk());
+  v1::ReportInquiryRequest report;
+  report.set_number(number->number());
+  report.mutable_launcher()->set_id("sixteen bytes it");
+  report.mutable_launcher()->set_node("anywhere");
+  for (const v1::MemberStatus& member : status_.members()) {
+    v1::RankObservation* const forged = report.add_ranks();
+    forged->set_secret(member.member().incarnation());
+    forged->set_condition(v1::PROCESS_CONDITION_STOPPED);
+  }
+  report.set_complete(true);
+  EXPECT_THAT(stranger_.Call(&Stub::ReportInquiry, report), IsOk());
+  const auto inquiry = stranger_.Call(&Stub::GetInquiry, v1::GetInquiryRequest());
+  ASSERT_THAT(inquiry, IsOk());
+  EXPECT_THAT(inquiry->inquiry().verdict(), Not(HasSubstr("it is stopped")));
+  auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
+  auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
+  for (auto* call : {&parked, &second, &third}) EXPECT_THAT(call->get(), IsOk());
+  ExpectUnharmed();
+}
+
 // Rank 1 is about to come to the collective: whoever could call in its place would give the others
 // what it likes, or leave rank 1 out of step for good.
 TEST_F(StrangerTest, CannotCallInARanksPlace) {

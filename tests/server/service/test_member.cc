@@ -32,11 +32,13 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job) {
+absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job,
+                                                bool with_timeline) {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kDeadlineSlack));
   v1::GetStatusRequest request;
   request.set_job_id(job);
+  request.set_with_timeline(with_timeline);
   v1::GetStatusResponse response;
   const grpc::Status status = stub->GetStatus(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);

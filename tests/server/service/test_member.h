@@ -26,7 +26,8 @@ absl::Status FromGrpc(const grpc::Status& status);
 std::shared_ptr<grpc::Channel> Connect(const std::string& address);
 
 // A daemon's status, for waiting until the state that a test needs is reached.
-absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job = "");
+absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& job = "",
+                                                bool with_timeline = false);
 // Polls until `reached` holds; a test failure shows the last status at the time-out.
 void AwaitStatus(Stub* stub, const std::function<bool(const v1::GetStatusResponse&)>& reached);
 

@@ -1,0 +1,276 @@
+#include "server/journal/recorder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/journal/checkpoint_conversion.h"
+#include "server/journal/segment_file.h"
+
+namespace muster::journal {
+namespace {
+
+// What may wait for the disk: seconds of a large job's arrivals.
+constexpr size_t kMostQueued = 16 << 20;
+// The thread is woken for so much, and for less in small journals, whose segments are soon full;
+// for less than that it comes by itself.
+constexpr uint64_t kWorthWaking = 1 << 20;
+constexpr uint64_t kWakesForBound = 64;
+constexpr auto kBetweenWrites = std::chrono::milliseconds(500);
+constexpr auto kLastWords = std::chrono::seconds(1);
+
+}  // namespace
+
+// What goes to the disk at once. With a checkpoint a segment begins.
+struct Recorder::Chunk {
+  struct State {
+    Record record;  // lacks the checkpoint
+    core::Checkpoint checkpoint;
+  };
+  std::optional<State> begins_with;
+  std::string records;
+};
+
+// Between the steps and the thread that writes.
+class Recorder::Queue {
+ public:
+  explicit Queue(uint64_t max_bytes)
+      : worth_waking_(std::min(kWorthWaking, max_bytes / kWakesForBound)) {}
+
+  // Takes records in; false if there is no room, or nothing is recorded at present.
+  bool Push(absl::string_view records) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!takes_records()) return false;
+    if (bytes_ + records.size() > kMostQueued) {
+      StopAt("the disk does not take it in time", Phase::kHeldUp);
+      return false;
+    }
+    Append(records);
+    if (bytes_ >= worth_waking_ && bytes_ - records.size() < worth_waking_) wakes_.notify_one();
+    return true;
+  }
+
+  // A checkpoint, if one is wanted. No other is while it is here, so it needs no room of its own.
+  bool PushSegment(Chunk::State begin) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!wants_checkpoint()) return false;
+    chunks_.push_back({std::move(begin), ""});
+    phase_ = Phase::kRecording;
+    return true;
+  }
+  bool wants_checkpoint() const {
+    const Phase phase = phase_.load(std::memory_order_relaxed);
+    return phase == Phase::kSegmentFull || phase == Phase::kGap;
+  }
+
+  // Why nothing is recorded, once after each time that recording has stopped.
+  std::string TakeNews() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(news_, "");
+  }
+
+  // For the thread: what it took before is on the disk. Waits until there is something worth it, or
+  // some time has passed; false after the last.
+  bool Take(std::deque<Chunk>* out) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    taken_bytes_ = 0;
+    if (phase_ == Phase::kHeldUp && chunks_.empty()) phase_ = Phase::kGap;
+    wakes_.wait_for(lock, kBetweenWrites,
+                    [this] { return phase_ == Phase::kClosing || bytes_ >= worth_waking_; });
+    out->clear();
+    out->swap(chunks_);
+    taken_bytes_ = std::exchange(bytes_, 0);
+    return phase_ != Phase::kClosing || !out->empty();
+  }
+
+  // For the thread: the segment has become full.
+  void OnFull() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (phase_ == Phase::kRecording && !has_segment()) phase_ = Phase::kSegmentFull;
+  }
+  // For the thread: it is much too full. Nothing is recorded until the next one begins.
+  void OnOverdue() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!takes_records() || has_segment()) return;
+    StopAt("the journal has come to its bound (--journal-max-bytes)", Phase::kGap);
+  }
+  // For the thread: it ends.
+  void OnEnded() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    phase_ = Phase::kEnded;
+    chunks_.clear();
+    bytes_ = 0;
+    ended_.notify_one();
+  }
+
+  // The last records; waits for a while until they are written. Returns how many bytes are not; 0
+  // also if the thread had ended, and had said why.
+  size_t Close(const std::string& records) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (phase_ == Phase::kEnded) return 0;
+    Append(records);
+    phase_ = Phase::kClosing;
+    wakes_.notify_one();
+    const bool ended =
+        ended_.wait_for(lock, kLastWords, [this] { return phase_ == Phase::kEnded; });
+    return ended ? 0 : taken_bytes_ + bytes_;
+  }
+
+ private:
+  enum class Phase {
+    kRecording,    // records are taken
+    kSegmentFull,  // the same, and a checkpoint is wanted, with which another segment begins
+    kHeldUp,       // nothing is taken until the disk has all that was
+    kGap,          // nothing is taken until a checkpoint comes, which is wanted
+    kClosing,      // the last records have come
+    kEnded,        // nobody writes any more: all is done, or the disk has refused something
+  };
+
+  bool takes_records() const {
+    return phase_ == Phase::kRecording || phase_ == Phase::kSegmentFull;
+  }
+  // One that is about to begin.
+  bool has_segment() const {
+    return std::any_of(chunks_.begin(), chunks_.end(),
+                       [](const Chunk& chunk) { return chunk.begins_with.has_value(); });
+  }
+
+  void Append(absl::string_view records) {
+    if (chunks_.empty()) chunks_.emplace_back();
+    chunks_.back().records.append(records.data(), records.size());
+    bytes_ += records.size();
+  }
+
+  void StopAt(absl::string_view why, Phase phase) {
+    std::string end;
+    Encoder::AppendEnd(why, 0, &end);
+    Append(end);
+    const absl::string_view then =
+        phase == Phase::kHeldUp ? "once the disk has, it goes on" : "it goes on";
+    news_ = absl::StrCat(why, "; ", then, " at a moment at which nobody waits for anybody");
+    phase_ = phase;
+  }
+
+  const uint64_t worth_waking_;
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  std::condition_variable ended_;
+  std::atomic<Phase> phase_{Phase::kRecording};  // changes under the lock
+  std::deque<Chunk> chunks_;
+  size_t bytes_ = 0;        // of their records
+  size_t taken_bytes_ = 0;  // what the thread writes now
+  std::string news_;
+};
+
+// The thread that writes.
+class Recorder::Writer {
+ public:
+  Writer(std::unique_ptr<Segments> files, std::shared_ptr<const Fingerprints> fingerprints,
+         std::shared_ptr<Queue> queue)
+      : files_(std::move(files)),
+        fingerprints_(std::move(fingerprints)),
+        values_(*fingerprints_),
+        queue_(std::move(queue)) {}
+
+  // Until the last is written, or something cannot be.
+  absl::Status Run() {
+    if (absl::Status s = files_->Open(); !s.ok()) return s;
+    for (std::deque<Chunk> chunks; queue_->Take(&chunks);) {
+      for (Chunk& chunk : chunks) {
+        if (absl::Status s = Write(&chunk); !s.ok()) return s;
+      }
+      if (files_->overdue()) {
+        queue_->OnOverdue();
+      } else if (files_->full()) {
+        queue_->OnFull();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Write(Chunk* chunk) {
+    if (chunk->begins_with) {
+      if (absl::Status s = BeginSegment(&*chunk->begins_with); !s.ok()) return s;
+      chunk->begins_with.reset();  // its values may be large
+    }
+    return chunk->records.empty() ? absl::OkStatus() : files_->Append(chunk->records);
+  }
+
+  absl::Status BeginSegment(Chunk::State* begin) {
+    Checkpoint& checkpoint = *begin->record.mutable_checkpoint();
+    *checkpoint.mutable_state() = ToProto(begin->checkpoint, &values_);
+    std::string bytes;
+    Encoder::Append(std::move(begin->record), &bytes);
+    if (absl::Status s = files_->Rotate(); !s.ok()) return s;
+    return files_->Append(bytes);
+  }
+
+  const std::unique_ptr<Segments> files_;
+  const std::shared_ptr<const Fingerprints> fingerprints_;
+  ValueFingerprints values_;
+  const std::shared_ptr<Queue> queue_;
+};
+
+Recorder::Recorder(RecorderOptions options, const core::Options& core, core::Time now,
+                   std::shared_ptr<spdlog::logger> logger)
+    : Recorder(std::make_unique<SegmentFile>(options.path, options.max_bytes, core.daemon_version),
+               options.max_bytes, core, now, std::move(logger)) {}
+
+Recorder::Recorder(std::unique_ptr<Segments> files, uint64_t max_bytes, const core::Options& core,
+                   core::Time now, std::shared_ptr<spdlog::logger> logger)
+    : fingerprints_(std::make_shared<const Fingerprints>()),
+      logger_(std::move(logger)),
+      queue_(std::make_shared<Queue>(max_bytes)) {
+  encoder_.AppendStart(core, now, &encoded_);
+  queue_->Push(encoded_);
+  auto writer = std::make_unique<Writer>(std::move(files), fingerprints_, queue_);
+  std::thread([writer = std::move(writer), queue = queue_, logger = logger_]() mutable {
+    const absl::Status status = writer->Run();
+    writer.reset();
+    if (!status.ok()) {
+      logger->error("the journal ends here, and the job goes on without it: {}",
+                    std::string(status.message()));
+    }
+    queue->OnEnded();
+  }).detach();
+}
+
+Recorder::~Recorder() {
+  encoded_.clear();
+  Encoder::AppendEnd("the daemon has stopped", missing_, &encoded_);
+  const size_t unwritten = queue_->Close(encoded_);
+  if (unwritten == 0) return;
+  logger_->error(
+      "the last {} bytes of the journal are not written: the disk has not taken them within {} s",
+      unwritten, kLastWords.count());
+}
+
+std::string Recorder::Add(const Input& input, core::Time now, absl::Span<const uint64_t> draws,
+                          const core::Effects& effects) {
+  ++steps_;
+  encoded_.clear();
+  encoder_.AppendStep(input, now, draws, effects, &encoded_);
+  if (queue_->Push(encoded_)) return "";
+  ++missing_;
+  return queue_->TakeNews();
+}
+
+bool Recorder::wants_checkpoint() const { return queue_->wants_checkpoint(); }
+
+void Recorder::Add(core::Checkpoint checkpoint, const core::Options& core, core::Time now) {
+  Encoder encoder = encoder_;
+  Record record = encoder.BeginCheckpoint(core, now, steps_);
+  if (!queue_->PushSegment({std::move(record), std::move(checkpoint)})) return;
+  encoder_ = encoder;
+  missing_ = 0;
+}
+
+}  // namespace muster::journal

@@ -1,0 +1,211 @@
+#include "server/journal/replayer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/overloaded.h"
+#include "common/utf8.h"
+#include "server/journal/checkpoint_conversion.h"
+#include "server/journal/digest.h"
+#include "server/journal/options_conversion.h"
+
+namespace muster::journal {
+namespace {
+
+// Clocks show these years; sums of other times might overflow.
+const core::Time kFirst = absl::FromUnixSeconds(0);
+const core::Time kLast = absl::FromUnixSeconds(int64_t{10000} * 365 * 24 * 3600);
+// Ids of calls and streams are below it.
+constexpr core::WaiterId kMaxWaiter = core::WaiterId{1} << 53;
+
+// No daemon has more: each takes a file descriptor.
+constexpr uint32_t kMaxMembers = 1 << 22;
+constexpr uint32_t kMaxVersionBytes = 256;
+
+bool BringsRequest(InputKind kind) {
+  return kind >= INPUT_KIND_ATTACH && kind <= INPUT_KIND_REPORT_PROCESS_STATE;
+}
+
+}  // namespace
+
+core::Time Replayer::TimeOf(const Record& record) const {
+  if (record.has_start()) return FromProto(record.start().time());
+  if (record.has_checkpoint()) return FromProto(record.checkpoint().time());
+  if (!record.has_step()) return now_;
+  return now_ + absl::Nanoseconds(static_cast<int64_t>(record.step().elapsed_nanos()));
+}
+
+absl::Status Replayer::Feed(const Record& record) {
+  if (record.has_header()) return absl::OkStatus();
+  const core::Time time = TimeOf(record);
+  const bool goes_back = record.has_step() && time < now_;
+  if (goes_back || time < kFirst || time > kLast) {
+    return absl::DataLossError(
+        absl::StrCat("the journal has a record of ", absl::FormatTime(time), ", which cannot be"));
+  }
+  if (record.has_step()) {
+    now_ = time;
+    return FeedStep(record.step());
+  }
+  if (record.has_start()) return FeedStart(record.start());
+  if (record.has_checkpoint()) return FeedCheckpoint(record.checkpoint());
+  if (!record.has_end()) return absl::DataLossError("the journal has a record of an unknown kind");
+  FeedEnd(record.end());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<core::Options> Replayer::ReadOptions(const Options& in) {
+  core::Options options = FromProto(in);
+  if (absl::Status s = options.Validate(); !s.ok()) {
+    return absl::DataLossError(absl::StrCat("the journal's options cannot be: ", s.message()));
+  }
+  absl::Status version =
+      core::ValidateName("daemon_version", options.daemon_version, kMaxVersionBytes);
+  if (!version.ok()) return absl::DataLossError(version.message());
+  if (options.limits.max_members > kMaxMembers) {
+    return absl::DataLossError(absl::StrCat("the journal's options cannot be: --max-members is ",
+                                            options.limits.max_members));
+  }
+  options.random = [this] {
+    const int drawn = drawn_++;
+    return drawn < step_->draws_size() ? step_->draws(drawn) : uint64_t{0};
+  };
+  options.wants_inquiry = [](core::Time) { return false; };
+  return options;
+}
+
+absl::Status Replayer::FeedStart(const Start& start) {
+  absl::StatusOr<core::Options> options = ReadOptions(start.options());
+  if (!options.ok()) return options.status();
+  now_ = started_ = FromProto(start.time());
+  steps_of_daemon_ = 0;
+  from_checkpoint_ = false;
+  ended_ = false;
+  open_.clear();
+  core_ = std::make_unique<core::Coordinator>(*options);
+  observer_->OnStart(now_, *options);
+  return absl::OkStatus();
+}
+
+// Whoever has read all that was before it needs it not.
+absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
+  absl::StatusOr<core::Options> options = ReadOptions(checkpoint.options());
+  if (!options.ok()) return options.status();
+  const bool known = core_ != nullptr && !ended_ &&
+                     core_->options().instance == options->instance &&
+                     steps_of_daemon_ == checkpoint.steps();
+  now_ = FromProto(checkpoint.time());
+  if (known) return absl::OkStatus();
+  const absl::StatusOr<core::Checkpoint> state = FromProto(checkpoint.state(), &stand_ins_);
+  if (!state.ok()) return state.status();
+  NoteLeftOut(options->instance, checkpoint.steps());
+  if (absl::Status s = core::Check(*state, options->limits, now_); !s.ok()) {
+    return absl::DataLossError(absl::StrCat("the journal's checkpoint cannot be: ", s.message()));
+  }
+  steps_of_daemon_ = checkpoint.steps();
+  from_checkpoint_ = true;
+  ended_ = false;
+  if (core_ == nullptr && steps_ == 0) started_ = now_;
+  open_.clear();
+  for (const auto& member : state->members) open_.insert(member.stream);
+  core_ = std::make_unique<core::Coordinator>(*options, now_, *state);
+  observer_->OnCheckpoint(now_, *options, *state);
+  return absl::OkStatus();
+}
+
+// Where one daemon's recording stopped and went on, the checkpoint says how far it had come.
+void Replayer::NoteLeftOut(uint64_t instance, uint64_t steps) {
+  const bool same_daemon = core_ != nullptr && core_->options().instance == instance;
+  if (same_daemon && steps > steps_of_daemon_) left_out_steps_ += steps - steps_of_daemon_;
+}
+
+void Replayer::FeedEnd(const End& end) {
+  ended_ = true;
+  observer_->OnEnd(now_, end);
+}
+
+absl::Status Replayer::FeedStep(const Step& step) {
+  if (core_ == nullptr || ended_) {
+    return absl::DataLossError("the journal has a step that nothing has started");
+  }
+  if (absl::Status s = NoteOpen(step); !s.ok()) return s;
+  absl::StatusOr<Request> request = Restore(step, &stand_ins_);
+  if (!request.ok()) return request.status();
+  ReplayedStep replayed{now_, step.kind(), step.waiter(), *std::move(request), {}};
+  step_ = &step;
+  drawn_ = 0;
+  replayed.effects = Run(step, replayed.request);
+  for (const core::Reply& reply : replayed.effects.replies) open_.erase(reply.waiter);
+  for (const core::StreamEnd& end : replayed.effects.ends) open_.erase(end.stream);
+  if (absl::Status s = CheckEffects(step, replayed.effects); !s.ok()) return s;
+  ++steps_;
+  ++steps_of_daemon_;
+  observer_->OnStep(replayed);
+  return absl::OkStatus();
+}
+
+// The core relies on its caller for that.
+absl::Status Replayer::NoteOpen(const Step& step) {
+  if (step.kind() == INPUT_KIND_CANCEL || step.kind() == INPUT_KIND_STREAM_CLOSED) {
+    open_.erase(step.waiter());
+  }
+  if (!BringsRequest(step.kind())) return absl::OkStatus();
+  const bool is_new =
+      step.waiter() != 0 && step.waiter() < kMaxWaiter && open_.insert(step.waiter()).second;
+  if (is_new) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("the journal has two calls of one number, ", step.waiter()));
+}
+
+core::Effects Replayer::Run(const Step& step, const Request& request) {
+  core::Coordinator& core = *core_;
+  const core::WaiterId id = step.waiter();
+  switch (step.kind()) {
+    case INPUT_KIND_CANCEL:
+      return core.Cancel(now_, id);
+    case INPUT_KIND_STREAM_CLOSED:
+      return core.StreamClosed(now_, id);
+    case INPUT_KIND_DRAIN:
+      return core.Drain(now_, Printable(step.reason()));
+    case INPUT_KIND_TICK:
+      return core.Tick(now_);
+    default:
+      break;
+  }
+  return std::visit(
+      Overloaded{
+          [](const std::monostate&) { return core::Effects(); },
+          [&](const core::AttachRequest& r) { return core.Attach(now_, id, r); },
+          [&](const core::JoinRequest& r) { return core.Join(now_, id, r); },
+          [&](const core::RejoinRequest& r) { return core.Rejoin(now_, id, r); },
+          [&](const core::CollectiveRequest& r) { return core.Collective(now_, id, r); },
+          [&](const core::NodeCollectiveRequest& r) { return core.NodeCollective(now_, id, r); },
+          [&](const core::WithdrawRequest& r) { return core.WithdrawArrival(now_, id, r); },
+          [&](const core::AcquireLeaseRequest& r) { return core.AcquireLease(now_, id, r); },
+          [&](const core::CompleteLeaseRequest& r) { return core.CompleteLease(now_, id, r); },
+          [&](const core::AbandonLeaseRequest& r) { return core.AbandonLease(now_, id, r); },
+          [&](const core::LeaveRequest& r) { return core.Leave(now_, id, r); },
+          [&](const core::StopRequest& r) { return core.RequestStop(now_, id, r); },
+          [&](const core::ExitReport& r) { return core.ReportExit(now_, id, r); },
+          [&](const core::ProcessStateReport& r) { return core.ReportProcessState(now_, id, r); },
+      },
+      request);
+}
+
+absl::Status Replayer::CheckEffects(const Step& step, const core::Effects& effects) {
+  const Digest digest = DigestOf(effects);
+  const bool answers_differ = digest.answers != step.answers();
+  const bool differs =
+      answers_differ || digest.words != step.words() || drawn_ != step.draws_size();
+  if (from_checkpoint_) {
+    inexact_steps_ += answers_differ;
+    return absl::OkStatus();
+  }
+  if (!differs) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(
+      "step ", steps_ + 1, " of the journal, ", InputKind_Name(step.kind()), " at ",
+      absl::FormatTime(now_), ", does not come to the same here as in the daemon, musterd ",
+      core_->options().daemon_version, ": use the muster of that version and build"));
+}
+
+}  // namespace muster::journal

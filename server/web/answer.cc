@@ -1,0 +1,70 @@
+#include "server/web/answer.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/host_port.h"
+#include "server/service/listen_address.h"
+
+namespace muster::web {
+namespace {
+
+// Of a Host header, with or without a port.
+bool NamesThisMachine(const std::string& host) {
+  absl::StatusOr<HostPort> parsed = ParseHostPort(host, /*least_port=*/0);
+  if (!parsed.ok()) parsed = ParseHostPort(absl::StrCat(host, ":0"), /*least_port=*/0);
+  return parsed.ok() && service::IsLoopback(*parsed);
+}
+
+bool IsForeign(const Request& request) {
+  const auto host = request.headers.find("host");
+  return host == request.headers.end() || !NamesThisMachine(host->second);
+}
+
+absl::string_view Explain(int status) {
+  switch (status) {
+    case 400:
+      return "This is not a request of HTTP/1.1, or a method that is unknown here, or it is too "
+             "long: at "
+             "most 16 KiB, headers included.";
+    case 403:
+      return "Only this machine is served here, under the name of localhost, 127.0.0.1 or [::1].";
+    case 404:
+      return "There is no such page.";
+    case 405:
+      return "Pages can be read, by GET and HEAD, and nothing else.";
+    case 500:
+      return "The page could not be made; the log of musterd says why.";
+    default:
+      return "The request was refused.";
+  }
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& SecurityHeaders() {
+  static const auto* const headers = new std::map<std::string, std::string>{
+      {"Cache-Control", "no-store"},
+      {"Content-Security-Policy",
+       "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+      {"Cross-Origin-Resource-Policy", "same-origin"},
+      {"Referrer-Policy", "no-referrer"},
+      {"X-Content-Type-Options", "nosniff"},
+  };
+  return *headers;
+}
+
+Response Refusal(int status) {
+  Response response;
+  response.status = status;
+  response.body = absl::StrCat(Explain(status), "\n");
+  if (status == 405) response.headers["Allow"] = "GET, HEAD";
+  return response;
+}
+
+Response AnswerTo(const Site& site, absl::string_view method, const Request& request) {
+  if (site.only_this_machine && IsForeign(request)) return Refusal(403);
+  if (method != "GET" && method != "HEAD") return Refusal(405);
+  const auto page = site.pages.find(request.path);
+  return page == site.pages.end() ? Refusal(404) : page->second(request);
+}
+
+}  // namespace muster::web

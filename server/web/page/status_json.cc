@@ -1,0 +1,237 @@
+#include "server/web/page/status_json.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "server/core/describe.h"
+
+namespace muster::web {
+namespace {
+
+using nlohmann::json;
+
+// Open leases that are listed; a job may have tens of thousands.
+constexpr size_t kMaxLeases = 200;
+
+const char* Word(core::JobState state) {
+  switch (state) {
+    case core::JobState::kForming:
+      return "forming";
+    case core::JobState::kRunning:
+      return "running";
+    case core::JobState::kFailed:
+      return "failed";
+    case core::JobState::kFinished:
+      return "finished";
+    case core::JobState::kRecovering:
+      return "recovering";
+    case core::JobState::kReforming:
+      return "reforming";
+  }
+  return "";
+}
+
+// In the order of core::MemberState.
+const std::vector<std::string>& MemberStates() {
+  static const std::vector<std::string> states = {"attached", "joining", "running",
+                                                  "detached", "leaving", "left",
+                                                  "lost",     "stopped", "awaited"};
+  return states;
+}
+static_assert(static_cast<int>(core::MemberState::kAttached) == 0 &&
+              static_cast<int>(core::MemberState::kAwaited) == 8);
+
+int KindOf(core::Severity severity) {
+  if (severity == core::Severity::kError) return 2;
+  return severity == core::Severity::kWarning ? 1 : 0;
+}
+
+// Sorted ranks as first and last of each run: "[[0,6],[8,8]]".
+json Ranges(const std::vector<uint32_t>& ranks) {
+  json ranges = json::array();
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    ranges.push_back({ranks[i], ranks[end - 1]});
+    i = end;
+  }
+  return ranges;
+}
+
+json OrNull(const std::optional<uint32_t>& rank) { return rank ? json(*rank) : json(); }
+
+double Milliseconds(absl::Duration duration) {
+  return static_cast<double>(absl::ToInt64Microseconds(duration)) / 1000;
+}
+
+// Turns the parts of one snapshot into JSON.
+class Writer {
+ public:
+  explicit Writer(const service::Driver::Snapshot& snapshot)
+      : snapshot_(snapshot), start_(snapshot.now - snapshot.uptime) {}
+
+  json Members() {
+    json rows = json::array();
+    for (const core::MemberStatus& member : snapshot_.job.members) rows.push_back(Row(member));
+    return rows;
+  }
+  // All texts that rows have named so far.
+  json Texts() && { return std::move(texts_); }
+
+  json Pending() const {
+    json all = json::array();
+    for (const core::PendingCollective& pending : snapshot_.job.pending) {
+      all.push_back({{"title", absl::StrCat(pending.operation, " op ", pending.sequence, " of ",
+                                            core::DescribeGroup(pending.group))},
+                     {"arrived", Ranges(pending.arrived)},
+                     {"missing", Ranges(pending.missing)},
+                     {"gaveUp", Ranges(pending.gave_up)},
+                     {"first", At(snapshot_.now - pending.age)},
+                     {"latest", At(snapshot_.now - pending.since_last_arrival)}});
+    }
+    return all;
+  }
+
+  // Those that are held or waited for; `unlisted` and `completed` are told how many there are more.
+  json Leases(int* unlisted, int* completed) const {
+    json all = json::array();
+    for (const core::LeaseStatus& lease : snapshot_.job.leases) {
+      if (lease.completed) {
+        ++*completed;
+      } else if (all.size() == kMaxLeases) {
+        ++*unlisted;
+      } else if (lease.holder || lease.waiters > 0) {
+        all.push_back(OfLease(lease));
+      }
+    }
+    return all;
+  }
+
+  json Losses() const {
+    json all = json::array();
+    for (const core::Failure& failure : snapshot_.job.recent_failures) {
+      all.push_back({{"rank", OrNull(failure.rank)},
+                     {"node", failure.member.node_id},
+                     {"host", failure.member.hostname},
+                     {"pid", failure.member.pid},
+                     {"cause", failure.cause},
+                     {"story", failure.activity},
+                     {"when", At(failure.when)}});
+    }
+    return all;
+  }
+
+  json Late() const {
+    json all = json::array();
+    for (const core::Straggler& straggler : snapshot_.job.stragglers) {
+      all.push_back({{"rank", straggler.rank},
+                     {"node", straggler.node_id},
+                     {"operation", straggler.operation},
+                     {"collectives", straggler.collectives},
+                     {"last", straggler.last},
+                     {"median", Milliseconds(straggler.median)},
+                     {"p95", Milliseconds(straggler.p95)},
+                     {"waited", Milliseconds(straggler.waited_for)}});
+    }
+    return all;
+  }
+
+  // Of the latest inquiry that has ended with one.
+  json Verdict() const {
+    const std::optional<core::InquiryStatus>& inquiry = snapshot_.job.inquiry;
+    if (!inquiry || inquiry->verdict.empty()) return {};
+    return {{"text", inquiry->verdict}, {"when", At(snapshot_.now - inquiry->age)}};
+  }
+
+  json Timeline() const {
+    json all = json::array();
+    for (const core::TimelineEntry& entry : snapshot_.timeline) {
+      all.push_back({At(entry.when), KindOf(entry.severity), entry.text});
+    }
+    return all;
+  }
+
+  int64_t StartOfDaemon() const { return absl::ToUnixMillis(start_); }
+
+ private:
+  int64_t At(core::Time time) const { return absl::ToInt64Milliseconds(time - start_); }
+
+  // Where the text stands among those that are sent once.
+  size_t Text(const std::string& text) {
+    const auto [entry, is_new] = places_.emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return entry->second;
+  }
+
+  json Row(const core::MemberStatus& member) {
+    const core::Activity::Story story = member.latest.Tell();
+    const bool waits = !member.waiting_in.empty();
+    return json::array_t{OrNull(member.rank),
+                         Text(member.member.node_id),
+                         member.local_rank,
+                         static_cast<int>(member.state),
+                         Text(member.member.hostname),
+                         member.member.pid,
+                         Text(member.last_collective),
+                         Text(member.waiting_in),
+                         waits ? json(At(snapshot_.now - member.waiting_for)) : json(),
+                         At(snapshot_.now - member.since_last_call),
+                         Text(story.text),
+                         story.since ? json(At(*story.since)) : json(),
+                         story.goes_on ? 1 : 0};
+  }
+
+  json OfLease(const core::LeaseStatus& lease) const {
+    json out = {{"title", core::DescribeLease(lease.name, lease.scope, lease.node_id)},
+                {"holderRank", OrNull(lease.holder_rank)},
+                {"waiters", lease.waiters}};
+    out["holder"] = lease.holder ? core::Who(lease.holder_rank, *lease.holder) : "";
+    out["since"] = lease.holder ? json(At(snapshot_.now - lease.held_for)) : json();
+    return out;
+  }
+
+  const service::Driver::Snapshot& snapshot_;
+  const core::Time start_;
+  json texts_ = json::array();
+  absl::flat_hash_map<std::string, size_t> places_;
+};
+
+}  // namespace
+
+std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Options& options,
+                       uint64_t refused_calls) {
+  const core::JobStatus& job = snapshot.job;
+  Writer writer(snapshot);
+  int unlisted = 0;
+  int completed = 0;
+  json all = {{"job", options.job_id},      {"daemon", options.daemon_version},
+              {"state", Word(job.state)},   {"reason", job.reason},
+              {"world", job.world_size},    {"least", job.min_world_size},
+              {"most", job.max_world_size}, {"newcomers", job.newcomers_waiting},
+              {"stop", job.stop_requested}, {"refused", refused_calls},
+              {"states", MemberStates()},   {"started", writer.StartOfDaemon()}};
+  // As text: JavaScript's numbers end at 2^53.
+  all["epoch"] = job.epoch ? json(absl::StrCat(job.epoch->number)) : json();
+  all["oddities"] = job.oddities;
+  all["disagreements"] = job.finished_groups;
+  all["verdict"] = writer.Verdict();
+  all["members"] = writer.Members();
+  all["pending"] = writer.Pending();
+  all["leases"] = writer.Leases(&unlisted, &completed);
+  all["unlistedLeases"] = unlisted;
+  all["completedLeases"] = completed;
+  all["losses"] = writer.Losses();
+  all["late"] = writer.Late();
+  all["timeline"] = writer.Timeline();
+  all["texts"] = std::move(writer).Texts();
+  // Names come from outside: what is no UTF-8 is replaced, and never an exception.
+  const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.substr(1, text.size() - 2);
+}
+
+}  // namespace muster::web

@@ -1,0 +1,73 @@
+#include "tests/server/journal/effects_text.h"
+
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/overloaded.h"
+#include "muster/v1/coordinator.pb.h"
+#include "server/service/event_conversion.h"
+#include "server/service/response_conversion.h"
+
+namespace muster::journal {
+namespace {
+
+std::string Sizes(const core::CollectiveAnswer& answer) {
+  std::string text = absl::StrCat(answer.stop_requested ? "stop " : "", "payloads");
+  if (answer.payloads == nullptr) return text;
+  for (const core::Bytes& payload : *answer.payloads) absl::StrAppend(&text, " ", payload->size());
+  return text;
+}
+
+std::string Text(const core::NodeAnswer& answer) {
+  std::string text = "parts";
+  for (const uint32_t part : answer.completed) absl::StrAppend(&text, " ", part);
+  return absl::StrCat(text, " ", Sizes(answer.answer));
+}
+
+std::string Text(const core::LeaseAnswer& answer) {
+  if (const auto* grant = std::get_if<core::LeaseGrant>(&answer)) {
+    return absl::StrCat("token ", grant->token);
+  }
+  const auto& result = std::get<core::LeaseResult>(answer);
+  return absl::StrCat("result ", result.token, " ", result.error.ToString(), " ",
+                      result.value->size());
+}
+
+std::string AnswerText(const core::Answer& answer) {
+  return std::visit(Overloaded{
+                        [](const std::monostate&) { return std::string(); },
+                        [&](const core::JoinAnswer&) {
+                          return service::Whole<v1::JoinResponse>(answer)->SerializeAsString();
+                        },
+                        [](const core::CollectiveAnswer& a) { return Sizes(a); },
+                        [](const core::NodeAnswer& a) { return Text(a); },
+                        [](const core::LeaseAnswer& a) { return Text(a); },
+                        // The core has none: what asks about processes goes beside it.
+                        [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
+                    },
+                    answer);
+}
+
+}  // namespace
+
+std::string EffectsText(const core::Effects& effects, core::Time now,
+                        const core::Options& options) {
+  std::string text;
+  for (const core::Reply& reply : effects.replies) {
+    absl::StrAppend(&text, "reply ", reply.waiter, " ", reply.status.ToString(), " ",
+                    reply.status.ok() ? AnswerText(reply.answer) : "", "\n");
+  }
+  for (const core::StreamEvent& event : effects.events) {
+    absl::StrAppend(&text, "event ", event.stream, event.urgent ? " urgent " : " ",
+                    service::ToProto(*event.event, now, options).SerializeAsString(), "\n");
+  }
+  for (const core::StreamEnd& end : effects.ends) {
+    absl::StrAppend(&text, "end ", end.stream, " ", end.status.ToString(), "\n");
+  }
+  for (const core::LogLine& line : effects.log) {
+    absl::StrAppend(&text, "log ", static_cast<int>(line.severity), " ", line.text, "\n");
+  }
+  return text;
+}
+
+}  // namespace muster::journal

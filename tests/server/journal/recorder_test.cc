@@ -1,0 +1,324 @@
+// The recorder in front of a disk that hangs.
+#include "server/journal/recorder.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/process_secret.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/core/coordinator.h"
+#include "server/journal/checkpoint_conversion.h"
+#include "server/journal/replay_files.h"
+#include "server/journal/segment_file.h"
+#include "server/journal/story.h"
+#include "server/journal/timeline.h"
+#include "server/service/request_conversion.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "tests/util/process.h"
+#include "tests/util/wait_until.h"
+
+namespace muster::journal {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kMaxBytes = 256 << 20;
+
+// Hangs, and answers again, as it is told.
+class Disk {
+ public:
+  void Hang() { Set(true); }
+  void Answer() { Set(false); }
+  // In a write, which takes as long as the disk hangs.
+  void Write() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changes_.wait(lock, [this] { return !hangs_; });
+  }
+
+ private:
+  void Set(bool hangs) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    hangs_ = hangs;
+    changes_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changes_;
+  bool hangs_ = false;
+};
+
+// Files on that disk.
+class FilesOnDisk final : public Segments {
+ public:
+  FilesOnDisk(const std::string& path, std::shared_ptr<Disk> disk)
+      : files_(path, kMaxBytes, "1.2.3"), disk_(std::move(disk)) {}
+  absl::Status Open() override {
+    disk_->Write();
+    return files_.Open();
+  }
+  absl::Status Append(absl::string_view block) override {
+    disk_->Write();
+    return files_.Append(block);
+  }
+  absl::Status Rotate() override {
+    disk_->Write();
+    return files_.Rotate();
+  }
+  bool full() const override { return files_.full(); }
+  bool overdue() const override { return files_.overdue(); }
+
+ private:
+  SegmentFile files_;
+  const std::shared_ptr<Disk> disk_;
+};
+
+core::Options JobOfOne(std::vector<uint64_t>* draws) {
+  core::Options options;
+  options.job_id = "train";
+  options.world_size = 1;
+  options.daemon_version = "1.2.3";
+  options.instance = 77;
+  options.random = [draws] {
+    draws->push_back(draws->size() + 1000);
+    return draws->back();
+  };
+  return options;
+}
+
+// A job of one member, each of whose barriers is a step, recorded as the daemon does it.
+class RecorderTest : public ::testing::Test {
+ protected:
+  ~RecorderTest() override {
+    // Else its thread would wait for ever.
+    disk_->Answer();
+  }
+
+  void Start() {
+    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, disk_), kMaxBytes,
+                                           core_.options(), now_, logger_);
+    Attach();
+    Join();
+  }
+
+  // Returns what the log is to say, mostly nothing.
+  std::string Barrier() {
+    v1::BarrierRequest request;
+    v1::CollectiveContext& context = *request.mutable_context();
+    *context.mutable_call() = Call();
+    context.mutable_epoch()->set_number(epoch_.number);
+    context.mutable_epoch()->set_nonce(epoch_.nonce);
+    context.set_sequence(sequence_++);
+    context.set_label(std::string(200, 'x'));
+    std::string said;
+    const core::Effects effects = Put(request, &core::Coordinator::Collective, &said);
+    EXPECT_TRUE(effects.replies.size() == 1 && effects.replies[0].status.ok());
+    return said;
+  }
+
+  // Barriers until the recorder says something. Empty: it does not.
+  std::string BarriersUntilNews() {
+    for (int i = 0; i < 1000000; ++i) {
+      EXPECT_FALSE(recorder_->wants_checkpoint());
+      if (std::string said = Barrier(); !said.empty()) return said;
+    }
+    return "";
+  }
+
+  void AddCheckpoint() {
+    std::optional<core::Checkpoint> checkpoint = core_.MakeCheckpoint();
+    ASSERT_TRUE(checkpoint.has_value());
+    recorder_->Add(*std::move(checkpoint), core_.options(), now_);
+  }
+
+  struct Told {
+    ReplayEnd end;
+    std::vector<std::string> lines;
+  };
+  Told Tell() const {
+    Told told;
+    Timeline timeline([&](const TimelineEntry& entry) {
+      told.lines.push_back(absl::StrCat(entry.kind, ": ", entry.text));
+    });
+    Story story(&timeline);
+    Replayer replayer(&story);
+    told.end = ReplayFiles(path_, {}, &replayer);
+    timeline.Finish();
+    return told;
+  }
+
+  const std::shared_ptr<Disk> disk_ = std::make_shared<Disk>();
+  const std::string path_ = muster::testing::MakeTempDir() + "/journal";
+  std::ostringstream log_;
+  const std::shared_ptr<spdlog::logger> logger_ =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
+  std::vector<uint64_t> draws_;
+  core::Time now_ = absl::FromUnixSeconds(1'700'000'000);
+  core::Coordinator core_{JobOfOne(&draws_)};
+  std::unique_ptr<Recorder> recorder_;
+
+ private:
+  template <typename Wire, typename Request>
+  core::Effects Put(Wire wire,
+                    core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
+                                                             const Request&),
+                    std::string* said = nullptr) {
+    now_ += absl::Milliseconds(1);
+    draws_.clear();
+    const KeptRequest kept = Keep(&wire, "", recorder_->fingerprints());
+    const absl::StatusOr<Request> request = service::FromProto(std::move(wire));
+    EXPECT_TRUE(request.ok()) << request.status();
+    const core::WaiterId waiter = ++waiters_;
+    core::Effects effects = (core_.*step)(now_, waiter, *request);
+    const std::string news = recorder_->Add({kept.kind, waiter, &kept}, now_, draws_, effects);
+    if (said != nullptr) *said = news;
+    return effects;
+  }
+
+  void Attach() {
+    const std::string secret = NewProcessSecret();
+    v1::AttachRequest request;
+    request.set_job_id("train");
+    request.mutable_member()->set_incarnation(IncarnationOf(secret));
+    request.mutable_member()->mutable_start_time()->set_seconds(1'600'000'000);
+    request.mutable_member()->set_node_id("n0");
+    request.set_secret(secret);
+    request.set_protocol_version(core::kProtocolVersion);
+    request.set_sdk_version("1.2.3");
+    const core::Effects effects = Put(request, &core::Coordinator::Attach);
+    ASSERT_EQ(effects.events.size(), 1u);
+    session_ = std::get<core::Attached>(*effects.events[0].event).session;
+  }
+
+  void Join() {
+    v1::JoinRequest request;
+    *request.mutable_call() = Call();
+    request.set_world_size(1);
+    const core::Effects effects = Put(request, &core::Coordinator::Join);
+    ASSERT_EQ(effects.replies.size(), 1u);
+    ASSERT_TRUE(effects.replies[0].status.ok()) << effects.replies[0].status;
+    epoch_ = std::get<core::JoinAnswer>(effects.replies[0].answer).epoch;
+  }
+
+  v1::CallContext Call() {
+    v1::CallContext call;
+    call.set_job_id("train");
+    call.mutable_session()->set_daemon_instance(session_.daemon_instance);
+    call.mutable_session()->set_counter(session_.counter);
+    call.mutable_session()->set_key(session_.key);
+    call.set_attempt(++attempts_);
+    call.mutable_wait_timeout()->set_seconds(60);
+    return call;
+  }
+
+  core::SessionId session_;
+  core::EpochId epoch_;
+  uint64_t waiters_ = 0;
+  uint64_t attempts_ = 0;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(RecorderTest, ADiskThatHangsHoldsNobodyUpAndTheJournalGoesOnWhenItAnswers) {
+  disk_->Hang();
+  Start();
+  EXPECT_THAT(BarriersUntilNews(), AllOf(HasSubstr("the disk does not take it in time"),
+                                         HasSubstr("once the disk has, it goes on")));
+  // It is said once, and nobody makes checkpoints that there is no room for.
+  constexpr int kLeftOut = 1000;  // after the one that found no room
+  for (int i = 0; i < kLeftOut; ++i) {
+    EXPECT_EQ(Barrier(), "");
+    EXPECT_FALSE(recorder_->wants_checkpoint());
+  }
+
+  disk_->Answer();
+  ASSERT_TRUE(muster::testing::WaitUntil([this] { return recorder_->wants_checkpoint(); }));
+  AddCheckpoint();
+  EXPECT_FALSE(recorder_->wants_checkpoint());
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Barrier(), "");
+  recorder_.reset();
+  EXPECT_EQ(log_.str(), "");
+
+  const Told told = Tell();
+  EXPECT_TRUE(told.end.status.ok()) << told.end.status;
+  EXPECT_EQ(told.end.time, now_);
+  EXPECT_THAT(told.end.notes,
+              ElementsAre(HasSubstr(absl::StrCat(kLeftOut + 1, " steps are missing"))));
+  EXPECT_THAT(told.lines, ::testing::Contains(HasSubstr("the disk does not take it in time")));
+  EXPECT_THAT(told.lines,
+              ::testing::Contains(HasSubstr("what happened while nothing was recorded")));
+  EXPECT_EQ(told.lines.back(), "end: the recording ends: the daemon has stopped");
+}
+
+TEST_F(RecorderTest, ADiskThatHangsAtTheEndIsNotWaitedForLong) {
+  disk_->Hang();
+  Start();
+  Barrier();
+  recorder_.reset();
+  EXPECT_THAT(log_.str(), AllOf(HasSubstr("of the journal are not written"),
+                                HasSubstr("the disk has not taken them within 1 s")));
+}
+
+TEST_F(RecorderTest, WhatWasMissingAtTheEndIsCounted) {
+  disk_->Hang();
+  Start();
+  EXPECT_NE(BarriersUntilNews(), "");
+  Barrier();
+  disk_->Answer();
+  ASSERT_TRUE(muster::testing::WaitUntil([this] { return recorder_->wants_checkpoint(); }));
+  recorder_.reset();
+  const Told told = Tell();
+  EXPECT_TRUE(told.end.status.ok()) << told.end.status;
+  EXPECT_EQ(told.lines.back(),
+            "end: the recording ends: the daemon has stopped; 2 steps are missing");
+  EXPECT_THAT(told.end.notes, IsEmpty());
+}
+
+// A checkpoint comes at each rotation, and values may be gigabytes.
+TEST(ValueFingerprintsTest, AValueThatStaysIsReadOnce) {
+  const Fingerprints fingerprints;
+  core::Checkpoint checkpoint;
+  const auto value = std::make_shared<std::string>("a value");
+  const auto add = [&](const core::Bytes& bytes) {
+    core::Checkpoint::Lease lease;
+    lease.result = core::LeaseResult{1, absl::OkStatus(), bytes};
+    checkpoint.leases.push_back(lease);
+  };
+  const auto marks = [&](ValueFingerprints* known) {
+    const State state = ToProto(checkpoint, known);
+    std::vector<uint64_t> result;
+    for (const Lease& lease : state.leases()) {
+      result.push_back(lease.value().fingerprint());
+    }
+    return result;
+  };
+  ValueFingerprints known(fingerprints);
+  add(value);
+  const uint64_t first = fingerprints.Of("a value");
+  EXPECT_THAT(marks(&known), ElementsAre(first));
+  // Values never change; one that does shows whether it is read again.
+  *value = "another";
+  add(std::make_shared<std::string>("a second"));
+  const uint64_t second = fingerprints.Of("a second");
+  EXPECT_THAT(marks(&known), ElementsAre(first, second));
+  EXPECT_THAT(marks(&known), ElementsAre(first, second));
+  // What was not there in between is forgotten.
+  checkpoint.leases.clear();
+  EXPECT_THAT(marks(&known), IsEmpty());
+  add(value);
+  EXPECT_THAT(marks(&known), ElementsAre(fingerprints.Of("another")));
+}
+
+}  // namespace
+}  // namespace muster::journal

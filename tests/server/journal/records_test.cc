@@ -1,0 +1,118 @@
+// Records and what they are made of.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/journal/encoder.h"
+#include "server/journal/kept_request.h"
+#include "server/journal/options_conversion.h"
+#include "server/journal/stand_ins.h"
+
+namespace muster::journal {
+namespace {
+
+const core::Time kNow = absl::FromUnixSeconds(1700000000) + absl::Nanoseconds(123456789);
+
+TEST(EncoderTest, WritesWhatProtobufReads) {
+  Encoder encoder;
+  std::string bytes;
+  encoder.AppendStart(core::Options(), kNow, &bytes);
+  KeptRequest request;
+  request.kind = INPUT_KIND_BROADCAST;
+  request.bytes = "some bytes";
+  request.payloads = {{300, 77}};
+  request.incarnation = "whose";
+  core::Effects effects;
+  effects.replies.push_back({5, absl::OkStatus(), {}});
+  effects.log.push_back({core::Severity::kInfo, "a line"});
+  encoder.AppendStep({request.kind, 1234567, &request}, kNow + absl::Nanoseconds(1001), {{9, 10}},
+                     effects, &bytes);
+  encoder.AppendStep({INPUT_KIND_TICK}, kNow + absl::Seconds(2), {}, {}, &bytes);
+  Block block;
+  ASSERT_TRUE(block.ParseFromString(bytes));
+  ASSERT_EQ(block.records_size(), 3);
+  const Step& step = block.records(1).step();
+  EXPECT_EQ(step.kind(), INPUT_KIND_BROADCAST);
+  EXPECT_EQ(step.waiter(), 1234567u);
+  EXPECT_EQ(step.elapsed_nanos(), 1001u);
+  EXPECT_EQ(step.request(), "some bytes");
+  EXPECT_EQ(step.payloads(0).size_bytes(), 300u);
+  EXPECT_EQ(step.payloads(0).fingerprint(), 77u);
+  EXPECT_EQ(step.draws(1), 10u);
+  EXPECT_EQ(step.incarnation(), "whose");
+  EXPECT_NE(step.answers(), 0u);
+  EXPECT_NE(step.words(), 0u);
+  const Step& tick = block.records(2).step();
+  EXPECT_EQ(tick.kind(), INPUT_KIND_TICK);
+  EXPECT_EQ(tick.elapsed_nanos(), 1999998999u);
+  EXPECT_EQ(tick.answers() + tick.words(), 0u);
+}
+
+TEST(OptionsConversionTest, KeepsAllThatTheCoreIsMadeWith) {
+  core::Options options;
+  options.job_id = "job";
+  options.world_size = 1;
+  options.min_world_size = 2;
+  options.max_world_size = 3;
+  options.max_restarts_total = 4;
+  options.settle = absl::Milliseconds(5);
+  options.rejoin_timeout = absl::Milliseconds(6);
+  options.member_grace = absl::Milliseconds(7);
+  options.recovery_grace = absl::Milliseconds(8);
+  options.stall_warning = absl::Milliseconds(9);
+  options.default_wait_timeout = absl::Milliseconds(10);
+  options.limits = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
+  options.daemon_version = "21";
+  options.instance = 22;
+  const core::Options read = FromProto(ToProto(options));
+  EXPECT_EQ(ToProto(read).SerializeAsString(), ToProto(options).SerializeAsString());
+  EXPECT_EQ(read.limits.max_name_bytes, 20u);
+  EXPECT_EQ(read.default_wait_timeout, absl::Milliseconds(10));
+  EXPECT_EQ(FromProto(ToProto(kNow)), kNow);
+}
+
+TEST(KeptRequestTest, LeavesPayloadsAndSecretsOutAndTheMessageAsItWas) {
+  const Fingerprints fingerprints;
+  v1::NodeCollectiveRequest request;
+  request.add_parts()->set_payload("first");
+  request.add_parts();
+  request.add_parts()->set_payload("first");
+  request.add_parts()->set_payload("other");
+  const std::string before = request.SerializeAsString();
+  const KeptRequest kept = Keep(&request, before, fingerprints);
+  EXPECT_EQ(request.SerializeAsString(), before);
+  EXPECT_THAT(kept.bytes, ::testing::Not(::testing::HasSubstr("first")));
+  ASSERT_EQ(kept.payloads.size(), 4u);
+  EXPECT_EQ(kept.payloads[0].fingerprint, kept.payloads[2].fingerprint);
+  EXPECT_NE(kept.payloads[0].fingerprint, kept.payloads[3].fingerprint);
+  EXPECT_EQ(kept.payloads[1].size, 0u);
+  // Another daemon has another key.
+  EXPECT_NE(Keep(&request, before, Fingerprints()).payloads[0].fingerprint,
+            kept.payloads[0].fingerprint);
+
+  v1::AttachRequest attach;
+  attach.set_secret("sixteen bytes...");
+  const KeptRequest of_attach = Keep(&attach, attach.SerializeAsString(), fingerprints);
+  EXPECT_EQ(attach.secret(), "sixteen bytes...");
+  EXPECT_THAT(of_attach.bytes, ::testing::Not(::testing::HasSubstr("sixteen")));
+  EXPECT_EQ(of_attach.incarnation, IncarnationOf("sixteen bytes..."));
+
+  v1::BarrierRequest barrier;
+  barrier.mutable_context()->set_label("x");
+  EXPECT_EQ(Keep(&barrier, "as it came", fingerprints).bytes, "as it came");
+  EXPECT_EQ(Keep(&barrier, "", fingerprints).bytes, barrier.SerializeAsString());
+}
+
+TEST(StandInsTest, AreEqualForEqualPayloads) {
+  StandIns stand_ins(/*max_bytes=*/100);
+  EXPECT_EQ(*stand_ins.For({0, 0}), "");
+  for (const uint64_t size : {1, 2, 3, 8, 100}) {
+    const std::string one = *stand_ins.For({size, 256});
+    EXPECT_EQ(one.size(), size);
+    EXPECT_EQ(one, *stand_ins.For({size, 256}));
+    EXPECT_NE(one, *stand_ins.For({size, 512}));
+  }
+  EXPECT_EQ(stand_ins.For({101, 1}).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace muster::journal

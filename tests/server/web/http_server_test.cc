@@ -1,0 +1,271 @@
+#include "server/web/http_server.h"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "spdlog/spdlog.h"
+#include "tests/util/http.h"
+
+namespace muster::web {
+namespace {
+
+using ::muster::testing::Exchange;
+using ::muster::testing::Get;
+using ::muster::testing::HttpAnswer;
+using ::muster::testing::HttpConnection;
+using ::muster::testing::ParseHttpAnswer;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr size_t kLong = 64 << 20;  // more than any socket's buffers take
+
+HttpOptions Options(std::map<std::string, Page> pages = {}) {
+  HttpOptions options;
+  options.address = {"127.0.0.1", 0};
+  options.logger = spdlog::default_logger();
+  options.pages = std::move(pages);
+  options.pages["/hello"] = [](const Request& request) {
+    const auto name = request.parameters.find("name");
+    return Response{200,
+                    "text/html",
+                    {{"X-Own", "yes"}},
+                    absl::StrCat("hello ", name == request.parameters.end() ? "" : name->second)};
+  };
+  return options;
+}
+
+std::unique_ptr<HttpServer> Start(HttpOptions options = Options()) {
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(std::move(options));
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+std::string RequestOf(const std::string& method, const std::string& path,
+                      const std::string& host = "localhost") {
+  return absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: ", host, "\r\n\r\n");
+}
+
+void ExpectGuarded(const HttpAnswer& answer) {
+  const auto header = [&answer](const std::string& name) {
+    const auto found = answer.headers.find(name);
+    return found == answer.headers.end() ? "" : found->second;
+  };
+  EXPECT_THAT(header("content-security-policy"), StartsWith("default-src 'self';"));
+  EXPECT_EQ(header("x-content-type-options"), "nosniff");
+  EXPECT_EQ(header("cache-control"), "no-store");
+}
+
+TEST(HttpServerTest, ServesAPage) {
+  const auto server = Start();
+  const HttpAnswer answer = Get(server->address().port, "/hello?name=a%20b+c&name=other&x");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "hello a b c");
+  EXPECT_EQ(answer.headers.at("content-type"), "text/html");
+  EXPECT_EQ(answer.headers.at("content-length"), "11");
+  EXPECT_EQ(answer.headers.at("x-own"), "yes");
+  ExpectGuarded(answer);
+}
+
+TEST(HttpServerTest, HeadHasTheHeadersOfAGet) {
+  const auto server = Start();
+  const HttpAnswer answer = Exchange(server->address().port, RequestOf("HEAD", "/hello"));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "");
+  EXPECT_EQ(answer.headers.at("content-length"), "6");
+}
+
+TEST(HttpServerTest, NothingButItsPagesIsThere) {
+  const auto server = Start();
+  for (const char* path : {"/", "/hello/", "/Hello", "/etc/passwd", "/../../etc/passwd",
+                           "/%2e%2e/%2e%2e/etc/passwd"}) {
+    const HttpAnswer answer = Get(server->address().port, path);
+    EXPECT_THAT(answer.status, ::testing::AnyOf(400, 404)) << path;
+    ExpectGuarded(answer);
+  }
+  EXPECT_EQ(Get(server->address().port, "/x/../hello").status, 200);
+}
+
+TEST(HttpServerTest, PagesCanOnlyBeRead) {
+  const auto server = Start();
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
+    const HttpAnswer answer = Exchange(server->address().port, RequestOf(method, "/hello"));
+    EXPECT_EQ(answer.status, 405) << method;
+    EXPECT_EQ(answer.headers.at("allow"), "GET, HEAD") << method;
+    ExpectGuarded(answer);
+  }
+}
+
+TEST(HttpServerTest, ARequestWithABodyHearsWhyItIsRefused) {
+  const auto server = Start();
+  const HttpAnswer answer = Exchange(
+      server->address().port,
+      absl::StrCat("POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+                   std::string(100000, 'x')));
+  EXPECT_EQ(answer.status, 405);
+}
+
+// A page from elsewhere may have a browser here ask under its own name, which leads to 127.0.0.1.
+TEST(HttpServerTest, OnLoopbackOnlyThisMachinesNamesAreServed) {
+  const auto server = Start();
+  const int port = server->address().port;
+  const std::string with_port = absl::StrCat(":", port);
+  for (const std::string host : {"localhost", "LOCALHOST", "127.0.0.1", "127.1.2.3", "[::1]"}) {
+    EXPECT_EQ(Exchange(port, RequestOf("GET", "/hello", host)).status, 200) << host;
+    EXPECT_EQ(Exchange(port, RequestOf("GET", "/hello", host + with_port)).status, 200) << host;
+  }
+  for (const std::string host : {"evil.example", "localhost.evil.example", "10.0.0.1", "", "::1"}) {
+    const HttpAnswer answer = Exchange(port, RequestOf("GET", "/hello", host));
+    EXPECT_EQ(answer.status, 403) << host;
+    EXPECT_THAT(answer.body, HasSubstr("localhost"));
+    ExpectGuarded(answer);
+  }
+  EXPECT_EQ(Exchange(port, "GET /hello HTTP/1.0\r\n\r\n").status, 403) << "without a name";
+}
+
+TEST(HttpServerTest, WhatOthersReachIsServedUnderAnyName) {
+  HttpOptions options = Options();
+  options.address.host = "0.0.0.0";
+  const auto server = Start(std::move(options));
+  EXPECT_EQ(Exchange(server->address().port, RequestOf("GET", "/hello", "node7")).status, 200);
+}
+
+TEST(HttpServerTest, ServesIpv6) {
+  HttpOptions options = Options();
+  options.address.host = "::1";
+  const auto server = Start(std::move(options));
+  EXPECT_EQ(server->address().ToString(), absl::StrCat("[::1]:", server->address().port));
+  const HttpConnection connection(server->address().port, "::1");
+  connection.Send(RequestOf("GET", "/hello", "[::1]"));
+  EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
+}
+
+TEST(HttpServerTest, AllAddressesOfIpv6AreThoseOfIpv4Too) {
+  HttpOptions options = Options();
+  options.address.host = "::";
+  const auto server = Start(std::move(options));
+  EXPECT_EQ(Get(server->address().port, "/hello").status, 200);
+}
+
+TEST(HttpServerTest, ANameIsLookedUp) {
+  HttpOptions options = Options();
+  options.address.host = "localhost";
+  const auto server = Start(std::move(options));
+  const HttpConnection connection(server->address().port, server->address().host);
+  connection.Send(RequestOf("GET", "/hello"));
+  EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
+}
+
+TEST(HttpServerTest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
+  const auto server = Start();
+  const int port = server->address().port;
+  for (const std::string& bytes :
+       {std::string("nonsense\r\n\r\n"), std::string("GET\r\n\r\n"),
+        std::string("\0\0\0\r\n\r\n", 7), std::string("GET /hello HTTP/9.9\r\n\r\n"),
+        std::string("GET hello HTTP/1.1\r\n\r\n"),
+        absl::StrCat("GET /", std::string(40000, 'x'), " HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        absl::StrCat("GET / HTTP/1.1\r\n", std::string(40000, 'h'), ": x\r\n\r\n"),
+        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}) {
+    const HttpAnswer answer = Exchange(port, bytes);
+    EXPECT_NE(answer.status, 200) << bytes.substr(0, 40);
+    if (answer.status != 0) ExpectGuarded(answer);
+  }
+  EXPECT_EQ(Get(port, "/hello").status, 200);
+}
+
+TEST(HttpServerTest, APageThatThrowsIsAnErrorOfThatRequest) {
+  const auto server = Start(Options({{"/broken", [](const Request&) -> Response {
+                                        throw std::runtime_error("no paper left");
+                                      }}}));
+  const HttpAnswer answer = Get(server->address().port, "/broken");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_THAT(answer.body, AllOf(HasSubstr("log"), Not(HasSubstr("paper"))));
+  EXPECT_EQ(Get(server->address().port, "/hello").status, 200);
+}
+
+TEST(HttpServerTest, ManyAtOnceAreServedOneAfterTheOther) {
+  const auto server = Start();
+  std::atomic<int> served{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 100; ++i) {
+    clients.emplace_back([&] {
+      if (Get(server->address().port, "/hello").status == 200) ++served;
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(served, 100);
+}
+
+TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
+  HttpOptions options = Options({{"/long", [](const Request&) {
+                                    return Response{200, "text/plain", {}, std::string(kLong, 'x')};
+                                  }}});
+  options.patience = absl::Milliseconds(200);
+  const auto server = Start(std::move(options));
+  const int port = server->address().port;
+  std::vector<std::unique_ptr<HttpConnection>> idlers;
+  for (int i = 0; i < 100; ++i) {
+    idlers.push_back(std::make_unique<HttpConnection>(port));
+    // Some say nothing, some never end, some do not take what they have asked for.
+    if (i % 3 == 1) idlers.back()->Send("GET /hello HTTP/1.1\r\nHost: loc");
+    if (i % 3 == 2) idlers.back()->Send(RequestOf("GET", "/long"));
+  }
+  EXPECT_EQ(Get(port, "/hello").status, 200);
+  EXPECT_LT(idlers[2]->Receive().size(), kLong);
+}
+
+// Browsers connect ahead of what they may ask for.
+TEST(HttpServerTest, SomeConnectionsThatSayNothingHoldNobodyUp) {
+  HttpOptions options = Options();
+  options.patience = absl::Hours(1);
+  const auto server = Start(std::move(options));
+  std::vector<std::unique_ptr<HttpConnection>> idlers;
+  for (int i = 0; i < 24; ++i) {
+    idlers.push_back(std::make_unique<HttpConnection>(server->address().port));
+  }
+  EXPECT_EQ(Get(server->address().port, "/hello").status, 200);
+}
+
+TEST(HttpServerTest, APortThatIsTakenIsNamedWithWhatToDo) {
+  const auto server = Start();
+  HttpOptions options = Options();
+  options.address.port = server->address().port;
+  const absl::Status status = HttpServer::Start(std::move(options)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(server->address().ToString()), HasSubstr("another process"),
+                    HasSubstr("--metrics-listen")));
+}
+
+TEST(HttpServerTest, AnAddressOfAnotherMachineIsNamedWithWhatToDo) {
+  for (const char* host : {"203.0.113.7", "no-such-host.invalid"}) {
+    HttpOptions options = Options();
+    options.address.host = host;
+    const absl::Status status = HttpServer::Start(std::move(options)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(host), HasSubstr("--metrics-listen")));
+  }
+}
+
+TEST(HttpServerTest, EndsWhileClientsWait) {
+  auto server = Start();
+  const HttpConnection silent(server->address().port);
+  const HttpConnection halfway(server->address().port);
+  halfway.Send("GET /hel");
+  EXPECT_EQ(Get(server->address().port, "/hello").status, 200);
+  server.reset();
+  EXPECT_EQ(silent.Receive(), "");
+}
+
+}  // namespace
+}  // namespace muster::web
