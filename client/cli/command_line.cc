@@ -107,6 +107,12 @@ void AddOutputFlags(CLI::App* run, RunFlags* flags) {
                   "overwritten). Output that the disk is too slow for is left "
                   "out there, with a note")
       ->type_name("DIR");
+  run->add_option(
+         "--debug-dir", flags->debug_dir,
+         "When the job stands still or a collective times out, write what the ranks here are "
+         "doing to DIR/hang-TIME/ (the first ten times; looks at them by gdb and py-spy "
+         "where those are installed)")
+      ->type_name("DIR");
 }
 
 void AddFailureFlags(CLI::App* run, RunFlags* flags) {
@@ -174,6 +180,27 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
       ->type_name("[INTERVAL]");
 }
 
+void AddDebug(CLI::App* app, DebugFlags* flags) {
+  CLI::App* debug = app->add_subcommand(
+      "debug", "Say why a job stands still, and gather what its ranks are doing");
+  debug->footer(kDebugDetails);
+  debug->formatter(std::make_shared<CommandHelp>("muster debug [flags]"));
+  AddCoordinatorFlag(debug, &flags->coordinator);
+  AddCredentialFlags(debug, &flags->credentials, /*variables=*/true);
+  debug->add_option("--job", flags->job, "The job, where several are found")->type_name("ID");
+  debug
+      ->add_option("--output", flags->output,
+                   "Where the bundle goes: a new folder, FILE.tar, FILE.tar.gz, or - for a tar on "
+                   "standard output (default: a folder muster-hang-TIME here)")
+      ->type_name("PATH");
+  debug
+      ->add_option(
+          "--wait", flags->wait,
+          "How long launchers have to send what they find (default 15s); the verdict waits "
+          "for those that do not answer for 10s, whatever is given")
+      ->type_name("DURATION");
+}
+
 void AddHealth(CLI::App* app, HealthFlags* flags) {
   CLI::App* health = app->add_subcommand("health", "Ask whether a coordinator serves");
   health->footer(kHealthDetails);
@@ -182,6 +209,29 @@ void AddHealth(CLI::App* app, HealthFlags* flags) {
   AddCredentialFlags(health, &flags->credentials, /*variables=*/true);
   health->add_option("--timeout", flags->timeout, "How long the answer may take (default 3s)")
       ->type_name("DURATION");
+}
+
+void AddReplay(CLI::App* app, ReplayFlags* flags) {
+  CLI::App* replay =
+      app->add_subcommand("replay", "Tell what has happened in a job, from musterd's journal");
+  replay->footer(kReplayDetails);
+  replay->formatter(std::make_shared<CommandHelp>("muster replay [flags] FILE"));
+  replay->add_option("journal", flags->journal, "What musterd --journal has written")
+      ->type_name("FILE")
+      ->required();
+  replay
+      ->add_option("--at", flags->at,
+                   "Show the status as it was then: end, a duration since the beginning (+1m30s), "
+                   "or a time (2026-11-22T20:15:00Z)")
+      ->type_name("WHEN");
+  replay
+      ->add_option("--trace", flags->trace,
+                   "Write a trace that Perfetto and chrome://tracing open (-: on standard output); "
+                   "up to --at, if that is given")
+      ->type_name("OUT");
+  replay->add_flag("--json", flags->json,
+                   "Print JSON: one object for each line of the timeline, or the status "
+                   "(GetStatusResponse of the v1 protocol)");
 }
 
 void AddToken(CLI::App* app) {
@@ -246,16 +296,21 @@ Command ParseCommandLine(int argc, char** argv) {
   const auto dashes = std::find(all.begin(), all.end(), "--");
   RunFlags run;
   StatusFlags status;
+  DebugFlags debug;
   HealthFlags health;
+  ReplayFlags replay;
   std::string shell;
   CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
   app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
-  app.formatter(std::make_shared<CommandHelp>("muster run|status|health|token|completion [flags]"));
+  app.formatter(std::make_shared<CommandHelp>(
+      "muster run|status|debug|health|replay|token|completion [flags]"));
   app.footer("See 'muster run --help' and so on for details.");
   app.require_subcommand(0, 1);
   AddRun(&app, &run);
   AddStatus(&app, &status);
+  AddDebug(&app, &debug);
   AddHealth(&app, &health);
+  AddReplay(&app, &replay);
   AddToken(&app);
   AddCompletion(&app, &shell);
   const auto refuse = [&app](const std::string& text) {
@@ -276,12 +331,15 @@ Command ParseCommandLine(int argc, char** argv) {
     return run;
   }
   if (app.get_subcommands().empty()) {
-    return refuse("no command given; expected run, status, health, token or completion");
+    return refuse(
+        "no command given; expected run, status, debug, health, replay, token or completion");
   }
   const std::string name = app.get_subcommands()[0]->get_name();
   if (dashes != all.end()) return refuse(absl::StrCat("muster ", name, " takes no program"));
   if (name == "status") return status;
+  if (name == "debug") return debug;
   if (name == "health") return health;
+  if (name == "replay") return replay;
   if (name == "token") return PrintToken{};
   const absl::StatusOr<Exit> printed = PrintCompletion(app, shell);
   return printed.ok() ? *printed : refuse(std::string(printed.status().message()));

@@ -3,8 +3,10 @@
 
 #include <variant>
 
+#include "client/cli/debug_command.h"
 #include "client/cli/health_command.h"
 #include "client/cli/launch_plan.h"
+#include "client/cli/replay_command.h"
 #include "client/cli/status_command.h"
 
 namespace muster::cli {
@@ -17,7 +19,8 @@ struct Exit {
 // `muster token`.
 struct PrintToken {};
 
-using Command = std::variant<RunFlags, StatusFlags, HealthFlags, PrintToken, Exit>;
+using Command =
+    std::variant<RunFlags, StatusFlags, DebugFlags, HealthFlags, ReplayFlags, PrintToken, Exit>;
 
 // Parses main()'s arguments. Values are taken as they are: whoever uses them checks them.
 Command ParseCommandLine(int argc, char** argv);

@@ -2,15 +2,24 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/spawn.h"
+#include "common/writable_folder.h"
 
 namespace muster::cli {
+namespace {
+
+absl::Status MakeFolder(absl::string_view flag, const std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  const absl::Status made = MakeWritableFolder(folder);
+  if (made.ok()) return made;
+  return absl::Status(made.code(), absl::StrCat(flag, ": ", made.message()));
+}
+
+}  // namespace
 
 ExecutedRanks::ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output)
     : plan_(*plan),
@@ -19,13 +28,10 @@ ExecutedRanks::ExecutedRanks(const LaunchPlan* plan, std::string program, Output
       logs_(plan->job.nproc_per_node) {}
 
 absl::Status ExecutedRanks::OpenLogs() {
-  if (plan_.log_dir.empty()) return absl::OkStatus();
-  std::error_code error;
-  std::filesystem::create_directories(plan_.log_dir, error);
-  if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("--log-dir: cannot create ", plan_.log_dir, ": ", error.message()));
-  }
+  absl::Status made = MakeFolder("--log-dir", plan_.log_dir);
+  // Nothing goes there before something is wrong, when it is too late.
+  if (made.ok()) made = MakeFolder("--debug-dir", plan_.job.debug_dir);
+  if (!made.ok() || plan_.log_dir.empty()) return made;
   for (size_t local_rank = 0; local_rank < logs_.size(); ++local_rank) {
     const int rank = plan_.job.GlobalRank(static_cast<int>(local_rank));
     const absl::StatusOr<int> log =

@@ -21,7 +21,8 @@ class ExecutedRanks : public launcher::RankStarter {
   // `program` is the file that the ranks execute. `plan` and `output` must outlive this object.
   ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output);
 
-  // Opens the log files that the plan asks for; the text of an error is for the user.
+  // Opens the log files that the plan asks for, and makes its folders; the text of an error is for
+  // the user.
   absl::Status OpenLogs();
 
   absl::StatusOr<pid_t> Start(const launcher::JobPlan& job,
@@ -29,6 +30,9 @@ class ExecutedRanks : public launcher::RankStarter {
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
   absl::StatusOr<int> CoordinatorOutput() override;
   void CoordinatorServes(const HostPort& address) override;
+  std::shared_ptr<const launcher::OutputTails> output_tails() const override {
+    return output_->tails();
+  }
   void Say(const std::string& text) override { output_->Say(text); }
 
  private:

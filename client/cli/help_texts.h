@@ -59,11 +59,49 @@ With --watch it keeps running, and keeps trying, while the coordinator cannot be
 Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the status
 cannot be written, or with --exit-code if the job has failed; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
 
+inline constexpr char kDebugDetails[] =
+    R"(Examples:
+  muster debug --coordinator head:7370
+  muster debug --coordinator head:7370 --output hang.tar
+
+Every launcher of the job ('muster run', muster::Launch) looks at its ranks: what each thread waits
+in, in the kernel and, where gdb or eu-stack is installed, in the program; for Python by py-spy; the
+last lines that it wrote; what it runs with; and what NCCL's RAS says. The first line that is printed
+is the verdict: who holds the others up, and what it is doing. The bundle has all of it, verdict.txt
+first. While gdb looks at a rank, for a second or so, the rank stands still.
+
+Left out are the values of variables and arguments whose names say that they are secrets: AWS_*,
+*TOKEN*, *KEY*, *SECRET*, *PASSWORD*, *CREDENTIAL*. What a program has written into its output in
+words of its own cannot be known: look through the bundle before you send it on.
+
+Without --coordinator or MUSTER_COORDINATOR it asks the coordinator that this user runs on this
+machine, as 'muster status' does.
+
+Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the bundle
+cannot be written; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
+
 inline constexpr char kHealthDetails[] =
     R"(A probe for containers: asks grpc.health.v1, which needs no token, once.
 
 Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments, or a certificate
 that cannot be used.)";
+
+inline constexpr char kReplayDetails[] =
+    R"(Feeds what musterd --journal FILE has recorded to the same coordinator again, and prints what happened,
+a line each, with the time since the beginning: who attached, epochs that formed, what the daemon
+said. What happens again and again is one line with a count. The segments before FILE (FILE.1,
+FILE.2, ...) are read too, the oldest first; name one of them to see that one alone.
+
+Payloads are not in a journal; the sizes that are shown are right. Ages in --at are as of then.
+
+Examples:
+  muster replay journal
+  muster replay --at +12m30s journal      the status as it was
+  muster replay --trace trace.json journal    for https://ui.perfetto.dev
+
+Exit status: 0; 1 if the journal cannot be replayed to its end, because it is damaged or this muster
+does not come to what that musterd came to: that is said after what came before; 64 for invalid
+arguments, or a file that is no journal, cannot be read, or is of a newer format.)";
 
 }  // namespace muster::cli
 

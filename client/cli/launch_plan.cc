@@ -165,12 +165,16 @@ absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
   if (flags.log_dir && flags.log_dir->empty()) {
     return Malformed("--log-dir", "", "the path of a directory");
   }
+  if (flags.debug_dir && flags.debug_dir->empty()) {
+    return Malformed("--debug-dir", "", "the path of a directory");
+  }
   if (flags.musterd && flags.coordinator) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--musterd cannot be combined with ", flags.coordinator_source,
         ": one starts a coordinator, the other joins one that runs", UnsetHint(flags)));
   }
   plan->log_dir = flags.log_dir.value_or("");
+  plan->job.debug_dir = flags.debug_dir.value_or("");
   plan->musterd = flags.musterd.value_or("");
   plan->settle = flags.settle.value_or("");
   absl::Duration settle;

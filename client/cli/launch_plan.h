@@ -22,6 +22,7 @@ struct RunFlags {
   std::optional<std::string> job;
   std::optional<std::string> master_port;
   std::optional<std::string> log_dir;
+  std::optional<std::string> debug_dir;
   std::optional<std::string> grace;
   std::optional<std::string> failure_wait;
   std::optional<std::string> musterd;

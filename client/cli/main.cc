@@ -10,8 +10,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command_line.h"
+#include "client/cli/debug_command.h"
 #include "client/cli/health_command.h"
 #include "client/cli/launch_plan.h"
+#include "client/cli/replay_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/status_command.h"
 #include "client/launcher/gpu_count.h"
@@ -49,7 +51,9 @@ int Main(int argc, char** argv) {
   const Command command = ParseCommandLine(argc, argv);
   if (const auto* exit = std::get_if<Exit>(&command)) return exit->status;
   if (const auto* status = std::get_if<StatusFlags>(&command)) return RunStatusCommand(*status);
+  if (const auto* debug = std::get_if<DebugFlags>(&command)) return RunDebugCommand(*debug);
   if (const auto* health = std::get_if<HealthFlags>(&command)) return RunHealthCommand(*health);
+  if (const auto* replay = std::get_if<ReplayFlags>(&command)) return RunReplayCommand(*replay);
   if (std::holds_alternative<PrintToken>(command)) return RunTokenCommand();
   return Run(std::get<RunFlags>(command), argc, argv);
 }

@@ -165,6 +165,7 @@ ssize_t Output::ReadOnce(int fd) {
   const absl::string_view chunk(buffer, size);
   pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
   NoteBegun(&pipe, chunk);
+  tails_->Add(pipe.owner, chunk);
   if (pipe.log) {
     logs_.Write(*pipe.log, pipe.log_stream, chunk);
     TakeComplaints();

@@ -15,6 +15,7 @@
 #include "client/cli/log_files.h"
 #include "client/cli/writer.h"
 #include "client/launcher/event_loop.h"
+#include "client/launcher/output_tails.h"
 
 namespace muster::cli {
 
@@ -48,6 +49,9 @@ class Output {
   void Drain(const std::string& owner);
   // Takes what is left in all pipes, ends unended lines and closes the pipes.
   void Finish();
+
+  // The last of what each owner has written.
+  std::shared_ptr<const launcher::OutputTails> tails() const { return tails_; }
 
   // All that is to be shown has been, or cannot be.
   bool Shown();
@@ -98,6 +102,7 @@ class Output {
   launcher::EventLoop* const loop_;
   const std::function<void(bool lost)> on_reader_gone_;
   LogFiles logs_;
+  const std::shared_ptr<launcher::OutputTails> tails_ = std::make_shared<launcher::OutputTails>();
   std::unique_ptr<Screen> first_;   // standard output
   std::unique_ptr<Screen> second_;  // standard error, where that is another file
   Screen* const stdout_;

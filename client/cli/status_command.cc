@@ -1,27 +1,22 @@
 #include "client/cli/status_command.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "client/cli/coordinator_flag.h"
+#include "client/cli/asked.h"
 #include "client/cli/question.h"
 #include "client/cli/status_report.h"
-#include "client/cli/text_table.h"
+#include "client/cli/terminal_width.h"
 #include "client/launcher/coordinator_client.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
-#include "common/local_coordinators.h"
-#include "common/utf8.h"
 
 namespace muster::cli {
 namespace {
@@ -48,19 +43,9 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-// What a table may take: all there is, where nobody sees it on a terminal.
-int Width() {
-  int columns = TextTable::kUnbounded;
-  const char* const wanted = std::getenv("COLUMNS");
-  if (wanted != nullptr && absl::SimpleAtoi(wanted, &columns) && columns > 0) return columns;
-  winsize size = {};
-  const bool terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return terminal ? size.ws_col : TextTable::kUnbounded;
-}
-
 absl::StatusOr<std::string> Text(const GetStatusResponse& status, bool json) {
   if (json) return StatusJson(status);
-  return StatusReport(status, Width());
+  return StatusReport(status, TerminalWidth());
 }
 
 bool HasFailed(const GetStatusResponse& status) {
@@ -70,12 +55,6 @@ bool HasFailed(const GetStatusResponse& status) {
 bool HasEnded(const GetStatusResponse& status) {
   return HasFailed(status) || status.state() == muster::v1::JOB_STATE_FINISHED;
 }
-
-// A coordinator to ask.
-struct Asked {
-  HostPort address;
-  CredentialFiles credentials;
-};
 
 // Each picture replaces the one before on a terminal, and follows it elsewhere.
 void Show(const std::string& text, bool redraw) {
@@ -91,7 +70,8 @@ std::string OutOfReach(const HostPort& address, const absl::Status& why) {
 int ShowOnce(const Asked& asked, const StatusFlags& flags) {
   launcher::CoordinatorClient client(asked.address.ToString(), asked.credentials);
   const absl::StatusOr<GetStatusResponse> status =
-      client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job);
+      client.GetStatus(kCallTimeout, /*wait_for_connection=*/false, flags.job,
+                       /*with_timeline=*/flags.json);
   const absl::StatusOr<std::string> text =
       status.ok() ? Text(*status, flags.json) : status.status();
   if (!text.ok()) return Fail(kExitFailure, OutOfReach(asked.address, text.status()));
@@ -122,8 +102,8 @@ class Watch {
   // Until standard output takes no more, or the job has ended where that is asked for.
   int Run() {
     while (std::cout) {
-      const absl::StatusOr<GetStatusResponse> status =
-          client_.GetStatus(kCallTimeout, /*wait_for_connection=*/false, job_);
+      const absl::StatusOr<GetStatusResponse> status = client_.GetStatus(
+          kCallTimeout, /*wait_for_connection=*/false, job_, /*with_timeline=*/json_);
       const absl::StatusOr<std::string> text = status.ok() ? Text(*status, json_) : status.status();
       text.ok() ? OnStatus(*text) : OnFailure(text.status());
       if (status.ok() && ends_with_job_ && HasEnded(*status)) {
@@ -170,27 +150,6 @@ class Watch {
   absl::Time last_time_;
 };
 
-// Those that the user names, or that serve here. Each of the latter is asked with its own token.
-absl::StatusOr<std::vector<Asked>> FindAsked(const StatusFlags& flags) {
-  std::vector<Asked> found;
-  if (!flags.coordinator.empty()) {
-    const absl::StatusOr<HostPort> address = RequireCoordinator(flags.coordinator);
-    if (!address.ok()) return address.status();
-    return std::vector<Asked>{{*address, flags.credentials}};
-  }
-  for (const LocalCoordinator& local : FindLocalCoordinators()) {
-    const absl::StatusOr<HostPort> address = ParseHostPort(local.address);
-    if (!address.ok() || (!flags.job.empty() && flags.job != local.job)) continue;
-    found.push_back({*address, flags.credentials});
-    found.back().credentials.token_file = local.token_file;
-  }
-  if (!found.empty()) return found;
-  return absl::InvalidArgumentError(
-      absl::StrCat("this user runs no coordinator ",
-                   flags.job.empty() ? "" : absl::StrCat("of a job '", Printable(flags.job), "' "),
-                   "on this machine; use --coordinator host:port or set MUSTER_COORDINATOR"));
-}
-
 absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& asked) {
   if (!flags.watch || asked.size() == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -201,7 +160,8 @@ absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& aske
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
-  const absl::StatusOr<std::vector<Asked>> asked = FindAsked(flags);
+  const absl::StatusOr<std::vector<Asked>> asked =
+      FindAsked(flags.coordinator, flags.job, flags.credentials);
   if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   absl::Status usable = interval.status();

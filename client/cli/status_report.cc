@@ -65,6 +65,12 @@ std::string Requests(const GetStatusResponse& status) {
   return text;
 }
 
+// A line, or, where that is longer than the terminal is wide, several.
+std::string Lines(const std::string& text, int width) {
+  const std::string line = Printable(text);
+  return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
+}
+
 std::string JobLine(const GetStatusResponse& status, int width) {
   std::string line = absl::StrCat("job ", status.job_id(), ": ", StateOf(status));
   if (!status.reason().empty()) absl::StrAppend(&line, " (", status.reason(), ")");
@@ -76,8 +82,7 @@ std::string JobLine(const GetStatusResponse& status, int width) {
     absl::StrAppend(&line,
                     "; calls refused for their credentials: ", status.unauthenticated_calls());
   }
-  line = Printable(line);
-  return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
+  return Lines(line, width);
 }
 
 // Where ranks call the coordinator together, and not each by itself.
@@ -90,8 +95,7 @@ std::string NodesTogether(const GetStatusResponse& status, int width) {
                                   nodes.size() == 1 ? " node: " : " nodes: ",
                                   absl::StrJoin(nodes.begin(), nodes.begin() + named, ", "));
   if (nodes.size() > named) absl::StrAppend(&line, " and ", nodes.size() - named, " more");
-  line = Printable(line);
-  return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
+  return Lines(line, width);
 }
 
 std::string Activity(const muster::v1::MemberStatus& member) {
@@ -148,6 +152,20 @@ std::string Stragglers(const GetStatusResponse& status, int width) {
   return table.empty() ? "" : absl::StrCat("\nlate ranks\n", table.ToString(width));
 }
 
+std::string Oddities(const GetStatusResponse& status, int width) {
+  std::string text;
+  for (const std::string& oddity : status.oddities()) absl::StrAppend(&text, Lines(oddity, width));
+  return text.empty() ? "" : absl::StrCat("\nodd when the epoch formed\n", text);
+}
+
+// The last one may be about a wait that is over by now: hence its age.
+std::string Verdict(const GetStatusResponse& status, int width) {
+  const muster::v1::Inquiry& inquiry = status.inquiry();
+  if (inquiry.verdict().empty()) return "";
+  return absl::StrCat("\nverdict of ", BriefDuration(FromProto(inquiry.age())), " ago\n",
+                      Lines(inquiry.verdict(), width));
+}
+
 std::string HolderOf(const muster::v1::LeaseStatus& lease) {
   if (!lease.has_holder()) return kNone;
   const std::string pid = absl::StrCat("pid ", lease.holder().pid());
@@ -185,8 +203,8 @@ std::string RecentFailures(const GetStatusResponse& status, int width) {
 std::string StatusReport(const GetStatusResponse& status, int width) {
   return absl::StrCat(JobLine(status, width), NodesTogether(status, width), "\n",
                       Members(status, width), PendingCollectives(status, width),
-                      Stragglers(status, width), Leases(status, width),
-                      RecentFailures(status, width));
+                      Verdict(status, width), Oddities(status, width), Stragglers(status, width),
+                      Leases(status, width), RecentFailures(status, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

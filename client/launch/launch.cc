@@ -13,6 +13,7 @@
 #include "client/src/base/exit_code.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
+#include "common/writable_folder.h"
 
 namespace muster::internal {
 namespace {
@@ -46,6 +47,12 @@ absl::Status CheckSizes(const LaunchOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status MakeDebugDir(const std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  const absl::Status made = MakeWritableFolder(folder);
+  return made.ok() ? made : Bad("debug_dir", absl::StrCat("is not usable: ", made.message()));
+}
+
 std::string JobName(const LaunchOptions& options) {
   if (!options.job.empty()) return options.job;
   if (!options.coordinator.empty()) return "default";
@@ -64,6 +71,7 @@ absl::StatusOr<JobPlan> MakePlan(const LaunchOptions& options) {
   plan.min_world_size = plan.max_world_size = plan.world_size();
   plan.failure_wait = options.failure_wait;
   plan.grace = options.grace;
+  plan.debug_dir = options.debug_dir;
   plan.coordinator = {kLoopback, 0};
   if (options.coordinator.empty()) return plan;
   const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
@@ -109,6 +117,8 @@ absl::StatusOr<LaunchResult> LaunchProcesses(
     if (!coordinator.ok()) return coordinator.status();
     plan->hosted = *std::move(coordinator);
   }
+  // Nothing goes there before something is wrong, when it is too late.
+  if (absl::Status made = MakeDebugDir(plan->debug_dir); !made.ok()) return made;
   absl::StatusOr<LaunchResult> result = RunSupervised(*plan, [&](int local_rank) {
     absl::Status status = options.before ? options.before() : absl::OkStatus();
     return status.ok() ? body(local_rank) : status;

@@ -75,9 +75,11 @@ void CoordinatorClient::Connect() {
 
 absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl::Duration timeout,
                                                                            bool wait_for_connection,
-                                                                           const std::string& job) {
+                                                                           const std::string& job,
+                                                                           bool with_timeline) {
   muster::v1::GetStatusRequest request;
   request.set_job_id(job);
+  request.set_with_timeline(with_timeline);
   muster::v1::GetStatusResponse response;
   const absl::Status status =
       Call(&CoordinatorService::Stub::GetStatus, request, &response, timeout, wait_for_connection);
@@ -135,6 +137,30 @@ absl::Status CoordinatorClient::ReportProcessState(const std::string& job,
                             : muster::v1::PROCESS_STATE_RUNNING);
   muster::v1::ReportProcessStateResponse response;
   return Call(&CoordinatorService::Stub::ReportProcessState, request, &response, timeout);
+}
+
+absl::StatusOr<muster::v1::RequestInquiryResponse> CoordinatorClient::RequestInquiry(
+    const muster::v1::RequestInquiryRequest& request, absl::Duration timeout) {
+  muster::v1::RequestInquiryResponse response;
+  const absl::Status status =
+      Call(&CoordinatorService::Stub::RequestInquiry, request, &response, timeout);
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::Status CoordinatorClient::ReportInquiry(const muster::v1::ReportInquiryRequest& request,
+                                              absl::Duration timeout) {
+  muster::v1::ReportInquiryResponse response;
+  return Call(&CoordinatorService::Stub::ReportInquiry, request, &response, timeout);
+}
+
+absl::StatusOr<muster::v1::GetInquiryResponse> CoordinatorClient::GetInquiry(
+    const muster::v1::GetInquiryRequest& request, absl::Duration timeout) {
+  muster::v1::GetInquiryResponse response;
+  const absl::Status status =
+      Call(&CoordinatorService::Stub::GetInquiry, request, &response, timeout);
+  if (!status.ok()) return status;
+  return response;
 }
 
 }  // namespace muster::launcher

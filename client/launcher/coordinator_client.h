@@ -25,10 +25,12 @@ class CoordinatorClient {
   ~CoordinatorClient();
 
   // With `wait_for_connection`, a coordinator that is not there yet is waited for too. NOT_FOUND:
-  // it serves another job than `job`, which may be empty.
+  // it serves another job than `job`, which may be empty. The timeline is there where it is asked
+  // for.
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
                                                           bool wait_for_connection = false,
-                                                          const std::string& job = "");
+                                                          const std::string& job = "",
+                                                          bool with_timeline = false);
 
   // OK if grpc.health.v1 says SERVING of all that is served there.
   absl::Status CheckHealth(absl::Duration timeout);
@@ -43,6 +45,15 @@ class CoordinatorClient {
                           absl::Duration timeout);
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);
+
+  // One look of all launchers at their ranks: CoordinatorService says what each call does.
+  absl::StatusOr<muster::v1::RequestInquiryResponse> RequestInquiry(
+      const muster::v1::RequestInquiryRequest& request, absl::Duration timeout);
+  absl::Status ReportInquiry(const muster::v1::ReportInquiryRequest& request,
+                             absl::Duration timeout);
+  // `timeout` must leave time for the request's `wait_timeout`.
+  absl::StatusOr<muster::v1::GetInquiryResponse> GetInquiry(
+      const muster::v1::GetInquiryRequest& request, absl::Duration timeout);
 
  private:
   struct Stub;

@@ -31,6 +31,9 @@ struct JobPlan {
   // known when it listens.
   CredentialFiles credentials;
 
+  // Where this node's part of the bundle of a hang goes by itself; empty: nowhere.
+  std::string debug_dir;
+
   absl::Duration grace = kDefaultGrace;               // from the first signal to SIGKILL
   absl::Duration failure_wait = kDefaultFailureWait;  // from a failure to the first signal
   int max_restarts = 0;                               // of all ranks of this node together

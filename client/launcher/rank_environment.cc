@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/find_program.h"
 #include "client/launcher/master_port.h"
+#include "common/activity_board.h"
 
 namespace muster::launcher {
 namespace {
@@ -26,6 +27,8 @@ RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
   };
   // In an elastic job the coordinator decides: both may differ from one epoch to the next.
   if (plan.elastic()) variables["MUSTER_WORLD_SIZE"] = variables["MUSTER_RANK"] = std::nullopt;
+  variables[activity::kVariable] = std::nullopt;
+  if (!start.activity_file.empty()) variables[activity::kVariable] = start.activity_file;
   if (!plan.node_id.empty()) variables["MUSTER_NODE_ID"] = plan.node_id;
   return variables;
 }

@@ -13,8 +13,9 @@ namespace muster::launcher {
 // One start of a process in the place of a rank.
 struct RankStart {
   int local_rank = 0;
-  std::string secret;  // 16 bytes, by which the process and we prove whose we are
-  int restarts = 0;    // how many processes were started in this place before
+  std::string secret;              // 16 bytes, by which the process and we prove whose we are
+  int restarts = 0;                // how many processes were started in this place before
+  std::string activity_file = {};  // where it tells of its communicators; empty: nowhere
 };
 
 // What a rank's environment says of its place, by name. Those without a value must not be there: a

@@ -3,10 +3,12 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "client/launcher/job_plan.h"
+#include "client/launcher/output_tails.h"
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/run_outcome.h"
 
@@ -31,6 +33,9 @@ class RankStarter {
 
   // The coordinator that is hosted here listens; no process was started yet.
   virtual void CoordinatorServes(const HostPort&) {}
+
+  // The last of what the ranks have written, by "rank 3"; null where it does not come here.
+  virtual std::shared_ptr<const OutputTails> output_tails() const { return nullptr; }
 
   // Tells the user one line.
   virtual void Say(const std::string& text) = 0;

@@ -35,8 +35,11 @@ RankTable::RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop,
 absl::Status RankTable::Start(int local_rank) {
   Place& place = places_[local_rank];
   place.secret = NewProcessSecret();
+  absl::StatusOr<std::unique_ptr<RankActivity>> activity = RankActivity::Make();
+  place.activity = activity.ok() ? *std::move(activity) : nullptr;
+  const std::string activity_file = place.activity == nullptr ? "" : place.activity->path();
   const absl::StatusOr<pid_t> pid =
-      starter_->Start(plan_, {local_rank, place.secret, place.starts});
+      starter_->Start(plan_, {local_rank, place.secret, place.starts, activity_file});
   if (!pid.ok()) {
     return absl::Status(pid.status().code(), absl::StrCat("cannot start rank ", place.rank, ": ",
                                                           pid.status().message()));

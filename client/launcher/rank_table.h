@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "client/launcher/job_plan.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_starter.h"
+#include "common/rank_activity.h"
 
 namespace muster::launcher {
 
@@ -28,6 +30,8 @@ class RankTable {
     int pidfd = -1;
     bool alive = false;
     bool said_stopped = false;  // the user was told that the process is stopped
+    // What its communicators do; null where there is no memory for it.
+    std::shared_ptr<const RankActivity> activity;
   };
   // A process has ended, and has been waited for with this status.
   using OnEnd = std::function<void(pid_t pid, int wait_status)>;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "absl/time/clock.h"
+#include "client/launcher/event_loop.h"
 
 namespace muster::launcher {
 namespace {
@@ -51,13 +51,13 @@ void SignalRelay::Pass(int signal, pid_t sender) {
 }
 
 bool SignalRelay::IsRepetition(int signal, pid_t sender) {
-  const absl::Time now = absl::Now();
-  const bool same =
-      signal == last_signal_ && sender == last_sender_ && now - last_time_ < kSameWish;
+  const absl::Time now = SteadyNow();
+  // Counted from the one that was passed on: who sends many, one soon after the other, means it.
+  if (signal == last_signal_ && sender == last_sender_ && now - last_time_ < kSameWish) return true;
   last_signal_ = signal;
   last_sender_ = sender;
   last_time_ = now;
-  return same;
+  return false;
 }
 
 }  // namespace muster::launcher

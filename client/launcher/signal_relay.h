@@ -36,6 +36,7 @@ class SignalRelay {
   bool IsRepetition(int signal, pid_t sender);
 
   const int control_fd_;
+  // Of the ending signal that was passed on last.
   int last_signal_ = 0;
   pid_t last_sender_ = 0;
   absl::Time last_time_ = absl::InfinitePast();

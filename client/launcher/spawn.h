@@ -16,7 +16,7 @@ struct SpawnRequest {
   std::vector<std::string> env;   // "NAME=value"
   int stdout_fd = -1;
   int stderr_fd = -1;
-  std::vector<int> ignored_signals;
+  std::vector<int> ignored_signals = {};  // in the child; every other one is as by default
 };
 
 // Starts a child that leads a process group of its own, reads /dev/null and is killed when this

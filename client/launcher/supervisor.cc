@@ -15,6 +15,7 @@
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/launcher/signal_relay.h"
+#include "client/observe/bundle.h"
 #include "common/process_secret.h"
 
 namespace muster::launcher {
@@ -48,6 +49,7 @@ Supervisor::~Supervisor() {
   loop_->Forget(control_fd_);
   loop_->Forget(child_signal_fd_);
   if (watch_ != nullptr) loop_->Forget(watch_->fd());
+  if (responder_ != nullptr) loop_->Forget(responder_->fd());
   close(child_signal_fd_);
 }
 
@@ -58,6 +60,7 @@ absl::Status Supervisor::Run() {
   if (!started.ok()) phase_ = Phase::kSignalled;
   while (started.ok() && Active()) Step();
   if (reporter_ != nullptr) reporter_->Flush(kReportPatience);
+  AwaitBundle();
   EndLeftovers();
   StopCoordinator();
   return started;
@@ -116,6 +119,11 @@ absl::Status Supervisor::StartRanks() {
 
 void Supervisor::Listen() {
   reporter_ = std::make_unique<RankReporter>(plan_);
+  responder_ = std::make_unique<InquiryResponder>(plan_, starter_->output_tails());
+  TellResponder();
+  loop_->Watch(responder_->fd(), [this] {
+    for (const std::string& line : responder_->TakeNews()) Say(line);
+  });
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
   watch_ = std::make_unique<JobWatch>(plan_);
   for (int rank : ranks_.Living()) {
@@ -178,6 +186,7 @@ bool Supervisor::Continue(Restart* restart) {
   absl::Status started = absl::CancelledError("the run is ending");
   if (phase_ == Phase::kRunning) started = ranks_.Start(restart->place->local_rank);
   restart->end.forgiven = started.ok();
+  TellResponder();
   outcome_.Add(restart->end);
   if (started.ok()) {
     if (watch_ != nullptr) watch_->AddOwn(IncarnationOf(restart->place->secret));
@@ -273,6 +282,7 @@ void Supervisor::OnChildren() {
 void Supervisor::OnStopped(pid_t pid, bool stopped) {
   RankTable::Place* const place = ranks_.Find(pid);
   if (place == nullptr || reporter_ == nullptr) return;
+  if (stopped && observe::IsBeingDebugged(pid)) return;  // for a bundle
   if (!suspended_ || !plan_.hosted) reporter_->ReportStopped(place->secret, stopped);
   if (suspended_ || stopped == std::exchange(place->said_stopped, stopped)) return;
   Say(absl::StrCat("rank ", place->rank, " (pid ", pid, ", node ", node_, ") ",
@@ -287,6 +297,7 @@ void Supervisor::OnEnd(pid_t pid, int wait_status) {
 
 void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
   ranks_.Ended(place);
+  TellResponder();
   RankEnd rank_end = {place->rank, place->pid, end, phase_ >= Phase::kSignalled};
   starter_->Ended(place->local_rank, rank_end, why_);  // its last words come before ours
   const bool failed = !end.clean() && phase_ == Phase::kRunning;
@@ -360,6 +371,22 @@ void Supervisor::OnJobFailed() {
   why_ = watch_->reason();
   outcome_.FailedElsewhere(why_);
   BeginFailure(absl::StrCat("the job has failed: ", why_));
+}
+
+void Supervisor::TellResponder() {
+  if (responder_ == nullptr) return;
+  std::vector<WatchedRank> living;
+  std::vector<WatchedRank> ended;
+  for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
+    const RankTable::Place& place = ranks_.At(local_rank);
+    if (place.starts == 0) continue;
+    const std::optional<int> started_for =
+        plan_.elastic() ? std::nullopt : std::optional<int>(place.rank);
+    (place.alive ? living : ended)
+        .push_back({absl::StrCat("rank ", place.rank), started_for, place.pid, place.secret,
+                    place.activity});
+  }
+  responder_->SetRanks(std::move(living), std::move(ended));
 }
 
 void Supervisor::BeginFailure(const std::string& what) {

@@ -11,6 +11,7 @@
 #include "client/launcher/cleanup.h"
 #include "client/launcher/coordinator_process.h"
 #include "client/launcher/event_loop.h"
+#include "client/launcher/inquiry_responder.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/job_watch.h"
 #include "client/launcher/rank_reporter.h"
@@ -101,10 +102,14 @@ class Supervisor {
   Cleanup CleanupAfter(RankTable::Place* place);
   void OnCoordinatorEnd(const ProcessEnd& end);
   void OnJobFailed();
+  // The ranks that live have changed.
+  void TellResponder();
 
   void BeginFailure(const std::string& what);
 
   // Ending: supervisor_end.cc.
+  // Until what was found of a hang is in --debug-dir; not where the user wants to leave.
+  void AwaitBundle();
   void EndLeftovers();
   std::vector<ProcessInfo> Leftovers() const;
   void StopCoordinator();
@@ -127,6 +132,7 @@ class Supervisor {
   // Both have threads: made when no rank is forked any more that does not execute a program.
   std::unique_ptr<RankReporter> reporter_;
   std::unique_ptr<JobWatch> watch_;
+  std::unique_ptr<InquiryResponder> responder_;
 
   std::list<Restart> restarts_;
   std::list<Cleanup> cleanups_;  // after ranks without which the job goes on

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/supervisor.h"
 
@@ -16,10 +17,27 @@ constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
 // How long it waits for a job to form all the same of which a node has given up.
 constexpr absl::Duration kGivingUp = absl::Seconds(5);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// For a bundle of a hang: more than gathering it, and waiting for the verdict, take.
+constexpr absl::Duration kBundlePatience = absl::Seconds(30);
+constexpr absl::Duration kSilence = absl::Seconds(1);
 // Of processes that are not this one's children nobody tells when they end.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 
 }  // namespace
+
+void Supervisor::AwaitBundle() {
+  if (responder_ == nullptr) return;
+  const absl::Time began = SteadyNow();
+  bool said = false;
+  while (responder_->writing() && ending_signals_ == 0 && SteadyNow() < began + kBundlePatience) {
+    loop_->Poll(kLookAgain);
+    if (said || SteadyNow() < began + kSilence) continue;
+    said = true;
+    Say(absl::StrCat("waiting for what is gathered of the hang for ", plan_.debug_dir, ", ",
+                     absl::FormatDuration(kBundlePatience), " at most"));
+  }
+  for (const std::string& line : responder_->TakeNews()) Say(line);
+}
 
 void Supervisor::EndLeftovers() {
   Cleanup cleanup([this] { return Leftovers(); }, [this](const std::string& text) { Say(text); },

@@ -12,10 +12,12 @@
 #include "client/src/base/checks.h"
 #include "client/src/base/local_address.h"
 #include "client/src/base/outcome.h"
+#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
 #include "common/utf8.h"
 #include "muster/call_options.h"
 #include "muster/log.h"
+#include "muster/version.h"
 
 namespace muster::internal {
 namespace {
@@ -82,6 +84,34 @@ TEST(IdentityTest, NodeIsMoreThanItsName) {
   JobOptions options;
   options.node_id = "mine";
   EXPECT_EQ(NextIdentity(options).node_id, "mine");
+}
+
+TEST(FingerprintTest, SaysWhatTheProcessRunsWith) {
+  setenv("NCCL_ALGO", "Ring", 1);
+  setenv("NCCL_EMPTY", "", 1);
+  setenv("NCCL_TEXT", "two\nlines", 1);
+  setenv("NCCL_IB_KEY", "hidden", 1);
+  setenv("NCCL_HOSTID", "own", 1);
+  setenv("NCCL_LONG", std::string(10000, 'x').c_str(), 1);
+  setenv("OTHER", "unsaid", 1);
+  const Fingerprint own = OwnFingerprint();
+  EXPECT_EQ(own.facts.at("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(own.facts.at("NCCL_EMPTY"), "");
+  EXPECT_EQ(own.facts.at("NCCL_TEXT"), "two?lines");
+  EXPECT_EQ(own.facts.at("NCCL_LONG").size(), 512);
+  EXPECT_EQ(own.facts.at("Muster"), MUSTER_VERSION);
+  EXPECT_THAT(own.facts.at("program"), ::testing::MatchesRegex("common_test, build [0-9a-f]{12}"));
+  for (const char* unsaid : {"NCCL_IB_KEY", "NCCL_HOSTID", "OTHER"}) {
+    EXPECT_EQ(own.facts.count(unsaid), 0) << unsaid;
+  }
+  EXPECT_TRUE(own.free_shared_memory.has_value());
+}
+
+TEST(FingerprintTest, LibrariesAddWhatTheyKnow) {
+  RegisterFact("Library", [] { return std::string("1.2"); });
+  RegisterFact("Missing", [] { return std::string(); });
+  EXPECT_EQ(OwnFingerprint().facts.at("Library"), "1.2");
+  EXPECT_EQ(OwnFingerprint().facts.count("Missing"), 0);
 }
 
 TEST(CancellationTest, WakesThoseWhoAreAdded) {

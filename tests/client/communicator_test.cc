@@ -18,7 +18,6 @@ namespace {
 
 using ::muster::testing::FakeJob;
 using ::muster::testing::FrontEndTest;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST_F(FrontEndTest, PassesCallsAndTheDefaultTimeoutOn) {

@@ -18,6 +18,7 @@ struct RankFlags {
   bool judge = false;                   // a figure over its limit is an error
   std::string scratch;                  // folder that all ranks share
   std::string second_coordinator;       // for a second job
+  std::string profiler_plugin;          // the library's path
 };
 
 // One rank's part of each check. The first error is the check's; rank 0 prints the figures.
@@ -34,6 +35,9 @@ absl::Status CheckGroups(Job& job, const RankFlags& flags);
 // The last rank is killed in the middle of an all-reduce. The others get the error that names it,
 // and go on in a second job without it.
 absl::Status CheckLoss(Job& job, const RankFlags& flags);
+
+// What NCCL tells the plug-in (--profiler-plugin) of a communicator's work.
+absl::Status CheckProfiler(Job& job, const RankFlags& flags);
 
 // Creates and destroys communicators, and looks for memory, threads and files that stay behind.
 absl::Status CheckChurn(Job& job, const RankFlags& flags);

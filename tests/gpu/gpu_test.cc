@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
   app.add_option("--digits", flags.digits);
   app.add_option("--allreduce", flags.allreduce);
   app.add_option("--muster", flags.muster);
+  app.add_option("--profiler-plugin", flags.profiler_plugin);
   app.add_option("--sanitizer", flags.sanitizer, "Path of compute-sanitizer");
   CLI11_PARSE(app, argc, argv);
   if (list) return muster::gpu::List(), 0;

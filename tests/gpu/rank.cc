@@ -17,10 +17,10 @@ namespace {
 using Check = absl::Status (*)(Job&, const RankFlags&);
 
 const std::map<std::string, Check> kChecks = {
-    {"values", CheckValues}, {"host_buffers", CheckHostBuffers},
-    {"groups", CheckGroups}, {"loss", CheckLoss},
-    {"churn", CheckChurn},   {"bootstrap", CheckBootstrap},
-    {"speed", CheckSpeed},
+    {"values", CheckValues},     {"host_buffers", CheckHostBuffers},
+    {"groups", CheckGroups},     {"loss", CheckLoss},
+    {"churn", CheckChurn},       {"bootstrap", CheckBootstrap},
+    {"profiler", CheckProfiler}, {"speed", CheckSpeed},
 };
 
 int Fail(const std::string& who, const absl::Status& error) {
@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   app.add_flag("--judge", flags.judge);
   app.add_option("--scratch", flags.scratch);
   app.add_option("--second-coordinator", flags.second_coordinator);
+  app.add_option("--profiler-plugin", flags.profiler_plugin);
   CLI11_PARSE(app, argc, argv);
   if (check == "describe") return muster::gpu::Describe();
   if (check == "built-with") return std::cout << muster::gpu::BuiltWithNccl() << std::endl, 0;

@@ -82,6 +82,11 @@ void RunChurn(int ranks, const SuiteFlags& flags) {
   ExpectRanks(ranks, RankCommand("churn", flags));
 }
 
+void RunProfiler(int ranks, const SuiteFlags& flags) {
+  ExpectRanks(ranks, RankCommand("profiler", flags) +
+                         Command{"--profiler-plugin", Runfile(flags.profiler_plugin)});
+}
+
 void RunBootstrap(int ranks, const SuiteFlags& flags) {
   ExpectRanks(ranks, RankCommand("bootstrap", flags));
 }
@@ -198,6 +203,7 @@ const std::vector<Check>& AllChecks() {
        {1, 2, 4},
        RunHostBuffers},
       {"Groups", "many buffers as one launch; communicators made by Split", {1, 2, 4}, RunGroups},
+      {"Profiler", "NCCL tells the plug-in what the GPU has done", {2, 4}, RunProfiler},
       {"Scenarios",
        "what the tests on stand-ins for NCCL and CUDA do where nothing goes wrong",
        {1, 2, 3, 4},

@@ -13,6 +13,7 @@ struct SuiteFlags {
   std::string digits = "examples/digits/digits";
   std::string allreduce = "examples/allreduce/allreduce";
   std::string muster = "client/cli/muster";
+  std::string profiler_plugin = "client/nccl/profiler/libnccl-profiler-muster.so";
   std::string sanitizer;  // empty: looked for in PATH and where the CUDA toolkit has it
   // Small buffers and few rounds, and no judgement of times: to test the suite itself.
   bool small = false;

@@ -29,6 +29,8 @@
 
 namespace muster {
 
+class PublishedActivity;
+
 // Taken by Communicator::Create().
 struct CommunicatorOptions {
   // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, else the best
@@ -346,8 +348,9 @@ class Communicator final : public TensorOperations {
     void* to = nullptr;
     size_t bytes = 0;
   };
-  // Runs one collective, or, inside a PreventBlock scope, what it comes to there.
-  absl::Status Collective(absl::string_view operation, const OwnValue& own,
+  // Runs one collective, or, inside a PreventBlock scope, what it comes to there. `bytes` is told
+  // to those who look for what hangs.
+  absl::Status Collective(absl::string_view operation, size_t bytes, const OwnValue& own,
                           const CallOptions& options,
                           absl::FunctionRef<absl::Status(const CallOptions&)> call);
   // Runs one operation of the backend: one at a time, and none after the error that ended it.
@@ -391,6 +394,7 @@ class Communicator final : public TensorOperations {
   std::unique_ptr<internal::Backend> backend_;
   const int64_t process_;
   std::unique_ptr<internal::StartedCalls> started_;
+  std::unique_ptr<PublishedActivity> activity_;
   absl::Mutex mutex_;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator

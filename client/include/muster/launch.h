@@ -52,6 +52,12 @@ struct LaunchOptions {
   // coordinator, which is told at once how a process has ended, tells the others.
   absl::Duration failure_wait = absl::Seconds(5);
   absl::Duration grace = absl::Seconds(10);
+
+  // A folder, made where it is not there. When the job stands still or a collective times out, what
+  // the processes of this machine are doing is written to hang-TIME/ in it (docs/observe.md), the
+  // first ten times; they are looked at by gdb and py-spy, where those are installed. Empty:
+  // nothing is written.
+  std::string debug_dir;
 };
 
 // How one process ended.
@@ -133,7 +139,7 @@ absl::Status CallLaunched(F& fn, Args&... args) {
 // Errors mean that fn was not called anywhere or that nothing is known of its calls:
 //   FAILED_PRECONDITION  this process has more than one thread, or gRPC or CUDA is in use, none of
 //                        which a fork survives: call it at the start of main();
-//   INVALID_ARGUMENT     an option is malformed;
+//   INVALID_ARGUMENT     an option is malformed, or its folder cannot be written to;
 //   NOT_FOUND            there is no musterd;
 //   UNAVAILABLE          the coordinator ended before it listened, with why;
 //   RESOURCE_EXHAUSTED   this machine has no room for the processes, or for their descriptors:

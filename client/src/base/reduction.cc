@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "absl/strings/str_cat.h"
+
 namespace muster::internal {
 namespace {
 
@@ -128,6 +130,13 @@ ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op) {
     default:  // floats of 16 and 8 bits
       return nullptr;
   }
+}
+
+absl::Status CheckReducible(DataType type, ReduceOp op) {
+  if (ReduceFunctionFor(type, op) != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("AllReduce: there is no ", NameOf(op), " of ", NameOf(type),
+                   type == DataType::kBool ? "; pass it as an int" : ""));
 }
 
 void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks) {

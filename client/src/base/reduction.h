@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
 
@@ -22,6 +23,9 @@ using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t 
 // kAverage reduces as kSum; FinishAverage() does the rest. Null for the types that the CPU has no
 // arithmetic for: bool, but for the bitwise ones, and floats of 16 and 8 bits.
 ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
+
+// UNIMPLEMENTED, in AllReduce()'s words, where there is none.
+absl::Status CheckReducible(DataType type, ReduceOp op);
 
 // Where `op` is kAverage, divides sums over `ranks` ranks, in place.
 void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks);

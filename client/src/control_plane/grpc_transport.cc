@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "client/src/control_plane/grpc_calls.h"
 #include "client/src/control_plane/grpc_link.h"
+#include "client/src/protocol/messages.h"
 #include "common/overloaded.h"
 
 namespace muster::internal {
@@ -144,7 +146,10 @@ void GrpcTransport::Call(uint64_t attempt, Request request, Done done) {
     Unary(attempt, method, std::move(r), std::move(done));
   };
   std::visit(Overloaded{
-                 [&](v1::JoinRequest& r) { send(&Stub::AsyncJoin, r); },
+                 [&](v1::JoinRequest& r) {
+                   SetTime(absl::Now(), r.mutable_fingerprint()->mutable_sent_at());
+                   send(&Stub::AsyncJoin, r);
+                 },
                  [&](v1::BarrierRequest& r) { send(&Stub::AsyncBarrier, r); },
                  [&](v1::BroadcastRequest& r) { send(&Stub::AsyncBroadcast, r); },
                  [&](v1::GatherRequest& r) { send(&Stub::AsyncGather, r); },

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/src/environment/fingerprint.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
@@ -12,6 +13,7 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
   member.coordinator = options.coordinator;
   member.job_id = options.job;
   member.identity = NextIdentity(options);
+  member.fingerprint = OwnFingerprint();
   member.coordinator_timeout = options.coordinator_timeout;
   member.node_fanin = options.node_fanin;
   member.random = RandomFromDevice();

@@ -11,9 +11,11 @@
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/data_plane/backend_registry.h"
+#include "client/src/data_plane/communicator_name.h"
 #include "client/src/data_plane/rendezvous.h"
 #include "client/src/data_plane/serial_backend.h"
 #include "client/src/data_plane/started_calls.h"
+#include "common/published_activity.h"
 #include "muster/log.h"
 
 namespace muster {
@@ -103,6 +105,7 @@ Communicator::Communicator(const Group& group, const CommunicatorOptions& option
       backend_(std::move(backend)),
       process_(getpid()),
       started_(std::make_unique<internal::StartedCalls>()),
+      activity_(std::make_unique<PublishedActivity>(internal::NextCommunicatorName(group))),
       failure_(group_.OnFailure([this](const absl::Status& why) { Fail(why); })) {}
 
 // In a fork the threads are not there, locks may be held for ever, and the connections are the
@@ -114,6 +117,7 @@ Communicator::~Communicator() {
   }
   static_cast<void>(started_.release());
   static_cast<void>(backend_.release());
+  static_cast<void>(activity_.release());
   static_cast<void>(new Subscription(std::move(failure_)));
 }
 
@@ -173,13 +177,20 @@ absl::Status Communicator::Leave(absl::Status result) {
   return end_;
 }
 
-absl::Status Communicator::Collective(absl::string_view operation, const OwnValue& own,
-                                      const CallOptions& options,
+absl::Status Communicator::Collective(absl::string_view operation, size_t bytes,
+                                      const OwnValue& own, const CallOptions& options,
                                       absl::FunctionRef<absl::Status(const CallOptions&)> call) {
-  if (!group_.prevents_block()) return Run(operation, options, call);
-  return Run(operation, options, [&](const CallOptions& resolved) {
+  const auto alone = [&](const CallOptions& resolved) {
     return own.from == own.to ? absl::OkStatus()
                               : backend_->Copy(own.from, own.to, own.bytes, resolved);
+  };
+  // What is published is compared between ranks: the numbers of collectives are the same on all of
+  // them, those of messages from one to another are not.
+  return Run(operation, options, [&](const CallOptions& resolved) {
+    activity_->Begin({operation.data(), operation.size()}, bytes);
+    absl::Status status = group_.prevents_block() ? alone(resolved) : call(resolved);
+    activity_->End();
+    return status;
   });
 }
 
@@ -209,9 +220,10 @@ absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* o
       !status.ok()) {
     return status;
   }
-  return Collective("AllReduce", {in, out, bytes}, options, [&](const CallOptions& resolved) {
-    return backend_->AllReduce(in, out, in_count, type, op, resolved);
-  });
+  return Collective("AllReduce", bytes, {in, out, bytes}, options,
+                    [&](const CallOptions& resolved) {
+                      return backend_->AllReduce(in, out, in_count, type, op, resolved);
+                    });
 }
 
 absl::Status Communicator::RawAllReduceCoalesced(absl::Span<const internal::Buffer> buffers,
@@ -222,9 +234,12 @@ absl::Status Communicator::RawAllReduceCoalesced(absl::Span<const internal::Buff
       !status.ok()) {
     return status;
   }
-  return Collective("AllReduceCoalesced", {}, options, [&](const CallOptions& resolved) {
-    return backend_->AllReduceCoalesced(buffers, type, op, resolved);
-  });
+  size_t count = 0;
+  for (const internal::Buffer& buffer : buffers) count += buffer.count;
+  return Collective("AllReduceCoalesced", count * SizeOf(type), {}, options,
+                    [&](const CallOptions& resolved) {
+                      return backend_->AllReduceCoalesced(buffers, type, op, resolved);
+                    });
 }
 
 absl::Status Communicator::RawBroadcast(void* data, size_t count, DataType type, int root,
@@ -234,9 +249,10 @@ absl::Status Communicator::RawBroadcast(void* data, size_t count, DataType type,
       !status.ok()) {
     return status;
   }
-  return Collective("Broadcast", {}, options, [&](const CallOptions& resolved) {
-    return backend_->Broadcast(data, count, type, root, resolved);
-  });
+  return Collective("Broadcast", count * SizeOf(type), {}, options,
+                    [&](const CallOptions& resolved) {
+                      return backend_->Broadcast(data, count, type, root, resolved);
+                    });
 }
 
 absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out, size_t out_count,
@@ -253,7 +269,7 @@ absl::Status Communicator::RawReduce(const void* in, size_t in_count, void* out,
   if (!status.ok()) return status;
   // Elsewhere than at the root nothing comes back.
   const OwnValue own = rank() == root ? OwnValue{in, out, bytes} : OwnValue{};
-  return Collective("Reduce", own, options, [&](const CallOptions& resolved) {
+  return Collective("Reduce", bytes, own, options, [&](const CallOptions& resolved) {
     return backend_->Reduce(in, out, in_count, type, op, root, resolved);
   });
 }
@@ -270,7 +286,7 @@ absl::Status Communicator::RawAllGather(const void* in, size_t in_count, void* o
     return status;
   }
   const OwnValue own = {in, static_cast<char*>(out) + part * rank(), part};
-  return Collective("AllGather", own, options, [&](const CallOptions& resolved) {
+  return Collective("AllGather", part, own, options, [&](const CallOptions& resolved) {
     return backend_->AllGather(in, out, in_count, type, resolved);
   });
 }
@@ -288,7 +304,7 @@ absl::Status Communicator::RawReduceScatter(const void* in, size_t in_count, voi
     return status;
   }
   const OwnValue own = {static_cast<const char*>(in) + part * rank(), out, part};
-  return Collective("ReduceScatter", own, options, [&](const CallOptions& resolved) {
+  return Collective("ReduceScatter", part, own, options, [&](const CallOptions& resolved) {
     return backend_->ReduceScatter(in, out, out_count, type, op, resolved);
   });
 }
@@ -348,7 +364,7 @@ absl::Status Communicator::RawAllToAll(const void* in, size_t in_count, void* ou
   const size_t offset = part * rank();
   const OwnValue own = {static_cast<const char*>(in) + offset, static_cast<char*>(out) + offset,
                         part};
-  return Collective("AllToAll", own, options, [&](const CallOptions& resolved) {
+  return Collective("AllToAll", part * size(), own, options, [&](const CallOptions& resolved) {
     return backend_->AllToAll(in, out, count, type, resolved);
   });
 }
@@ -369,13 +385,13 @@ absl::Status Communicator::RawAllGatherUneven(const void* in, size_t in_count,
     return status;
   }
   const OwnValue own = {in, static_cast<char*>(out) + offset, bytes};
-  return Collective("AllGather", own, options, [&](const CallOptions& resolved) {
+  return Collective("AllGather", bytes, own, options, [&](const CallOptions& resolved) {
     return backend_->AllGatherUneven(in, counts, out, type, resolved);
   });
 }
 
 absl::Status Communicator::Barrier(const CallOptions& options) {
-  return Collective("Barrier", {}, options,
+  return Collective("Barrier", 0, {}, options,
                     [&](const CallOptions& resolved) { return backend_->Barrier(resolved); });
 }
 

@@ -20,6 +20,7 @@ struct GroupState {
   int rank = 0;            // the caller's index in `ranks`
   // The next good number of a NumberedGroup of this one. One call at a time asks.
   std::atomic<uint64_t> next_number{0};
+  std::atomic<uint64_t> communicators{0};  // that this process has created for it
   // Null: no scope of muster/scopes.h can be open.
   std::shared_ptr<const BlockPreventions> block_preventions;
 };

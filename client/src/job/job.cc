@@ -212,8 +212,7 @@ absl::StatusOr<std::optional<Group>> Job::Split(std::optional<int> color, int ke
   }
   const auto colors =
       epoch->world.AllGatherBytes(internal::EncodeColor(color, key), "Split", options, site);
-  if (!colors.ok()) return colors.status();
-  absl::StatusOr<internal::ColorGroup> mine = internal::ColorGroupOf(*colors, epoch->world.rank());
+  absl::StatusOr<internal::ColorGroup> mine = internal::ColorGroupOf(colors, epoch->world.rank());
   if (!mine.ok()) return mine.status();
   absl::MutexLock lock(&epoch->mutex);
   const int number = ++epoch->splits;

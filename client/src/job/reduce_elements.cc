@@ -11,10 +11,7 @@ absl::Status CheckReduction(DataType type, ReduceOp op) {
                                                    static_cast<int>(op),
                                                    ", expected one of ReduceOp's values"));
   }
-  if (ReduceFunctionFor(type, op) != nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("AllReduce: there is no ", NameOf(op), " of ", NameOf(type),
-                   type == DataType::kBool ? "; pass it as an int" : ""));
+  return CheckReducible(type, op);
 }
 
 }  // namespace

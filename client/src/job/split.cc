@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "muster/codec.h"
+#include "muster/group.h"
 
 namespace muster::internal {
 namespace {
@@ -20,13 +20,11 @@ std::string EncodeColor(std::optional<int> color, int key) {
   return Encode(Choice{color.has_value(), color.value_or(0), key});
 }
 
-absl::StatusOr<ColorGroup> ColorGroupOf(const std::vector<std::string>& encoded, int own) {
-  std::vector<Choice> choices;
-  for (const std::string& bytes : encoded) {
-    const absl::StatusOr<Choice> choice = Decode<Choice>(bytes);
-    if (!choice.ok()) return choice.status();
-    choices.push_back(*choice);
-  }
+absl::StatusOr<ColorGroup> ColorGroupOf(const absl::StatusOr<std::vector<std::string>>& encoded,
+                                        int own) {
+  const absl::StatusOr<std::vector<Choice>> decoded = DecodeAll<Choice>(encoded);
+  if (!decoded.ok()) return decoded.status();
+  const std::vector<Choice>& choices = *decoded;
   const Choice& mine = choices[own];
   if (!mine.has_color) return ColorGroup();
   ColorGroup group{mine.color, {}};

@@ -18,8 +18,9 @@ struct ColorGroup {
   std::vector<int> ranks;  // none without a color
 };
 
-// `encoded` is what each rank has told, by rank.
-absl::StatusOr<ColorGroup> ColorGroupOf(const std::vector<std::string>& encoded, int own);
+// `encoded` is what each rank has told, by rank, or why it has not.
+absl::StatusOr<ColorGroup> ColorGroupOf(const absl::StatusOr<std::vector<std::string>>& encoded,
+                                        int own);
 
 }  // namespace muster::internal
 

@@ -40,7 +40,7 @@ Effects MemberCore::Start(SteadyTime now) {
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
   PendingCall call = NewCall(now, absl::StrCat("joining job '", options.job, "'"), deadline);
-  call.request = [options](SteadyTime) { return MakeJoin(options); };
+  call.request = [this, options](SteadyTime) { return MakeJoin(options, options_.fingerprint); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
   return Begin(now, id, std::move(call));
 }

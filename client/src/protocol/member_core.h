@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
+#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
 #include "client/src/node/meeting.h"
 #include "client/src/protocol/collective_call.h"
@@ -33,6 +34,7 @@ struct MemberOptions {
   std::string coordinator;  // as the user wrote it, for messages
   std::string job_id;
   Identity identity;
+  Fingerprint fingerprint;
   // How long a call keeps trying while the coordinator does not answer.
   absl::Duration coordinator_timeout;
   // How much longer than a call's time-out its answer may take: at the time-out it is the

@@ -15,12 +15,6 @@ void SetEpoch(const EpochId& epoch, v1::EpochId* out) {
   out->set_nonce(epoch.nonce);
 }
 
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  out->set_seconds(absl::ToUnixSeconds(time));  // rounded down: the rest is not negative
-  const absl::Duration rest = time - absl::FromUnixSeconds(out->seconds());
-  out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
-}
-
 template <class R>
 auto ContextOf(R* request) -> decltype(request->mutable_call()) {
   return request->mutable_call();
@@ -90,6 +84,12 @@ size_t BytesOf(const google::protobuf::RepeatedPtrField<std::string>& payloads) 
 
 }  // namespace
 
+void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
+  out->set_seconds(absl::ToUnixSeconds(time));  // rounded down: the rest is not negative
+  const absl::Duration rest = time - absl::FromUnixSeconds(out->seconds());
+  out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
+}
+
 v1::LeaseScope ScopeOf(LeaseScope scope) {
   return scope == LeaseScope::kNode ? v1::LEASE_SCOPE_NODE : v1::LEASE_SCOPE_JOB;
 }
@@ -127,13 +127,18 @@ void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration w
   SetDuration(wait, context->mutable_wait_timeout());
 }
 
-Request MakeJoin(const JobOptions& options) {
+Request MakeJoin(const JobOptions& options, const Fingerprint& fingerprint) {
   v1::JoinRequest request;
   request.set_world_size(options.world_size.value_or(0));
   if (options.rank) request.set_rank(*options.rank);
   if (options.local_rank) request.set_local_rank(*options.local_rank);
   if (options.node_rank) request.set_node_rank(*options.node_rank);
   request.set_topology(options.topology);
+  v1::Fingerprint& told = *request.mutable_fingerprint();
+  told.mutable_facts()->insert(fingerprint.facts.begin(), fingerprint.facts.end());
+  if (fingerprint.free_shared_memory) {
+    told.set_free_shared_memory(*fingerprint.free_shared_memory);
+  }
   return request;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/src/environment/fingerprint.h"
 #include "client/src/environment/identity.h"
 #include "client/src/node/meeting.h"
 #include "client/src/protocol/collective_call.h"
@@ -23,6 +24,7 @@
 namespace muster::internal {
 
 v1::LeaseScope ScopeOf(LeaseScope scope);
+void SetTime(absl::Time time, google::protobuf::Timestamp* out);
 void SetDuration(absl::Duration duration, google::protobuf::Duration* out);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 void SetGroup(const std::string& name, const std::vector<int>& ranks, v1::Group* out);
@@ -31,7 +33,7 @@ void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
 void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
                  Request* request);
 
-Request MakeJoin(const JobOptions& options);
+Request MakeJoin(const JobOptions& options, const Fingerprint& fingerprint);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
                        const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call);

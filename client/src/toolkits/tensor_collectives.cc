@@ -144,11 +144,9 @@ absl::Status Average(Communicator& communicator,
 
 absl::StatusOr<RankArguments> NumberArguments(const Job& job, const void* value, DataType type,
                                               ReduceOp op) {
-  if (absl::Status status = CheckOp(job, op, type); !status.ok()) return status;
-  if (internal::ReduceFunctionFor(type, op) == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("AllReduce: there is no ", NameOf(op), " of ",
-                                                 NameOf(type), "; pass it as an int"));
-  }
+  absl::Status status = CheckOp(job, op, type);
+  if (status.ok()) status = internal::CheckReducible(type, op);
+  if (!status.ok()) return status;
   return RankArguments{{{"", WithOp(absl::StrCat("a number of type ", NameOf(type)), op)}},
                        std::string(static_cast<const char*>(value), SizeOf(type))};
 }

@@ -30,8 +30,9 @@ TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   const std::string help = OutputOf({"run", "--help"}, 0);
   for (const char* word :
        {"muster run [flags] -- program", "--nproc-per-node", "--nnodes", "--node-rank", "--node-id",
-        "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--failure-wait",
-        "--grace", "--musterd", "MUSTER_PROCESS_SECRET", "MASTER_PORT", "GROUP_RANK", "127"}) {
+        "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--debug-dir",
+        "--failure-wait", "--grace", "--musterd", "MUSTER_PROCESS_SECRET", "MASTER_PORT",
+        "GROUP_RANK", "127"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }
@@ -45,14 +46,23 @@ TEST(HelpTest, OfStatusNamesEveryFlag) {
   }
 }
 
+TEST(HelpTest, OfDebugNamesEveryFlagAndWhatIsLeftOut) {
+  const std::string help = OutputOf({"debug", "--help"}, 0);
+  for (const char* word : {"--coordinator", "--job", "--output", "--wait", "--token-file",
+                           "*SECRET*", "Exit status"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+}
+
 TEST(HelpTest, NamesEveryCommand) {
   const std::string help = OutputOf({"--help"}, 0);
-  for (const char* word : {"run", "status", "health", "token"}) EXPECT_THAT(help, HasSubstr(word));
+  for (const char* word : {"run", "status", "debug", "health", "token"})
+    EXPECT_THAT(help, HasSubstr(word));
   EXPECT_THAT(OutputOf({"health", "--help"}, 0), HasSubstr("--timeout"));
 }
 
 TEST(HelpTest, FitsATerminal) {
-  for (const char* command : {"", "run", "status", "health", "token"}) {
+  for (const char* command : {"", "run", "status", "debug", "health", "token"}) {
     std::vector<std::string> arguments = {command, "--help"};
     if (arguments[0].empty()) arguments.erase(arguments.begin());
     const std::string help = OutputOf(arguments, 0);
@@ -77,7 +87,9 @@ TEST_P(RefusalTest, SaysWhatWasWrongAndWhereHelpIs) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
-        Refusal{{}, "no command given; expected run, status, health, token or completion"},
+        Refusal{{},
+                "no command given; expected run, status, debug, health, replay, token or "
+                "completion"},
         Refusal{{"start"}, "unknown command: start\n"},
         Refusal{{"rn"}, "unknown command: rn; did you mean run?"},
         Refusal{{"rn", "--", "true"}, "unknown command: rn; did you mean run?"},
@@ -110,8 +122,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "--coordinator: 'h' is not a valid address"},
         Refusal{{"run", "--node-id", "", "--", "true"}, "--node-id is ''"},
         Refusal{{"run", "--job", "a\tb", "--", "true"}, "--job is 'a?b'"},
+        Refusal{{"debug", "--", "true"}, "muster debug takes no program"},
         Refusal{{"status", "--frobnicate"}, "--frobnicate"},
         Refusal{{"status", "--", "true"}, "muster status takes no program"}));
+
+TEST(DebugRefusalTest, AWaitThatIsNoDuration) {
+  EXPECT_THAT(OutputOf({"debug", "--coordinator=h:1", "--wait=soon"}, 64),
+              HasSubstr("--wait is 'soon'; expected a duration of at most 10m"));
+}
 
 TEST(StatusRefusalTest, NoCoordinator) {
   const std::map<std::string, std::string> nobody = {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}};

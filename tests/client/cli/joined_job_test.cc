@@ -241,6 +241,8 @@ TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
 TEST_F(StatusTest, AfterALossNamesItsCause) {
   kill(PidOf(1, job_->process()), SIGKILL);
   EXPECT_EQ(job_->process().Wait(), (Exit{false, 128 + SIGKILL}));
+  ASSERT_GT(Status().timeline_size(), 0);
+  EXPECT_THAT(Status().timeline().rbegin()->text(), HasSubstr("SIGKILL"));
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: failed"));
   EXPECT_THAT(text, ContainsRegex("recent failures\n.*\n(.*\n)*1 +n0 +[0-9]+ +.*SIGKILL"));

@@ -142,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},
+        BadFlag{&RunFlags::debug_dir, "", "--debug-dir is ''"},
         BadFlag{&RunFlags::musterd, "musterd", "--musterd cannot be combined with --coordinator"}));
 
 TEST(LaunchPlanTest, SeveralNodesNeedACoordinator) {

@@ -67,7 +67,7 @@ TEST(RestartCleanupTest, TheChildrenOfOtherRanksLiveOn) {
           "0.01; done")));
   ASSERT_TRUE(muster.process().WaitForOutput("[0] again"));
   EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 1));
-  std::ofstream{directory + "/end"};
+  std::ofstream(directory + "/end").close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_TRUE(muster.WaitForNone());
 }
@@ -82,7 +82,7 @@ TEST(RestartCleanupTest, ALostRanksChildrenEndWhereTheJobGoesOnWithoutIt) {
                    "fi; until [ -e end ]; do sleep 0.01; done")));
   ASSERT_TRUE(muster.process().WaitForOutput("the job goes on with 1 of 2 ranks"));
   EXPECT_TRUE(muster.process().WaitForOutput("[1] told"));
-  std::ofstream{directory + "/end"};
+  std::ofstream(directory + "/end").close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
 }
 

@@ -213,7 +213,7 @@ TEST(SignalTest, NohupIsHonoured) {
        file});
   ASSERT_TRUE(muster->process().WaitForOutput("ready"));
   muster->process().Signal(SIGHUP);
-  std::ofstream{file};
+  std::ofstream(file).close();
   EXPECT_EQ(muster->process().Wait(), Status(0));
   EXPECT_EQ(WithoutCoordinator(muster->process().Output()), "[0] ready\n[0] done\n");
 }

@@ -91,10 +91,11 @@ TEST(RunAsFirstProcessTest, PassesSignalsOnAndLeavesNothingBehind) {
   if (system("unshare --pid --fork --mount-proc true 2>/dev/null") != 0) {
     GTEST_SKIP() << "this machine allows no PID namespace";
   }
-  const auto container = MusterCommand::Wrapped(
-      {"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
-       "exec \"$MUSTER\" run --nproc-per-node=2 -- sh -c '(setsid sh -c \"(sleep 1003 &)\" &); "
-       "trap \"echo told to end; exit 3\" TERM; sleep 1001 & echo up; wait'"});
+  const std::string script =
+      "exec \"$MUSTER\" run --nproc-per-node=2 -- sh -c '(setsid sh -c \"(sleep 1003 &)\" &); "
+      "trap \"echo told to end; exit 3\" TERM; sleep 1001 & echo up; wait'";
+  const auto container =
+      MusterCommand::Wrapped({"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script});
   ASSERT_TRUE(container->process().WaitForOutput("[0] up"));
   ASSERT_TRUE(container->process().WaitForOutput("[1] up"));
   ASSERT_TRUE(container->WaitForProcesses("sleep 1003", 2));

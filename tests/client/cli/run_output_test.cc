@@ -99,13 +99,15 @@ TEST(RunOutputTest, LogFilesAreOverwrittenAndNamedByGlobalRank) {
   EXPECT_EQ(ReadFile(log), "new\n");
 }
 
-TEST(RunOutputTest, ALogDirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
+TEST(RunOutputTest, ADirectoryThatCannotBeIsAnErrorBeforeAnythingStarts) {
   const std::string file = MakeTempDir() + "/file";
   std::ofstream(file) << "x";
-  MusterCommand muster(RunShell({"--log-dir", file + "/logs"}, "echo started"));
-  EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
-  EXPECT_THAT(SortedLines(WithoutCoordinator(muster.process().Output())),
-              ElementsAre(HasSubstr("muster: --log-dir: cannot create")));
+  for (const std::string flag : {"--log-dir", "--debug-dir"}) {
+    MusterCommand muster(RunShell({flag, file + "/below"}, "echo started"));
+    EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
+    EXPECT_THAT(SortedLines(WithoutCoordinator(muster.process().Output())),
+                ElementsAre(HasSubstr("muster: " + flag + ": cannot create")));
+  }
 }
 
 TEST(RunOutputTest, ALogFileThatCannotBeWrittenIsSaidOnce) {
@@ -165,7 +167,7 @@ TEST(RunOutputTest, AProgressBarIsShownWhileItIsDrawn) {
       RunShell({}, absl::StrCat("printf '\r10%%'; until [ -e ", file,
                                 " ]; do sleep 0.01; done; printf '\r20%%\ndone\n'")));
   ASSERT_TRUE(muster.process().WaitForOutput("[0] 10%"));
-  std::ofstream{file};
+  std::ofstream(file).close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster.process().Output()), "\r[0] 10%\r[0] 20%\n[0] done\n");
 }
@@ -176,7 +178,7 @@ TEST(RunOutputTest, APromptIsShownWhileItWaits) {
       absl::StrCat("printf 'go on? '; until [ -e ", file, " ]; do sleep 0.01; done; echo yes");
   MusterCommand muster(RunShell({}, prompt));
   ASSERT_TRUE(muster.process().WaitForOutput("[0] go on? "));
-  std::ofstream{file};
+  std::ofstream(file).close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_EQ(WithoutCoordinator(muster.process().Output()), "[0] go on? yes\n");
 }

@@ -52,7 +52,7 @@ TEST_P(RanksOwnSignalTest, ReachesEveryRankAndTheRunGoesOn) {
   muster.process().Signal(GetParam());
   EXPECT_TRUE(muster.process().WaitForOutput("[0] got it"));
   EXPECT_TRUE(muster.process().WaitForOutput("[1] got it"));
-  std::ofstream{file};
+  std::ofstream(file).close();
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(WithoutCoordinator(muster.process().Output()), Not(HasSubstr("muster: ")));
 }

@@ -13,6 +13,7 @@
 namespace muster::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -53,6 +54,40 @@ TEST(StatusReportTest, NamesTheNodesWhoseRanksArriveTogether) {
                   kRunning, " node_collective_nodes: 'a' node_collective_nodes: 'b'"))),
               HasSubstr("\nranks arrive together on 2 nodes: a, b\n"));
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("arrive together")));
+}
+
+TEST(StatusReportTest, ShowsWhoRunsWithSomethingElse) {
+  const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
+    oddities: "rank 9 (node 'n2') has NCCL 2.27.3, the other 15 have 2.28.9")pb")));
+  EXPECT_THAT(report, HasSubstr("\nodd when the epoch formed\n"
+                                "rank 9 (node 'n2') has NCCL 2.27.3, the other 15 have 2.28.9\n"));
+}
+
+TEST(StatusReportTest, ShowsTheLastVerdictWithItsAge) {
+  const std::string report = StatusReport(Status(absl::StrCat(kRunning, R"pb(
+    inquiry {
+      number: 7
+      age { seconds: 90 }
+      verdict: "rank 3 has not come: it is stopped"
+    })pb")));
+  EXPECT_THAT(report, HasSubstr("\nverdict of 1m30s ago\nrank 3 has not come: it is stopped\n"));
+  EXPECT_THAT(StatusReport(Status(absl::StrCat(kRunning, " inquiry { number: 7 open: true }"))),
+              Not(HasSubstr("verdict")));
+}
+
+TEST(StatusReportTest, VerdictsAndOdditiesFitTheTerminalAndCannotDriveIt) {
+  const v1::GetStatusResponse status = Status(absl::StrCat(kRunning, R"pb(
+    oddities: "rank 9 (node 'n2') has NCCL_IB_HCA=\033[2J, the other 15 have NCCL_IB_HCA=mlx5_0"
+    inquiry {
+      number: 7
+      verdict: "rank 3 has not come to Barrier('a') op 0 of the world: it is in read() of /data/shard-7"
+    })pb"));
+  EXPECT_THAT(StatusReport(status, 60),
+              AllOf(HasSubstr("\nrank 3 has not come to Barrier('a') op 0 of the world: it is\n"
+                              "in read() of /data/shard-7\n"),
+                    HasSubstr("\nrank 9 (node 'n2') has NCCL_IB_HCA=?[2J, the other 15 have\n"
+                              "NCCL_IB_HCA=mlx5_0\n")));
+  EXPECT_THAT(StatusReport(status), HasSubstr(" op 0 of the world: it is in read() of /data/"));
 }
 
 TEST(StatusReportTest, ShowsWhoComesLate) {

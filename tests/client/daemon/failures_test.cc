@@ -174,8 +174,9 @@ TEST(LifetimeTest, AListenerMayHoldTheLastOfAJob) {
   Jobs jobs(1);
   auto group = std::make_shared<Group>(jobs[0].world());
   std::promise<void> gone;
+  Group& told = *group;
   Subscription subscription =
-      group->OnFailure([group = std::move(group), gone = &gone](const absl::Status&) mutable {
+      told.OnFailure([group = std::move(group), gone = &gone](const absl::Status&) mutable {
         group.reset();
         gone->set_value();
       });

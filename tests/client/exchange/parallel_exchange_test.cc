@@ -92,7 +92,7 @@ TEST(ParallelExchangeTest, UnequalTensorsAreRefusedNamingTheRanks) {
 }
 
 TEST(ParallelExchangeTest, AnErrorOfOneRankIsTheErrorOfAll) {
-  for (const std::string folder : {std::string(), MakeTempDir()}) {
+  for (const std::string& folder : {std::string(), MakeTempDir()}) {
     EXPECT_THAT(Ranks(2, 2, Exchanging("malformed=" + folder)).outputs(),
                 Each(AllOf(HasSubstr("INVALID_ARGUMENT: rank 1 (node"), HasSubstr("not JSON"))));
   }

@@ -41,7 +41,7 @@ TEST_P(MessagesTest, ManySendsAndReceivesAreMadeAtOnce) {
     const int n = comm.size();
     const int right = (comm.rank() + 1) % n;
     const int left = (comm.rank() + n - 1) % n;
-    const auto size = [](int from, int to) { return static_cast<size_t>(1000 * from + to); };
+    const auto size = [](int from, int to) { return size_t{1000} * from + to; };
     std::vector<std::vector<int64_t>> out(n), in(n);
     std::vector<float> second = {1.0f * comm.rank(), 2}, received(2);
     std::vector<OutgoingTensor> sends;

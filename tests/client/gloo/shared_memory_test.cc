@@ -80,7 +80,8 @@ std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
   Lines lines;
   auto comm = Communicator::Create(WorldOf(std::make_shared<StarControlPlane>(nodes, rank, &star)));
   if (!comm.ok()) return comm.status().ToString();
-  const auto sum = static_cast<float>(nodes.size() * (nodes.size() + 1) / 2);
+  const size_t sum_of_ranks = nodes.size() * (nodes.size() + 1) / 2;
+  const auto sum = static_cast<float>(sum_of_ranks);
   for (const size_t count : {1, 1'000'000}) {
     std::vector<float> data(count, static_cast<float>(rank + 1));
     const absl::Status status = (*comm)->AllReduce(data);

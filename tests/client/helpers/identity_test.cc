@@ -50,7 +50,7 @@ class IdentityTest : public ::testing::TestWithParam<int> {
     EXPECT_THAT(ranks.exits(), Each(kSuccess));
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const std::string outside = Outside(absl::StrCat(rank), "?");
-      EXPECT_EQ(ranks.output(rank), outside + Inside(rank, ranks.size()) + outside);
+      EXPECT_EQ(ranks.output(rank), absl::StrCat(outside, Inside(rank, ranks.size()), outside));
     }
   }
 };

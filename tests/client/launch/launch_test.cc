@@ -1,5 +1,6 @@
 #include "muster/launch.h"
 
+#include <glob.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "muster/toolkits.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
+#include "tests/util/wait_until.h"
 
 namespace muster {
 namespace {
@@ -29,7 +31,6 @@ using toolkits::Initialize;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 LaunchOptions Slots(int count) {
@@ -299,6 +300,36 @@ TEST(LaunchTest, WhoDoesNotEndAfterAFailureIsEnded) {
   EXPECT_THAT(Text(result.status()), HasSubstr("processes failed: rank 0 "));
 }
 
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t found = {};
+  glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return paths;
+}
+
+// Rank 1 comes once it is written where it is: in no call of the job.
+absl::Status LetTheOthersWait(const std::string& folder) {
+  const auto job = Join();
+  if (!job.ok()) return job.status();
+  const auto is_written = [&] { return !Matches(folder + "/hang-*/verdict.txt").empty(); };
+  if ((*job)->rank() == 1) testing::WaitUntil(is_written, absl::Minutes(5));
+  if (absl::Status met = (*job)->Barrier("late"); !met.ok()) return met;
+  return (*job)->Leave();
+}
+
+TEST(LaunchTest, WhatTheProcessesDoInAHangIsWrittenToAFolder) {
+  const std::string folder = testing::MakeTempDir() + "/new";
+  LaunchOptions options = Slots(2);
+  options.debug_dir = folder;
+  options.musterd_flags = {"--stall-warning=300ms"};
+  const LaunchResult result = Result(Launch(options, LetTheOthersWait, folder));
+  EXPECT_TRUE(result.status().ok()) << result.status();
+  EXPECT_THAT(testing::ReadFile(Matches(folder + "/hang-*/verdict.txt").at(0)),
+              ::testing::StartsWith("rank 1 (node "));
+  EXPECT_THAT(Matches(folder + "/hang-*/nodes/*/rank-[01]/threads.txt"), SizeIs(::testing::Ge(2)));
+}
+
 TEST(LaunchTest, ThreadsAreRefused) {
   absl::Notification done;
   std::thread thread([&] { done.WaitForNotification(); });
@@ -339,6 +370,10 @@ TEST(LaunchTest, OptionsAreChecked) {
   EXPECT_THAT(refusal(options), HasSubstr("host:port"));
   options.node_rank = 2;
   EXPECT_THAT(refusal(options), HasSubstr("LaunchOptions::node_rank is 2; expected 0 to 1"));
+  options = Slots(1);
+  options.debug_dir = "/proc/hangs";
+  EXPECT_THAT(refusal(options), HasSubstr("LaunchOptions::debug_dir is not usable: cannot create "
+                                          "/proc/hangs: No such file"));
 }
 
 TEST(LaunchTest, WithoutACoordinatorNothingRuns) {

@@ -22,7 +22,6 @@ namespace muster::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::vector<std::string> Program(const std::vector<std::string>& arguments) {
   std::vector<std::string> argv = {Runfile("tests/client/launch/launching")};

@@ -43,6 +43,14 @@ TEST(RankEnvironmentTest, SaysWhatTheSdkAndTorchrunProgramsRead) {
   }
 }
 
+TEST(RankEnvironmentTest, NamesTheMemoryForWhatCommunicatorsDoAndNeverThatOfAnotherLauncher) {
+  const Variables base = {"MUSTER_ACTIVITY_FILE=/another"};
+  EXPECT_THAT(Environment(MultiNode(), {0, "s", 0, "/proc/1/fd/9"}, base),
+              Contains("MUSTER_ACTIVITY_FILE=/proc/1/fd/9"));
+  EXPECT_THAT(Environment(MultiNode(), {0, "s", 0}, base),
+              Not(Contains(StartsWith("MUSTER_ACTIVITY_FILE="))));
+}
+
 TEST(RankEnvironmentTest, MasterPortIsTheUsersWhereGiven) {
   JobPlan plan = MultiNode();
   plan.master_port = 29500;

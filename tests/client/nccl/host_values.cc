@@ -22,7 +22,8 @@ absl::Status Collectives(Communicator& comm, size_t count) {
   const int rank = comm.rank();
   std::vector<T> data(count, static_cast<T>(rank + 1));
   RETURN_IF_ERROR(comm.AllReduce(absl::MakeSpan(data)));
-  const std::vector<T> sum(count, static_cast<T>(n * (n + 1) / 2));
+  const int sum_of_ranks = n * (n + 1) / 2;
+  const std::vector<T> sum(count, static_cast<T>(sum_of_ranks));
   RETURN_IF_ERROR(Expect(data == sum, "AllReduce in place"));
   std::vector<T> in(count, static_cast<T>(rank + 1));
   std::vector<T> out(count);
@@ -43,7 +44,8 @@ absl::Status Parts(Communicator& comm, size_t count) {
   std::vector<T> all(count * n);
   RETURN_IF_ERROR(comm.AllGather(Const(in), absl::MakeSpan(all)));
   for (size_t i = 0; i < all.size(); ++i) {
-    RETURN_IF_ERROR(Expect(all[i] == static_cast<T>(i / count), "AllGather"));
+    const size_t from = i / count;
+    RETURN_IF_ERROR(Expect(all[i] == static_cast<T>(from), "AllGather"));
   }
   std::vector<T> part(count);
   RETURN_IF_ERROR(comm.ReduceScatter(Const(all), absl::MakeSpan(part)));

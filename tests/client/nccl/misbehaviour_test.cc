@@ -10,7 +10,6 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Of the communicator, in jobs whose own time-out is 60 s.

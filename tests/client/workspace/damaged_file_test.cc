@@ -166,8 +166,8 @@ TEST(DamagedFileTest, HostileShapes) {
 TEST(DamagedFileTest, HostileOffsets) {
   const uint64_t huge = ~uint64_t{0};
   for (const Json& offsets :
-       {Json({0, 5}), Json({4, 0}), Json({huge, 3}), Json({0, huge}), Json({-4, 0}), Json({0}),
-        Json({0, 4, 4}), Json({0.0, 4.0}), Json("04"), Json(), Json::object()}) {
+       {Json({0, 5}), Json({4, 0}), Json({huge, 3}), Json({0, huge}), Json({-4, 0}),
+        Json::array({0}), Json({0, 4, 4}), Json({0.0, 4.0}), Json("04"), Json(), Json::object()}) {
     Json header = OneTensor();
     header["t"]["data_offsets"] = offsets;
     EXPECT_THAT(RefusalOf(header), HasSubstr("tensor 't'")) << offsets;

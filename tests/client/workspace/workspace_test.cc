@@ -112,7 +112,8 @@ TEST(WorkspaceTest, TheFormatIsSafetensors) {
     EXPECT_TRUE(value.is_string()) << key;
   }
   EXPECT_EQ(file.size(), 8 + length + 17);
-  EXPECT_EQ(memcmp(file.data() + 8 + length, doubles.data(), 16), 0);
+  const std::string values(reinterpret_cast<const char*>(doubles.data()), 16);
+  EXPECT_EQ(file.substr(8 + length, 16), values);
 }
 
 TEST(WorkspaceTest, OpeningRemovesOnlyTheWritersOwnStaleState) {

@@ -85,7 +85,8 @@ class Rank {
     float* const data = NewData(static_cast<float>(rank_ + 1));
     Start(data);
     EXPECT_EQ(Settled(comm_), ncclSuccess);
-    EXPECT_THAT(Fetch(data), Each(static_cast<float>(size_ * (size_ + 1) / 2)));
+    const int sum = size_ * (size_ + 1) / 2;
+    EXPECT_THAT(Fetch(data), Each(static_cast<float>(sum)));
     EXPECT_EQ(cudaFree(data), cudaSuccess);
   }
 

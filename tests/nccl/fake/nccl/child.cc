@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/fake/hash.h"
 #include "tests/nccl/fake/nccl/bootstrap.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
 #include "tests/nccl/fake/nccl/group.h"
+#include "tests/nccl/fake/nccl/profiler.h"
 
 namespace fake_nccl {
 namespace {
@@ -78,6 +80,9 @@ void Place(ncclComm_t child, const Birth& birth, const std::vector<Member>& memb
   });
   child->rank = static_cast<int>(self - members.begin());
   child->size = static_cast<int>(members.size());
+  const uint64_t content[] = {birth.parent->hash, birth.number,
+                              static_cast<uint64_t>(birth.self.color)};
+  child->hash = fake::Hash(content, sizeof content);
   child->connected_peers.resize(members.size());
 }
 
@@ -109,6 +114,7 @@ ncclResult_t GiveBirth(Birth birth) {
   birth.parent->child_abort = nullptr;
   child->state = result;
   child->initialized = result == ncclSuccess;
+  if (child->initialized) ProfileBegin(child);
   __atomic_store_n(birth.out, child, __ATOMIC_RELEASE);
   return result;
 }

@@ -61,7 +61,6 @@ ncclResult_t Enqueue(ncclComm_t comm, const Operation& op) {
 }  // namespace fake_nccl
 
 using fake_nccl::Enqueue;
-using fake_nccl::Operation;
 using fake_nccl::OperationKind;
 
 extern "C" {

@@ -22,7 +22,9 @@ struct ncclComm {
   int device = 0;
   bool blocking = true;
   int max_ctas = NCCL_CONFIG_UNDEF_INT;
-  uint64_t hash = 0;  // the same on all ranks
+  uint64_t hash = 0;                 // the same on all ranks
+  void* profiler_context = nullptr;  // of the plug-in, if there is one
+  int profiler_mask = 0;
 
   std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
   std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good

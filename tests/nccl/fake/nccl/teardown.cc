@@ -130,8 +130,9 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
   return InGroup(&comm, [&] {
     AddJob(comm, [comm] {
       AwaitKernels(comm);
-      const bool hangs = Fault("revoke-hang").has_value();
-      while (hangs) std::this_thread::sleep_for(kPoll);
+      if (Fault("revoke-hang")) {
+        while (true) std::this_thread::sleep_for(kPoll);
+      }
       SetAbort(comm, false);
       return ncclSuccess;
     });

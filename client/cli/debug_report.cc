@@ -1,0 +1,231 @@
+#include "client/cli/debug_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "client/cli/text_table.h"
+#include "client/launcher/rank_ranges.h"
+#include "client/observe/bundle_folder.h"
+#include "common/utf8.h"
+
+namespace muster::cli {
+namespace {
+
+using muster::v1::GetInquiryResponse;
+using muster::v1::GetStatusResponse;
+using muster::v1::LauncherReport;
+using muster::v1::MemberStatus;
+using muster::v1::RankObservation;
+
+constexpr size_t kMostApart = 16;  // ranks that get a row each
+constexpr size_t kMostRows = 40;
+
+std::string StateWord(muster::v1::ProcessCondition condition) {
+  switch (condition) {
+    case muster::v1::PROCESS_CONDITION_COMPUTING:
+      return "computes";
+    case muster::v1::PROCESS_CONDITION_SLEEPING:
+      return "sleeps";
+    case muster::v1::PROCESS_CONDITION_UNINTERRUPTIBLE:
+      return "blocked (D)";
+    case muster::v1::PROCESS_CONDITION_STOPPED:
+      return "stopped";
+    case muster::v1::PROCESS_CONDITION_TRACED:
+      return "in a debugger";
+    case muster::v1::PROCESS_CONDITION_ENDED:
+      return "has ended";
+    default:
+      return "unknown";
+  }
+}
+
+std::string Process(const std::string& node, int64_t pid) { return absl::StrCat(node, " ", pid); }
+
+// Finds the member that an observation is of: by its rank, or, before there are ranks, by process.
+class Members {
+ public:
+  explicit Members(const GetStatusResponse& status) {
+    for (const MemberStatus& member : status.members()) {
+      if (member.has_rank()) by_rank_[member.rank()] = &member;
+      const std::string& node = member.member().node_id();
+      const std::string& host = member.member().hostname();
+      Add(Process(node, member.member().pid()), &member);
+      if (host != node) Add(Process(host, member.member().pid()), &member);
+    }
+  }
+
+  // nullptr where there is none, or where it cannot be told which of several.
+  const MemberStatus* Find(const RankObservation& seen, const std::string& node) const {
+    if (seen.has_rank()) {
+      const auto found = by_rank_.find(seen.rank());
+      if (found != by_rank_.end()) return found->second;
+    }
+    const auto found = by_process_.find(Process(node, seen.pid()));
+    return found == by_process_.end() ? nullptr : found->second;
+  }
+
+ private:
+  // In containers of one host, which may share a node's name, process ids are the same.
+  void Add(const std::string& process, const MemberStatus* member) {
+    const auto [known, is_new] = by_process_.emplace(process, member);
+    if (!is_new) known->second = nullptr;
+  }
+
+  std::map<uint32_t, const MemberStatus*> by_rank_;
+  std::map<std::string, const MemberStatus*> by_process_;
+};
+
+// "in read() of /data/shard-7".
+std::string DescribeObservation(const RankObservation& seen) {
+  std::string text = seen.thread().empty() ? "" : absl::StrCat(seen.thread(), " ");
+  if (seen.dead_lock()) {
+    absl::StrAppend(&text, "dead lock with ", seen.blocked_by());
+  } else if (!seen.call().empty()) {
+    absl::StrAppend(&text, "in ", seen.call(), "()",
+                    seen.target().empty() ? "" : absl::StrCat(" of ", seen.target()));
+  } else if (seen.condition() == muster::v1::PROCESS_CONDITION_COMPUTING) {
+    absl::StrAppend(&text, seen.cpu_percent(), " % of a processor");
+  }
+  return Printable(text);
+}
+
+// " for 4m", where that is known.
+std::string SinceWhen(const RankObservation& seen) {
+  if (!seen.has_in_call_for()) return "";
+  return absl::StrCat(" for ", absl::FormatDuration(absl::Seconds(seen.in_call_for().seconds())));
+}
+
+// A process, or several that do the same.
+struct Row {
+  std::vector<int> ranks;  // of those that have one
+  std::set<std::string> nodes;
+  std::vector<int64_t> pids;
+  std::string state;
+  std::string doing;
+  std::string since_when;
+  std::string waits_in;
+};
+
+Row RowOf(const RankObservation& seen, const std::string& node, const MemberStatus* member) {
+  Row row;
+  if (seen.has_rank()) {
+    row.ranks = {static_cast<int>(seen.rank())};
+  } else if (member != nullptr && member->has_rank()) {
+    row.ranks = {static_cast<int>(member->rank())};
+  }
+  row.nodes = {node};
+  row.pids = {seen.pid()};
+  row.state = StateWord(seen.condition());
+  row.doing = DescribeObservation(seen);
+  row.since_when = SinceWhen(seen);
+  if (member != nullptr) row.waits_in = Printable(member->waiting_in());
+  return row;
+}
+
+bool ComesBefore(const Row& a, const Row& b) {
+  if (a.ranks.empty() || b.ranks.empty()) return b.ranks.empty() && !a.ranks.empty();
+  return a.ranks.front() < b.ranks.front();
+}
+
+// By rank; those that have none last.
+std::vector<Row> RowsOf(const GetInquiryResponse& inquiry, const GetStatusResponse& status) {
+  const Members members(status);
+  std::vector<Row> rows;
+  for (const LauncherReport& report : inquiry.reports()) {
+    const std::string& node = report.launcher().node();
+    for (const RankObservation& seen : report.ranks()) {
+      rows.push_back(RowOf(seen, node, members.Find(seen, node)));
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), ComesBefore);
+  return rows;
+}
+
+void Join(const Row& other, Row* row) {
+  row->ranks.insert(row->ranks.end(), other.ranks.begin(), other.ranks.end());
+  row->nodes.insert(other.nodes.begin(), other.nodes.end());
+  row->pids.insert(row->pids.end(), other.pids.begin(), other.pids.end());
+  row->since_when.clear();  // another one for each
+}
+
+// One row for all that do the same, where the first of them was.
+std::vector<Row> Together(const std::vector<Row>& rows) {
+  std::vector<Row> together;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
+  for (const Row& row : rows) {
+    const auto [at, is_new] =
+        known.emplace(std::tie(row.state, row.doing, row.waits_in), together.size());
+    if (is_new) {
+      together.push_back(row);
+    } else {
+      Join(row, &together[at->second]);
+    }
+  }
+  return together;
+}
+
+std::vector<std::string> Cells(const Row& row) {
+  return {launcher::RankRanges(row.ranks),
+          row.nodes.size() == 1 ? *row.nodes.begin() : absl::StrCat(row.nodes.size(), " nodes"),
+          row.pids.size() == 1 ? absl::StrCat(row.pids[0])
+                               : absl::StrCat(row.pids.size(), " processes"),
+          row.state,
+          absl::StrCat(row.doing, row.since_when),
+          row.waits_in};
+}
+
+// The first `most` rows, and how many there are beyond.
+std::string Table(const std::vector<Row>& rows, size_t most, int width) {
+  if (rows.empty()) return "";
+  TextTable table({"rank", "node", "pid", "state", "is doing", "waits in"});
+  for (size_t i = 0; i < std::min(rows.size(), most); ++i) table.AddRow(Cells(rows[i]));
+  std::string text = absl::StrCat("\n", table.ToString(width));
+  if (rows.size() > most) {
+    absl::StrAppend(&text, "and ", rows.size() - most,
+                    " more rows: verdict.txt, in the bundle, has one for each rank\n");
+  }
+  return text;
+}
+
+std::string Report(const GetInquiryResponse& inquiry, const std::string& table) {
+  std::string text = absl::StrCat(Printable(inquiry.inquiry().verdict()), "\n", table);
+  if (inquiry.inquiry().awaited_nodes_size() > 0) {
+    absl::StrAppend(&text, "\nno answer from the launchers of: ",
+                    Printable(absl::StrJoin(inquiry.inquiry().awaited_nodes(), ", ")), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string FolderOf(const LauncherReport& report, const GetInquiryResponse& inquiry) {
+  int number = 0;
+  for (const LauncherReport& other : inquiry.reports()) {
+    if (other.launcher().id() == report.launcher().id()) break;
+    number +=
+        observe::PathPart(other.launcher().node()) == observe::PathPart(report.launcher().node());
+  }
+  return absl::StrCat("nodes/", observe::PathPart(report.launcher().node()),
+                      number == 0 ? "" : absl::StrCat("-", number + 1), "/");
+}
+
+std::string FullDebugReport(const GetInquiryResponse& inquiry, const GetStatusResponse& status) {
+  const std::vector<Row> rows = RowsOf(inquiry, status);
+  return Report(inquiry, Table(rows, rows.size(), TextTable::kUnbounded));
+}
+
+std::string DebugReport(const GetInquiryResponse& inquiry, const GetStatusResponse& status,
+                        int width) {
+  std::vector<Row> rows = RowsOf(inquiry, status);
+  if (rows.size() > kMostApart) rows = Together(rows);
+  return Report(inquiry, Table(rows, kMostRows, width));
+}
+
+}  // namespace muster::cli

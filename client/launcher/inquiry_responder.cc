@@ -1,0 +1,188 @@
+#include "client/launcher/inquiry_responder.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/launcher/coordinator_client.h"
+#include "client/launcher/node_name.h"
+#include "client/observe/stillness_watch.h"
+#include "client/observe/work.h"
+#include "common/random_bytes.h"
+
+namespace muster::launcher {
+namespace {
+
+using muster::v1::GetInquiryRequest;
+using muster::v1::GetInquiryResponse;
+using muster::v1::Inquiry;
+using muster::v1::ReportInquiryRequest;
+
+// How long one call waits. In between it is noted which ranks stand still.
+constexpr absl::Duration kWait = absl::Seconds(5);
+constexpr absl::Duration kAnswerTime = absl::Seconds(10);
+constexpr std::chrono::seconds kRetryPause{1};
+constexpr size_t kIdBytes = 16;
+
+}  // namespace
+
+struct InquiryResponder::State {
+  State(const JobPlan& plan, std::shared_ptr<const OutputTails> last_words)
+      : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        address(plan.coordinator.ToString()),
+        credentials(plan.credentials),
+        job(plan.job),
+        tails(std::move(last_words)) {
+    launcher.set_id(RandomBytes(kIdBytes));
+    launcher.set_node(NodeNameOf(plan));
+    launcher.set_pid(getpid());
+  }
+  ~State() { close(fd); }
+
+  std::vector<WatchedRank> Ranks() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return ranks;
+  }
+  std::vector<WatchedRank> Ended() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return ended;
+  }
+  bool Stopped() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return stopped;
+  }
+  void Pause() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait_for(lock, kRetryPause, [this] { return stopped; });
+  }
+  void Tell(std::string line) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    news.push_back(std::move(line));
+    eventfd_write(fd, 1);
+  }
+
+  std::vector<pid_t> Pids();
+  absl::StatusOr<Inquiry> Await(CoordinatorClient* client, absl::Duration wait);
+  // What each rank is doing now.
+  ReportInquiryRequest Look(const Inquiry& inquiry);
+
+  const int fd;
+  const std::string address;
+  const CredentialFiles credentials;
+  const std::string job;
+  const std::shared_ptr<const OutputTails> tails;
+  muster::v1::LauncherIdentity launcher;
+  // Of the thread alone.
+  uint64_t last = 0;
+  observe::StillnessWatch watch;
+  std::shared_ptr<RankLooks> looks;  // the latest
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below under the mutex.
+  std::vector<WatchedRank> ranks;
+  std::vector<WatchedRank> ended;
+  std::vector<std::string> news;
+  bool stopped = false;
+};
+
+std::vector<pid_t> InquiryResponder::State::Pids() {
+  std::vector<pid_t> pids;
+  for (const WatchedRank& rank : Ranks()) pids.push_back(rank.pid);
+  return pids;
+}
+
+absl::StatusOr<Inquiry> InquiryResponder::State::Await(CoordinatorClient* client,
+                                                       absl::Duration wait) {
+  GetInquiryRequest request;
+  request.set_job_id(job);
+  request.set_without_reports(true);
+  request.set_after(last);
+  request.mutable_wait_timeout()->set_seconds(absl::ToInt64Seconds(wait));
+  *request.mutable_launcher() = launcher;
+  absl::StatusOr<GetInquiryResponse> response = client->GetInquiry(request, wait + kAnswerTime);
+  if (!response.ok()) return response.status();
+  return response->inquiry();
+}
+
+ReportInquiryRequest InquiryResponder::State::Look(const Inquiry& inquiry) {
+  looks = std::make_shared<RankLooks>(Ranks(), tails, looks.get());
+  ReportInquiryRequest report;
+  report.set_job_id(job);
+  report.set_number(inquiry.number());
+  *report.mutable_launcher() = launcher;
+  for (auto& seen : looks->Observe(watch.stillness())) *report.add_ranks() = std::move(seen);
+  for (const WatchedRank& rank : Ended()) *report.add_ranks() = EndedRank(rank);
+  return report;
+}
+
+// What the verdict needs is reported now; what takes its time is the gatherer's, so that the next
+// inquiry finds somebody who answers.
+void InquiryResponder::Answer(State* state, InquiryGatherer* gatherer,
+                              const std::shared_ptr<CoordinatorClient>& client,
+                              const Inquiry& inquiry) {
+  const bool gathers = gatherer->Reserve(inquiry);
+  ReportInquiryRequest report = state->Look(inquiry);
+  // Complete is what no files follow.
+  report.set_complete(!gathers || !inquiry.wants_files());
+  SendReport(client.get(), report, {});
+  if (gathers) gatherer->Start({client, state->looks, inquiry, std::move(report)});
+}
+
+InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<const OutputTails> tails)
+    : state_(std::make_shared<State>(plan, std::move(tails))),
+      gatherer_(std::make_shared<InquiryGatherer>(
+          plan.debug_dir, [state = state_](std::string line) { state->Tell(std::move(line)); })) {
+  const auto run = [state = state_, gatherer = gatherer_] { Run(state.get(), gatherer.get()); };
+  if (!observe::StartThread(run)) {
+    state_->Tell("no hang of this node's ranks can be looked into: the system gives no thread");
+  }
+}
+
+InquiryResponder::~InquiryResponder() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->stopped = true;
+  state_->changed.notify_all();
+}
+
+void InquiryResponder::SetRanks(std::vector<WatchedRank> living, std::vector<WatchedRank> ended) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->ranks = std::move(living);
+  state_->ended = std::move(ended);
+}
+
+int InquiryResponder::fd() const { return state_->fd; }
+
+bool InquiryResponder::writing() const { return gatherer_->writing(); }
+
+std::vector<std::string> InquiryResponder::TakeNews() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  eventfd_t ignored = 0;
+  eventfd_read(state_->fd, &ignored);
+  return std::exchange(state_->news, {});
+}
+
+void InquiryResponder::Run(State* state, InquiryGatherer* gatherer) {
+  const auto client = std::make_shared<CoordinatorClient>(state->address, state->credentials);
+  while (!state->Stopped()) {
+    state->watch.Note(state->Pids());
+    const absl::StatusOr<Inquiry> inquiry = state->Await(client.get(), kWait);
+    if (absl::IsUnimplemented(inquiry.status())) return;  // the coordinator is an older one
+    if (!inquiry.ok()) {
+      state->Pause();
+      continue;
+    }
+    if (inquiry->number() == state->last) continue;
+    state->last = inquiry->number();
+    // Of one that is over only who asks for it later wants to know.
+    if (inquiry->open()) Answer(state, gatherer, client, *inquiry);
+  }
+}
+
+}  // namespace muster::launcher

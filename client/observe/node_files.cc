@@ -1,0 +1,90 @@
+// What is the same for all ranks of a node.
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "client/observe/bundle.h"
+#include "client/observe/ras_client.h"
+
+namespace muster::observe {
+namespace {
+
+constexpr size_t kMaxSmallBytes = 16 << 10;
+constexpr size_t kMaxRasBytes = 512 << 10;
+
+std::string DescribeDisk(const std::string& path) {
+  struct statvfs info;
+  if (statvfs(path.c_str(), &info) != 0) return absl::StrCat(path, ": unknown\n");
+  const double gib = static_cast<double>(info.f_frsize) / (1 << 30);
+  return absl::StrFormat("%s: %.2f GiB of %.2f GiB free, %d of %d files free\n", path,
+                         gib * static_cast<double>(info.f_bavail),
+                         gib * static_cast<double>(info.f_blocks), info.f_favail, info.f_files);
+}
+
+std::string DescribeDisks(const std::vector<pid_t>& ranks) {
+  std::set<std::string> paths = {"/", "/dev/shm", "/tmp"};
+  for (pid_t rank : ranks) {
+    char folder[4096];
+    const ssize_t size =
+        readlink(absl::StrCat("/proc/", rank, "/cwd").c_str(), folder, sizeof(folder));
+    if (size > 0) paths.insert(std::string(folder, size));
+  }
+  std::string text;
+  for (const std::string& path : paths) absl::StrAppend(&text, DescribeDisk(path));
+  return text;
+}
+
+// NCCL_RAS_ADDR of a rank says where, as "host:port"; only this machine is asked.
+uint16_t RasPort(const std::vector<pid_t>& ranks) {
+  if (ranks.empty()) return kRasPort;
+  const std::string environment = ReadFile(absl::StrCat("/proc/", ranks[0], "/environ"), 1 << 20);
+  for (absl::string_view variable : absl::StrSplit(environment, '\0')) {
+    if (variable.substr(0, 14) != "NCCL_RAS_ADDR=") continue;
+    uint32_t port = 0;
+    const size_t colon = variable.rfind(':');
+    if (colon != absl::string_view::npos && absl::SimpleAtoi(variable.substr(colon + 1), &port)) {
+      return static_cast<uint16_t>(port);
+    }
+  }
+  return kRasPort;
+}
+
+File AskNccl(const std::vector<pid_t>& ranks, absl::Duration timeout) {
+  const absl::StatusOr<RasReport> report = AskRas(kRasHost, RasPort(ranks), timeout, kMaxRasBytes);
+  if (report.ok()) return {report->json ? "nccl-ras.json" : "nccl-ras.txt", report->text};
+  return {
+      "nccl-ras.txt",
+      absl::StrCat("no report from NCCL's RAS (NCCL 2.24 or later has it, once a communicator is "
+                   "there): ",
+                   report.status().message(), "\n")};
+}
+
+}  // namespace
+
+std::vector<File> NodeFiles(const std::vector<pid_t>& ranks, absl::Duration timeout) {
+  std::vector<File> files;
+  const auto add = [&](const std::string& name, const std::string& path) {
+    std::string text = ReadFile(path, kMaxSmallBytes);
+    if (!text.empty()) files.push_back({name, std::move(text)});
+  };
+  add("kernel.txt", "/proc/version");
+  add("load.txt", "/proc/loadavg");
+  add("memory.txt", "/proc/meminfo");
+  for (const char* what : {"cpu", "io", "memory"}) {
+    add(absl::StrCat("pressure-", what, ".txt"), absl::StrCat("/proc/pressure/", what));
+  }
+  add("nvidia-driver.txt", "/proc/driver/nvidia/version");
+  files.push_back(AskNccl(ranks, timeout));
+  return files;
+}
+
+File DiskFile(const std::vector<pid_t>& ranks) { return {"disks.txt", DescribeDisks(ranks)}; }
+
+}  // namespace muster::observe

@@ -1,0 +1,209 @@
+#include "client/observe/sight.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "client/observe/helper_program.h"
+#include "client/observe/locks.h"
+#include "client/observe/system_calls.h"
+
+namespace muster::observe {
+namespace {
+
+// Of one processor: less is what a thread does that wakes up now and then.
+constexpr int kBusyPercent = 50;
+constexpr int kGlances = 5;
+constexpr absl::Duration kBetweenGlances = absl::Milliseconds(2);
+constexpr int kMaxGenerations = 8;
+
+// Threads of libraries, which spin or sleep whatever the program does.
+bool BelongsToALibrary(const ThreadStat& thread) {
+  for (const char* prefix : {"NCCL", "cuda", "grpc", "default-executo", "resolver-execu", "muster-",
+                             "event_engine", "timer_manager"}) {
+    if (absl::StartsWith(thread.name, prefix)) return true;
+  }
+  return false;
+}
+
+bool IsTelling(const SystemCall& call, const std::string& target) {
+  return !target.empty() && !IsFutexWait(call);
+}
+
+bool IsHeld(pid_t pid) { return IsHelper(TracerOf(pid)); }
+
+// Whether it is uninterruptible, and was, and has not run in between.
+bool StaysStuck(const std::vector<ThreadStat>& first, const ThreadStat& now) {
+  return now.state == 'D' && std::find(first.begin(), first.end(), now) != first.end();
+}
+
+}  // namespace
+
+std::optional<ThreadStat> StuckThread(pid_t pid, absl::Duration apart) {
+  const std::vector<ThreadStat> first = Threads(pid);
+  const auto is_stuck = [](const ThreadStat& thread) { return thread.state == 'D'; };
+  if (std::none_of(first.begin(), first.end(), is_stuck)) return std::nullopt;
+  absl::SleepFor(apart);
+  for (const ThreadStat& now : Threads(pid)) {
+    if (StaysStuck(first, now)) return now;
+  }
+  return std::nullopt;
+}
+
+void Stillness::Note(const std::map<pid_t, std::string>& run_counts, absl::Time now) {
+  std::map<pid_t, Seen> seen;
+  for (const auto& [pid, runs] : run_counts) {
+    const auto before = seen_.find(pid);
+    const bool still = before != seen_.end() && before->second.runs == runs;
+    seen[pid] = still ? before->second : Seen{runs, now};
+  }
+  seen_ = std::move(seen);
+}
+
+std::optional<absl::Duration> Stillness::Of(pid_t pid, absl::Time now) const {
+  const auto before = seen_.find(pid);
+  if (before == seen_.end() || before->second.runs.empty()) return std::nullopt;
+  if (before->second.runs != RunCountOf(pid, pid) || now <= before->second.since) {
+    return std::nullopt;
+  }
+  return now - before->second.since;
+}
+
+pid_t WorkerOf(pid_t started) {
+  pid_t pid = started;
+  for (int generation = 0; generation < kMaxGenerations; ++generation) {
+    const std::optional<SystemCall> call = SystemCallOf(pid, pid);
+    const std::vector<pid_t> children = ChildrenOf(pid);
+    if (!call || !IsChildWait(*call) || children.empty()) return pid;
+    pid = children.back();
+  }
+  return pid;
+}
+
+Look::Look(pid_t pid)
+    : pid_(pid),
+      held_(IsHeld(pid)),
+      begin_(std::chrono::steady_clock::now()),
+      first_(Threads(pid)) {}
+
+Sight Look::Take(absl::Duration apart) {
+  absl::SleepFor(apart);
+  Compare();
+  held_ = held_ || IsHeld(pid_);
+  Sight sight;
+  sight.pid = pid_;
+  if (threads_.empty()) {
+    sight.condition = Condition::kEnded;
+    return sight;
+  }
+  if (!held_) Fill(&sight);
+  return sight;
+}
+
+// Over the time that has passed: on a busy machine, where all ranks compute, that may be much more
+// than was slept.
+void Look::Compare() {
+  const std::vector<ThreadStat> threads = Threads(pid_);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+  const double ticks = passed.count() * static_cast<double>(sysconf(_SC_CLK_TCK));
+  for (const ThreadStat& now : threads) {
+    const auto before = std::find_if(first_.begin(), first_.end(), [&](const ThreadStat& thread) {
+      return thread.tid == now.tid;
+    });
+    // Less than before: another thread has its number, as after an exec().
+    const bool same = before != first_.end() && before->cpu_ticks <= now.cpu_ticks;
+    const uint64_t used = same ? now.cpu_ticks - before->cpu_ticks : 0;
+    threads_.emplace_back(now, static_cast<int>(100 * static_cast<double>(used) / ticks));
+  }
+}
+
+const Look::Entry* Look::StuckThread() const {
+  const auto stuck = std::find_if(threads_.begin(), threads_.end(), [this](const Entry& entry) {
+    return StaysStuck(first_, entry.first);
+  });
+  return stuck == threads_.end() ? nullptr : &*stuck;
+}
+
+const Look::Entry* Look::BusyThread() const {
+  const Entry* busiest = nullptr;
+  for (const Entry& entry : threads_) {
+    const bool ours = &entry == &threads_.front() || !BelongsToALibrary(entry.first);
+    if (!ours || entry.second < kBusyPercent) continue;
+    if (busiest == nullptr || entry.second > busiest->second) busiest = &entry;
+  }
+  return busiest;
+}
+
+// Beside the first one: that says more than that it waits for another.
+const Look::Entry* Look::TellingThread() const {
+  for (size_t i = 1; i < threads_.size(); ++i) {
+    const ThreadStat& thread = threads_[i].first;
+    if (BelongsToALibrary(thread)) continue;
+    if (FollowLocks(pid_, thread.tid).circle) return &threads_[i];
+    const std::optional<SystemCall> call = SystemCallOf(pid_, thread.tid);
+    if (call && IsTelling(*call, TargetOf(thread.tid, *call))) return &threads_[i];
+  }
+  return nullptr;
+}
+
+// One that only polls is caught between two calls now and then, the more often the busier the
+// machine is.
+std::optional<SystemCall> Look::CallOf(pid_t tid) const {
+  for (int glance = 1;; ++glance) {
+    std::optional<SystemCall> call = SystemCallOf(pid_, tid);
+    if (call || glance == kGlances) return call;
+    absl::SleepFor(kBetweenGlances);
+  }
+}
+
+// The first rule that holds.
+std::pair<Condition, const Look::Entry*> Look::Decide() const {
+  const Entry* const main = &threads_.front();
+  const ThreadStat& first = main->first;
+  // By pthread_exit(), it leaves the process to the others.
+  const bool has_ended = first.state == 'Z' || first.state == 'X';
+  if (first.state == 'T') return {Condition::kStopped, main};
+  if (first.state == 't') return {Condition::kTraced, main};
+  if (has_ended && threads_.size() == 1) return {Condition::kEnded, main};
+  if (const Entry* const stuck = StuckThread()) return {Condition::kUninterruptible, stuck};
+
+  const Entry* const busy = BusyThread();
+  if (busy == main) return {Condition::kComputing, main};
+
+  const std::optional<SystemCall> call = CallOf(first.tid);
+  const bool waits_inside = has_ended || (call && IsFutexWait(*call));
+  // A thread that computes explains a first one that waits for another, and none that reads.
+  if (busy != nullptr && waits_inside) return {Condition::kComputing, busy};
+  if (first.state != 'S' && !has_ended && !call) return {Condition::kComputing, main};
+
+  const bool for_one = !has_ended && AwaitedThread(pid_, first.tid);
+  const Entry* const telling = waits_inside && !for_one ? TellingThread() : nullptr;
+  if (telling != nullptr) return {Condition::kSleeping, telling};
+  return {Condition::kSleeping, has_ended ? &threads_[1] : main};
+}
+
+void Look::Fill(Sight* sight) const {
+  const auto [condition, shown_by] = Decide();
+  const auto& [thread, percent] = *shown_by;
+  sight->condition = condition;
+  sight->cpu_percent = percent;
+  if (thread.tid != pid_) sight->thread = NameOfThread(pid_, thread.tid);
+  if (condition == Condition::kUninterruptible || condition == Condition::kSleeping) {
+    DescribeCall(thread, sight);
+  }
+}
+
+void Look::DescribeCall(const ThreadStat& thread, Sight* sight) const {
+  sight->kernel_function = KernelFunctionOf(pid_, thread.tid);
+  const std::optional<SystemCall> call = CallOf(thread.tid);
+  if (!call) return;
+  sight->call = NameOf(call->number);
+  sight->target = TargetOf(thread.tid, *call);
+  const LockChain chain = FollowLocks(pid_, thread.tid);
+  sight->dead_lock = chain.circle;
+  sight->blocked_by = Describe(pid_, chain);
+}
+
+}  // namespace muster::observe

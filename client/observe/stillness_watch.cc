@@ -1,0 +1,66 @@
+#include "client/observe/stillness_watch.h"
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "client/observe/work.h"
+
+namespace muster::observe {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr size_t kAtOnce = 16;
+
+}  // namespace
+
+// Of one process, once.
+struct StillnessWatch::Glance {
+  std::mutex mutex;
+  bool begun = false;
+  bool ended = false;
+  pid_t worker = 0;
+  std::string runs;
+
+  void Take(pid_t started) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      begun = true;
+    }
+    const pid_t pid = WorkerOf(started);
+    std::string count = RunCountOf(pid, pid);
+    const std::lock_guard<std::mutex> lock(mutex);
+    ended = true;
+    worker = pid;
+    runs = std::move(count);
+  }
+  bool Hangs() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return begun && !ended;
+  }
+  void AddTo(std::map<pid_t, std::string>* run_counts) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (ended) run_counts->emplace(worker, runs);
+  }
+};
+
+void StillnessWatch::Note(const std::vector<pid_t>& started) {
+  std::map<pid_t, std::shared_ptr<Glance>> glances;
+  std::vector<std::function<void()>> work;
+  for (pid_t pid : started) {
+    const auto before = glances_.find(pid);
+    const bool hangs = before != glances_.end() && before->second->Hangs();
+    const auto glance = hangs ? before->second : std::make_shared<Glance>();
+    glances.emplace(pid, glance);
+    if (!hangs) work.push_back([glance, pid] { glance->Take(pid); });
+  }
+  glances_ = std::move(glances);
+  DoWithin(kPatience, kAtOnce, std::move(work));
+  std::map<pid_t, std::string> run_counts;
+  for (const auto& [pid, glance] : glances_) glance->AddTo(&run_counts);
+  stillness_.Note(run_counts, absl::Now());
+}
+
+}  // namespace muster::observe

@@ -1,0 +1,59 @@
+#include "client/observe/work.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace muster::observe {
+namespace {
+
+struct Queue {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::function<void()>> work;
+  size_t next = 0;
+  size_t done = 0;
+};
+
+void Help(const std::shared_ptr<Queue>& queue) {
+  std::unique_lock<std::mutex> lock(queue->mutex);
+  while (queue->next < queue->work.size()) {
+    const std::function<void()> piece = std::move(queue->work[queue->next++]);
+    lock.unlock();
+    piece();
+    lock.lock();
+    ++queue->done;
+    queue->changed.notify_all();
+  }
+}
+
+}  // namespace
+
+bool StartThread(std::function<void()> run) {
+  try {
+    std::thread(std::move(run)).detach();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+bool DoWithin(absl::Duration patience, size_t at_once, std::vector<std::function<void()>> work) {
+  const auto queue = std::make_shared<Queue>();
+  const size_t all = work.size();
+  queue->work = std::move(work);
+  size_t threads = 0;
+  while (threads < std::min(at_once, all) && StartThread([queue] { Help(queue); })) ++threads;
+  if (threads == 0) return all == 0;
+  std::unique_lock<std::mutex> lock(queue->mutex);
+  const bool done = queue->changed.wait_for(lock, absl::ToChronoMilliseconds(patience),
+                                            [&] { return queue->done == all; });
+  queue->next = all;
+  return done;
+}
+
+}  // namespace muster::observe

@@ -1,0 +1,19 @@
+#include "client/src/data_plane/communicator_name.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/job/group_access.h"
+#include "client/src/job/rank_names.h"
+
+namespace muster::internal {
+
+// Groups of one name may run side by side: the ranks tell them apart.
+std::string NextCommunicatorName(const Group& group) {
+  const uint64_t number = ++GroupAccess::State(group)->communicators;
+  if (group.name().empty()) return absl::StrCat("communicator ", number, " of the world");
+  return absl::StrCat("communicator ", number, " of group '", group.name(), "' of ",
+                      RankList(group.ranks()));
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,127 @@
+// How `muster debug` asks, of coordinators that are busy with something else, or old.
+
+#include "client/cli/debug_command.h"
+
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "common/exit_codes.h"
+#include "gmock/gmock.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "gtest/gtest.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// At an inquiry of its own for some requests, and only then at one with files.
+class BusyCoordinator final : public v1::CoordinatorService::Service {
+ public:
+  explicit BusyCoordinator(uint64_t busy_for) : busy_for_(busy_for) {}
+
+  grpc::Status RequestInquiry(grpc::ServerContext*, const v1::RequestInquiryRequest*,
+                              v1::RequestInquiryResponse* response) override {
+    ++requests_;
+    response->set_number(Number());
+    return grpc::Status::OK;
+  }
+  grpc::Status GetInquiry(grpc::ServerContext*, const v1::GetInquiryRequest* request,
+                          v1::GetInquiryResponse* response) override {
+    v1::Inquiry* const inquiry = response->mutable_inquiry();
+    inquiry->set_number(Number());
+    inquiry->set_wants_files(requests_ > busy_for_);
+    inquiry->set_complete(true);
+    inquiry->set_verdict("rank 1 is stopped");
+    if (!request->without_reports()) response->add_reports()->mutable_launcher()->set_node("n7");
+    return grpc::Status::OK;
+  }
+  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+  uint64_t requests() const { return requests_; }
+
+ private:
+  uint64_t Number() const { return requests_ > busy_for_ ? 2 : 1; }
+
+  const uint64_t busy_for_;
+  std::atomic<uint64_t> requests_{0};
+};
+
+// One from before there were inquiries: it knows none of these calls.
+class OldCoordinator final : public v1::CoordinatorService::Service {};
+
+class DebugCommandTest : public ::testing::Test {
+ protected:
+  // Returns the exit status; what was said is in said().
+  int Debug(grpc::Service* service, const std::string& output = "") {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(service);
+    const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+    DebugFlags flags;
+    flags.coordinator = "127.0.0.1:" + std::to_string(port);
+    flags.output =
+        output.empty() ? ::testing::TempDir() + "bundle-" + std::to_string(port) : output;
+    std::streambuf* const before = std::cerr.rdbuf(said_.rdbuf());
+    const int status = RunDebugCommand(flags);
+    std::cerr.rdbuf(before);
+    return status;
+  }
+  std::string said() const { return said_.str(); }
+
+ private:
+  std::ostringstream said_;
+};
+
+TEST_F(DebugCommandTest, AsksAgainUntilThereAreFiles) {
+  BusyCoordinator coordinator(3);
+  EXPECT_EQ(Debug(&coordinator), 0);
+  EXPECT_EQ(coordinator.requests(), 4u);
+  EXPECT_THAT(said(), HasSubstr("the coordinator is at an inquiry of its own, without files"));
+  EXPECT_THAT(said(), Not(HasSubstr("no inquiry with files")));
+}
+
+TEST_F(DebugCommandTest, SaysNothingOfItWhereItIsGivenOneAtOnce) {
+  BusyCoordinator coordinator(0);
+  EXPECT_EQ(Debug(&coordinator), 0);
+  EXPECT_EQ(coordinator.requests(), 1u);
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(DebugCommandTest, AFolderThatHoldsSomethingIsRefusedBeforeAnythingIsAsked) {
+  BusyCoordinator coordinator(0);
+  const std::string folder = ::testing::TempDir() + "earlier";
+  ASSERT_EQ(Debug(&coordinator, folder), 0);
+  const uint64_t before = coordinator.requests();
+  EXPECT_EQ(Debug(&coordinator, folder), exit_codes::kBadConfiguration);
+  EXPECT_EQ(coordinator.requests(), before);
+  EXPECT_THAT(said(), HasSubstr(folder + " is there already, and is no empty folder"));
+}
+
+TEST_F(DebugCommandTest, ATarInAFolderThatIsNotThereIsRefusedBeforeAnythingIsAsked) {
+  BusyCoordinator coordinator(0);
+  for (const std::string name : {"/hang.tar", "/hang.tar.gz"}) {
+    EXPECT_EQ(Debug(&coordinator, "/no/such/folder" + name), exit_codes::kBadConfiguration);
+  }
+  EXPECT_EQ(coordinator.requests(), 0u);
+  EXPECT_THAT(said(), HasSubstr("--output: there is no folder /no/such/folder; make it"));
+}
+
+TEST_F(DebugCommandTest, SaysThatAMusterdIsTooOld) {
+  OldCoordinator coordinator;
+  EXPECT_EQ(Debug(&coordinator), 1);
+  EXPECT_THAT(said(), HasSubstr("this musterd has no inquiries, since it is older"));
+}
+
+}  // namespace
+}  // namespace muster::cli

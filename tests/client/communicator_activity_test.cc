@@ -1,0 +1,96 @@
+// What a communicator's launcher sees of it.
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/published_activity.h"
+#include "common/rank_activity.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/recording_backend.h"
+
+namespace muster {
+namespace {
+
+using ::muster::testing::FrontEndTest;
+using ::testing::SizeIs;
+
+// Looked for once in a process, and so there before the first communicator.
+RankActivity& Activity() {
+  static RankActivity* const activity = [] {
+    std::unique_ptr<RankActivity> made = RankActivity::Make().value();
+    setenv(activity::kVariable, made->path().c_str(), 1);
+    return made.release();
+  }();
+  return *activity;
+}
+
+const bool kMade = (Activity(), true);
+
+class CommunicatorActivityTest : public FrontEndTest {
+ protected:
+  static CommunicatorActivity Last() {
+    std::vector<CommunicatorActivity> read = Activity().Read();
+    EXPECT_FALSE(read.empty());
+    return read.empty() ? CommunicatorActivity() : read.back();
+  }
+};
+
+TEST_F(CommunicatorActivityTest, SaysWhichOperationItIsIn) {
+  std::vector<float> data(4);
+  EXPECT_EQ(Last().name, "communicator 1 of the world");
+  EXPECT_EQ(Last().begun, 0);
+  EXPECT_TRUE(comm_.Barrier().ok());
+  CommunicatorActivity within;
+  record_.body = [&] { within = Last(); };
+  EXPECT_TRUE(comm_.AllReduce(data).ok());
+  EXPECT_EQ(within.operation, "AllReduce");
+  EXPECT_EQ(within.bytes, 16);
+  EXPECT_EQ(within.begun, 2);
+  EXPECT_EQ(within.ended, 1);
+  EXPECT_EQ(Last().ended, 2);
+}
+
+// Their numbers differ between ranks, which are told apart by the counts.
+TEST_F(CommunicatorActivityTest, MessagesFromRankToRankDoNotCount) {
+  std::vector<float> data(4);
+  std::vector<float> other(4);
+  EXPECT_TRUE(comm_.Barrier().ok());
+  CommunicatorActivity within;
+  record_.body = [&] { within = Last(); };
+  EXPECT_TRUE(comm_.Send(data, 0).ok());
+  EXPECT_TRUE(comm_.Recv(data, 0).ok());
+  EXPECT_TRUE(comm_.SendRecv(data, 0, other, 0).ok());
+  EXPECT_TRUE(comm_.SendRecv(data, comm_.rank(), other, comm_.rank()).ok());
+  EXPECT_EQ(within.begun, 1);
+  EXPECT_EQ(within.ended, 1);
+  EXPECT_EQ(Last().begun, 1);
+  EXPECT_EQ(Last().ended, 1);
+  EXPECT_EQ(Last().operation, "Barrier");
+}
+
+TEST_F(CommunicatorActivityTest, WhatIsRefusedIsNoOperation) {
+  std::vector<float> data(3);
+  EXPECT_FALSE(comm_.Broadcast(data, 4).ok());
+  EXPECT_EQ(Last().begun, 0);
+}
+
+TEST_F(CommunicatorActivityTest, OneThatHasFailedHasEnded) {
+  std::vector<float> data(4);
+  record_.result = absl::AbortedError("rank 2 was lost");
+  EXPECT_FALSE(comm_.AllReduce(data).ok());
+  EXPECT_EQ(Last().begun, 1);
+  EXPECT_EQ(Last().ended, 1);
+}
+
+TEST_F(CommunicatorActivityTest, EachCommunicatorOfAGroupHasANumber) {
+  const Group world = job_.world(1);
+  const Communicator first(world, Options(), "recording", MakeBackend());
+  const Communicator second(world, Options(), "recording", MakeBackend());
+  EXPECT_EQ(Last().name, "communicator 2 of the world");
+  EXPECT_THAT(Activity().Read(), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace muster

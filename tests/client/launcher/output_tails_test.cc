@@ -1,0 +1,43 @@
+// The last of what ranks have written, for hang bundles.
+
+#include "client/launcher/output_tails.h"
+
+#include <string>
+
+#include "client/observe/bundle.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr size_t kMost = OutputTails::kMaxBytes;
+
+TEST(OutputTailsTest, KeepsWhatEachHasWrittenApart) {
+  OutputTails tails;
+  tails.Add("rank 0", "one\n");
+  tails.Add("rank 1", "two\n");
+  tails.Add("rank 0", "three\n");
+  EXPECT_EQ(tails.Of("rank 0"), "one\nthree\n");
+  EXPECT_EQ(tails.Of("rank 2"), "");
+}
+
+// A secret that is known by the name before it must not be shown without that.
+TEST(OutputTailsTest, WhereverItIsCutTheLastLinesAreWhole) {
+  for (size_t before = 0; before < 3 * kMost; before += 997) {
+    OutputTails tails;
+    tails.Add("rank 0", std::string(before, 'x') + "\nTOKEN=" + std::string(2000, 's') + "\n");
+    for (size_t written = 0; written < kMost - 500; written += 10) {
+      tails.Add("rank 0", "123456789\n");
+    }
+    const std::string shown = observe::LastLines(tails.Of("rank 0"), kMost);
+    EXPECT_LE(shown.size(), kMost);
+    EXPECT_THAT(shown, ::testing::EndsWith("123456789\n"));
+    if (shown.find('s') != std::string::npos) {
+      EXPECT_THAT(shown, ::testing::HasSubstr("TOKEN=")) << before;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -1,0 +1,54 @@
+// What NCCL tells the plug-in of a communicator's work.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/rank_activity.h"
+#include "tests/gpu/checks.h"
+#include "tests/gpu/typed.h"
+#include "tests/util/wait_until.h"
+
+namespace muster::gpu {
+namespace {
+
+constexpr uint64_t kOperations = 20;
+constexpr size_t kCount = 1000;
+
+// Of NCCL's communicator, which the plug-in has published; empty if it has not.
+CommunicatorActivity NcclActivity(const RankActivity& activity) {
+  for (const CommunicatorActivity& one : activity.Read()) {
+    if (absl::StartsWith(one.name, "NCCL communicator ")) return one;
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::Status CheckProfiler(Job& job, const RankFlags& flags) {
+  const absl::StatusOr<std::unique_ptr<RankActivity>> activity = RankActivity::Make();
+  if (!activity.ok()) return activity.status();
+  setenv("MUSTER_ACTIVITY_FILE", (*activity)->path().c_str(), 1);
+  setenv("NCCL_PROFILER_PLUGIN", flags.profiler_plugin.c_str(), 1);
+  const auto comm = NcclCommunicator::Create(job);
+  if (!comm.ok()) return comm.status();
+  const auto stream = Stream::Make();
+  if (!stream.ok()) return stream.status();
+  for (uint64_t i = 0; i < kOperations; ++i) {
+    RETURN_IF_ERROR(CheckAllReduce(**comm, kCount, stream->get(), "a watched all-reduce"));
+  }
+  // A thread of NCCL's tells what the GPU has done.
+  CommunicatorActivity seen;
+  const bool done = testing::WaitUntil([&] {
+    seen = NcclActivity(**activity);
+    return seen.begun >= kOperations && seen.ended == seen.begun;
+  });
+  if (done && seen.operation == "AllReduce") return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("after ", kOperations, " all-reduces '", seen.name,
+                                          "' has begun ", seen.begun, " and ended ", seen.ended,
+                                          " operations, the latest '", seen.operation, "'"));
+}
+
+}  // namespace muster::gpu
