@@ -7,6 +7,7 @@
 #
 #   bazel run //tests/bench:calls                 2 and 8 ranks; a minute
 #   bazel run //tests/bench:calls -- 32           other sizes
+#   OBSERVED=1 bazel run //tests/bench:calls      of a musterd that serves metrics and writes a journal
 #   PROFILES=/tmp/calls bazel run //tests/bench:calls   keeps callgrind's profiles there:
 #                                                 callgrind_annotate --inclusive=yes says where they go
 set -euo pipefail
@@ -16,6 +17,7 @@ WORK="$(mktemp -d)"
 readonly BENCH WORK
 readonly MUSTERD="$BENCH/../../server/musterd"
 readonly PROFILES="${PROFILES:-$WORK}"
+readonly OBSERVED="${OBSERVED:-}"
 readonly BARRIERS=200
 readonly PATIENCE=300   # seconds
 trap 'stop_all; rm -rf "$WORK"' EXIT
@@ -49,6 +51,7 @@ under_callgrind() {
 start_service() {
   local command=("$BENCH/bare_service" "$job/port" "$2")
   [ "$1" = bare ] || command=("$MUSTERD" --listen=127.0.0.1:0 --port-file="$job/port" --world-size="$2")
+  [ "$1" = bare ] || [ -z "$OBSERVED" ] || command+=(--metrics-listen=127.0.0.1:0 --journal="$job/journal")
   if [ $# -gt 2 ]; then
     (under_callgrind "$3" --instr-atstart=no -- "${command[@]}") > "$job/service.log" 2>&1 &
   else

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/bench/clocks.h"
+#include "tests/bench/median.h"
 
 namespace muster::testing {
 namespace {
@@ -30,10 +31,11 @@ double MicrosOfProcess(pid_t pid) { return static_cast<double>(ProcessorNanosOf(
 
 // Of one number of every rank: the upper median, the mean.
 double MedianOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
-  std::vector<int64_t> values;
-  for (const RankCrew::Numbers& answer : answers) values.push_back(answer.at(column));
-  std::sort(values.begin(), values.end());
-  return static_cast<double>(values[values.size() / 2]);
+  std::vector<double> values;
+  for (const RankCrew::Numbers& answer : answers) {
+    values.push_back(static_cast<double>(answer.at(column)));
+  }
+  return testing::MedianOf(std::move(values));
 }
 
 double MeanOf(const std::vector<RankCrew::Numbers>& answers, size_t column) {
@@ -72,20 +74,25 @@ bool IsInstalled(Side side) {
   return IsMuster(side) || side == Side::kBare || !PeersHome().empty();
 }
 
-absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks) {
-  std::unique_ptr<Contestant> contestant(new Contestant(side, ranks));
+absl::StatusOr<std::unique_ptr<Contestant>> Contestant::Start(Side side, int ranks, bool observed) {
+  std::unique_ptr<Contestant> contestant(new Contestant(side, ranks, observed));
   if (const absl::Status s = contestant->StartService(); !s.ok()) return s;
   if (const auto up = contestant->crew_.Await("up"); !up.ok()) return up.status();
   return contestant;
 }
 
-Contestant::Contestant(Side side, int ranks)
-    : side_(side), ranks_(ranks), crew_(TitleOf(side), ranks) {}
+Contestant::Contestant(Side side, int ranks, bool observed)
+    : side_(side), ranks_(ranks), observed_(observed), crew_(TitleOf(side), ranks) {}
 
 absl::Status Contestant::StartService() {
   const std::string port_file = crew_.folder() + "/port";
   if (IsMuster(side_)) {
-    daemon_ = TestDaemon::Start({absl::StrCat("--world-size=", ranks_)});
+    std::vector<std::string> flags = {absl::StrCat("--world-size=", ranks_)};
+    if (observed_) {
+      flags.insert(flags.end(), {"--metrics-listen=127.0.0.1:0",
+                                 absl::StrCat("--journal=", crew_.folder(), "/journal")});
+    }
+    daemon_ = TestDaemon::Start(flags);
     if (daemon_ == nullptr) return DidNotStart(side_);
     address_ = daemon_->address();
     service_ = daemon_->process().pid();

@@ -48,8 +48,10 @@ struct Sample {
 // A job of one side: a service, and ranks, all of them processes.
 class Contestant {
  public:
-  // All processes have loaded what they need, and no rank has connected.
-  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks);
+  // All processes have loaded what they need, and no rank has connected. `observed`: Muster's
+  // service serves metrics and writes a journal.
+  static absl::StatusOr<std::unique_ptr<Contestant>> Start(Side side, int ranks,
+                                                           bool observed = false);
 
   // From the first rank's call to the last one's return. Call it once, and first.
   absl::StatusOr<Sample> Join();
@@ -58,7 +60,7 @@ class Contestant {
   absl::Status Leave();
 
  private:
-  Contestant(Side side, int ranks);
+  Contestant(Side side, int ranks, bool observed);
   absl::Status StartService();
   absl::Status Clean(int count);
   std::unique_ptr<Process> StartPeer(const std::string& port_file) const;
@@ -66,6 +68,7 @@ class Contestant {
 
   const Side side_;
   const int ranks_;
+  const bool observed_;
   std::string address_;
   std::unique_ptr<TestDaemon> daemon_;  // Muster's service
   RankCrew crew_;                       // goes first, with every other process

@@ -61,8 +61,9 @@ class Muster final : public Side {
  public:
   absl::Status Join(const std::string&) override {
     absl::StatusOr<std::unique_ptr<Job>> job = Job::Join(JobOptions::FromEnvironment());
-    if (job.ok()) job_ = *std::move(job);
-    return job.status();
+    if (!job.ok()) return job.status();
+    job_ = *std::move(job);
+    return absl::OkStatus();
   }
   absl::Status Barrier() override { return job_->Barrier(); }
   absl::Status Broadcast(int root, const std::string& value) override {

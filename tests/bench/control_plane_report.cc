@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "tests/bench/median.h"
 
 namespace muster::testing {
 namespace {
@@ -18,18 +19,15 @@ using Field = double Sample::*;
 
 constexpr char kNotInstalled[] = "not installed: tools/peers";
 
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 std::vector<double> Values(const std::vector<Sample>& samples, Field field) {
   std::vector<double> values;
   for (const Sample& sample : samples) values.push_back(sample.*field);
   return values;
 }
 
-std::string Rounded(double value) { return absl::StrFormat(value < 99.5 ? "%.3g" : "%.0f", value); }
+std::string Rounded(double value) {
+  return value < 99.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
+}
 
 // Of rounds that were made one after the other, so that what the machine did meanwhile hits both.
 double Ratio(const std::vector<double>& ours, const std::vector<double>& theirs) {

@@ -179,6 +179,13 @@ class Job {
     Step([&](WaiterId) { return coordinator_->Tick(now_); });
   }
 
+  // What Prometheus reads.
+  void Scrape() {
+    phase_->Run([&] {
+      Check(coordinator_->Measure(now_).known_members == size_, "members are missing in metrics");
+    });
+  }
+
   // ---- What phases begin with ----
 
   void Form() {
@@ -330,6 +337,7 @@ void Waiting(uint32_t size) {
   Job job(size);
   job.Form();
   for (uint32_t i = 0; i < size; i += 2) job.Barrier(i, 0);
+  job.Measure("scrape", size, [&] { job.Scrape(); });
   job.Measure("stall warning", size / 2, [&] { job.Tick(absl::Seconds(10)); });
   job.Measure("time-out", size / 2, [&] { job.Tick(absl::Hours(1)); });
 }

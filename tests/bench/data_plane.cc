@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/callers_folder.h"
+#include "tests/bench/median.h"
 #include "tests/bench/rank_crew.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
@@ -65,11 +66,6 @@ struct Comparison {
   size_t bytes = 0;
   std::map<Side, std::vector<double>> micros;
 };
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // ---- The ranks of one side ----
 

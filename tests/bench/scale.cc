@@ -200,7 +200,9 @@ absl::StatusOr<Cost> Repeat(ScaleJob* job, const std::string& line, int rounds) 
   return MedianOf(std::move(costs));
 }
 
-std::string Rounded(double value) { return absl::StrFormat(value < 99.5 ? "%.3g" : "%.0f", value); }
+std::string Rounded(double value) {
+  return value < 99.5 ? absl::StrFormat("%.3g", value) : absl::StrFormat("%.0f", value);
+}
 
 void PrintLine(const std::vector<std::string>& cells) {
   std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());

@@ -14,7 +14,6 @@
 namespace muster::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr Exit kOk{false, 0};

@@ -84,6 +84,14 @@ class CutOffNodeTest : public ::testing::Test {
 
   void Mend() { Sh("ip link set near up"); }
 
+  std::string Debug() const {
+    auto debug = Process::Start({Runfile("client/cli/muster"), "debug", "--coordinator",
+                                 absl::StrCat("10.77.0.1:", daemon_->port()), "--output",
+                                 MakeTempDir(), "--wait=0s"});
+    EXPECT_EQ(debug->Wait(), kSuccess) << debug->Output();
+    return debug->Output();
+  }
+
   // A command that fails says why the test cannot be.
   void Sh(const std::string& command) {
     auto process = Process::Start({"sh", "-c", command});
@@ -146,6 +154,31 @@ TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
   EXPECT_EQ(nodes_[1]->Wait(), kRankError) << nodes_[1]->Output();
   EXPECT_EQ(CountOf(nodes_[1]->Output(), "error: UNAVAILABLE"), 2) << nodes_[1]->Output();
   EXPECT_THAT(nodes_[1]->Output(), HasSubstr("could not reach the coordinator at 10.77.0.1:"));
+}
+
+// Before its connections are given up.
+TEST_F(CutOffNodeTest, IsNamedInTheVerdictOnWhyTheOthersWait) {
+  ASSERT_NO_FATAL_FAILURE(StartJob(
+      {"--keepalive-timeout=30s"},
+      {absl::StrCat("2:", gate_.wait()), absl::StrCat("3:", gate_.wait()), "barrier", "leave"},
+      "begins "));
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
+  // While it is there its launcher says what its ranks are doing.
+  EXPECT_TRUE(WaitUntil([&] { return Debug().find("no launcher") == std::string::npos; }));
+  Cut();
+  std::string said;  // of the look before, at first, if that was just now
+  ASSERT_TRUE(WaitUntil([&] {
+    said = Debug();
+    return said.find(
+               "the launcher of node 'far' does not answer: the node is down, cut off from "
+               "the network, or stopped") != std::string::npos;
+  })) << said;
+  EXPECT_THAT(said,
+              AllOf(HasSubstr("(one of ranks 2-3) has not come to Barrier('in a barrier') op 0"),
+                    HasSubstr("; 2 others wait for ")));
+  Mend();
+  gate_.Open();
+  for (auto& node : nodes_) EXPECT_EQ(node->Wait(), kSuccess) << node->Output();
 }
 
 TEST_F(CutOffNodeTest, ThatComesBackTooLateIsToldThatItIsLost) {

@@ -4,10 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/http.h"
 #include "tests/util/ranks.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -137,6 +140,22 @@ TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWh
   }
   connections.Close();
   ExpectEnds(ranks, kSuccess);
+}
+
+TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThemAgainWhenItHas) {
+  const std::string folder = MakeTempDir();
+  daemon_ = StartUnder("ulimit -n 128",
+                       {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", folder + "/port",
+                        "--metrics-listen=:0", "--metrics-port-file", folder + "/metrics"});
+  port_ = AwaitPort(*daemon_, folder + "/port");
+  int metrics = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(folder + "/metrics"), &metrics));
+  Connections connections(port_, 200);
+  ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
+  // One is free for a moment after each connection that is refused.
+  EXPECT_TRUE(WaitUntil([&] { return Get(metrics, "/metrics").status == 0; }));
+  connections.Close();
+  EXPECT_TRUE(WaitUntil([&] { return Get(metrics, "/metrics").status == 200; }));
 }
 
 TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {

@@ -11,7 +11,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
   const auto daemon = TestDaemon::Start({"--world-size=3"});

@@ -20,19 +20,21 @@
 #include "server/service/response_conversion.h"
 #include "tests/fuzz/byte_source.h"
 #include "tests/fuzz/collective_oracle.h"
+#include "tests/fuzz/fuzzed_desk.h"
 #include "tests/fuzz/fuzzed_options.h"
 #include "tests/fuzz/members.h"
 #include "tests/fuzz/memory.h"
 #include "tests/fuzz/message_filler.h"
 #include "tests/fuzz/number_oracle.h"
+#include "tests/fuzz/pending_calls.h"
 #include "tests/fuzz/promises.h"
+#include "tests/server/journal/tape.h"
 
 namespace muster::fuzz {
 namespace {
 
 using core::Coordinator;
 using core::WaiterId;
-using google::protobuf::Message;
 
 constexpr int kMostTicks = 10000;
 
@@ -47,6 +49,7 @@ class FuzzedService {
         now_(absl::FromUnixSeconds(1700000000)),
         numbers_(ProbeOptions()) {
     Check(options_.Validate().ok(), "the harness makes valid options");
+    options_.daemon_version = "fuzzed";
     options_.random = [this] { return Draw(); };
     const uint32_t flag = std::max(options_.world_size, options_.max_world_size);
     const uint32_t size = flag != 0 ? flag : 1 + static_cast<uint32_t>(bytes->Below(4));
@@ -56,9 +59,11 @@ class FuzzedService {
 
   void Run() {
     while (!bytes_->empty()) Step();
-    Take(core_->Drain(now_, "the end"));
+    const std::string reason = "the end";
+    Put({journal::INPUT_KIND_DRAIN, 0, nullptr, reason}, core_->Drain(now_, reason));
     Check(calls_.empty(), "a coordinator that drains leaves no call behind");
     Check(streams_.empty(), "a coordinator that drains leaves no stream behind");
+    desk_->Drain(now_);
     EndCore();
   }
 
@@ -131,6 +136,8 @@ class FuzzedService {
         return bytes_->OneIn(4) ? Send<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
                                       &Coordinator::WithdrawArrival)
                                 : SendTogether();
+      case 21:
+        return desk_->Step(now_, *core_);
       default:
         return Everyone();
     }
@@ -171,34 +178,25 @@ class FuzzedService {
   }
   void Join() { Send<v1::JoinRequest, v1::JoinResponse>(&Coordinator::Join); }
 
-  // A request as a member may have put it on the wire: an honest one, that with a field or a byte
-  // changed, or noise. Whether it could be parsed.
+  // As a member may have put it on the wire. Whether it could be parsed.
   template <typename Request>
-  bool Compose(Request* request) {
-    if (!honest_) speaker_ = bytes_->Below(members_.size());
-    const size_t how = honest_ ? 0 : bytes_->Below(8);
-    if (how == 7) {
-      Fill(bytes_, known_, request);
-    } else {
+  bool ComposeRequest(Request* request) {
+    const auto write = [&] {
       members_[speaker_].Write(bytes_, request);
       Gather(request);
+    };
+    if (honest_) {
+      write();
+      return true;
     }
-    if (how == 4) Mutate(bytes_, known_, request);
-    if (how == 5) Lengthen(bytes_, known_, request);
-    return how != 6 || ChangeByte(request);
-  }
-
-  bool ChangeByte(Message* request) {
-    std::string wire = request->SerializeAsString();
-    if (wire.empty()) return true;
-    wire[bytes_->Bits(2) % wire.size()] = static_cast<char>(bytes_->Byte());
-    return request->ParseFromString(wire);
+    speaker_ = bytes_->Below(members_.size());
+    return Compose(bytes_, known_, write, request);
   }
 
   template <typename Request, typename Response, typename CoreRequest>
   void Send(core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
     Request request;
-    if (Compose(&request)) Deliver<Response>(request, step);
+    if (ComposeRequest(&request)) Deliver<Response>(request, step);
   }
 
   template <typename Response, typename Request, typename CoreRequest>
@@ -208,18 +206,19 @@ class FuzzedService {
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     Note(id, *converted);
-    calls_[id] = [this, request, speaker = speaker_](const core::Answer& answer) {
+    calls_.Add(id, [this, request, speaker = speaker_](const core::Answer& answer) {
       CheckCaller(request);
       const std::optional<Response> response = service::Whole<Response>(answer);
       Check(response.has_value(), "answers can be parsed");
       Learn(&members_[speaker], request, *response);
       CheckMessage(*response);
-    };
+    });
     repeat_ = [this, request, step, speaker = speaker_] {
       speaker_ = speaker;
       Deliver<Response>(request, step);
     };
-    Take((core_.get()->*step)(now_, id, *converted));
+    const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+    Put({kept.kind, id, &kept}, (core_.get()->*step)(now_, id, *converted));
   }
 
   using Session = std::tuple<uint64_t, uint64_t, uint64_t>;
@@ -258,21 +257,20 @@ class FuzzedService {
 
   void Attach() {
     v1::AttachRequest request;
-    if (!Compose(&request)) return;
+    if (!ComposeRequest(&request)) return;
     const auto converted = service::FromProto(v1::AttachRequest(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     streams_[id] = {request.member().incarnation(), &members_[speaker_]};
-    Take(core_->Attach(now_, id, *converted));
+    const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+    Put({kept.kind, id, &kept}, core_->Attach(now_, id, *converted));
   }
 
   void CancelOne() {
-    if (calls_.empty()) return;
-    const auto call = std::next(calls_.begin(), bytes_->Byte() % calls_.size());
-    const WaiterId id = call->first;
-    calls_.erase(call);
-    collectives_.Cancelled(id);
-    Take(core_->Cancel(now_, id));
+    const std::optional<WaiterId> id = calls_.GiveUpOne(bytes_);
+    if (!id) return;
+    collectives_.Cancelled(*id);
+    Put({journal::INPUT_KIND_CANCEL, *id}, core_->Cancel(now_, *id));
   }
 
   void CloseOne() {
@@ -281,18 +279,20 @@ class FuzzedService {
     const WaiterId id = stream->first;
     stream->second.member->Detach();
     streams_.erase(stream);
-    Take(core_->StreamClosed(now_, id));
+    Put({journal::INPUT_KIND_STREAM_CLOSED, id}, core_->StreamClosed(now_, id));
   }
 
   void Advance(absl::Duration duration) {
     const core::Time end = now_ + duration;
-    for (int ticks = 0; core_->NextDeadline() <= end; ++ticks) {
+    for (int ticks = 0; NextDeadline() <= end; ++ticks) {
       Check(ticks < kMostTicks, "a tick at a deadline moves it on");
-      now_ = std::max(now_, core_->NextDeadline());
-      Take(core_->Tick(now_));
+      now_ = std::max(now_, NextDeadline());
+      if (core_->NextDeadline() <= now_) Put({journal::INPUT_KIND_TICK}, core_->Tick(now_));
+      if (desk_->NextDeadline() <= now_) desk_->Tick(now_);
     }
     now_ = end;
   }
+  core::Time NextDeadline() const { return std::min(core_->NextDeadline(), desk_->NextDeadline()); }
 
   void ReadStatus() {
     v1::GetStatusResponse response;
@@ -309,25 +309,41 @@ class FuzzedService {
     numbers_.Restart();
     for (FuzzedMember& member : members_) member.Detach();
     ++options_.instance;
-    core_ = std::make_unique<Coordinator>(options_);
+    tape_ = std::make_unique<journal::Tape>();
+    core::Options options = tape_->Options(options_, now_);
+    options.wants_inquiry = [this](core::Time now) { return desk_->MayBegin(now); };
+    core_ = std::make_unique<Coordinator>(std::move(options));
+    desk_ = std::make_unique<FuzzedDesk>(bytes_, core_->options(), known_, members_);
   }
 
   // What the core had to itself is what it kept.
   void EndCore() {
+    if (tape_ != nullptr) {
+      const std::string difference = tape_->Replay();
+      CheckNothing(difference);
+    }
     const size_t before = AllocatedBytes();
     core_.reset();
+    desk_.reset();
     const size_t kept = before - std::min(before, AllocatedBytes());
     if (options_.limits.max_leases > SmallLimits().max_leases) return;
     Check(kept <= options_.limits.max_held_bytes + kMostCoreBytes,
           absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
   }
 
+  // What has gone into the core, and what came of it.
+  void Put(const journal::Input& input, core::Effects effects) {
+    tape_->Add(input, now_, effects);
+    Take(std::move(effects));
+  }
+
   void Take(core::Effects effects) {
     const std::string alone = collectives_.Answered(WithParts(effects.replies));
     CheckNothing(alone);
     for (const core::LogLine& line : effects.log) CheckLogLine(line.text);
+    if (effects.inquiry) desk_->Begin(now_, *effects.inquiry);
     for (const core::StreamEvent& event : effects.events) TakeEvent(event);
-    for (const core::Reply& reply : effects.replies) TakeReply(reply);
+    for (const core::Reply& reply : effects.replies) calls_.Take(reply);
     for (const core::StreamEnd& end : effects.ends) {
       Check(streams_.erase(end.stream) == 1, "a stream is ended once, and only while it is open");
       if (!end.status.ok()) CheckError(end.status);
@@ -363,17 +379,6 @@ class FuzzedService {
     sessions_.insert(PartsOf(attached.session()));
     collectives_.LearnSession(attached.session().counter(), stream.incarnation);
     incarnations_[attached.session().counter()] = stream.incarnation;
-  }
-
-  void TakeReply(const core::Reply& reply) {
-    const auto call = calls_.find(reply.waiter);
-    Check(call != calls_.end(), "a call is answered once, and only while it waits");
-    if (reply.status.ok()) {
-      call->second(reply.answer);
-    } else {
-      CheckError(reply.status);
-    }
-    calls_.erase(call);
   }
 
   void Note(WaiterId id, const core::CollectiveRequest& request) { collectives_.Sent(id, request); }
@@ -437,9 +442,11 @@ class FuzzedService {
   ByteSource* const bytes_;
   core::Options options_;
   core::Time now_;
+  std::unique_ptr<journal::Tape> tape_;  // of the core
   std::unique_ptr<Coordinator> core_;
+  std::unique_ptr<FuzzedDesk> desk_;  // beside it
   WaiterId last_id_ = 0;
-  std::map<WaiterId, std::function<void(const core::Answer&)>> calls_;
+  PendingCalls calls_;
   std::map<WaiterId, Stream> streams_;
   std::function<void()> repeat_;
   Knowledge known_;

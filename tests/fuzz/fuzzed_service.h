@@ -16,6 +16,8 @@ namespace muster::fuzz {
 //   - a collective is answered OK only when all ranks of its group are parked in it;
 //   - epoch numbers and tokens grow, and what was given out may be claimed;
 //   - texts are single lines of bounded length, and memory that is kept is bounded;
+//   - what goes into a core, journaled and replayed, comes to the same in another one, byte for
+//   byte;
 //   - a coordinator that drains leaves no call behind;
 //   - every deadline comes to an end: a tick at it moves it on.
 void RunFuzzedSchedule(const uint8_t* data, size_t size);

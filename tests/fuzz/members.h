@@ -20,6 +20,7 @@ class FuzzedMember {
   FuzzedMember(int number, uint32_t world_size);
 
   const v1::MemberIdentity& identity() const { return identity_; }
+  const std::string& secret() const { return secret_; }
   bool attached() const { return session_.has_value(); }
   bool Has(const v1::SessionId& session) const {
     return session_ && session_->counter() == session.counter() && session_->key() == session.key();

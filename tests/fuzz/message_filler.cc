@@ -244,6 +244,13 @@ class Filler {
   const Knowledge& known_;
 };
 
+bool ChangeByte(ByteSource* bytes, Message* request) {
+  std::string wire = request->SerializeAsString();
+  if (wire.empty()) return true;
+  wire[bytes->Bits(2) % wire.size()] = static_cast<char>(bytes->Byte());
+  return request->ParseFromString(wire);
+}
+
 }  // namespace
 
 void Fill(ByteSource* bytes, const Knowledge& known, Message* message) {
@@ -256,6 +263,19 @@ void Mutate(ByteSource* bytes, const Knowledge& known, Message* message) {
 
 void Lengthen(ByteSource* bytes, const Knowledge& known, Message* message) {
   Filler(bytes, known).LengthenText(message);
+}
+
+bool Compose(ByteSource* bytes, const Knowledge& known, absl::FunctionRef<void()> write,
+             Message* request) {
+  const size_t how = bytes->Below(8);
+  if (how == 7) {
+    Fill(bytes, known, request);
+  } else {
+    write();
+  }
+  if (how == 4) Mutate(bytes, known, request);
+  if (how == 5) Lengthen(bytes, known, request);
+  return how != 6 || ChangeByte(bytes, request);
 }
 
 }  // namespace muster::fuzz

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "google/protobuf/message.h"
 #include "muster/v1/coordinator.pb.h"
 #include "tests/fuzz/byte_source.h"
@@ -28,6 +29,11 @@ void Mutate(ByteSource* bytes, const Knowledge& known, google::protobuf::Message
 
 // Makes one of the request's texts long, and unfit for people.
 void Lengthen(ByteSource* bytes, const Knowledge& known, google::protobuf::Message* message);
+
+// A request as somebody may have put it on the wire: the one that `write` makes, that with a field
+// or a byte changed, or noise. False if it cannot be parsed there.
+bool Compose(ByteSource* bytes, const Knowledge& known, absl::FunctionRef<void()> write,
+             google::protobuf::Message* request);
 
 }  // namespace muster::fuzz
 

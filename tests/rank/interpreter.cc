@@ -166,8 +166,9 @@ class Rank {
 
   absl::Status Connect(const std::string&) {
     auto communicator = Communicator::Create(*job_);
-    if (communicator.ok()) communicator_ = *std::move(communicator);
-    return communicator.status();
+    if (!communicator.ok()) return communicator.status();
+    communicator_ = *std::move(communicator);
+    return absl::OkStatus();
   }
 
   absl::Status AllReduce(const std::string&) {
@@ -175,7 +176,8 @@ class Rank {
     const absl::Status status = communicator_->AllReduce(absl::MakeSpan(data));
     if (!status.ok()) return status;
     const int n = job_->world_size();
-    return Expect(data.front() == n * (n + 1) / 2 && data.back() == data.front(), "AllReduce");
+    const int sum = n * (n + 1) / 2;
+    return Expect(data.front() == sum && data.back() == data.front(), "AllReduce");
   }
 
   absl::Status ReduceUntil(const std::string& file) {

@@ -33,7 +33,9 @@ Steps TensorSteps() {
 
 Steps AllSteps() {
   Steps all = TensorSteps();
-  for (Steps steps : {WorkspaceSteps(), ExchangeSteps(), HelperSteps()}) all.merge(steps);
+  for (Steps steps : {WorkspaceSteps(), ExchangeSteps(), HelperSteps(), StuckSteps()}) {
+    all.merge(steps);
+  }
   return all;
 }
 

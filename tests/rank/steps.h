@@ -40,6 +40,14 @@ Steps ExchangeSteps();
 //   help=SCENARIO...: helper_steps.cc
 Steps HelperSteps();
 
+//   read=PATH             reads a named pipe into which nobody writes
+//   compute=FILE          computes until FILE is there
+//   dead-lock             two threads wait for each other's mutexes
+//   fill-output           writes to standard output without an end
+//   uninterruptible=PATH  sleeps in state D until somebody writes into a named pipe
+//   pair-barrier          a barrier of the group of ranks 0 and 1
+Steps StuckSteps();
+
 // Tells who the process is before, in and after a job. `how` the job becomes the current one:
 //
 //   initialize    Initialize(), from the environment

@@ -31,7 +31,8 @@ absl::Status Reductions(Job& job) {
   const int n = job.world_size();
   std::vector<float> data(1001, job.rank() + 1.0f);
   RETURN_IF_ERROR(AllReduce(job, absl::MakeSpan(data)));
-  RETURN_IF_ERROR(Expect(data == std::vector<float>(1001, n * (n + 1) / 2), "AllReduce"));
+  const int sum = n * (n + 1) / 2;
+  RETURN_IF_ERROR(Expect(data == std::vector<float>(1001, sum), "AllReduce"));
   const auto most = AllReduce(job, job.rank(), ReduceOp::kMax);
   RETURN_IF_ERROR(most.status());
   RETURN_IF_ERROR(Expect(*most == n - 1, "AllReduce of a number"));

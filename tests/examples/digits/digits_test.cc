@@ -15,6 +15,7 @@ namespace digits {
 namespace {
 
 using ::muster::testing::Exit;
+using ::muster::testing::ReadFile;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;

@@ -16,6 +16,7 @@ namespace {
 
 using ::muster::testing::Exit;
 using ::muster::testing::Process;
+using ::muster::testing::ReadFile;
 
 constexpr double kTolerance = 1e-4;
 constexpr absl::Duration kLongest = absl::Minutes(3);

@@ -10,8 +10,6 @@
 
 namespace digits {
 
-using ::muster::testing::ReadFile;
-
 // Writes `contents` to a file of this name in a fresh directory and returns its path.
 inline std::string TempFile(absl::string_view name, absl::string_view contents) {
   std::string path = absl::StrCat(muster::testing::MakeTempDir(), "/", name);

@@ -11,6 +11,7 @@
 namespace digits {
 namespace {
 
+using ::muster::testing::ReadFile;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 

@@ -1,0 +1,345 @@
+// A job that stands still: the first line that `muster debug` prints says who holds it up, and what
+// that process is doing. One test for each way to stand still; docs/observe.md has the table.
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/util/ranks.h"
+#include "tests/util/wait_until.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// What `muster debug` prints, and where it has put the bundle.
+struct Debugged {
+  std::string verdict;
+  std::string output;
+  std::string folder;
+};
+
+Debugged Debug(const std::string& coordinator, const Words& flags = {"--wait=0s"}) {
+  Debugged debugged;
+  debugged.folder = absl::StrCat(MakeTempDir(), "/bundle");
+  Words command = {Runfile("client/cli/muster"),
+                   "debug",
+                   "--coordinator",
+                   coordinator,
+                   "--output",
+                   debugged.folder};
+  command.insert(command.end(), flags.begin(), flags.end());
+  auto muster = Process::Start(command);
+  EXPECT_EQ(muster->Wait(), kSuccess) << muster->Output();
+  debugged.output = muster->Output();
+  debugged.verdict = debugged.output.substr(0, debugged.output.find('\n'));
+  return debugged;
+}
+
+// A PATH in which gdb does that to the process `pid`.
+std::string StandInForGdb(const std::string& script) {
+  const std::string folder = MakeTempDir();
+  const std::string gdb = folder + "/gdb";
+  std::ofstream(gdb) << "#!/bin/sh\nfor pid; do :; done\n" << script;
+  EXPECT_EQ(chmod(gdb.c_str(), 0700), 0);
+  return absl::StrCat(folder, ":", std::getenv("PATH"));
+}
+
+// Rank 1 does the step, and the others wait for it in a barrier.
+class HangVerdictTest : public ::testing::Test {
+ protected:
+  HangVerdictTest() : folder_(MakeTempDir()) {}
+
+  void Start(const std::string& step, const Words& daemon_flags = {"--world-size=3"}) {
+    daemon_ = TestDaemon::Start(daemon_flags);
+    run_ = LaunchAt(*daemon_, 3, {absl::StrCat("1:", step), "barrier", "leave"}, {"--node-id=n1"});
+    ASSERT_TRUE(AwaitBegin(*run_, {1}, step));
+    ASSERT_TRUE(AwaitBegin(*run_, {0, 2}, "barrier"));
+    ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
+  }
+
+  // Asks until the verdict has the words: a process may not be where it is to stand still yet.
+  std::string AwaitVerdict(const std::string& words) {
+    std::string verdict;
+    EXPECT_TRUE(WaitUntil([&] {
+      verdict = Debug(daemon_->address()).verdict;
+      return verdict.find(words) != std::string::npos;
+    })) << verdict;
+    return verdict;
+  }
+
+  // Until rank 1 has opened the pipe that it reads.
+  bool AwaitOpen(const std::string& pipe) {
+    if (!AwaitBegin(*run_, {1}, "read=")) return false;
+    const std::string folder = absl::StrCat("/proc/", PidOf(1, *run_), "/fd");
+    return WaitUntil([&] {
+      std::error_code gone;
+      for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
+        if (std::filesystem::read_symlink(entry.path(), gone) == pipe) return true;
+      }
+      return false;
+    });
+  }
+
+  std::string Rank1() const { return absl::StrCat("rank 1 (node 'n1', host "); }
+  auto IsAboutRank1InTheBarrier() const {
+    return AllOf(StartsWith(Rank1()),
+                 HasSubstr(absl::StrCat("pid ", PidOf(1, *run_),
+                                        ") has not come to "
+                                        "Barrier('in a barrier') op 0 of the world: ")),
+                 HasSubstr("; 2 others wait for "));
+  }
+
+  const std::string folder_;
+  std::unique_ptr<TestDaemon> daemon_;
+  std::unique_ptr<Process> run_;
+};
+
+TEST_F(HangVerdictTest, ARankThatIsStopped) {
+  const Gate gate;
+  ASSERT_NO_FATAL_FAILURE(Start(gate.wait()));
+  kill(PidOf(1, *run_), SIGSTOP);
+  EXPECT_THAT(AwaitVerdict("it is stopped; 'kill -CONT "), IsAboutRank1InTheBarrier());
+  kill(PidOf(1, *run_), SIGCONT);
+  gate.Open();
+  EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
+}
+
+TEST_F(HangVerdictTest, ARankThatSleepsInARead) {
+  const std::string pipe = folder_ + "/shard-7";
+  ASSERT_NO_FATAL_FAILURE(Start("read=" + pipe));
+  EXPECT_THAT(AwaitVerdict(absl::StrCat("it is in read() of ", pipe, ", a named pipe")),
+              IsAboutRank1InTheBarrier());
+}
+
+TEST_F(HangVerdictTest, ARankThatComputes) {
+  const Gate gate;
+  ASSERT_NO_FATAL_FAILURE(Start("compute=" + gate.path()));
+  const std::string verdict = AwaitVerdict("it computes (");
+  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
+  EXPECT_THAT(verdict, ContainsRegex("it computes \\([0-9]+ % of a processor\\)"));
+  gate.Open();
+  EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
+}
+
+TEST_F(HangVerdictTest, ARankWhoseThreadsWaitForEachOthersMutexes) {
+  ASSERT_NO_FATAL_FAILURE(Start("dead-lock"));
+  const std::string verdict = AwaitVerdict("dead lock: ");
+  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
+  EXPECT_THAT(verdict,
+              ContainsRegex("dead lock: it waits for its thread [0-9]+ .*, which waits for "
+                            "thread [0-9]+"));
+}
+
+TEST_F(HangVerdictTest, RanksThatWaitForEachOtherInDifferentCalls) {
+  daemon_ = TestDaemon::Start({"--world-size=3"});
+  run_ = LaunchAt(*daemon_, 3, {"1:pair-barrier", "barrier", "leave"}, {"--node-id=n1"});
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(3, "Barrier"));
+  EXPECT_THAT(
+      AwaitVerdict("ranks wait for each other in different calls: "),
+      AllOf(HasSubstr("ranks 0,2 wait in Barrier('in a barrier') op 0 of the world"),
+            HasSubstr("rank 1 waits in Barrier('in a pair') op 0 of group 'pair' (ranks 0-1)"),
+            HasSubstr("none of these can end")));
+}
+
+TEST_F(HangVerdictTest, AProcessThatHasNotCalledJoin) {
+  const std::string pipe = folder_ + "/index";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  daemon_ = TestDaemon::Start({"--world-size=2"});
+  const std::string program = absl::StrCat("[ $RANK = 0 ] || cat < ", pipe, "; exec \"$0\" leave");
+  run_ = Process::Start(
+      LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=2"},
+                    {"sh", "-c", program, RankCommand({})[0]}));
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
+  EXPECT_THAT(AwaitVerdict("rank 1 (node 'n1', pid "),
+              AllOf(HasSubstr(") has not called Join: it is in "), HasSubstr(pipe),
+                    HasSubstr("; 1 of 2 members have joined")));
+}
+
+TEST_F(HangVerdictTest, ARankThatHasEndedBeforeItJoined) {
+  daemon_ = TestDaemon::Start({"--world-size=2"});
+  run_ = Process::Start(
+      LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=2"},
+                    {"sh", "-c", "[ $RANK = 1 ] || exec \"$0\" leave", RankCommand({})[0]}));
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
+  EXPECT_THAT(
+      AwaitVerdict("rank 1 (node 'n1', pid "),
+      HasSubstr(") has not called Join: its process has ended; 1 of 2 members have joined"));
+}
+
+TEST_F(HangVerdictTest, RanksThatNobodyHasStarted) {
+  daemon_ = TestDaemon::Start({"--world-size=2"});
+  run_ = LaunchAt(*daemon_, 1, {"leave"}, {"--nnodes=2", "--node-rank=0", "--node-id=n0"});
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
+  EXPECT_EQ(
+      AwaitVerdict("never started"),
+      "rank 1 was never started: launchers have answered on node 'n0' only; 1 of 2 members have "
+      "joined");
+}
+
+// `muster run` stops reading what ranks write when its own reader stops.
+TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
+  daemon_ = TestDaemon::Start({"--world-size=3"});
+  Words words =
+      LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=3"},
+                    RankCommand({"1:fill-output", "barrier", "leave"}));
+  run_ = Process::Start(
+      {"sh", "-c", absl::StrCat("'", absl::StrJoin(words, "' '"), "' | sleep 1000")});
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
+  EXPECT_THAT(AwaitVerdict("it is in write() of its standard output, a pipe"),
+              AllOf(StartsWith(Rank1()), HasSubstr(", which is full: whoever reads it does not")));
+}
+
+TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {
+  ASSERT_NO_FATAL_FAILURE(Start("uninterruptible=" + folder_ + "/pipe"));
+  const std::string verdict = AwaitVerdict("which no signal ends (state D");
+  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
+  EXPECT_THAT(verdict, HasSubstr("a disk, a file system or a driver does not answer"));
+}
+
+// With the stand-ins for CUDA and NCCL: the others are in an all-reduce of which the coordinator
+// sees nothing, and in which no call of theirs can say who is missing.
+TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
+  const Gate gate;
+  daemon_ = TestDaemon::Start({"--world-size=3"});
+  run_ = Process::Start(
+      LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=3"},
+                    {Runfile("tests/client/nccl/nccl_rank"), "connect", "allreduce",
+                     absl::StrCat("1:", gate.wait()), "try:allreduce"}),
+      {{"MUSTER_BACKEND", "nccl"}});
+  ASSERT_TRUE(AwaitBegin(*run_, {1}, gate.wait()));
+  ASSERT_TRUE(AwaitBegin(*run_, {0, 2}, "allreduce"));
+  EXPECT_THAT(AwaitVerdict(", which it has not begun: it is in "),
+              AllOf(StartsWith(Rank1()), HasSubstr("stopped first, at op 2 of communicator "),
+                    HasSubstr("; 2 others are in AllReduce of 4194304 bytes, op 2 of ")));
+}
+
+// ---- Without being asked, and the bundle ----
+
+TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
+  const Gate gate;
+  const std::string pipe = folder_ + "/shard-7";
+  daemon_ = TestDaemon::Start({"--world-size=2", "--stall-warning=300ms"});
+  run_ = LaunchAt(*daemon_, 2, {"0:" + gate.wait(), "1:read=" + pipe, "barrier", "leave"});
+  ASSERT_TRUE(AwaitOpen(pipe));
+  gate.Open();
+  ASSERT_TRUE(daemon_->process().WaitForOutput("verdict: "));
+  EXPECT_THAT(daemon_->process().Output(),
+              ContainsRegex("verdict: rank 1 .* it is in read\\(\\) of "));
+}
+
+TEST_F(HangVerdictTest, ComesWithABundleOfWhatTheRanksAreDoing) {
+  setenv("NCCL_DEBUG", "WARN", 1);
+  setenv("NCCL_MY_TOKEN", "hidden-from-bundles", 1);
+  ASSERT_NO_FATAL_FAILURE(Start("read=" + folder_ + "/shard-7"));
+  const Debugged debugged = Debug(daemon_->address(), {"--wait=1m"});
+  EXPECT_THAT(debugged.output, AllOf(ContainsRegex("1 +n1 +[0-9]+ +sleeps +in read\\(\\) of "),
+                                     HasSubstr("the bundle is in " + debugged.folder)));
+  const std::string rank = debugged.folder + "/nodes/n1/rank-1/";
+  EXPECT_THAT(ReadFile(debugged.folder + "/verdict.txt"), StartsWith(debugged.verdict + "\n"));
+  EXPECT_THAT(ReadFile(rank + "threads.txt"), HasSubstr("in read() of " + folder_ + "/shard-7"));
+  EXPECT_THAT(ReadFile(rank + "output.txt"), HasSubstr("begins read="));
+  EXPECT_THAT(ReadFile(rank + "environment.txt"),
+              AllOf(HasSubstr("NCCL_DEBUG=WARN\n"), HasSubstr("NCCL_MY_TOKEN=(left out)\n"),
+                    HasSubstr("MUSTER_PROCESS_SECRET=(left out)\n")));
+  EXPECT_THAT(ReadFile(rank + "command.txt"), HasSubstr("tests/rank/rank\n"));
+  EXPECT_THAT(ReadFile(debugged.folder + "/nodes/n1/disks.txt"), HasSubstr("/dev/shm: "));
+  EXPECT_THAT(ReadFile(debugged.folder + "/coordinator/status.json"),
+              HasSubstr("pending_collectives"));
+  auto grep = Process::Start({"grep", "-r", "hidden-from-bundles", debugged.folder});
+  EXPECT_EQ(grep->Wait(), (Exit{false, 1})) << grep->Output();
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_MY_TOKEN");
+}
+
+TEST_F(HangVerdictTest, IsWrittenByItselfWhereARunIsGivenAFolder) {
+  const Gate gate;
+  const std::string pipe = folder_ + "/shard-7";
+  run_ = Launch(2, {"0:" + gate.wait(), "1:read=" + pipe, "barrier", "leave"},
+                {"--node-id=n1", "--debug-dir", folder_ + "/hangs"},
+                {{"MUSTER_STALL_WARNING", "300ms"}});
+  ASSERT_TRUE(AwaitOpen(pipe));
+  gate.Open();
+  ASSERT_TRUE(run_->WaitForOutput("muster: wrote what the ranks here are doing to "));
+  const std::string output = run_->Output();
+  EXPECT_THAT(output, ContainsRegex("\\[musterd\\] .*verdict: rank 1 .* it is in read\\(\\) of "));
+  const std::string mark = "doing to ";
+  const std::string rest = output.substr(output.find(mark) + mark.size());
+  const std::string folder = rest.substr(0, rest.find_first_of(";\n"));
+  EXPECT_THAT(rest, StartsWith(folder + "; verdict: rank 1 (node 'n1', host "));
+  EXPECT_THAT(ReadFile(folder + "/verdict.txt"), StartsWith("rank 1 (node 'n1', host "));
+  EXPECT_THAT(ReadFile(folder + "/nodes/n1/rank-1/threads.txt"), HasSubstr("in read() of " + pipe));
+}
+
+// A debugger stops what it looks at, and one that is killed over it leaves it stopped for a moment.
+TEST_F(HangVerdictTest, WhoLooksAtRanksIsNotTakenForOneWhoStopsThem) {
+  // An orphan stays a zombie until the launcher asks who has ended and who was stopped: once a
+  // second one is gone, it has dealt with the stop.
+  const std::string tools = StandInForGdb(
+      "kill -STOP $pid\n"
+      "for turn in 1 2; do\n"
+      "  orphan=$(sleep 0 > /dev/null & echo $!)\n"
+      "  while kill -0 $orphan 2>/dev/null; do sleep 0.01; done\n"
+      "done\n"
+      "echo all stacks\n");
+  const Gate gate;
+  daemon_ = TestDaemon::Start({"--world-size=2"});
+  run_ = Launch(2, {absl::StrCat("1:", gate.wait()), "barrier", "leave"},
+                {"--node-id=n1", "--coordinator", daemon_->address()}, {{"PATH", tools}});
+  ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Barrier"));
+  const Debugged debugged = Debug(daemon_->address(), {});
+  EXPECT_EQ(ReadFile(debugged.folder + "/nodes/n1/rank-1/stacks.txt"), "all stacks\n");
+  gate.Open();
+  EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
+  EXPECT_THAT(run_->Output(), Not(HasSubstr("stopped")));
+  EXPECT_THAT(daemon_->process().Output(), Not(HasSubstr("stopped")));
+}
+
+// The ranks end at the error; a debugger that ends after them has looked all the same.
+TEST_F(HangVerdictTest, IsWrittenThoughTheRunEndsMeanwhile) {
+  const std::string tools = StandInForGdb(
+      "while kill -0 $pid 2>/dev/null; do sleep 0.1; done\n"
+      "echo all stacks\n");
+  run_ = Launch(2, {absl::StrCat("1:read=", folder_, "/shard-7"), "barrier=1s", "leave"},
+                {"--node-id=n1", "--debug-dir", folder_ + "/hangs"}, {{"PATH", tools}});
+  EXPECT_FALSE(run_->Wait() == kSuccess);
+  EXPECT_THAT(run_->Output(), HasSubstr("muster: wrote what the ranks here are doing to "));
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/hangs")) {
+    folders.push_back(entry.path());
+  }
+  ASSERT_THAT(folders, SizeIs(1));
+  EXPECT_THAT(ReadFile(folders[0] + "/verdict.txt"), StartsWith("rank 1 (node 'n1', host "));
+  EXPECT_EQ(ReadFile(folders[0] + "/nodes/n1/rank-1/stacks.txt"), "all stacks\n");
+}
+
+TEST_F(HangVerdictTest, GoesIntoATarWhereOneIsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(Start("read=" + folder_ + "/shard-7"));
+  const std::string tar = folder_ + "/hang.tar";
+  auto muster = Process::Start({Runfile("client/cli/muster"), "debug", "--coordinator",
+                                daemon_->address(), "--output", tar, "--wait=0s"});
+  ASSERT_EQ(muster->Wait(), kSuccess) << muster->Output();
+  auto list = Process::Start({"tar", "--list", "--file", tar});
+  ASSERT_EQ(list->Wait(), kSuccess);
+  EXPECT_THAT(list->Output(), ContainsRegex("^hang-[0-9]+-[0-9]+/verdict.txt\n"));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,197 @@
+#include "tests/fuzz/fuzzed_desk.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/service/request_conversion.h"
+#include "server/service/response_conversion.h"
+#include "tests/fuzz/promises.h"
+
+namespace muster::fuzz {
+namespace {
+
+using core::Coordinator;
+using core::InquiryDesk;
+using core::Time;
+using core::WaiterId;
+
+constexpr int kLaunchers = 3;
+// Launchers have this long to say what they see.
+constexpr absl::Duration kLongestInquiry = absl::Seconds(10);
+constexpr absl::string_view kVerdict = "verdict: ";
+
+template <typename Request>
+bool WantsReports(const Request&) {
+  return false;
+}
+bool WantsReports(const v1::GetInquiryRequest& request) {
+  return !request.without_reports() && !request.has_launcher();
+}
+
+template <typename Response>
+bool HasReports(const Response&) {
+  return false;
+}
+bool HasReports(const v1::GetInquiryResponse& response) { return response.reports_size() > 0; }
+
+}  // namespace
+
+FuzzedDesk::FuzzedDesk(ByteSource* bytes, const core::Options& options, const Knowledge& known,
+                       const std::vector<FuzzedMember>& members)
+    : bytes_(bytes), known_(known), members_(members), desk_(options) {}
+
+void FuzzedDesk::Step(Time now, const Coordinator& core) {
+  switch (bytes_->Below(8)) {
+    case 0:
+    case 1:
+      return Send<v1::RequestInquiryRequest, v1::RequestInquiryResponse>(
+          now, core, &InquiryDesk::RequestInquiry);
+    case 2:
+    case 3:
+    case 4:
+      return Send<v1::ReportInquiryRequest, v1::ReportInquiryResponse>(now, core,
+                                                                       &InquiryDesk::ReportInquiry);
+    case 5:
+      return CancelOne(now);
+    default:
+      return Send<v1::GetInquiryRequest, v1::GetInquiryResponse>(now, core,
+                                                                 &InquiryDesk::GetInquiry);
+  }
+}
+
+void FuzzedDesk::Begin(Time now, const core::InquiryCause& cause) {
+  const bool may = MayBegin(now);
+  Take(now, desk_.Begin(now, cause));
+  const std::optional<core::InquiryStatus> status = desk_.Status(now);
+  Check(!may || (status && status->reason == cause.reason),
+        "an inquiry that may begin begins, and says why");
+}
+
+void FuzzedDesk::Tick(Time now) { Take(now, desk_.Tick(now)); }
+
+void FuzzedDesk::Drain(Time now) {
+  open_ = false;
+  Take(now, desk_.Drain("the end"));
+  Check(calls_.empty(), "a desk that drains leaves no call behind");
+  Check(NextDeadline() == absl::InfiniteFuture(), "after it has drained nothing is due");
+}
+
+std::string FuzzedDesk::Word(std::vector<std::string> words) { return bytes_->Pick(words); }
+
+// One of some, or, at times, one that is never heard of again.
+v1::LauncherIdentity FuzzedDesk::Launcher() {
+  const int launcher = static_cast<int>(bytes_->Below(kLaunchers + 1));
+  const char last =
+      static_cast<char>(launcher == kLaunchers ? 128 + bytes_->Below(128) : '0' + launcher);
+  v1::LauncherIdentity identity;
+  identity.set_id(std::string(15, 'l') + last);
+  identity.set_node(std::string(1, static_cast<char>('a' + launcher % 2)));
+  identity.set_pid(launcher);
+  return identity;
+}
+
+void FuzzedDesk::Write(v1::RequestInquiryRequest* request) {
+  request->set_job_id("job");
+  request->set_reason(Word({"", "it is slow"}));
+}
+
+void FuzzedDesk::Write(v1::GetInquiryRequest* request) {
+  request->set_job_id("job");
+  request->set_after(bytes_->OneIn(4) ? 0 : number_);
+  if (!bytes_->OneIn(4)) request->mutable_wait_timeout()->set_seconds(1 + bytes_->Below(60));
+  if (!bytes_->OneIn(4)) *request->mutable_launcher() = Launcher();
+  if (bytes_->OneIn(4)) request->set_files_of(Launcher().id());
+  request->set_without_reports(bytes_->OneIn(4));
+}
+
+void FuzzedDesk::Write(v1::ReportInquiryRequest* request) {
+  request->set_job_id("job");
+  request->set_number(number_);
+  *request->mutable_launcher() = Launcher();
+  for (const FuzzedMember& member : members_) {
+    if (!bytes_->OneIn(4)) Write(member, request->add_ranks());
+  }
+  if (bytes_->OneIn(2)) {
+    v1::BundleFile* const file = request->add_files();
+    file->set_name(Word({"rank-0/threads.txt", "host.txt", "../escape", ""}));
+    file->set_content(bytes_->Text(bytes_->Below(9)));
+  }
+  request->set_complete(bytes_->OneIn(2));
+}
+
+void FuzzedDesk::Write(const FuzzedMember& member, v1::RankObservation* seen) {
+  seen->set_secret(member.secret());
+  seen->set_pid(member.identity().pid());
+  seen->set_condition(static_cast<v1::ProcessCondition>(bytes_->Below(8)));
+  seen->set_call(Word({"", "read", "write", "futex"}));
+  seen->set_target(Word({"", "/data/x", "its standard output, a pipe"}));
+  if (bytes_->OneIn(2)) seen->mutable_in_call_for()->set_seconds(bytes_->Byte());
+  seen->set_blocked_by(Word({"", "thread 7, which computes"}));
+  seen->set_dead_lock(bytes_->OneIn(8));
+  for (size_t i = bytes_->Below(3); i > 0; --i) {
+    v1::CommunicatorCount* const count = seen->add_communicators();
+    count->set_name(Word({"communicator 1 of the world", "communicator 2 of the world"}));
+    count->set_operation(Word({"AllReduce", "Broadcast"}));
+    count->set_begun(bytes_->Below(4));
+    count->set_ended(bytes_->Below(4));
+    count->mutable_since()->set_seconds(bytes_->Byte());
+  }
+}
+
+template <typename Request, typename Response, typename CoreRequest>
+void FuzzedDesk::Send(Time now, const Coordinator& core,
+                      core::Effects (InquiryDesk::*step)(Time, WaiterId, const CoreRequest&,
+                                                         const Coordinator&)) {
+  Request request;
+  if (!Compose(
+          bytes_, known_, [&] { Write(&request); }, &request))
+    return;
+  const bool wanted = WantsReports(request);
+  const absl::StatusOr<CoreRequest> converted = service::FromProto(std::move(request));
+  if (!converted.ok()) return CheckError(converted.status());
+  const WaiterId id = ++last_id_;
+  calls_.Add(id, [wanted](const core::Answer& answer) {
+    const std::optional<Response> response = service::Whole<Response>(answer);
+    Check(response.has_value(), "answers can be parsed");
+    CheckMessage(*response);
+    Check(wanted || !HasReports(*response), "reports are for those who want them");
+  });
+  Take(now, (desk_.*step)(now, id, *converted, core));
+}
+
+void FuzzedDesk::CancelOne(Time now) {
+  const std::optional<WaiterId> id = calls_.GiveUpOne(bytes_);
+  if (id) Check(desk_.Cancel(now, *id), "a call that waits can be given up");
+}
+
+void FuzzedDesk::Take(Time now, const core::Effects& effects) {
+  Check(effects.events.empty() && effects.ends.empty() && !effects.inquiry,
+        "a desk answers calls, and does nothing to members");
+  for (const core::Reply& reply : effects.replies) calls_.Take(reply);
+  CheckVerdicts(now, effects);
+}
+
+void FuzzedDesk::CheckVerdicts(Time now, const core::Effects& effects) {
+  const core::InquiryStatus status = desk_.Status(now).value_or(core::InquiryStatus());
+  Check(status.number >= number_, "the numbers of inquiries grow");
+  if (status.number > number_) {
+    Check(!open_, "one inquiry ends before the next one begins");
+    number_ = status.number;
+    began_ = now;
+    open_ = true;
+  }
+  for (const core::LogLine& line : effects.log) {
+    CheckLogLine(line.text);
+    if (!absl::StartsWith(line.text, kVerdict)) continue;
+    Check(open_, "an inquiry has one verdict");
+    Check(line.text == absl::StrCat(kVerdict, status.verdict) && !status.verdict.empty(),
+          "what is logged is the verdict that whoever asks is told");
+    open_ = false;
+  }
+  Check(open_ == status.open, "an inquiry is open until it has a verdict");
+  Check(!open_ || now <= began_ + kLongestInquiry, "an inquiry ends in time");
+}
+
+}  // namespace muster::fuzz

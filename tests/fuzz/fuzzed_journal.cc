@@ -1,0 +1,80 @@
+#include "tests/fuzz/fuzzed_journal.h"
+
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "server/journal/encoder.h"
+#include "server/journal/format.h"
+#include "server/journal/reader.h"
+#include "server/journal/replay_files.h"
+#include "server/journal/story.h"
+#include "server/journal/timeline.h"
+#include "server/journal/trace.h"
+#include "tests/fuzz/promises.h"
+
+namespace muster::fuzz {
+namespace {
+
+constexpr uint64_t kMaxPayloadBytes = 1 << 16;
+constexpr absl::Duration kLater = absl::Hours(1);
+
+// Feeds what can be read to a replayer, and looks at what it has come to.
+void Replay(journal::Reader* reader, journal::Replayer* replayer) {
+  while (const std::optional<journal::Record> record = reader->Next()) {
+    const absl::Status fed = replayer->Feed(*record);
+    if (fed.ok()) continue;
+    CheckError(fed);
+    break;
+  }
+  if (replayer->core() != nullptr) {
+    CheckMessage(journal::StatusAt(*replayer, replayer->now() + kLater));
+  }
+}
+
+std::unique_ptr<journal::Reader> Open(const std::string& file) {
+  absl::StatusOr<std::unique_ptr<journal::Reader>> reader =
+      journal::Reader::Open(std::make_unique<std::istringstream>(file), "a fuzzer's file");
+  if (reader.ok()) return *std::move(reader);
+  CheckError(reader.status());
+  return nullptr;
+}
+
+}  // namespace
+
+void ReadFuzzedJournal(const std::string& file) {
+  const std::unique_ptr<journal::Reader> reader = Open(file);
+  if (reader == nullptr) return;
+  journal::Timeline timeline([](const journal::TimelineEntry& entry) {
+    Check(entry.count >= 1 && entry.until >= entry.at && !entry.text.empty(),
+          "a line of the timeline says something");
+  });
+  journal::Story story(&timeline);
+  journal::Replayer replayer(&story, kMaxPayloadBytes);
+  Replay(reader.get(), &replayer);
+  timeline.Finish();
+
+  std::ostringstream out;
+  journal::Trace trace(&out);
+  journal::Story same_story(&trace);
+  journal::Replayer again(&same_story, kMaxPayloadBytes);
+  Replay(Open(file).get(), &again);
+  same_story.Finish(again.now());
+  trace.Finish(same_story.actors());
+  Check(nlohmann::json::accept(out.str()), "a trace is JSON");
+  Check(again.steps() == replayer.steps(), "a replay comes to the same twice");
+}
+
+void ReadFuzzedBlock(const std::string& block) {
+  journal::Record header;
+  header.mutable_header()->set_format(journal::kFormat);
+  std::string first;
+  journal::Encoder::Append(header, &first);
+  std::string file = absl::StrCat(journal::kMagic, journal::EncodeFrame(first), first);
+  if (!block.empty()) absl::StrAppend(&file, journal::EncodeFrame(block), block);
+  ReadFuzzedJournal(file);
+}
+
+}  // namespace muster::fuzz
