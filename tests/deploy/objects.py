@@ -6,11 +6,12 @@ import re
 class Workload:
     """A pod template, and what it is a template of."""
 
-    def __init__(self, owner, name, template, job=None):
+    def __init__(self, owner, name, template, job=None, given_labels=None):
         self.owner = owner  # the object that makes the pods
         self.name = name  # in words, for complaints
         self.template = template
         self.job = job  # the spec of the Job, if it is one
+        self.given_labels = given_labels or {}  # those that a controller adds
 
     @property
     def namespace(self):
@@ -18,7 +19,11 @@ class Workload:
 
     @property
     def labels(self):
-        return self.template.get("metadata", {}).get("labels", {})
+        return {**self.template.get("metadata", {}).get("labels", {}), **self.given_labels}
+
+    @property
+    def annotations(self):
+        return self.template.get("metadata", {}).get("annotations", {})
 
     @property
     def pod(self):
@@ -48,8 +53,9 @@ def workloads(objects):
                 yield Workload(item, f"{name} ({job['name']})", job_spec["template"], job_spec)
         elif kind == "LeaderWorkerSet":
             group = spec["leaderWorkerTemplate"]
-            for part in ("leaderTemplate", "workerTemplate"):
-                yield Workload(item, f"{name} ({part})", group[part])
+            for part, index in (("leaderTemplate", "0"), ("workerTemplate", "1")):
+                given = {"leaderworkerset.sigs.k8s.io/worker-index": index}
+                yield Workload(item, f"{name} ({part})", group[part], given_labels=given)
 
 
 def for_schemas(objects):
@@ -71,6 +77,7 @@ CUSTOM = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "Certificate": "cert-manager.io/v1",
     "Issuer": "cert-manager.io/v1",
+    "PodMonitor": "monitoring.coreos.com/v1",
 }
 
 # What controllers put before a container's own variables.

@@ -25,12 +25,16 @@ def use_tools():
 VARIANTS = {
     "mutual-tls": ("cpu-demo", ["mutual-tls"], {}),
     "topology": ("cpu-demo", ["topology"], {}),
+    "metrics": ("cpu-demo", ["metrics", "metrics/pod-monitor"], {}),
     "in-place-restart": ("cpu-demo", ["in-place-restart"], {}),
-    "everything": ("two-gpu-nodes", ["rdma", "mutual-tls", "topology", "in-place-restart"], {}),
+    "everything": ("two-gpu-nodes", ["rdma", "mutual-tls", "metrics", "topology", "in-place-restart"], {}),
     "second-run": ("cpu-demo", ["mutual-tls"], {"nameSuffix": '"-2"'}),
     "job-set": ("cpu-demo", ["job-set"], {}),
+    "job-set-metrics": ("cpu-demo", ["metrics", "job-set"], {}),
     "job-set-tls": ("cpu-demo", ["mutual-tls", "job-set"], {}),
     "leader-worker-set": ("cpu-demo", ["leader-worker-set"], {}),
+    "leader-worker-set-metrics": ("cpu-demo", ["metrics", "metrics/pod-monitor", "leader-worker-set",
+                                               "leader-worker-set/metrics"], {}),
     "leader-worker-set-tls": ("cpu-demo", ["mutual-tls", "leader-worker-set", "leader-worker-set/mutual-tls"], {}),
 }
 OVERLAYS = sorted(path.name for path in (SOURCE / "overlays").iterdir())

@@ -439,17 +439,51 @@ def policies_let_in_who_needs_it(objects):
         if not opened:
             yield f"{w.name}: no NetworkPolicy selects it"
         for peers, ports in opened:
+            if ports == [metrics_port(w, c)]:
+                continue  # see metrics_can_be_read
             if ports != [port]:
                 yield f"{w.name}: ports {ports} are open, expected {port}"
             if not _exactly(peers, [x for x, _ in workers(objects)], objects):
                 yield f"{w.name}: open to others than the workers"
     for w, _ in workers(objects):
-        opened = _ingress(policies, w)
+        beside = {metrics_port(x, c) for x, c in coordinators(objects) if x.name == w.name}   # see metrics_can_be_read
+        opened = [(peers, ports) for peers, ports in _ingress(policies, w) if not beside & set(ports)]
         if not opened:
             yield f"{w.name}: no NetworkPolicy selects it"
         for peers, ports in opened:
             if ports or not _exactly(peers, [x for x, _ in workers(objects)], objects):
                 yield f"{w.name}: not open, at every port, to the workers alone"
+
+
+def metrics_port(w, c):
+    """Of a coordinator that serves metrics to others; None of one that does not."""
+    address = flag(command_line(w, c), "metrics-listen")
+    return int(address.rsplit(":", 1)[1]) if address else None
+
+
+@rule
+def metrics_can_be_read(objects):
+    for w, c in coordinators(objects):
+        port = metrics_port(w, c)
+        if port is None:
+            continue
+        named = {p["containerPort"]: p.get("name") for p in c.get("ports", [])}
+        if port not in named:
+            yield f"{w.name}: metrics are at {port}, which is no containerPort"
+        told = {key.split("/")[1]: value for key, value in w.annotations.items() if key.startswith("prometheus.io/")}
+        if told != {"scrape": "true", "port": str(port), "path": "/metrics"}:
+            yield f"{w.name}: Prometheus is told {told}"
+        opened = [peers for peers, ports in _ingress(of_kind(objects, "NetworkPolicy"), w) if ports == [port]]
+        if not opened:
+            yield f"{w.name}: no NetworkPolicy opens port {port}"
+        for peer in (peer for peers in opened for peer in peers or [{}]):
+            if not peer.get("namespaceSelector", {}).get("matchLabels"):
+                yield f"{w.name}: metrics are open to more than the namespaces that are named"
+        for monitor in of_kind(objects, "PodMonitor"):
+            if not selects(monitor["spec"]["selector"]["matchLabels"], w.labels):
+                yield f"{name_of(monitor)}: does not select {w.name}"
+            if [e["port"] for e in monitor["spec"]["podMetricsEndpoints"]] != [named.get(port)]:
+                yield f"{name_of(monitor)}: asks another port than {port}"
 
 
 def _ingress(policies, w):

@@ -241,8 +241,38 @@ CASES = {
             m.get("NetworkPolicy", "muster-coordinator")["spec"]["ingress"][0]["ports"][0], "port", 80)),
         ("no tensors", "cpu-demo", lambda m: set_to(
             m.get("NetworkPolicy", "muster-worker")["spec"]["ingress"][0], "ports", [{"port": 7370}])),
+        ("a leader's metrics, and all else", "leader-worker-set-metrics",
+         lambda m: m.get("NetworkPolicy", "muster-metrics")["spec"]["ingress"][0].pop("ports")),
         ("workers of other jobs", "cpu-demo", lambda m: m.get("NetworkPolicy", "muster-worker")["spec"]["ingress"][0]
          ["from"][0]["podSelector"].pop("matchLabels")),
+    ],
+    "metrics_can_be_read": [
+        ("another port", "metrics",
+         lambda m: replace_argument(m.musterd, "args", "metrics-listen", "0.0.0.0:9101")),
+        ("no containerPort", "metrics", lambda m: m.musterd["ports"].pop()),
+        ("no annotation", "metrics",
+         lambda m: m.coordinator["template"]["metadata"]["annotations"].pop("prometheus.io/scrape")),
+        ("no policy", "metrics", lambda m: m.remove("NetworkPolicy", "muster-metrics")),
+        ("everybody", "metrics",
+         lambda m: m.get("NetworkPolicy", "muster-metrics")["spec"]["ingress"][0].pop("from")),
+        ("every namespace", "metrics",
+         lambda m: m.get("NetworkPolicy", "muster-metrics")["spec"]["ingress"][0]["from"][0]
+         .update(namespaceSelector={})),
+        ("a monitor of other pods", "metrics",
+         lambda m: m.get("PodMonitor", "muster-coordinator")["spec"]["selector"]["matchLabels"].update(app="other")),
+        ("a monitor of another port", "metrics",
+         lambda m: set_to(m.get("PodMonitor", "muster-coordinator")["spec"]["podMetricsEndpoints"][0], "port", "grpc")),
+        ("a job set's, another port", "job-set-metrics",
+         lambda m: next(c for w, c in rules.coordinators(m.objects))["ports"].pop()),
+        ("a side-car, no policy", "leader-worker-set-metrics",
+         lambda m: m.get("NetworkPolicy", "muster-metrics")["spec"]["podSelector"]["matchLabels"]
+         .update({"leaderworkerset.sigs.k8s.io/worker-index": "1"})),
+        ("a side-car, no annotation", "leader-worker-set-metrics",
+         lambda m: m.get("LeaderWorkerSet", "muster")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]
+         .pop("annotations")),
+        ("a side-car, a monitor of other pods", "leader-worker-set-metrics",
+         lambda m: m.get("PodMonitor", "muster-coordinator")["spec"]["selector"]["matchLabels"]
+         .update({"app.kubernetes.io/component": "coordinator"})),
     ],
     "objects_are_of_known_kinds": [
         ("an old version", "cpu-demo", lambda m: set_to(m.get("Job", "muster-worker"), "apiVersion", "batch/v1beta1")),
