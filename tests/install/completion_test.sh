@@ -41,11 +41,11 @@ server/musterd --completion zsh > "$TEST_TMPDIR/_musterd"
 ! command -v zsh > /dev/null || zsh -n "$TEST_TMPDIR/_muster" "$TEST_TMPDIR/_musterd" || fail "zsh cannot read its script"
 
 expect_flags client/cli/muster muster
-for command in run status health token; do expect_flags client/cli/muster muster "$command"; done
+for command in run status debug health replay token; do expect_flags client/cli/muster muster "$command"; done
 expect_flags server/musterd musterd
 
 commands=$(complete_words muster "" | grep -v ^-)
-[[ $commands == $'run\nstatus\nhealth\ntoken\ncompletion' ]] || fail "the commands are '$commands'"
+[[ $commands == $'run\nstatus\ndebug\nhealth\nreplay\ntoken\ncompletion' ]] || fail "the commands are '$commands'"
 touch "$TEST_TMPDIR/file"
 [[ $(complete_words muster run --token-file "$TEST_TMPDIR/fi") == "$TEST_TMPDIR/file" ]] || fail "files are not completed"
 [[ -z $(complete_words muster run --nnodes "") ]] || fail "something is offered for a number"

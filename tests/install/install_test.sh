@@ -17,6 +17,7 @@ say() { echo "== [${SECONDS}s] $*"; }
 
 # Nothing of this machine's own Muster, if it has one, may help.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PATH=$prefix/bin:$PATH HOME=$work
+export MUSTER_SOURCES_HOME=$TEST_SRCDIR/library_sources/installed
 unset LD_LIBRARY_PATH CPATH MUSTER_COORDINATOR
 
 # expect_sum PROGRAM: two ranks, each with the same sum.
@@ -38,7 +39,7 @@ options=(--without-nccl)
 [[ ! -e client/shared/libmuster_nccl.so ]] || options=()
 tools/install --prefix "$prefix" --built "$PWD" "${options[@]}" > "$work/said" || fail "$(cat "$work/said")"
 grep -q "^install: Muster .* is in $prefix: " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
-for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a include/muster/muster.h share/man/man1/muster-run.1.gz \
+for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a lib/libnccl-profiler-muster.so include/muster/muster.h share/man/man1/muster-run.1.gz \
   share/man/man8/musterd.8.gz share/bash-completion/completions/muster share/zsh/site-functions/_musterd \
   lib/systemd/system/musterd@.service; do
   [[ -s $prefix/$file ]] || fail "there is no $file"
