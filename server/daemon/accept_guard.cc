@@ -1,9 +1,9 @@
 // gRPC 1.51 stops listening for good when accept4() fails because the process has no file
 // descriptor left: the daemon would be deaf even after others have been closed. CivetWeb, which
 // calls accept(), asks again and again, without a pause. These two, which the linker puts in the
-// place of libc's, keep one descriptor in reserve. When all others
-// are taken it closes the reserve, takes the connection with it and closes that: the caller sees
-// an end at once, tries again later, and gRPC never sees the error.
+// place of libc's, keep one descriptor in reserve. When all others are taken they close it, take
+// the connection with it and close that: the caller sees an end at once, tries again later, and
+// gRPC never sees the error.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -45,6 +45,13 @@ class Reserve {
     return connection >= 0;
   }
 
+  // Another thread may have opened something while Refuse() had closed the reserve: then nothing is
+  // in reserve until a descriptor is free again.
+  void Restore() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (fd_ < 0) fd_ = Open();
+  }
+
  private:
   static int Open() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
@@ -67,6 +74,7 @@ Reserve reserve;
 
 int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* size, int flags) {
   const int connection = Accept(listener, address, size, flags);
+  if (connection >= 0) reserve.Restore();
   if (connection >= 0 || !NoneLeft(errno)) return connection;
   // EINTR: gRPC asks again, until nobody waits any more.
   errno = reserve.Refuse(listener) ? EINTR : EAGAIN;

@@ -1,8 +1,11 @@
 // What a machine can run out of: disk space, file descriptors.
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -109,17 +112,39 @@ TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
 // Connections that are no members: the daemon cannot tell them apart before it has them.
 class Connections {
  public:
-  Connections(int port, int count) {
+  explicit Connections(int port) : port_(port) {}
+  ~Connections() { Close(); }
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  void Add(int count) {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_port = htons(static_cast<uint16_t>(port_));
     for (int i = 0; i < count; ++i) {
       fds_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
       EXPECT_EQ(connect(fds_.back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     }
   }
-  ~Connections() { Close(); }
+
+  // Whether the daemon ends the newest one within a second. One that it has taken it keeps.
+  bool NewestIsEnded() const {
+    pollfd ended = {fds_.back(), POLLRDHUP, 0};
+    return poll(&ended, 1, 1000) == 1;
+  }
+
+  // Adds until some are refused, one after the other: what the daemon has open at the moment in
+  // which it refuses the first may be closed at the next.
+  void AddUntilRefused(int count) {
+    Add(count);
+    int in_a_row = 0;
+    EXPECT_TRUE(WaitUntil([&] {
+      Add(1);
+      in_a_row = NewestIsEnded() ? in_a_row + 1 : 0;
+      return in_a_row == 5;
+    }));
+  }
 
   void Close() {
     for (int fd : fds_) close(fd);
@@ -127,12 +152,14 @@ class Connections {
   }
 
  private:
+  int port_;
   std::vector<int> fds_;
 };
 
 TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWhenTheyEnd) {
   const std::string coordinator = Start({"--world-size=2"});
-  Connections connections(port_, 100);
+  Connections connections(port_);
+  connections.AddUntilRefused(100);
   ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
   auto ranks = StartRanks(coordinator, 2, {"barrier", "leave"});
   for (auto& rank : ranks) {
@@ -142,20 +169,50 @@ TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWh
   ExpectEnds(ranks, kSuccess);
 }
 
-TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThemAgainWhenItHas) {
-  const std::string folder = MakeTempDir();
-  daemon_ = StartUnder("ulimit -n 128",
-                       {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", folder + "/port",
-                        "--metrics-listen=:0", "--metrics-port-file", folder + "/metrics"});
-  port_ = AwaitPort(*daemon_, folder + "/port");
-  int metrics = 0;
-  ASSERT_TRUE(absl::SimpleAtoi(ReadFile(folder + "/metrics"), &metrics));
-  Connections connections(port_, 200);
-  ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
-  // One is free for a moment after each connection that is refused.
-  EXPECT_TRUE(WaitUntil([&] { return Get(metrics, "/metrics").status == 0; }));
+class ScrapedDescriptorsTest : public DescriptorsTest {
+ protected:
+  ScrapedDescriptorsTest() {
+    const std::string folder = MakeTempDir();
+    daemon_ = StartUnder("ulimit -n 128",
+                         {MusterdPath(), "--listen=127.0.0.1:0", "--port-file", folder + "/port",
+                          "--metrics-listen=:0", "--metrics-port-file", folder + "/metrics"});
+    port_ = AwaitPort(*daemon_, folder + "/port");
+    EXPECT_TRUE(absl::SimpleAtoi(ReadFile(folder + "/metrics"), &metrics_port_));
+  }
+
+  bool Scraped() const { return Get(metrics_port_, "/metrics").status == 200; }
+
+  int metrics_port_ = 0;
+};
+
+TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThemAgainWhenItHas) {
+  Connections connections(port_);
+  connections.AddUntilRefused(150);
+  EXPECT_TRUE(WaitUntil([&] {
+    connections.Add(1);  // in the place of what an answered scrape had open
+    return Get(metrics_port_, "/metrics").status == 0;
+  }));
   connections.Close();
-  EXPECT_TRUE(WaitUntil([&] { return Get(metrics, "/metrics").status == 200; }));
+  EXPECT_TRUE(WaitUntil([&] { return Scraped(); }));
+}
+
+// Both ports take the last descriptor from each other.
+TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLastOne) {
+  {
+    Connections connections(port_);
+    connections.AddUntilRefused(150);
+    std::thread scraper([&] {
+      for (int i = 0; i < 500; ++i) Scraped();
+    });
+    for (int i = 0; i < 20; ++i) {
+      connections.Close();
+      connections.Add(200);
+    }
+    connections.Close();
+    scraper.join();
+  }
+  ASSERT_TRUE(WaitUntil([&] { return Scraped(); }));
+  Connections(port_).AddUntilRefused(150);
 }
 
 TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
