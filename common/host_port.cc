@@ -66,6 +66,23 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
   return address;
 }
 
+absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text) {
+  absl::string_view port = text;
+  absl::ConsumePrefix(&port, ":");
+  HostPort local = {"127.0.0.1", 0};
+  if (ParsePort(port, 0, &local.port)) return local;
+  absl::StatusOr<HostPort> address = ParseHostPort(text, /*least_port=*/0);
+  if (address.ok()) return address;
+  return absl::InvalidArgumentError(absl::StrCat(
+      address.status().message(), ", or a port alone, such as 9100, for this machine only"));
+}
+
+HostPort AsSeenHere(HostPort address) {
+  if (address.host == "0.0.0.0") address.host = "127.0.0.1";
+  if (address.host == "::") address.host = "::1";
+  return address;
+}
+
 std::string HostOfPeer(absl::string_view uri) {
   const std::string text = absl::StrReplaceAll(uri, {{"%5B", "["}, {"%5D", "]"}});
   absl::string_view address = text;

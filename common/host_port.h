@@ -23,6 +23,13 @@ struct HostPort {
 // expected. `least_port` is 0 where a system may pick a free one.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port = 1);
 
+// What --metrics-listen holds: an address as above, or a port alone (":9100" or "9100") for this
+// machine only. Port 0: a system picks a free one.
+absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text);
+
+// Where a process of this machine reaches what listens at `address`, which may be all addresses.
+HostPort AsSeenHere(HostPort address);
+
 // The host of what gRPC calls a peer: "::1" of "ipv6:%5B::1%5D:7370". Empty for what is not TCP.
 std::string HostOfPeer(absl::string_view uri);
 

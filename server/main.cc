@@ -59,12 +59,10 @@ int Fail(const absl::Status& status) {
              : kFailed;
 }
 
-// Where a process of this machine reaches what listens at `address`, which may be all addresses.
-std::string AsSeenHere(const std::string& address) {
-  absl::string_view port = address;
-  if (absl::ConsumePrefix(&port, "0.0.0.0:")) return absl::StrCat("127.0.0.1:", port);
-  if (absl::ConsumePrefix(&port, "[::]:")) return absl::StrCat("[::1]:", port);
-  return address;
+// Where `muster status` on this machine finds the job.
+std::string SeenHere(const std::string& address) {
+  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+  return parsed.ok() ? AsSeenHere(*parsed).ToString() : address;
 }
 
 std::string Absolute(const std::string& path) {
@@ -126,13 +124,15 @@ int Serve(Flags flags) {
   if (!server.ok()) return Fail(server.status());
   const absl::StatusOr<std::unique_ptr<Pages>> pages = Pages::Serve(flags.pages, **server);
   if (!pages.ok()) return Fail(pages.status());
+  const std::unique_ptr<ListedCoordinator> listed =
+      ListedCoordinator::Add({flags.server.core.job_id, SeenHere((*server)->address()),
+                              Absolute(flags.server.credentials.token_file)});
+  LogStart(**server, flags.server.core);
+  // The last thing: whoever has seen the port finds the job by `muster status`, and a daemon that
+  // is up.
   absl::StatusOr<std::unique_ptr<PortFile>> port_file =
       PortFile::Write("--port-file", flags.port_file, (*server)->port());
   if (!port_file.ok()) return Fail(port_file.status());
-  const std::unique_ptr<ListedCoordinator> listed =
-      ListedCoordinator::Add({flags.server.core.job_id, AsSeenHere((*server)->address()),
-                              Absolute(flags.server.credentials.token_file)});
-  LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
   port_file->reset();
   UnblockTermination();  // a second signal does not wait for the drain

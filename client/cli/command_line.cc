@@ -154,6 +154,11 @@ void AddRun(CLI::App* app, RunFlags* flags) {
   AddCredentialFlags(run, &flags->credentials, /*variables=*/false);
   AddOutputFlags(run, flags);
   AddFailureFlags(run, flags);
+  run->add_option("--metrics-listen", flags->metrics_listen,
+                  "Show the job on a page and to Prometheus (/metrics) at host:port; :9100 is a "
+                  "port that only this machine reaches, :0 a free one (MUSTER_METRICS_LISTEN). For "
+                  "the coordinator that it starts")
+      ->type_name("ADDR");
   run->add_option("--musterd", flags->musterd,
                   "The coordinator's program (default: MUSTER_MUSTERD, or the "
                   "musterd next to muster or in PATH)")

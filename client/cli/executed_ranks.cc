@@ -68,9 +68,11 @@ absl::StatusOr<int> ExecutedRanks::CoordinatorOutput() {
   return output_->OpenPipe("musterd", Output::Stream::kStderr, "[musterd] ", std::nullopt);
 }
 
-void ExecutedRanks::CoordinatorServes(const HostPort& address) {
+void ExecutedRanks::CoordinatorServes(const HostPort& address,
+                                      const std::optional<HostPort>& page) {
   Say(absl::StrCat("the coordinator is at ", address.ToString(), "; 'muster status --job ",
-                   plan_.job.job, "' shows the job"));
+                   plan_.job.job, "' shows the job",
+                   page ? absl::StrCat(", and so does http://", page->ToString(), "/") : ""));
 }
 
 absl::StatusOr<int> ExecutedRanks::OpenPipe(int local_rank, Output::Stream stream) {

@@ -29,7 +29,7 @@ class ExecutedRanks : public launcher::RankStarter {
                               const launcher::RankStart& start) override;
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
   absl::StatusOr<int> CoordinatorOutput() override;
-  void CoordinatorServes(const HostPort& address) override;
+  void CoordinatorServes(const HostPort& address, const std::optional<HostPort>& page) override;
   std::shared_ptr<const launcher::OutputTails> output_tails() const override {
     return output_->tails();
   }

@@ -139,7 +139,8 @@ absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
   const std::pair<const char*, bool> given[] = {
       {"--min-world-size", flags.min_world_size.has_value()},
       {"--max-world-size", flags.max_world_size.has_value()},
-      {"--settle", flags.settle.has_value()}};
+      {"--settle", flags.settle.has_value()},
+      {"--metrics-listen", flags.metrics_listen.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (!flags.coordinator || !is_given) continue;
     return absl::InvalidArgumentError(absl::StrCat(flag, " cannot be combined with ",
@@ -181,6 +182,17 @@ absl::Status FillPaths(const RunFlags& flags, LaunchPlan* plan) {
   return flags.settle ? ParseDuration("--settle", *flags.settle, &settle) : absl::OkStatus();
 }
 
+absl::Status FillMetrics(const RunFlags& flags, LaunchPlan* plan) {
+  if (!flags.metrics_listen) return absl::OkStatus();
+  absl::StatusOr<HostPort> address = ParseMetricsAddress(*flags.metrics_listen);
+  if (!address.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics-listen: ", address.status().message()));
+  }
+  plan->metrics = *std::move(address);
+  return absl::OkStatus();
+}
+
 void FillUnset(const std::string& value, std::optional<std::string>* flag) {
   if (!flag->has_value() && !value.empty()) *flag = value;
 }
@@ -208,6 +220,7 @@ void FillFromEnvironment(GetVariable get, RunFlags* flags) {
     }
   }
   if (flags->coordinator) FillUnset(WorkloadJob(get), &flags->job);
+  if (!flags->coordinator) FillFromVariable(get, "MUSTER_METRICS_LISTEN", &flags->metrics_listen);
 }
 
 absl::Status CheckName(const std::string& flag, const std::string& name) {
@@ -232,6 +245,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillElasticity(flags, &plan.job));
   RETURN_IF_ERROR(FillTimes(flags, &plan.job));
   RETURN_IF_ERROR(FillPaths(flags, &plan));
+  RETURN_IF_ERROR(FillMetrics(flags, &plan));
   plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
   plan.program = flags.program;

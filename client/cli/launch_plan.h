@@ -30,6 +30,7 @@ struct RunFlags {
   std::optional<std::string> min_world_size;
   std::optional<std::string> max_world_size;
   std::optional<std::string> settle;
+  std::optional<std::string> metrics_listen;
   CredentialFiles credentials;  // empty where not typed
   bool no_prefix = false;
   std::vector<std::string> program;  // what follows "--"
@@ -48,7 +49,9 @@ struct LaunchPlan {
   std::string log_dir;             // empty: no log files
   std::string musterd;             // path given by the user; empty: look for it
   bool prefix = true;
-  std::string settle;  // of the hosted coordinator, as typed; empty: musterd's default
+  // Of the hosted coordinator.
+  std::string settle;               // as typed; empty: musterd's default
+  std::optional<HostPort> metrics;  // unset: nowhere
   std::vector<std::string> program;
 };
 
@@ -58,6 +61,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
                                           const Machine& machine);
 
 // Fills in what no flag says: the coordinator and the job from MUSTER_COORDINATOR and MUSTER_JOB,
+// of a coordinator of its own where its metrics are from MUSTER_METRICS_LISTEN,
 // then the place of this node from what the cluster says (common/workload.h), and with a
 // coordinator the name of the job. `muster run` as a rank's program is not asked: what stands
 // around the rank is not its own.

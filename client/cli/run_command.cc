@@ -163,7 +163,7 @@ absl::Status FindCoordinator(LaunchPlan* plan) {
       launcher::FindMusterd(given, launcher::SelfPath(), launcher::GetEnv("PATH"));
   if (!musterd.ok()) return musterd.status();
   plan->job.coordinator = {kLoopback, 0};
-  plan->job.hosted = {*musterd, plan->job.coordinator, CoordinatorFlags(*plan),
+  plan->job.hosted = {*musterd, plan->job.coordinator, CoordinatorFlags(*plan), plan->metrics,
                       /*own_token=*/true};
   return absl::OkStatus();
 }

@@ -95,7 +95,7 @@ absl::StatusOr<launcher::CoordinatorCommand> MakeCoordinator(const LaunchOptions
   // Where others are told an address they need credentials that somebody has given to all.
   const bool own_token = options.coordinator.empty();
   return launcher::CoordinatorCommand{*std::move(musterd), plan.coordinator, std::move(flags),
-                                      own_token};
+                                      /*metrics=*/std::nullopt, own_token};
 }
 
 // Nothing of this is another rank's fault, as ABORTED and UNAVAILABLE are elsewhere.

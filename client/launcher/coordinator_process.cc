@@ -31,6 +31,14 @@ absl::StatusOr<std::string> MakePrivateDirectory() {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a directory ", path));
 }
 
+std::optional<int> ReadPort(const std::string& path) {
+  std::ifstream file(path);
+  int port = 0;
+  // The character after the number says that all of it has been written.
+  if (!(file >> port) || file.get() != '\n') return std::nullopt;
+  return port;
+}
+
 // A user's credentials are for another coordinator than one that has a token of its own.
 bool IsCredential(const std::string& variable) {
   return absl::StartsWith(variable, "MUSTER_TOKEN_") || absl::StartsWith(variable, "MUSTER_TLS_");
@@ -90,9 +98,19 @@ absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
   return Spawn();
 }
 
+// A user may have named one.
+std::string CoordinatorProcess::metrics_port_file() const {
+  const std::string given = GetEnv("MUSTER_METRICS_PORT_FILE");
+  return given.empty() ? directory_ + "/metrics-port" : given;
+}
+
 std::vector<std::string> CoordinatorProcess::Arguments() const {
   std::vector<std::string> arguments = {command_.musterd,
                                         absl::StrCat("--listen=", command_.listen.ToString())};
+  if (command_.metrics) {
+    arguments.push_back(absl::StrCat("--metrics-listen=", command_.metrics->ToString()));
+    arguments.push_back(absl::StrCat("--metrics-port-file=", metrics_port_file()));
+  }
   if (!listens_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
   arguments.insert(arguments.end(), command_.flags.begin(), command_.flags.end());
   if (command_.own_token) arguments.push_back(absl::StrCat("--token-file=", token_file()));
@@ -119,16 +137,23 @@ absl::Status CoordinatorProcess::Spawn() {
 
 CoordinatorProcess::~CoordinatorProcess() { RemoveDirectory(); }
 
+// musterd writes it at last, when the other one is there.
 std::optional<HostPort> CoordinatorProcess::Address() {
   if (listens_) return command_.listen;
-  std::ifstream file(port_file());
-  int port = 0;
-  // The character after the number says that all of it has been written.
-  if (!(file >> port) || file.get() != '\n') return std::nullopt;
+  const std::optional<int> port = ReadPort(port_file());
+  if (!port) return std::nullopt;
+  if (command_.metrics) {
+    command_.metrics->port = ReadPort(metrics_port_file()).value_or(command_.metrics->port);
+  }
   listens_ = true;
   if (!command_.own_token) RemoveDirectory();
-  command_.listen.port = port;
+  command_.listen.port = *port;
   return command_.listen;
+}
+
+std::optional<HostPort> CoordinatorProcess::Page() const {
+  if (!command_.metrics || command_.metrics->port == 0) return std::nullopt;
+  return AsSeenHere(*command_.metrics);
 }
 
 void CoordinatorProcess::RemoveDirectory() {

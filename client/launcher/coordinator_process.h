@@ -22,6 +22,9 @@ struct CoordinatorCommand {
   std::string musterd;             // path of the binary
   HostPort listen;                 // port 0 is a free one
   std::vector<std::string> flags;  // all the others
+  // Where it serves metrics and the status page, port 0 for a free one; unset: nowhere, unless the
+  // environment or the flags say so.
+  std::optional<HostPort> metrics;
   // It serves only those that this launcher starts: they share a token that nobody else has. False:
   // its credentials are those that the environment and the flags name.
   bool own_token = false;
@@ -44,6 +47,8 @@ class CoordinatorProcess {
 
   // Where it listens, once it does.
   std::optional<HostPort> Address();
+  // Where its status page is, once Address() is known; nothing where it was not told to have one.
+  std::optional<HostPort> Page() const;
 
   // Where its own token is, which only this user can read; empty if it has none. Goes with this
   // object.
@@ -60,12 +65,13 @@ class CoordinatorProcess {
         open_output_(std::move(open_output)),
         directory_(std::move(directory)) {}
   std::string port_file() const { return directory_ + "/port"; }
+  std::string metrics_port_file() const;
   absl::Status WriteToken() const;
   absl::Status Spawn();
   std::vector<std::string> Arguments() const;
   void RemoveDirectory();
 
-  CoordinatorCommand command_;  // with the port, once that is known
+  CoordinatorCommand command_;  // with the ports, once these are known
   const OpenOutput open_output_;
   std::string directory_;  // private; empty once it has been removed
   bool listens_ = false;   // or has: its port is known

@@ -31,8 +31,10 @@ class RankStarter {
   // A descriptor, the caller's, for what one process of the coordinator writes.
   virtual absl::StatusOr<int> CoordinatorOutput() = 0;
 
-  // The coordinator that is hosted here listens; no process was started yet.
-  virtual void CoordinatorServes(const HostPort&) {}
+  // The coordinator that is hosted here listens, and shows the job at `page` where it was told to;
+  // no process was started yet.
+  virtual void CoordinatorServes(const HostPort& /*address*/,
+                                 const std::optional<HostPort>& /*page*/) {}
 
   // The last of what the ranks have written, by "rank 3"; null where it does not come here.
   virtual std::shared_ptr<const OutputTails> output_tails() const { return nullptr; }

@@ -24,7 +24,6 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
-constexpr absl::Duration kReportPatience = absl::Seconds(1);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Of processes that are not this one's children nobody tells when they end.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
@@ -59,7 +58,7 @@ absl::Status Supervisor::Run() {
   if (started.ok()) Listen();
   if (!started.ok()) phase_ = Phase::kSignalled;
   while (started.ok() && Active()) Step();
-  if (reporter_ != nullptr) reporter_->Flush(kReportPatience);
+  if (reporter_ != nullptr) reporter_->Flush();
   AwaitBundle();
   EndLeftovers();
   StopCoordinator();
@@ -88,7 +87,7 @@ absl::Status Supervisor::AwaitCoordinator() {
   while (SteadyNow() < deadline) {
     if (const std::optional<HostPort> address = coordinator_->Address()) {
       plan_.coordinator = *address;
-      starter_->CoordinatorServes(*address);
+      starter_->CoordinatorServes(*address, coordinator_->Page());
       if (plan_.hosted->own_token) plan_.credentials = {coordinator_->token_file(), {}, {}, {}, {}};
       return absl::OkStatus();
     }

@@ -65,14 +65,6 @@ std::shared_ptr<web::StatusFeed> FeedOf(const service::Server& server) {
   });
 }
 
-absl::StatusOr<HostPort> ParseAddress(absl::string_view text) {
-  absl::string_view port = text;
-  absl::ConsumePrefix(&port, ":");
-  const bool alone = !port.empty() && std::all_of(port.begin(), port.end(), absl::ascii_isdigit);
-  return alone ? service::ParseListenAddress(absl::StrCat("127.0.0.1:", port))
-               : service::ParseListenAddress(text);
-}
-
 void LogStart(const HostPort& address) {
   spdlog::info("serving metrics at http://{0}/metrics, and a page of the job at http://{0}/",
                address.ToString());
@@ -92,17 +84,16 @@ absl::Status Validate(const PageOptions& options) {
         "--metrics-port-file: there is no port to write without --metrics-listen");
   }
   if (options.listen.empty()) return absl::OkStatus();
-  const absl::Status s = ParseAddress(options.listen).status();
+  const absl::Status s = ParseMetricsAddress(options.listen).status();
   if (s.ok()) return s;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--metrics-listen: ", s.message(), "; or a port alone, such as 9100, for this machine only"));
+  return absl::InvalidArgumentError(absl::StrCat("--metrics-listen: ", s.message()));
 }
 
 absl::StatusOr<std::unique_ptr<Pages>> Pages::Serve(const PageOptions& options,
                                                     const service::Server& server) {
   if (options.listen.empty()) return nullptr;
   web::HttpOptions http;
-  http.address = *ParseAddress(options.listen);
+  http.address = *ParseMetricsAddress(options.listen);
   http.logger = spdlog::default_logger();
   http.pages = web::StatusPages(FeedOf(server));
   http.pages["/metrics"] = [&server](const web::Request&) { return Metrics(server); };

@@ -46,6 +46,26 @@ TEST(HostPortTest, RefusesWhatIsNoAddress) {
   }
 }
 
+TEST(MetricsAddressTest, OfAPortAloneIsOfThisMachine) {
+  for (const char* text : {"9100", ":9100", "127.0.0.1:9100"}) {
+    const auto parsed = ParseMetricsAddress(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(parsed->ToString(), "127.0.0.1:9100");
+  }
+  EXPECT_EQ(ParseMetricsAddress("0.0.0.0:0")->ToString(), "0.0.0.0:0");
+  for (const char* text : {"", ":", "host", ":65536", "-1", "::9100"}) {
+    EXPECT_THAT(std::string(ParseMetricsAddress(text).status().message()),
+                HasSubstr("or a port alone, such as 9100, for this machine only"))
+        << text;
+  }
+}
+
+TEST(AsSeenHereTest, AllAddressesAreReachedByTheirLoopback) {
+  EXPECT_EQ(AsSeenHere({"0.0.0.0", 1}).host, "127.0.0.1");
+  EXPECT_EQ(AsSeenHere({"::", 1}).ToString(), "[::1]:1");
+  EXPECT_EQ(AsSeenHere({"10.0.0.7", 1}).host, "10.0.0.7");
+}
+
 TEST(HostOfPeerTest, LeavesThePortOut) {
   EXPECT_EQ(HostOfPeer("ipv4:10.0.0.7:5512"), "10.0.0.7");
   EXPECT_EQ(HostOfPeer("ipv6:%5B::1%5D:5512"), "::1");

@@ -141,6 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::max_restarts, "-1", "--max-restarts is '-1'"},
         BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
+        BadFlag{&RunFlags::metrics_listen, ":9100", "give --metrics-listen to that musterd"},
         BadFlag{&RunFlags::log_dir, "", "--log-dir is ''"},
         BadFlag{&RunFlags::debug_dir, "", "--debug-dir is ''"},
         BadFlag{&RunFlags::musterd, "musterd", "--musterd cannot be combined with --coordinator"}));
@@ -233,6 +234,18 @@ TEST(ClusterTest, ExportedCoordinatorAndJobAreTheRuns) {
   EXPECT_FALSE(named.coordinator_given);
   EXPECT_EQ(named.job.job, "digits");
   EXPECT_FALSE(Plan(InCluster(Flags(), {{"MUSTER_COORDINATOR", ""}})).coordinator_given);
+}
+
+TEST(ClusterTest, WhereTheMetricsAreIsExportedForACoordinatorOfTheRunsOwn) {
+  const std::pair<const std::string, std::string> exported = {"MUSTER_METRICS_LISTEN", ":9100"};
+  EXPECT_EQ(Plan(InCluster(Flags(), {exported})).metrics->ToString(), "127.0.0.1:9100");
+  EXPECT_FALSE(Plan(InCluster(Flags(), {exported, {"MUSTER_COORDINATOR", "head:7370"}}))
+                   .metrics.has_value());
+  RunFlags flags = Flags();
+  flags.metrics_listen = "0.0.0.0:0";
+  EXPECT_EQ(Plan(InCluster(flags, {exported})).metrics->ToString(), "0.0.0.0:0");
+  flags.metrics_listen = "everywhere";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--metrics-listen: 'everywhere' is not a valid address"));
 }
 
 TEST(ClusterTest, FlagsWinOverExportedOnesWhichWinOverTheClusters) {

@@ -130,6 +130,21 @@ TEST(RunCoordinatorTest, TheRunSaysWhereItIs) {
             "job\n[0] a rank\n");
 }
 
+TEST(RunCoordinatorTest, TheRunSaysWhereItsPageIsWhichStaysThere) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({"--metrics-listen=0.0.0.0:0"}, "exec sleep 1001"),
+                       {{"FAKE_MUSTERD_DIR", directory}});
+  ASSERT_TRUE(muster.process().WaitForOutput("and so does http://127.0.0.1:7/\n"));
+  EXPECT_THAT(ReadFile(directory + "/arguments"), HasSubstr("--metrics-listen=0.0.0.0:0\n"));
+  const std::string pid = ReadFile(directory + "/pid");
+  kill(std::stoi(pid), SIGKILL);
+  ASSERT_TRUE(WaitUntil([&] {
+    const std::string now = ReadFile(directory + "/pid");
+    return !now.empty() && now != pid;
+  }));
+  EXPECT_THAT(ReadFile(directory + "/arguments"), HasSubstr("--metrics-listen=0.0.0.0:7\n"));
+}
+
 TEST(RunCoordinatorTest, IsNotStartedWhereOneIsExported) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell({}, "echo $MUSTER_COORDINATOR $MUSTER_JOB"),
