@@ -18,6 +18,9 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+// The last one may take longer: on a machine that is busy enough, a second passes before a call is
+// made, and others would wait for ranks of whose end they never hear.
+constexpr absl::Duration kLastCallTimeout = absl::Seconds(4);
 constexpr std::chrono::milliseconds kRetryPause{50};  // some five seconds in all
 constexpr int kTries = 100;
 
@@ -36,12 +39,13 @@ struct Report {
   int tries = 0;
 };
 
-absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report) {
+absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report,
+                  absl::Duration timeout) {
   if (const auto* end = std::get_if<End>(&report.what)) {
-    return client->ReportExit(job, report.secret, end->end, end->given_up, kCallTimeout);
+    return client->ReportExit(job, report.secret, end->end, end->given_up, timeout);
   }
   return client->ReportProcessState(job, report.secret, std::get<Stopped>(report.what).stopped,
-                                    kCallTimeout);
+                                    timeout);
 }
 
 // A call that times out, too: on a machine that is busy enough to kill ranks that happens.
@@ -95,11 +99,11 @@ void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
   state_->Add({secret, Stopped{stopped}});
 }
 
-void RankReporter::Flush(absl::Duration timeout) {
+void RankReporter::Flush() {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->last_try = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, absl::ToChronoMilliseconds(timeout),
+  state_->changed.wait_for(lock, absl::ToChronoMilliseconds(kCallTimeout + kLastCallTimeout),
                            [this] { return state_->reports.empty(); });
 }
 
@@ -111,10 +115,12 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
     state->changed.wait(lock, [&] { return state->stopped || !state->reports.empty(); });
     if (state->stopped) return;
     const Report report = state->reports.front();
+    const bool last_try = state->last_try;
     lock.unlock();
-    const absl::Status sent = Send(&client, state->job, report);
+    const absl::Status sent =
+        Send(&client, state->job, report, last_try ? kLastCallTimeout : kCallTimeout);
     lock.lock();
-    if (NotDelivered(sent) && !state->last_try && ++state->reports.front().tries < kTries) {
+    if (NotDelivered(sent) && !last_try && ++state->reports.front().tries < kTries) {
       state->changed.wait_for(lock, kRetryPause, [&] { return state->stopped || state->last_try; });
       continue;
     }
@@ -127,7 +133,7 @@ void ReportNotStarted(const JobPlan& plan, const std::string& why) {
   if (plan.nnodes == 1) return;
   RankReporter reporter(plan);
   reporter.ReportNotStarted(absl::StrCat("node ", NodeNameOf(plan), ": ", why));
-  reporter.Flush(absl::Seconds(1));
+  reporter.Flush();
 }
 
 }  // namespace muster::launcher

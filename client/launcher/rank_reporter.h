@@ -31,8 +31,8 @@ class RankReporter {
   void ReportStopped(const std::string& secret, bool stopped);
 
   // Tries once more what has not got through. Blocks until every report has been answered or
-  // dropped, or `timeout` has passed.
-  void Flush(absl::Duration timeout);
+  // dropped: for five seconds at most, and not at all where the coordinator has gone.
+  void Flush();
 
  private:
   struct State;
@@ -43,7 +43,7 @@ class RankReporter {
 };
 
 // Tells the coordinator of a job of several nodes that no rank of this one will come, and why.
-// Blocks for a second at most; an error is nobody's matter.
+// Blocks for five seconds at most; an error is nobody's matter.
 void ReportNotStarted(const JobPlan& plan, const std::string& why);
 
 }  // namespace muster::launcher
