@@ -13,10 +13,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/observe/sockets.h"
 
 namespace muster::observe {
 namespace {
+
+constexpr int kGlances = 5;
+constexpr absl::Duration kBetweenGlances = absl::Milliseconds(2);
 
 std::string TaskPath(pid_t pid, pid_t tid, absl::string_view file) {
   return absl::StrCat("/proc/", pid, "/task/", tid, "/", file);
@@ -103,6 +108,16 @@ std::optional<SystemCall> SystemCallOf(pid_t pid, pid_t tid) {
     (void)absl::SimpleHexAtoi(words[i + 1], &call.arguments[i]);
   }
   return call;
+}
+
+// One that only polls is caught between two calls now and then, the more often the busier the
+// machine is; and whatever sleeps, when a debugger comes.
+std::optional<SystemCall> AwaitSystemCall(pid_t pid, pid_t tid) {
+  for (int glance = 1;; ++glance) {
+    std::optional<SystemCall> call = SystemCallOf(pid, tid);
+    if (call || glance == kGlances) return call;
+    absl::SleepFor(kBetweenGlances);
+  }
 }
 
 std::string KernelFunctionOf(pid_t pid, pid_t tid) {

@@ -42,6 +42,8 @@ struct SystemCall {
 };
 // Nothing where the thread runs, or where we may not know.
 std::optional<SystemCall> SystemCallOf(pid_t pid, pid_t tid);
+// The same, of one that may be between two calls for a moment: looks a few times, for 10 ms in all.
+std::optional<SystemCall> AwaitSystemCall(pid_t pid, pid_t tid);
 
 // Where in the kernel a thread sleeps; empty: it does not, or unknown.
 std::string KernelFunctionOf(pid_t pid, pid_t tid);

@@ -31,7 +31,10 @@ std::vector<std::string> ZeroEnded(const std::string& text) {
 std::string DescribeThread(pid_t pid, const ThreadStat& thread, int cpu_percent) {
   std::string text = absl::StrCat(NameOfThread(pid, thread.tid), ": state ",
                                   std::string(1, thread.state), ", ", cpu_percent, " % CPU");
-  if (const std::optional<SystemCall> call = SystemCallOf(pid, thread.tid)) {
+  // Many that compute are not waited for.
+  const std::optional<SystemCall> call =
+      thread.state == 'R' ? SystemCallOf(pid, thread.tid) : AwaitSystemCall(pid, thread.tid);
+  if (call) {
     const std::string target = TargetOf(thread.tid, *call);
     absl::StrAppend(&text, call->number < 0 ? ", in no system call" : ", in ", NameOf(call->number),
                     call->number < 0 ? "" : "()",

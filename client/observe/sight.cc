@@ -15,8 +15,6 @@ namespace {
 
 // Of one processor: less is what a thread does that wakes up now and then.
 constexpr int kBusyPercent = 50;
-constexpr int kGlances = 5;
-constexpr absl::Duration kBetweenGlances = absl::Milliseconds(2);
 constexpr int kMaxGenerations = 8;
 
 // Threads of libraries, which spin or sleep whatever the program does.
@@ -148,16 +146,6 @@ const Look::Entry* Look::TellingThread() const {
   return nullptr;
 }
 
-// One that only polls is caught between two calls now and then, the more often the busier the
-// machine is.
-std::optional<SystemCall> Look::CallOf(pid_t tid) const {
-  for (int glance = 1;; ++glance) {
-    std::optional<SystemCall> call = SystemCallOf(pid_, tid);
-    if (call || glance == kGlances) return call;
-    absl::SleepFor(kBetweenGlances);
-  }
-}
-
 // The first rule that holds.
 std::pair<Condition, const Look::Entry*> Look::Decide() const {
   const Entry* const main = &threads_.front();
@@ -172,7 +160,7 @@ std::pair<Condition, const Look::Entry*> Look::Decide() const {
   const Entry* const busy = BusyThread();
   if (busy == main) return {Condition::kComputing, main};
 
-  const std::optional<SystemCall> call = CallOf(first.tid);
+  const std::optional<SystemCall> call = AwaitSystemCall(pid_, first.tid);
   const bool waits_inside = has_ended || (call && IsFutexWait(*call));
   // A thread that computes explains a first one that waits for another, and none that reads.
   if (busy != nullptr && waits_inside) return {Condition::kComputing, busy};
@@ -197,7 +185,7 @@ void Look::Fill(Sight* sight) const {
 
 void Look::DescribeCall(const ThreadStat& thread, Sight* sight) const {
   sight->kernel_function = KernelFunctionOf(pid_, thread.tid);
-  const std::optional<SystemCall> call = CallOf(thread.tid);
+  const std::optional<SystemCall> call = AwaitSystemCall(pid_, thread.tid);
   if (!call) return;
   sight->call = NameOf(call->number);
   sight->target = TargetOf(thread.tid, *call);

@@ -85,8 +85,6 @@ class Look {
   // What the process does, and the thread that shows it.
   std::pair<Condition, const Entry*> Decide() const;
   void DescribeCall(const ThreadStat& thread, Sight* sight) const;
-  // Nothing: it runs, each time that it is looked at.
-  std::optional<SystemCall> CallOf(pid_t tid) const;
   // Null: there is none.
   const Entry* StuckThread() const;
   const Entry* BusyThread() const;
