@@ -97,6 +97,12 @@ Time Coordinator::NextDeadline() const { return impl_->NextDeadline(); }
 
 std::optional<Checkpoint> Coordinator::MakeCheckpoint() const { return impl_->MakeCheckpoint(); }
 
+Effects Coordinator::NoteVerdict(Time now, const std::string& verdict) {
+  impl_->Begin(now);
+  impl_->NoteVerdict(verdict);
+  return impl_->Take();
+}
+
 Effects Coordinator::Drain(Time now, std::string reason) {
   impl_->Begin(now);
   impl_->Drain(std::move(reason));
@@ -139,6 +145,10 @@ Time Coordinator::Impl::NextDeadline() const {
   return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
                    NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
                    NextRecoveryStep()});
+}
+
+void Coordinator::Impl::NoteVerdict(const std::string& verdict) {
+  Log(Severity::kWarning, absl::StrCat("verdict: ", verdict));
 }
 
 void Coordinator::Impl::Drain(std::string reason) {

@@ -70,6 +70,10 @@ class Coordinator {
   // What another coordinator needs to go on from here; nullopt while something is under way.
   std::optional<Checkpoint> MakeCheckpoint() const;
 
+  // An InquiryDesk has found out why somebody waits: into the log and the timeline, and nothing
+  // else comes of it.
+  Effects NoteVerdict(Time now, const std::string& verdict);
+
   // The daemon is about to stop: ends every parked call and stream, and from now on every new one,
   // with UNAVAILABLE and this reason.
   Effects Drain(Time now, std::string reason);

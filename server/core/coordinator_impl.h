@@ -64,6 +64,7 @@ class Coordinator::Impl {
   void Cancel(WaiterId waiter);
   void Tick();
   Time NextDeadline() const;
+  void NoteVerdict(const std::string& verdict);
   void Drain(std::string reason);
   std::optional<Checkpoint> MakeCheckpoint() const;
   void Restore(Time now, const Checkpoint& checkpoint);
@@ -164,7 +165,8 @@ class Coordinator::Impl {
   void Log(Severity severity, std::string text, absl::string_view kind = "");
   // Somebody waits for too long: whoever looks at processes may find out why.
   void Inquire(const std::string& reason) {
-    if (out_.inquires() || (options_.wants_inquiry && !options_.wants_inquiry(now_))) return;
+    if (out_.inquires()) return;
+    if (options_.wants_inquiry && !options_.wants_inquiry(now_, State())) return;
     out_.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(now_))});
   }
 
@@ -206,6 +208,7 @@ class Coordinator::Impl {
 
   // ---- recovery.cc ----
   bool recovering() const { return recovery_ends_.has_value(); }
+  JobState State() const { return recovering() ? JobState::kRecovering : state_; }
   // Whether a claim of this epoch would win, if it said who the members are.
   bool MayWin(const EpochId& claimed) const;
   bool MustHearRoster(const AttachRequest& request) const;

@@ -163,6 +163,7 @@ struct Effects {
   std::vector<StreamEnd> ends;
   std::vector<LogLine> log;
   std::optional<InquiryCause> inquiry;  // for an InquiryDesk, where there is one
+  std::optional<std::string> verdict;   // an InquiryDesk's: for Coordinator::NoteVerdict()
 };
 
 }  // namespace muster::core

@@ -41,9 +41,14 @@ size_t BytesOf(const LauncherReport& report) {
 
 }  // namespace
 
-bool Inquiries::MayBegin(Time now, bool requested) const {
-  if (open_) return false;
-  return number_ == 0 || now >= began_ + (requested ? kApartAtRequest : kApart);
+bool Inquiries::MayBegin(Time now, JobState state) const {
+  // A slow start must not keep from view what hangs after it.
+  if (state != job_.state) return MayBeginAtRequest(now);
+  return !open_ && (number_ == 0 || now >= began_ + kApart);
+}
+
+bool Inquiries::MayBeginAtRequest(Time now) const {
+  return !open_ && (number_ == 0 || now >= began_ + kApartAtRequest);
 }
 
 // The clock's, or after all that an earlier daemon has given out, whose clock may have been ahead:

@@ -42,9 +42,10 @@ class Inquiries {
   // 0: there was none.
   uint64_t number() const { return number_; }
   bool has_launchers() const { return !launchers_.empty(); }
-  // By itself the coordinator begins one a minute at most, and on request one in two seconds; none
-  // while one is open.
-  bool MayBegin(Time now, bool requested) const;
+  // By itself the coordinator begins one a minute at most in the same state of the job; at request,
+  // or in another state, one in two seconds; none while one is open.
+  bool MayBegin(Time now, JobState state) const;
+  bool MayBeginAtRequest(Time now) const;
   // `job` is what the verdict will be about.
   void Begin(Time now, std::string reason, bool requested, JobStatus job);
   // Whether the verdict is due: all launchers have reported, or were given enough time for it.

@@ -29,13 +29,13 @@ Effects InquiryDesk::GetInquiry(Time now, WaiterId waiter, const InquiryQuestion
 }
 
 // Without launchers there is nothing to be learnt that was not said.
-bool InquiryDesk::MayBegin(Time now) const {
-  return !draining_ && inquiries_.has_launchers() && inquiries_.MayBegin(now, /*requested=*/false);
+bool InquiryDesk::MayBegin(Time now, JobState state) const {
+  return !draining_ && inquiries_.has_launchers() && inquiries_.MayBegin(now, state);
 }
 
 Effects InquiryDesk::Begin(Time now, const InquiryCause& cause) {
-  if (MayBegin(now)) Start(now, cause.reason, /*requested=*/false, *cause.job);
-  return Finish(now, 0, absl::OkStatus());
+  if (MayBegin(now, cause.job->state)) Start(now, cause.reason, /*requested=*/false, *cause.job);
+  return out_.Take();
 }
 
 Effects InquiryDesk::Tick(Time now) {
@@ -64,7 +64,7 @@ absl::Status InquiryDesk::Request(Time now, WaiterId waiter, const InquiryReques
   absl::Status s = Check(request.job_id, core);
   if (s.ok()) s = CheckOptionalName("reason", request.reason, kMaxReasonBytes);
   if (!s.ok()) return s;
-  if (inquiries_.MayBegin(now, /*requested=*/true)) {
+  if (inquiries_.MayBeginAtRequest(now)) {
     Start(now, request.reason.empty() ? kAtRequest : request.reason, /*requested=*/true,
           core.GetStatus(now));
   }
@@ -128,10 +128,9 @@ void InquiryDesk::Start(Time now, const std::string& reason, bool requested, Job
 
 Effects InquiryDesk::Finish(Time now, WaiterId waiter, const absl::Status& refusal) {
   if (!refusal.ok()) out_.Reply(waiter, refusal);
-  if (inquiries_.Due(now)) {
-    out_.Log(Severity::kWarning, absl::StrCat("verdict: ", inquiries_.Close(now).text));
-  }
-  return out_.Take();
+  Effects effects = out_.Take();
+  if (inquiries_.Due(now)) effects.verdict = inquiries_.Close(now).text;
+  return effects;
 }
 
 }  // namespace muster::core

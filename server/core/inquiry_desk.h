@@ -15,7 +15,8 @@ namespace muster::core {
 // Why does nobody go on? Asks the launchers, and says what they and the coordinator know. A state
 // machine without I/O, like the Coordinator, and beside it: nothing that it does changes anything
 // for the members, so that what is recorded of a coordinator says all about it. To drive it: as the
-// Coordinator; put what that gives out as Effects::inquiry into Begin().
+// Coordinator; put what that gives out as Effects::inquiry into Begin(), and what this one gives
+// out as Effects::verdict into Coordinator::NoteVerdict().
 class InquiryDesk {
  public:
   explicit InquiryDesk(const Options& options)
@@ -28,7 +29,7 @@ class InquiryDesk {
   Effects GetInquiry(Time now, WaiterId waiter, const InquiryQuestion& question,
                      const Coordinator& core);
   // Whether Begin() would begin one: where there are launchers, and the last one was not just now.
-  bool MayBegin(Time now) const;
+  bool MayBegin(Time now, JobState state) const;
   Effects Begin(Time now, const InquiryCause& cause);
 
   // False if it is no call that waits here.

@@ -17,7 +17,7 @@ void Coordinator::Impl::MeasureCollectives(Time now, Metrics* metrics) const {
 // Looks at each member once; everything else is known as a number.
 Metrics Coordinator::Impl::Measure(Time now) const {
   Metrics metrics;
-  metrics.state = recovering() ? JobState::kRecovering : state_;
+  metrics.state = State();
   metrics.world_size = WorldSize();
   metrics.newcomers_waiting = NewcomersWaitingNow();
   metrics.replacements = history_.replacements;

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/core/answer_size.h"
+#include "server/core/job_status.h"
 
 namespace muster::core {
 
@@ -60,9 +61,9 @@ struct Options {
   uint64_t instance = 1;
   // Numbers that nobody can guess: for epoch nonces and the keys of sessions.
   std::function<uint64_t()> random;
-  // Whether Effects::inquiry would be of use now, which takes a look at every member to make. Not
-  // set: yes. Nothing else depends on it.
-  std::function<bool(absl::Time)> wants_inquiry;
+  // Whether Effects::inquiry would be of use now, in this state of the job, which takes a look at
+  // every member to make. Not set: yes. Nothing else depends on it.
+  std::function<bool(absl::Time, JobState)> wants_inquiry;
 
   // INVALID_ARGUMENT names the first field that is out of range.
   absl::Status Validate() const;

@@ -147,7 +147,7 @@ std::vector<Straggler> Coordinator::Impl::Stragglers() const {
 
 JobStatus Coordinator::Impl::GetStatus(Time now) const {
   JobStatus status;
-  status.state = recovering() ? JobState::kRecovering : state_;
+  status.state = State();
   status.reason = DescribeState();
   status.world_size = WorldSize();
   if (epoch_) status.epoch = epoch_->id();

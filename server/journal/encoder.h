@@ -19,7 +19,7 @@ struct Input {
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   core::WaiterId waiter = 0;             // the call or stream, where there is one
   const KeptRequest* request = nullptr;  // where the kind brings one
-  absl::string_view reason = {};         // of a drain
+  absl::string_view reason = {};         // of a drain, or what a verdict says
 };
 
 // Encodes what happens to one core, one Record after the other, as they stand in a Block. Pure.

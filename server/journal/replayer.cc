@@ -70,7 +70,7 @@ absl::StatusOr<core::Options> Replayer::ReadOptions(const Options& in) {
     const int drawn = drawn_++;
     return drawn < step_->draws_size() ? step_->draws(drawn) : uint64_t{0};
   };
-  options.wants_inquiry = [](core::Time) { return false; };
+  options.wants_inquiry = [](core::Time, core::JobState) { return false; };
   return options;
 }
 
@@ -169,6 +169,8 @@ core::Effects Replayer::Run(const Step& step, const Request& request) {
       return core.Drain(now_, Printable(step.reason()));
     case INPUT_KIND_TICK:
       return core.Tick(now_);
+    case INPUT_KIND_VERDICT:
+      return core.NoteVerdict(now_, Printable(step.reason()));
     default:
       break;
   }

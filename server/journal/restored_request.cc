@@ -106,6 +106,7 @@ absl::StatusOr<Request> Restore(const Step& step, StandIns* stand_ins) {
     case INPUT_KIND_STREAM_CLOSED:
     case INPUT_KIND_DRAIN:
     case INPUT_KIND_TICK:
+    case INPUT_KIND_VERDICT:
       return Request();
     default:
       return absl::DataLossError(

@@ -145,13 +145,19 @@ void Driver::RunStep(const journal::Input& input,
 
 void Driver::RunBeside(absl::FunctionRef<Effects(Time)> step) noexcept {
   Deliveries deliveries;
+  std::optional<std::string> verdict;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const Time now = clock_.Now();
-    deliveries = Collect(step(now), now);
+    Effects effects = step(now);
+    verdict = std::move(effects.verdict);
+    deliveries = Collect(std::move(effects), now);
     WakeTimerIfEarlier();
   }
   Deliver(deliveries);
+  if (!verdict) return;
+  RunStep({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict},
+          [&](Time now) { return core_.NoteVerdict(now, *verdict); });
 }
 
 // Launchers are asked why somebody waits.
@@ -164,7 +170,9 @@ void Driver::AddDeskEffects(Time now, Effects* effects) {
 
 // What the core asks of this object. A replay must draw what was drawn here.
 core::Options Driver::Equip(core::Options options) {
-  options.wants_inquiry = [this](Time now) { return desk_.MayBegin(now); };
+  options.wants_inquiry = [this](Time now, core::JobState state) {
+    return desk_.MayBegin(now, state);
+  };
   if (!recorded_) return options;
   options.random = [this, random = std::move(options.random)] {
     draws_.push_back(random());

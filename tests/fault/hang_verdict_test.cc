@@ -3,15 +3,17 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
@@ -28,6 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::Value;
 
 // What `muster debug` prints, and where it has put the bundle.
 struct Debugged {
@@ -75,27 +78,28 @@ class HangVerdictTest : public ::testing::Test {
     ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
   }
 
-  // Asks until the verdict has the words: a process may not be where it is to stand still yet.
-  std::string AwaitVerdict(const std::string& words) {
+  // Asks until the verdict is that: a process may not be where it is to stand still yet.
+  template <typename Matcher>
+  void ExpectVerdict(const Matcher& matcher) {
     std::string verdict;
-    EXPECT_TRUE(WaitUntil([&] {
+    WaitUntil([&] {
       verdict = Debug(daemon_->address()).verdict;
-      return verdict.find(words) != std::string::npos;
-    })) << verdict;
-    return verdict;
+      return Value(verdict, matcher);
+    });
+    EXPECT_THAT(verdict, matcher);
   }
 
-  // Until rank 1 has opened the pipe that it reads.
-  bool AwaitOpen(const std::string& pipe) {
+  // The same, of what `process` writes by itself: a slow start may have been told of before.
+  static void ExpectOutput(const Process& process, const std::string& regex) {
+    EXPECT_TRUE(WaitUntil([&] { return Value(process.Output(), ContainsRegex(regex)); }))
+        << process.Output();
+  }
+
+  // Until rank 1 waits in the read.
+  bool AwaitRead() {
     if (!AwaitBegin(*run_, {1}, "read=")) return false;
-    const std::string folder = absl::StrCat("/proc/", PidOf(1, *run_), "/fd");
-    return WaitUntil([&] {
-      std::error_code gone;
-      for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
-        if (std::filesystem::read_symlink(entry.path(), gone) == pipe) return true;
-      }
-      return false;
-    });
+    const std::string call = absl::StrCat("/proc/", PidOf(1, *run_), "/syscall");
+    return WaitUntil([&] { return absl::StartsWith(ReadFile(call), absl::StrCat(SYS_read, " ")); });
   }
 
   std::string Rank1() const { return absl::StrCat("rank 1 (node 'n1', host "); }
@@ -116,7 +120,7 @@ TEST_F(HangVerdictTest, ARankThatIsStopped) {
   const Gate gate;
   ASSERT_NO_FATAL_FAILURE(Start(gate.wait()));
   kill(PidOf(1, *run_), SIGSTOP);
-  EXPECT_THAT(AwaitVerdict("it is stopped; 'kill -CONT "), IsAboutRank1InTheBarrier());
+  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(), HasSubstr("it is stopped; 'kill -CONT ")));
   kill(PidOf(1, *run_), SIGCONT);
   gate.Open();
   EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
@@ -125,36 +129,33 @@ TEST_F(HangVerdictTest, ARankThatIsStopped) {
 TEST_F(HangVerdictTest, ARankThatSleepsInARead) {
   const std::string pipe = folder_ + "/shard-7";
   ASSERT_NO_FATAL_FAILURE(Start("read=" + pipe));
-  EXPECT_THAT(AwaitVerdict(absl::StrCat("it is in read() of ", pipe, ", a named pipe")),
-              IsAboutRank1InTheBarrier());
+  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(),
+                      HasSubstr(absl::StrCat("it is in read() of ", pipe, ", a named pipe"))));
 }
 
 TEST_F(HangVerdictTest, ARankThatComputes) {
   const Gate gate;
   ASSERT_NO_FATAL_FAILURE(Start("compute=" + gate.path()));
-  const std::string verdict = AwaitVerdict("it computes (");
-  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
-  EXPECT_THAT(verdict, ContainsRegex("it computes \\([0-9]+ % of a processor\\)"));
+  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(),
+                      ContainsRegex("it computes \\([0-9]+ % of a processor\\)")));
   gate.Open();
   EXPECT_EQ(run_->Wait(), kSuccess) << run_->Output();
 }
 
 TEST_F(HangVerdictTest, ARankWhoseThreadsWaitForEachOthersMutexes) {
   ASSERT_NO_FATAL_FAILURE(Start("dead-lock"));
-  const std::string verdict = AwaitVerdict("dead lock: ");
-  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
-  EXPECT_THAT(verdict,
-              ContainsRegex("dead lock: it waits for its thread [0-9]+ .*, which waits for "
-                            "thread [0-9]+"));
+  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(),
+                      ContainsRegex("dead lock: it waits for its thread [0-9]+ .*, which waits for "
+                                    "thread [0-9]+")));
 }
 
 TEST_F(HangVerdictTest, RanksThatWaitForEachOtherInDifferentCalls) {
   daemon_ = TestDaemon::Start({"--world-size=3"});
   run_ = LaunchAt(*daemon_, 3, {"1:pair-barrier", "barrier", "leave"}, {"--node-id=n1"});
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(3, "Barrier"));
-  EXPECT_THAT(
-      AwaitVerdict("ranks wait for each other in different calls: "),
-      AllOf(HasSubstr("ranks 0,2 wait in Barrier('in a barrier') op 0 of the world"),
+  ExpectVerdict(
+      AllOf(StartsWith("ranks wait for each other in different calls: "),
+            HasSubstr("ranks 0,2 wait in Barrier('in a barrier') op 0 of the world"),
             HasSubstr("rank 1 waits in Barrier('in a pair') op 0 of group 'pair' (ranks 0-1)"),
             HasSubstr("none of these can end")));
 }
@@ -168,9 +169,9 @@ TEST_F(HangVerdictTest, AProcessThatHasNotCalledJoin) {
       LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=2"},
                     {"sh", "-c", program, RankCommand({})[0]}));
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
-  EXPECT_THAT(AwaitVerdict("rank 1 (node 'n1', pid "),
-              AllOf(HasSubstr(") has not called Join: it is in "), HasSubstr(pipe),
-                    HasSubstr("; 1 of 2 members have joined")));
+  ExpectVerdict(AllOf(StartsWith("rank 1 (node 'n1', pid "),
+                      HasSubstr(") has not called Join: it is in "), HasSubstr(pipe),
+                      HasSubstr("; 1 of 2 members have joined")));
 }
 
 TEST_F(HangVerdictTest, ARankThatHasEndedBeforeItJoined) {
@@ -179,17 +180,16 @@ TEST_F(HangVerdictTest, ARankThatHasEndedBeforeItJoined) {
       LaunchCommand({"--coordinator", daemon_->address(), "--node-id=n1", "--nproc-per-node=2"},
                     {"sh", "-c", "[ $RANK = 1 ] || exec \"$0\" leave", RankCommand({})[0]}));
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
-  EXPECT_THAT(
-      AwaitVerdict("rank 1 (node 'n1', pid "),
-      HasSubstr(") has not called Join: its process has ended; 1 of 2 members have joined"));
+  ExpectVerdict(
+      AllOf(StartsWith("rank 1 (node 'n1', pid "),
+            HasSubstr(") has not called Join: its process has ended; 1 of 2 members have joined")));
 }
 
 TEST_F(HangVerdictTest, RanksThatNobodyHasStarted) {
   daemon_ = TestDaemon::Start({"--world-size=2"});
   run_ = LaunchAt(*daemon_, 1, {"leave"}, {"--nnodes=2", "--node-rank=0", "--node-id=n0"});
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(1, "Join"));
-  EXPECT_EQ(
-      AwaitVerdict("never started"),
+  ExpectVerdict(
       "rank 1 was never started: launchers have answered on node 'n0' only; 1 of 2 members have "
       "joined");
 }
@@ -203,15 +203,15 @@ TEST_F(HangVerdictTest, ARankWhoseOutputNobodyReads) {
   run_ = Process::Start(
       {"sh", "-c", absl::StrCat("'", absl::StrJoin(words, "' '"), "' | sleep 1000")});
   ASSERT_TRUE(StatusReader(daemon_->address()).WaitForParked(2, "Barrier"));
-  EXPECT_THAT(AwaitVerdict("it is in write() of its standard output, a pipe"),
-              AllOf(StartsWith(Rank1()), HasSubstr(", which is full: whoever reads it does not")));
+  ExpectVerdict(AllOf(StartsWith(Rank1()),
+                      HasSubstr("it is in write() of its standard output, a pipe"),
+                      HasSubstr(", which is full: whoever reads it does not")));
 }
 
 TEST_F(HangVerdictTest, ARankThatADiskDoesNotAnswer) {
   ASSERT_NO_FATAL_FAILURE(Start("uninterruptible=" + folder_ + "/pipe"));
-  const std::string verdict = AwaitVerdict("which no signal ends (state D");
-  EXPECT_THAT(verdict, IsAboutRank1InTheBarrier());
-  EXPECT_THAT(verdict, HasSubstr("a disk, a file system or a driver does not answer"));
+  ExpectVerdict(AllOf(IsAboutRank1InTheBarrier(), HasSubstr("which no signal ends (state D"),
+                      HasSubstr("a disk, a file system or a driver does not answer")));
 }
 
 // With the stand-ins for CUDA and NCCL: the others are in an all-reduce of which the coordinator
@@ -226,9 +226,9 @@ TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
       {{"MUSTER_BACKEND", "nccl"}});
   ASSERT_TRUE(AwaitBegin(*run_, {1}, gate.wait()));
   ASSERT_TRUE(AwaitBegin(*run_, {0, 2}, "allreduce"));
-  EXPECT_THAT(AwaitVerdict(", which it has not begun: it is in "),
-              AllOf(StartsWith(Rank1()), HasSubstr("stopped first, at op 2 of communicator "),
-                    HasSubstr("; 2 others are in AllReduce of 4194304 bytes, op 2 of ")));
+  ExpectVerdict(AllOf(StartsWith(Rank1()), HasSubstr("stopped first, at op 2 of communicator "),
+                      HasSubstr(", which it has not begun: it is in "),
+                      HasSubstr("; 2 others are in AllReduce of 4194304 bytes, op 2 of ")));
 }
 
 // ---- Without being asked, and the bundle ----
@@ -236,19 +236,25 @@ TEST_F(HangVerdictTest, ARankThatDoesNotComeToAnOperationOfNccl) {
 TEST_F(HangVerdictTest, IsLoggedByTheCoordinatorWhenAWaitIsAnnounced) {
   const Gate gate;
   const std::string pipe = folder_ + "/shard-7";
-  daemon_ = TestDaemon::Start({"--world-size=2", "--stall-warning=300ms"});
+  const std::string journal = folder_ + "/journal";
+  daemon_ = TestDaemon::Start({"--world-size=2", "--stall-warning=300ms", "--journal=" + journal});
   run_ = LaunchAt(*daemon_, 2, {"0:" + gate.wait(), "1:read=" + pipe, "barrier", "leave"});
-  ASSERT_TRUE(AwaitOpen(pipe));
+  ASSERT_TRUE(AwaitRead());
   gate.Open();
-  ASSERT_TRUE(daemon_->process().WaitForOutput("verdict: "));
-  EXPECT_THAT(daemon_->process().Output(),
-              ContainsRegex("verdict: rank 1 .* it is in read\\(\\) of "));
+  const std::string verdict = "verdict: rank 1 .* it is in read\\(\\) of ";
+  ExpectOutput(daemon_->process(), verdict);
+  // Whoever replays the journal is told, too.
+  EXPECT_TRUE(WaitUntil([&] {
+    auto replay = Process::Start({Runfile("client/cli/muster"), "replay", journal});
+    return replay->Wait() == kSuccess && Value(replay->Output(), ContainsRegex(verdict));
+  }));
 }
 
 TEST_F(HangVerdictTest, ComesWithABundleOfWhatTheRanksAreDoing) {
   setenv("NCCL_DEBUG", "WARN", 1);
   setenv("NCCL_MY_TOKEN", "hidden-from-bundles", 1);
   ASSERT_NO_FATAL_FAILURE(Start("read=" + folder_ + "/shard-7"));
+  ASSERT_TRUE(AwaitRead());
   const Debugged debugged = Debug(daemon_->address(), {"--wait=1m"});
   EXPECT_THAT(debugged.output, AllOf(ContainsRegex("1 +n1 +[0-9]+ +sleeps +in read\\(\\) of "),
                                      HasSubstr("the bundle is in " + debugged.folder)));
@@ -275,16 +281,18 @@ TEST_F(HangVerdictTest, IsWrittenByItselfWhereARunIsGivenAFolder) {
   run_ = Launch(2, {"0:" + gate.wait(), "1:read=" + pipe, "barrier", "leave"},
                 {"--node-id=n1", "--debug-dir", folder_ + "/hangs"},
                 {{"MUSTER_STALL_WARNING", "300ms"}});
-  ASSERT_TRUE(AwaitOpen(pipe));
+  ASSERT_TRUE(AwaitRead());
   gate.Open();
-  ASSERT_TRUE(run_->WaitForOutput("muster: wrote what the ranks here are doing to "));
+  const std::string in_read = "rank 1 \\(node 'n1', host .* it is in read\\(\\) of ";
+  const std::string wrote = "muster: wrote what the ranks here are doing to ";
+  ExpectOutput(*run_, "\\[musterd\\] .*verdict: " + in_read);
+  ExpectOutput(*run_, wrote + "[^;\n]*; verdict: " + in_read);
+  std::smatch line;
   const std::string output = run_->Output();
-  EXPECT_THAT(output, ContainsRegex("\\[musterd\\] .*verdict: rank 1 .* it is in read\\(\\) of "));
-  const std::string mark = "doing to ";
-  const std::string rest = output.substr(output.find(mark) + mark.size());
-  const std::string folder = rest.substr(0, rest.find_first_of(";\n"));
-  EXPECT_THAT(rest, StartsWith(folder + "; verdict: rank 1 (node 'n1', host "));
-  EXPECT_THAT(ReadFile(folder + "/verdict.txt"), StartsWith("rank 1 (node 'n1', host "));
+  ASSERT_TRUE(
+      std::regex_search(output, line, std::regex(wrote + "([^;\n]*); verdict: " + in_read)));
+  const std::string folder = line[1];
+  EXPECT_THAT(ReadFile(folder + "/verdict.txt"), ContainsRegex("^" + in_read));
   EXPECT_THAT(ReadFile(folder + "/nodes/n1/rank-1/threads.txt"), HasSubstr("in read() of " + pipe));
 }
 
@@ -318,7 +326,8 @@ TEST_F(HangVerdictTest, IsWrittenThoughTheRunEndsMeanwhile) {
       "while kill -0 $pid 2>/dev/null; do sleep 0.1; done\n"
       "echo all stacks\n");
   run_ = Launch(2, {absl::StrCat("1:read=", folder_, "/shard-7"), "barrier=1s", "leave"},
-                {"--node-id=n1", "--debug-dir", folder_ + "/hangs"}, {{"PATH", tools}});
+                {"--node-id=n1", "--debug-dir", folder_ + "/hangs", "--failure-wait=1s"},
+                {{"PATH", tools}});
   EXPECT_FALSE(run_->Wait() == kSuccess);
   EXPECT_THAT(run_->Output(), HasSubstr("muster: wrote what the ranks here are doing to "));
   std::vector<std::string> folders;

@@ -3,8 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
 #include "tests/fuzz/promises.h"
@@ -20,7 +18,6 @@ using core::WaiterId;
 constexpr int kLaunchers = 3;
 // Launchers have this long to say what they see.
 constexpr absl::Duration kLongestInquiry = absl::Seconds(10);
-constexpr absl::string_view kVerdict = "verdict: ";
 
 template <typename Request>
 bool WantsReports(const Request&) {
@@ -62,7 +59,7 @@ void FuzzedDesk::Step(Time now, const Coordinator& core) {
 }
 
 void FuzzedDesk::Begin(Time now, const core::InquiryCause& cause) {
-  const bool may = MayBegin(now);
+  const bool may = MayBegin(now, cause.job->state);
   Take(now, desk_.Begin(now, cause));
   const std::optional<core::InquiryStatus> status = desk_.Status(now);
   Check(!may || (status && status->reason == cause.reason),
@@ -182,13 +179,13 @@ void FuzzedDesk::CheckVerdicts(Time now, const core::Effects& effects) {
     began_ = now;
     open_ = true;
   }
-  for (const core::LogLine& line : effects.log) {
-    CheckLogLine(line.text);
-    if (!absl::StartsWith(line.text, kVerdict)) continue;
+  for (const core::LogLine& line : effects.log) CheckLogLine(line.text);
+  if (effects.verdict) {
     Check(open_, "an inquiry has one verdict");
-    Check(line.text == absl::StrCat(kVerdict, status.verdict) && !status.verdict.empty(),
+    Check(*effects.verdict == status.verdict && !status.verdict.empty(),
           "what is logged is the verdict that whoever asks is told");
     open_ = false;
+    verdict_ = effects.verdict;
   }
   Check(open_ == status.open, "an inquiry is open until it has a verdict");
   Check(!open_ || now <= began_ + kLongestInquiry, "an inquiry ends in time");

@@ -2,7 +2,9 @@
 #define MUSTER_TESTS_FUZZ_FUZZED_DESK_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
@@ -27,12 +29,14 @@ class FuzzedDesk {
   void Step(core::Time now, const core::Coordinator& core);
 
   // As the daemon drives it.
-  bool MayBegin(core::Time now) const { return desk_.MayBegin(now); }
+  bool MayBegin(core::Time now, core::JobState state) const { return desk_.MayBegin(now, state); }
   void Begin(core::Time now, const core::InquiryCause& cause);
   core::Time NextDeadline() const { return desk_.NextDeadline(); }
   void Tick(core::Time now);
   // Nothing is left behind.
   void Drain(core::Time now);
+  // What it has found out since it was asked last, for the core.
+  std::optional<std::string> TakeVerdict() { return std::exchange(verdict_, std::nullopt); }
 
  private:
   void Write(v1::RequestInquiryRequest* request);
@@ -59,6 +63,7 @@ class FuzzedDesk {
   uint64_t number_ = 0;  // of the latest inquiry
   core::Time began_;     // that one
   bool open_ = false;    // it is
+  std::optional<std::string> verdict_;
 };
 
 }  // namespace muster::fuzz

@@ -137,7 +137,8 @@ class FuzzedService {
                                       &Coordinator::WithdrawArrival)
                                 : SendTogether();
       case 21:
-        return desk_->Step(now_, *core_);
+        desk_->Step(now_, *core_);
+        return TellVerdict();
       default:
         return Everyone();
     }
@@ -289,6 +290,7 @@ class FuzzedService {
       now_ = std::max(now_, NextDeadline());
       if (core_->NextDeadline() <= now_) Put({journal::INPUT_KIND_TICK}, core_->Tick(now_));
       if (desk_->NextDeadline() <= now_) desk_->Tick(now_);
+      TellVerdict();
     }
     now_ = end;
   }
@@ -311,7 +313,9 @@ class FuzzedService {
     ++options_.instance;
     tape_ = std::make_unique<journal::Tape>();
     core::Options options = tape_->Options(options_, now_);
-    options.wants_inquiry = [this](core::Time now) { return desk_->MayBegin(now); };
+    options.wants_inquiry = [this](core::Time now, core::JobState state) {
+      return desk_->MayBegin(now, state);
+    };
     core_ = std::make_unique<Coordinator>(std::move(options));
     desk_ = std::make_unique<FuzzedDesk>(bytes_, core_->options(), known_, members_);
   }
@@ -335,6 +339,12 @@ class FuzzedService {
   void Put(const journal::Input& input, core::Effects effects) {
     tape_->Add(input, now_, effects);
     Take(std::move(effects));
+  }
+
+  void TellVerdict() {
+    const std::optional<std::string> verdict = desk_->TakeVerdict();
+    if (!verdict) return;
+    Put({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict}, core_->NoteVerdict(now_, *verdict));
   }
 
   void Take(core::Effects effects) {

@@ -283,6 +283,7 @@ WaiterId Harness::Absorb(WaiterId id, Effects effects) {
   }
   log_.insert(log_.end(), effects.log.begin(), effects.log.end());
   if (effects.inquiry) inquiry_causes_.push_back(*effects.inquiry);
+  if (effects.verdict) Absorb(0, coordinator_->NoteVerdict(now_, *effects.verdict));
   return id;
 }
 

@@ -106,12 +106,13 @@ TEST_F(InquiryTest, AStallWakesTheLaunchersAndTheirReportsMakeTheVerdict) {
   EXPECT_TRUE(ended.complete);
   EXPECT_EQ(ended.kind, "stopped");
   EXPECT_EQ(desk_.Status(h_.now())->verdict, ended.verdict);
+  EXPECT_EQ(h_.coordinator().GetTimeline().back().text, "verdict: " + ended.verdict);
 }
 
 TEST_F(InquiryTest, HowThingsStandIsLookedAtOnlyWhereItIsWanted) {
   bool wanted = false;
   Options options = Harness::DefaultOptions(2);
-  options.wants_inquiry = [&wanted](Time) { return wanted; };
+  options.wants_inquiry = [&wanted](Time, JobState) { return wanted; };
   Harness harness(options);
   std::vector<Process> job = harness.Formed(2);
   harness.Barrier(job[0], "x", absl::Hours(1));
@@ -123,11 +124,11 @@ TEST_F(InquiryTest, HowThingsStandIsLookedAtOnlyWhereItIsWanted) {
 }
 
 TEST_F(InquiryTest, TheDeskSaysWhetherItMayBegin) {
-  EXPECT_FALSE(desk_.MayBegin(h_.now())) << "there is no launcher";
+  EXPECT_FALSE(desk_.MayBegin(h_.now(), JobState::kRunning)) << "there is no launcher";
   Watch("n0");
-  EXPECT_TRUE(desk_.MayBegin(h_.now()));
+  EXPECT_TRUE(desk_.MayBegin(h_.now(), JobState::kRunning));
   Stall();
-  EXPECT_FALSE(desk_.MayBegin(h_.now())) << "one is open";
+  EXPECT_FALSE(desk_.MayBegin(h_.now(), JobState::kRunning)) << "one is open";
 }
 
 TEST_F(InquiryTest, NoneBeginsByItselfWhereThereIsNoLauncher) {
@@ -156,6 +157,16 @@ TEST_F(InquiryTest, OneAMinuteBeginsByItself) {
   EXPECT_EQ(Latest().number, number);
   Advance(absl::Seconds(60));  // and after 80 s
   EXPECT_GT(Latest().number, number);
+}
+
+TEST_F(InquiryTest, WhatHeldUpAnotherStateOfTheJobDoesNotKeepOneBack) {
+  const WaiterId first = Watch("n0");
+  Stall();
+  ASSERT_TRUE(Report("n0", StatusIn(first).number, {}).ok());
+  EXPECT_FALSE(desk_.MayBegin(h_.now(), JobState::kReforming)) << "one has just begun";
+  h_.Advance(absl::Seconds(2));
+  EXPECT_FALSE(desk_.MayBegin(h_.now(), JobState::kRunning));
+  EXPECT_TRUE(desk_.MayBegin(h_.now(), JobState::kReforming));
 }
 
 TEST_F(InquiryTest, ARequestBeginsOneAtOnceUnlessOneIsOpenOrHasJustBegun) {
