@@ -137,7 +137,9 @@ TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccurac
       LaunchCommand({"--coordinator", daemon->address(), "--nproc-per-node=4", "--max-restarts=1"},
                     Digits(absl::StrCat(MakeTempDir(), "/curve.json"))));
   AwaitEpochs(*run, 3);
-  kill(PidOfRank(2, *daemon), SIGKILL);
+  const pid_t third = PidOfRank(2, *daemon);
+  ASSERT_GT(third, 0);
+  kill(third, SIGKILL);
   EXPECT_EQ(run->Wait(kPatience), kSuccess) << run->Output();
   EXPECT_THAT(run->Output(), ::testing::HasSubstr("(restart 1 of at most 1)"));
   ExpectSame(FinalOf(run->Output()), UndisturbedFinal());
@@ -145,7 +147,7 @@ TEST(ElasticDigitsTest, ARankThatTheLauncherStartsAgainComesBackToTheSameAccurac
 
 TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
   const auto daemon = TestDaemon::Start(
-      {"--world-size=4", "--min-world-size=2", "--settle=200ms", "--member-grace=100ms"});
+      {"--world-size=4", "--min-world-size=2", "--settle=2s", "--member-grace=100ms"});
   auto ranks = StartDigits(*daemon, absl::StrCat(MakeTempDir(), "/curve.json"), /*elastic=*/true);
   ASSERT_TRUE(StatusReader(daemon->address()).WaitForState(v1::JOB_STATE_RUNNING));
   const pid_t first = PidOfRank(0, *daemon);
@@ -165,13 +167,14 @@ TEST(ElasticDigitsTest, TheOthersComeToTheSameAccuracyWithoutRankZero) {
 
 // Nobody is there to say that the rank has died, until the next daemon has waited for it in vain.
 TEST(ElasticDigitsTest, ARankAndItsDaemonThatDieTogetherAreNoMoreThanALostRank) {
-  const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=200ms",
+  const auto daemon = TestDaemon::Start({"--world-size=4", "--min-world-size=2", "--settle=2s",
                                          "--member-grace=100ms", "--keepalive-time=1s",
                                          "--keepalive-timeout=3s", "--recovery-grace=6s"});
   auto ranks = StartDigits(*daemon, absl::StrCat(MakeTempDir(), "/curve.json"), /*elastic=*/true);
   ASSERT_TRUE(StatusReader(daemon->address()).WaitForState(v1::JOB_STATE_RUNNING));
   const pid_t first = PidOfRank(0, *daemon);
   const pid_t third = PidOfRank(2, *daemon);
+  ASSERT_GT(third, 0);
   for (auto& rank : ranks) {
     if (rank->pid() == first) AwaitEpochs(*rank, 3);
   }

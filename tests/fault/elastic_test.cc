@@ -25,7 +25,7 @@ const Words kImpatient = {"--keepalive-time=1s", "--keepalive-timeout=3s", "--me
                           "--recovery-grace=6s"};
 
 // Longer than ranks that are started together take to come, on a busy machine too.
-constexpr char kSettle[] = "--settle=1s";
+constexpr char kSettle[] = "--settle=3s";
 
 Words With(Words flags, const Words& more) {
   flags.insert(flags.end(), more.begin(), more.end());

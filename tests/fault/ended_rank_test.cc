@@ -39,7 +39,7 @@ TEST(EndedRankTest, ARankThatNeverJoinsIsNamedWhenTheWaitIsOver) {
   auto daemon = TestDaemon::Start({"--world-size=3"});
   const auto patient = StartRank(daemon->address(), 1, {});
   ASSERT_TRUE(StatusReader(daemon->address()).WaitForParked(1, "Join"));
-  const auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "2s"}});
+  const auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "5s"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(), AllOf(HasSubstr("error: DEADLINE_EXCEEDED"),
                                     HasSubstr("2 of 3 have joined; missing: rank 2;")));

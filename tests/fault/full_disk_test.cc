@@ -100,6 +100,7 @@ TEST_F(FullDiskTest, UnderTheDaemonsLogDoesNotStopTheJob) {
                                 "--listen=127.0.0.1:0", "--port-file", port_file,
                                 "--log-level=debug", "--exit-when-done"});
   const std::string coordinator = absl::StrCat("127.0.0.1:", AwaitPort(*daemon, port_file));
+  ASSERT_TRUE(WaitUntil([&] { return absl::StrContains(ReadFile(log), "serving at"); }));
   gate_.Open();
   ExpectEnds(StartRanks(coordinator, 2, Steps(), {{"MUSTER_WORLD_SIZE", "2"}}), kSuccess);
   EXPECT_EQ(daemon->Wait(), kSuccess);

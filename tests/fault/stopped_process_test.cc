@@ -67,7 +67,7 @@ TEST(StoppedRankTest, IsNeverLostWhereTheKeepaliveTimeoutIsZero) {
                          "--member-grace=0s", "--stall-warning=100ms"});
   auto ranks = StartRanks(daemon->address(), 2, {"barrier", "1:stop", "barrier", "leave"});
   // They come after 0.1 s, 0.2 s, 0.4 s and so on.
-  ASSERT_TRUE(AwaitCount(daemon->process(), "has waited", 6));
+  ASSERT_TRUE(AwaitCount(daemon->process(), "op 1 of the world has waited", 6));
   ranks[1]->Signal(SIGCONT);
   ExpectEnds(ranks, kSuccess);
 }

@@ -16,7 +16,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
   const auto daemon = TestDaemon::Start({"--world-size=3"});
   const Gate gate;
   auto run =
-      LaunchAt(*daemon, 3, {"2:paced=80ms", "0:paced=0s", "1:paced=0s", gate.wait(), "leave"},
+      LaunchAt(*daemon, 3, {"2:paced=200ms", "0:paced=0s", "1:paced=0s", gate.wait(), "leave"},
                {"--node-id=alpha"});
   ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, gate.wait())) << run->Output();
   EXPECT_THAT(MusterStatus(*daemon),
@@ -24,6 +24,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
                     ContainsRegex("\n2 +alpha +[0-9]+% +20 +Barrier\\('step #'\\) of the world")));
   gate.Open();
   EXPECT_EQ(run->Wait(), kSuccess);
+  ASSERT_TRUE(daemon->process().WaitForOutput("; they waited "));
   EXPECT_THAT(
       daemon->process().Output(),
       ContainsRegex("rank 2 \\(node 'alpha'.* was last in [0-9]+% of 20 Barrier\\('step #'\\) "
@@ -31,7 +32,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
 }
 
 TEST(StragglerTest, RunSaysAtTheEndWhomTheOthersHaveWaitedFor) {
-  auto run = Launch(2, {"1:paced=80ms", "0:paced=0s", "leave"});
+  auto run = Launch(2, {"1:paced=200ms", "0:paced=0s", "leave"});
   EXPECT_EQ(run->Wait(), kSuccess);
   EXPECT_THAT(run->Output(), ContainsRegex("rank 1 \\(node .* was last in [0-9]+% of 20 "));
 }

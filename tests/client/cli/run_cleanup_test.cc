@@ -22,6 +22,9 @@ using ::testing::Not;
 
 constexpr Exit kSuccess = {false, 0};
 
+// Of a shell: until what it has started last runs as itself, and no longer as a shell.
+constexpr char kUntilItSleeps[] = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done; ";
+
 // ---- Restarts ----
 
 TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
@@ -47,8 +50,8 @@ TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
 TEST(RestartCleanupTest, ChildrenThatDefySigtermAreKilled) {
   MusterCommand muster(
       RunShell({"--max-restarts=1", "--grace=10ms"},
-               "if [ $MUSTER_RESTART_COUNT = 0 ]; then trap '' TERM; sleep 1001 & exit 7; fi; "
-               "echo again"));
+               absl::StrCat("if [ $MUSTER_RESTART_COUNT = 0 ]; then trap '' TERM; sleep 1001 & ",
+                            kUntilItSleeps, "exit 7; fi; echo again")));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(muster.process().Output(), HasSubstr("[0] again\n"));
   EXPECT_THAT(muster.process().Output(), HasSubstr("muster: sleep (pid "));
@@ -99,7 +102,8 @@ TEST(EndCleanupTest, WhatWorksInTheBackgroundMayFinish) {
 }
 
 TEST(EndCleanupTest, WhatDoesNotFinishIsNamedAndKilled) {
-  MusterCommand muster(RunShell({"--grace=10ms"}, "trap '' TERM; sleep 1001 &"));
+  MusterCommand muster(
+      RunShell({"--grace=10ms"}, absl::StrCat("trap '' TERM; sleep 1001 & ", kUntilItSleeps)));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
   EXPECT_THAT(muster.process().Output(), HasSubstr("muster: sleep (pid "));
   EXPECT_THAT(muster.Processes(), IsEmpty());
@@ -131,13 +135,15 @@ class HelperTest : public ::testing::Test {
 TEST_F(HelperTest, LivesOnWhenTheRunEnds) {
   const auto muster = Start("sleep 1005", "true");
   EXPECT_EQ(muster->process().Wait(), kSuccess);
-  EXPECT_THAT(muster->ProcessesRunning("sleep 1005"), Not(IsEmpty()));
+  EXPECT_TRUE(muster->WaitForProcesses("sleep 1005", 1));
 }
 
 TEST_F(HelperTest, LivesOnWhenTheSupervisorIsKilled) {
   const auto muster = Start("(sleep 1006 &) ; sleep 1005", "setsid sleep 1001 & exec sleep 1002");
   ASSERT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
   ASSERT_TRUE(muster->WaitForProcesses("sleep 1002", 1));
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1005", 1));
+  ASSERT_TRUE(muster->WaitForProcesses("sleep 1006", 1));
   kill(muster->ProcessesRunning("rank-supervisor").at(0), SIGKILL);
   EXPECT_EQ(muster->process().Wait(), (Exit{false, 128 + SIGKILL}));
   EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 0));

@@ -78,7 +78,8 @@ class CtrlZTest : public ::testing::Test {
 
 TEST_F(CtrlZTest, StopsTheRanksAndTheLauncherUntilTheyAreContinued) {
   EXPECT_TRUE(muster_.process().WaitForOutput("got SIGTSTP; ranks 0-1 are stopped until SIGCONT"));
-  EXPECT_TRUE(AllStopped(muster_.ProcessesRunning("sleep 1000"))) << "the coordinator too";
+  EXPECT_TRUE(WaitUntil([this] { return AllStopped(muster_.ProcessesRunning("sleep 1000")); }))
+      << "the coordinator too";
   muster_.process().Signal(SIGCONT);
   EXPECT_TRUE(WaitUntil([this] { return NoneStopped(ranks_); }));
   EXPECT_TRUE(WaitUntil([this] { return NoneStopped(muster_.ProcessesRunning("sleep 1000")); }));

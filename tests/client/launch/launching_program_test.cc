@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -29,16 +30,20 @@ std::vector<std::string> Program(const std::vector<std::string>& arguments) {
   return argv;
 }
 
+// Below those that the kernel gives out by itself: nobody has it before the coordinator does.
 int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(fd);
-  return ntohs(address.sin_port);
+  std::random_device random;
+  while (true) {
+    const int port = std::uniform_int_distribution<int>(10000, 29999)(random);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool is_free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    if (is_free) return port;
+  }
 }
 
 // As ps(1) shows it; X where there is none.
