@@ -142,7 +142,7 @@ absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
 }
 
 // All ranks of a node use it, or none. It has a name for no longer than it takes them to agree on
-// that: should all of them be killed meanwhile, it would stay.
+// that; should all of them be killed meanwhile, until another communicator is made.
 absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
     const std::vector<GlooPeerInfo>& infos, const CallOptions& options, NodeLayout* nodes) {
   const NodeLayout wanted = *nodes;
