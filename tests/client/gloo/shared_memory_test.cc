@@ -224,7 +224,9 @@ TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
   const Pair pair([](int rank) -> std::string {
     if (rank != 0) return "";
     std::string why = MountOwn("size=64m");
-    if (why.empty() && mount("proc", "/dev/shm", "proc", 0, nullptr) != 0) why = "no /proc";
+    if (why.empty() && mount("/proc", "/dev/shm", nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+      why = "no /proc";
+    }
     return why;
   });
   if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
