@@ -142,7 +142,7 @@ absl::Status GlooBackend::ShareMemory(const std::vector<GlooPeerInfo>& infos,
 }
 
 // All ranks of a node use it, or none. It has a name for no longer than it takes them to agree on
-// that: should all of them be killed meanwhile, it would stay.
+// that; should all of them be killed meanwhile, until another communicator is made.
 absl::StatusOr<std::unique_ptr<SharedRegion>> GlooBackend::OpenRegion(
     const std::vector<GlooPeerInfo>& infos, const CallOptions& options, NodeLayout* nodes) {
   const NodeLayout wanted = *nodes;
@@ -284,8 +284,7 @@ absl::Status GlooBackend::ExplainInterruption(const Operation& operation, absl::
 absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure& failure,
                                        const Deadline& deadline, PeerEnd* words) {
   const std::string& reason = failure.reason;
-  const int broken = AwaitCulprit();
-  const int culprit = broken >= 0 ? broken : failure.ended;
+  const int culprit = AwaitCulprit(failure.ended, deadline);
   if (culprit < 0) {
     return absl::UnavailableError(absl::StrCat(operation.Describe(), ": Gloo failed: ", reason));
   }
@@ -301,20 +300,29 @@ absl::Status GlooBackend::ExplainBreak(const Operation& operation, const Failure
                                  deadline.Remaining());
 }
 
-// The peer whose connection broke; -1 if none has. Gloo tells what uses a connection of its end one
-// after another, so it may take a moment until all can be seen. A peer that ended in the normal
-// course is blamed only if there is nobody else.
-int GlooBackend::AwaitCulprit() {
-  constexpr int kPolls = 100;
+// The peer whose connection broke, or else `ended`, which is -1 if none has. Gloo tells what uses a
+// connection of its end one after another, so it may take a moment until all can be seen, and more
+// where its thread does not get to run in between. A peer that ended in the normal course is blamed
+// only if there is nobody else. Only an error that no peer is to blame for, which is rare, takes
+// all of the time.
+int GlooBackend::AwaitCulprit(int ended, const Deadline& deadline) {
+  constexpr absl::Duration kForAnother = absl::Milliseconds(100);
+  constexpr absl::Duration kForAny = absl::Seconds(2);
   constexpr std::chrono::milliseconds kPoll(1);
   PeerEnds& peer_ends = mesh_->peer_ends();
-  for (int poll = 0; poll < kPolls; ++poll) {
+  const SteadyTime start = SteadyClock::now();
+  const absl::Duration patience = std::max(kForAnother, std::min(kForAny, deadline.Left()));
+  for (;;) {
     const std::vector<int> failed = peer_ends.FailedPeers();
     if (!failed.empty()) return failed.front();
+    const absl::Duration waited = Between(start, SteadyClock::now());
+    if (waited >= kForAnother) {
+      const std::vector<int> broken = peer_ends.BrokenPeers();
+      if (!broken.empty()) return broken.front();
+      if (ended >= 0 || waited >= patience) return ended;
+    }
     std::this_thread::sleep_for(kPoll);
   }
-  const std::vector<int> broken = peer_ends.BrokenPeers();
-  return broken.empty() ? -1 : broken.front();
 }
 
 void GlooBackend::Close(const PeerEnd* words) {

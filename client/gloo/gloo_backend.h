@@ -94,7 +94,7 @@ class GlooBackend final : public Backend {
                                    const Failure& failure) const;
   absl::Status ExplainBreak(const Operation& operation, const Failure& failure,
                             const Deadline& deadline, PeerEnd* words);
-  int AwaitCulprit();
+  int AwaitCulprit(int ended, const Deadline& deadline);
   void Close(const PeerEnd* words);
 
   const Group group_;

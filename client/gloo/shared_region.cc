@@ -3,10 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/src/node/segment_file.h"
 #include "common/random_bytes.h"
 
@@ -15,16 +18,25 @@ namespace {
 
 constexpr size_t kNameBytes = 16;
 
-std::string PathOf(absl::string_view name) { return absl::StrCat("/dev/shm/", name); }
+constexpr char kPrefix[] = "muster-data-";
+constexpr char kFolder[] = "/dev/shm";
+
+std::string PathOf(absl::string_view name) { return absl::StrCat(kFolder, "/", name); }
+
+bool IsName(absl::string_view name) {
+  return absl::ConsumePrefix(&name, kPrefix) && name.size() == 2 * kNameBytes &&
+         std::all_of(name.begin(), name.end(), absl::ascii_isxdigit);
+}
 
 }  // namespace
 
 std::string SharedRegion::NewName() {
-  return absl::StrCat("muster-data-", absl::BytesToHexString(RandomBytes(kNameBytes)));
+  return absl::StrCat(kPrefix, absl::BytesToHexString(RandomBytes(kNameBytes)));
 }
 
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Make(absl::string_view name,
                                                                  size_t size) {
+  RemoveAbandonedSegmentFiles(kFolder, IsName);
   const std::string path = PathOf(name);
   const absl::StatusOr<int> made = MakeSegmentFile(path, size, size, "");
   if (!made.ok()) return made.status();
@@ -42,15 +54,15 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Open(absl::string_vi
 // Pages are looked up now, and not in the middle of an operation.
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(int descriptor, std::string path,
                                                                 size_t size) {
-  std::unique_ptr<SharedRegion> region(new SharedRegion(std::move(path), size));
+  std::unique_ptr<SharedRegion> region(new SharedRegion(descriptor, std::move(path), size));
   const absl::StatusOr<void*> data = MapSegmentFile(descriptor, region->path_, size, MAP_POPULATE);
-  close(descriptor);
   if (!data.ok()) return data.status();
   region->data_ = *data;
   return region;
 }
 
-SharedRegion::SharedRegion(std::string path, size_t size) : path_(std::move(path)), size_(size) {}
+SharedRegion::SharedRegion(int descriptor, std::string path, size_t size)
+    : descriptor_(descriptor), path_(std::move(path)), size_(size) {}
 
 SharedRegion::~SharedRegion() {
   Unlink();
@@ -58,7 +70,9 @@ SharedRegion::~SharedRegion() {
 }
 
 void SharedRegion::Unlink() {
-  if (!path_.empty()) unlink(std::exchange(path_, "").c_str());
+  if (path_.empty()) return;
+  unlink(std::exchange(path_, "").c_str());
+  close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace muster::internal

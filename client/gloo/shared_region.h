@@ -11,7 +11,8 @@
 namespace muster::internal {
 
 // The shared memory of one communicator, which one rank makes and the others open. It has a name
-// until Unlink(); the memory goes with the last of them, however they end.
+// until Unlink(); the memory goes with the last of them, however they end. Should they all be
+// killed before that, the next Make() of this user's takes the name away.
 class SharedRegion {
  public:
   // A name that nobody else has.
@@ -32,10 +33,11 @@ class SharedRegion {
   void Unlink();
 
  private:
-  SharedRegion(std::string path, size_t size);
+  SharedRegion(int descriptor, std::string path, size_t size);
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int descriptor, std::string path,
                                                            size_t size);
 
+  int descriptor_;    // says that the file is in use, as long as it has a name; then -1
   std::string path_;  // empty once it has no name
   const size_t size_;
   void* data_ = nullptr;

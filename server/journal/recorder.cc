@@ -24,7 +24,6 @@ constexpr size_t kMostQueued = 16 << 20;
 constexpr uint64_t kWorthWaking = 1 << 20;
 constexpr uint64_t kWakesForBound = 64;
 constexpr auto kBetweenWrites = std::chrono::milliseconds(500);
-constexpr auto kLastWords = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -110,16 +109,16 @@ class Recorder::Queue {
     ended_.notify_one();
   }
 
-  // The last records; waits for a while until they are written. Returns how many bytes are not; 0
+  // The last records; waits for so long until they are written. Returns how many bytes are not; 0
   // also if the thread had ended, and had said why.
-  size_t Close(const std::string& records) {
+  size_t Close(const std::string& records, absl::Duration patience) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (phase_ == Phase::kEnded) return 0;
     Append(records);
     phase_ = Phase::kClosing;
     wakes_.notify_one();
-    const bool ended =
-        ended_.wait_for(lock, kLastWords, [this] { return phase_ == Phase::kEnded; });
+    const bool ended = ended_.wait_for(lock, absl::ToChronoMilliseconds(patience),
+                                       [this] { return phase_ == Phase::kEnded; });
     return ended ? 0 : taken_bytes_ + bytes_;
   }
 
@@ -222,13 +221,15 @@ class Recorder::Writer {
 Recorder::Recorder(RecorderOptions options, const core::Options& core, core::Time now,
                    std::shared_ptr<spdlog::logger> logger)
     : Recorder(std::make_unique<SegmentFile>(options.path, options.max_bytes, core.daemon_version),
-               options.max_bytes, core, now, std::move(logger)) {}
+               options, core, now, std::move(logger)) {}
 
-Recorder::Recorder(std::unique_ptr<Segments> files, uint64_t max_bytes, const core::Options& core,
-                   core::Time now, std::shared_ptr<spdlog::logger> logger)
+Recorder::Recorder(std::unique_ptr<Segments> files, const RecorderOptions& options,
+                   const core::Options& core, core::Time now,
+                   std::shared_ptr<spdlog::logger> logger)
     : fingerprints_(std::make_shared<const Fingerprints>()),
       logger_(std::move(logger)),
-      queue_(std::make_shared<Queue>(max_bytes)) {
+      last_words_(options.last_words),
+      queue_(std::make_shared<Queue>(options.max_bytes)) {
   encoder_.AppendStart(core, now, &encoded_);
   queue_->Push(encoded_);
   auto writer = std::make_unique<Writer>(std::move(files), fingerprints_, queue_);
@@ -246,11 +247,11 @@ Recorder::Recorder(std::unique_ptr<Segments> files, uint64_t max_bytes, const co
 Recorder::~Recorder() {
   encoded_.clear();
   Encoder::AppendEnd("the daemon has stopped", missing_, &encoded_);
-  const size_t unwritten = queue_->Close(encoded_);
+  const size_t unwritten = queue_->Close(encoded_, last_words_);
   if (unwritten == 0) return;
   logger_->error(
       "the last {} bytes of the journal are not written: the disk has not taken them within {} s",
-      unwritten, kLastWords.count());
+      unwritten, absl::ToDoubleSeconds(last_words_));
 }
 
 std::string Recorder::Add(const Input& input, core::Time now, absl::Span<const uint64_t> draws,

@@ -20,6 +20,8 @@ namespace muster::journal {
 struct RecorderOptions {
   std::string path;
   uint64_t max_bytes = 256 << 20;  // of all segments together
+  // How long the end waits for the disk.
+  absl::Duration last_words = absl::Seconds(1);
 };
 
 // Writes the journal of one daemon. Nobody who records waits for the disk: records go into memory,
@@ -36,10 +38,10 @@ class Recorder {
   // of what is wrong with them.
   Recorder(RecorderOptions options, const core::Options& core, core::Time now,
            std::shared_ptr<spdlog::logger> logger);
-  // The same with files of another kind, which the thread destroys when it ends.
-  Recorder(std::unique_ptr<Segments> files, uint64_t max_bytes, const core::Options& core,
-           core::Time now, std::shared_ptr<spdlog::logger> logger);
-  // Waits until all is written, at most a second; the log says if it is not.
+  // The same with files of another kind, wherever they are, which the thread destroys when it ends.
+  Recorder(std::unique_ptr<Segments> files, const RecorderOptions& options,
+           const core::Options& core, core::Time now, std::shared_ptr<spdlog::logger> logger);
+  // Waits until all is written, for so long as the options say; the log says if it is not.
   ~Recorder();
 
   // Returns what is to be said of it in the log, if anything.
@@ -61,6 +63,7 @@ class Recorder {
 
   const std::shared_ptr<const Fingerprints> fingerprints_;
   const std::shared_ptr<spdlog::logger> logger_;
+  const absl::Duration last_words_;
   Encoder encoder_;
   std::string encoded_;   // of the record under way; its memory is used again
   uint64_t steps_ = 0;    // since the start

@@ -12,10 +12,17 @@
 namespace muster::testing {
 namespace {
 
+bool Write(const char* file, const std::string& text) {
+  return (std::ofstream(file) << text << std::flush).good();
+}
+
+// Without a group there no file can be made in a tmpfs of its own.
 bool EnterBesideUserNamespace(int kinds) {
-  const std::string map = absl::StrCat("0 ", geteuid(), " 1");
+  const std::string user = absl::StrCat("0 ", geteuid(), " 1");
+  const std::string group = absl::StrCat("0 ", getegid(), " 1");
   if (unshare(CLONE_NEWUSER | kinds) != 0) return false;
-  return (std::ofstream("/proc/self/uid_map") << map << std::flush).good();
+  return Write("/proc/self/uid_map", user) && Write("/proc/self/setgroups", "deny") &&
+         Write("/proc/self/gid_map", group);
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ TEST(CreateTest, ARankThatDoesNotConnectIsNamedAtTheTimeout) {
   job.Run([&](int rank, const Group& world) {
     if (rank == 1) return ExchangeOnly(world);
     CommunicatorOptions options;
-    options.timeout = absl::Seconds(2);
+    options.timeout = absl::Seconds(5);
     const absl::Status status = Communicator::Create(world, options).status();
     if (rank != 0) return;
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
@@ -261,10 +261,10 @@ TEST(CreateTest, LeavesNoThreadsOrSocketsBehind) {
   const int descriptors = CountEntries("/proc/self/fd");
   const int threads = CountEntries("/proc/self/task");
   for (int round = 0; round < 50; ++round) once();
-  EXPECT_EQ(CountEntries("/proc/self/fd"), descriptors);
-  // The kernel may list a thread for a moment after it was joined.
-  testing::WaitUntil([&] { return CountEntries("/proc/self/task") <= threads; });
-  EXPECT_EQ(CountEntries("/proc/self/task"), threads);
+  EXPECT_LE(CountEntries("/proc/self/fd"), descriptors);
+  // The kernel may list a thread for a moment after it was joined, so both counts may have one of
+  // those; fifty rounds of what stays are more.
+  EXPECT_TRUE(testing::WaitUntil([&] { return CountEntries("/proc/self/task") <= threads; }));
 }
 
 }  // namespace

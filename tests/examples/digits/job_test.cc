@@ -114,7 +114,7 @@ class LostRank : public testing::TestWithParam<int> {};
 
 TEST_P(LostRank, IsSurvivedByAnElasticJobWithTheSameResult) {
   const Ranks ranks(4, 2, CommandAlone({"--data", DataPath(), "--epochs", "200"}), {}, {},
-                    {"--min-world-size=2", "--settle=3s", "--member-grace=200ms"});
+                    {"--min-world-size=2", "--settle=5s", "--member-grace=200ms"});
   ASSERT_TRUE(ranks[0].WaitForOutput("epoch   1"));
   ranks[GetParam()].Signal(SIGKILL);
   for (int rank = 0; rank < 4; ++rank) {

@@ -75,7 +75,7 @@ TEST(ScrapeTest, TellsOfARunningJob) {
   EXPECT_THAT(scraper.Value("muster_job_state{state=\"forming\"}"), DoubleEq(1));
   const Gate gate;
   const auto run =
-      LaunchAt(*daemon, 3, {"2:paced=80ms", "0:paced=0s", "1:paced=0s", gate.wait(), "leave"},
+      LaunchAt(*daemon, 3, {"2:paced=300ms", "0:paced=0s", "1:paced=0s", gate.wait(), "leave"},
                {"--job=train", "--node-id=alpha"});
   ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, gate.wait())) << run->Output();
   const Series series = scraper.Scrape();
@@ -89,8 +89,8 @@ TEST(ScrapeTest, TellsOfARunningJob) {
   EXPECT_THAT(series.at("muster_collective_arrivals_total{kind=\"barrier\"}"), Ge(60));
   const std::string labels = "{kind=\"barrier\",group=\"\",label=\"step #\"";
   EXPECT_EQ(series.at("muster_collective_wait_seconds_count" + labels + "}"), 20);
-  EXPECT_THAT(series.at("muster_collective_wait_seconds_sum" + labels + "}"), Ge(20 * 0.07));
-  EXPECT_THAT(series.at("muster_collective_wait_seconds_bucket" + labels + ",le=\"0.01\"}"), Le(2));
+  EXPECT_THAT(series.at("muster_collective_wait_seconds_sum" + labels + "}"), Ge(20 * 0.2));
+  EXPECT_THAT(series.at("muster_collective_wait_seconds_bucket" + labels + ",le=\"0.01\"}"), Le(5));
   EXPECT_THAT(series.at("muster_straggler_last_ratio{rank=\"2\",node=\"alpha\",operation=\"Barrier("
                         "'step #') of the world\"}"),
               Ge(0.8));
@@ -101,9 +101,11 @@ TEST(ScrapeTest, TellsOfARunningJob) {
   EXPECT_TRUE(scraper.Await("muster_job_state{state=\"finished\"}", 1));
 }
 
+// Which the launcher tells, before the grace is over.
 TEST(ScrapeTest, TellsOfALossByItsCause) {
   const Scraper scraper;
-  const auto daemon = TestDaemon::Start(With(scraper.Flags(), {"--world-size=2"}));
+  const auto daemon =
+      TestDaemon::Start(With(scraper.Flags(), {"--world-size=2", "--member-grace=1m"}));
   const Gate gate;
   const auto run = LaunchAt(*daemon, 2, {gate.wait(), "leave"});
   ASSERT_TRUE(AwaitBegin(*run, {0, 1}, gate.wait())) << run->Output();

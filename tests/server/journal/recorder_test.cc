@@ -106,8 +106,10 @@ class RecorderTest : public ::testing::Test {
     disk_->Answer();
   }
 
-  void Start() {
-    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, disk_), kMaxBytes,
+  // A busy machine may need a while for the end, which tests are about.
+  void Start(absl::Duration last_words = absl::Minutes(1)) {
+    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, disk_),
+                                           RecorderOptions{path_, kMaxBytes, last_words},
                                            core_.options(), now_, logger_);
     Attach();
     Join();
@@ -263,7 +265,7 @@ TEST_F(RecorderTest, ADiskThatHangsHoldsNobodyUpAndTheJournalGoesOnWhenItAnswers
 
 TEST_F(RecorderTest, ADiskThatHangsAtTheEndIsNotWaitedForLong) {
   disk_->Hang();
-  Start();
+  Start(absl::Seconds(1));
   Barrier();
   recorder_.reset();
   EXPECT_THAT(log_.str(), AllOf(HasSubstr("of the journal are not written"),

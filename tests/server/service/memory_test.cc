@@ -1,5 +1,5 @@
 // What a real musterd keeps in memory. The bounds are generous; what they rule out is a copy for
-// each rank, or for as long as a call lives.
+// each rank, or for as long as a call lives. What is free goes back a moment later.
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +8,7 @@
 #include "tests/server/service/test_job.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process_usage.h"
+#include "tests/util/wait_until.h"
 
 namespace muster::testing {
 namespace {
@@ -44,7 +45,7 @@ TEST(MemoryTest, ClaimsAreNotKeptAsLongAsTheirStreams) {
     return status.state() == v1::JOB_STATE_RUNNING;
   });
   // 500 rosters of 500 entries are 90 MB as parsed requests.
-  EXPECT_LT(Resident(*daemon) - before, 50 * kMiB);
+  EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 50 * kMiB; }));
 }
 
 TEST(MemoryTest, AParkedPayloadIsHeldOnce) {
@@ -57,7 +58,8 @@ TEST(MemoryTest, AParkedPayloadIsHeldOnce) {
   std::vector<Crowd::AllGatherCall> calls;
   for (int rank = 1; rank < kMembers; ++rank) calls.push_back(crowd.AllGather(rank, payload));
   AwaitArrivals(crowd, kMembers - 1);
-  EXPECT_LT(Resident(*daemon) - before, 64 * kMiB * 7 / 4);  // twice: 160 MiB
+  // Twice: 160 MiB.
+  EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 64 * kMiB * 7 / 4; }));
 }
 
 TEST(MemoryTest, RanksShareTheMemoryOfTheirAnswer) {
@@ -102,13 +104,13 @@ TEST(MemoryTest, WhatAMemberDoesNotReadIsBounded) {
     calls.push_back(crowd.AllGather(0, payload));
     calls.back()->AwaitAnswer();
   }
-  EXPECT_LT(Resident(*daemon) - before, 320 * kMiB);  // of 640
+  EXPECT_TRUE(WaitUntil([&] { return Resident(*daemon) - before < 320 * kMiB; }));  // of 640
   EXPECT_THAT(calls.front()->Read(), StatusIs(absl::StatusCode::kUnavailable, ::testing::_));
   EXPECT_THAT(calls.back()->Read(), IsOk());
 }
 
 TEST(MemoryTest, ANewSessionDropsWhatTheOldOneHasNotRead) {
-  const auto daemon = TestDaemon::Start();
+  const auto daemon = TestDaemon::Start({"--member-grace=1m"});
   Crowd crowd(daemon->address(), 2);
   AttachAndJoin(crowd);
   const std::vector<Crowd::AllGatherCall> calls = crowd.AllGatherOfAll(std::string(16 * kMiB, 'x'));

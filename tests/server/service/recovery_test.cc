@@ -107,6 +107,7 @@ TEST(ElasticTest, SurvivorsAndANewcomerFormTheNextEpoch) {
   service::ServerOptions options = TestOptions();
   options.core.min_world_size = 2;
   options.core.max_world_size = 3;
+  options.core.settle = absl::Minutes(1);  // for the newcomer, with whom every place is filled
   const auto server = StartServer(std::move(options));
   TestJob job(server->address(), 3);
   job[1].Disconnect();

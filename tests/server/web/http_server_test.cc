@@ -219,8 +219,12 @@ TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
     if (i % 3 == 1) idlers.back()->Send("GET /hello HTTP/1.1\r\nHost: loc");
     if (i % 3 == 2) idlers.back()->Send(RequestOf("GET", "/long"));
   }
+  // There are fewer threads than clients that do not take what they have asked for. Of those that
+  // have not been given up yet some get on when they are read from.
   EXPECT_EQ(Get(port, "/hello").status, 200);
-  EXPECT_LT(idlers[2]->Receive().size(), kLong);
+  bool given_up = false;
+  for (int i = 2; i < 100 && !given_up; i += 3) given_up = idlers[i]->Receive().size() < kLong;
+  EXPECT_TRUE(given_up);
 }
 
 // Browsers connect ahead of what they may ask for.

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import sys
 import tempfile
 
 from_debian = "tools/install-deps --browser brings it"
@@ -11,6 +12,7 @@ CHROMEDRIVER = "/usr/bin/chromedriver"
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import JavascriptException, StaleElementReferenceException, WebDriverException
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.support.ui import WebDriverWait
 except ImportError as error:
@@ -23,6 +25,16 @@ PATIENCE = 120
 
 def start(home=None):
     """A browser of its own, with nothing kept from others. What it keeps itself is in `home`, a new folder."""
+    # On a busy machine one may not come up in the time that the driver gives it.
+    for _ in range(2):
+        try:
+            return start_once(home)
+        except WebDriverException as error:
+            print(f"the browser does not start: {error}", file=sys.stderr)
+    return start_once(home)
+
+
+def start_once(home):
     for program in (CHROMIUM, CHROMEDRIVER):
         if not os.access(program, os.X_OK):
             raise SystemExit(f"{program} is missing: {from_debian}")
@@ -34,12 +46,14 @@ def start(home=None):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     environment = {**os.environ, "HOME": home}
-    return webdriver.Chrome(service=Service(CHROMEDRIVER, env=environment), options=options)
+    browser = webdriver.Chrome(service=Service(CHROMEDRIVER, env=environment), options=options)
+    browser.set_script_timeout(PATIENCE)
+    return browser
 
 
 def await_script(browser, script, *arguments):
-    """Until the expression is true in the page; returns what it is then."""
-    wait = WebDriverWait(browser, PATIENCE, poll_frequency=0.1)
+    """Until the expression is true in the page; returns what it is then. One that fails is not true yet."""
+    wait = WebDriverWait(browser, PATIENCE, poll_frequency=0.1, ignored_exceptions=[JavascriptException])
     text = browser.execute_script
     try:
         return wait.until(lambda _: text(f"return ({script})", *arguments))
@@ -64,7 +78,16 @@ def errors(browser):
 
 
 def accessibility_problems(browser):
-    """A list of texts; empty where nothing is wrong."""
+    """A list of texts; empty where nothing is wrong. A page that is drawn again meanwhile is looked at anew."""
+    for _ in range(49):
+        try:
+            return look_for_accessibility_problems(browser)
+        except StaleElementReferenceException:
+            pass
+    return look_for_accessibility_problems(browser)
+
+
+def look_for_accessibility_problems(browser):
     rules = (HERE / "accessibility.js").read_text(encoding="utf-8")
     found = json.loads(browser.execute_script(f"{rules}; return JSON.stringify(problems());"))
     focusable = "button, input, a[href], [tabindex='0']"

@@ -5,6 +5,7 @@ import json
 import mimetypes
 import pathlib
 import threading
+import time
 import urllib.parse
 
 PAGE = pathlib.Path("server/web/page")
@@ -66,9 +67,10 @@ def ranges(ranks):
 
 
 class StubDaemon:
-    def __init__(self, status):
+    def __init__(self, status, step=1000):
         self.version, self.port, self.server = 0, 0, None
         self.now, self.asked, self.sent = 250_000, 0, 0
+        self.step = step  # what its clock goes on by whenever it is asked
         self.show(status)
         self.start()
 
@@ -87,9 +89,18 @@ class StubDaemon:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self.server = self.listen(Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def listen(self, handler):
+        # When it comes back somebody else may have its port for a moment.
+        for _ in range(599):
+            try:
+                return http.server.ThreadingHTTPServer(("127.0.0.1", self.port), handler)
+            except OSError:
+                time.sleep(0.1)
+        return http.server.ThreadingHTTPServer(("127.0.0.1", self.port), handler)
 
     def stop(self):
         self.server.shutdown()
@@ -110,7 +121,7 @@ class StubDaemon:
 
     def status(self, query):
         self.asked += 1
-        self.now += 1000
+        self.now += self.step
         head = f'{{"version":"{self.version}","now":{self.now},"at":{self.now},"poll":1000'
         if query.get("have") == [str(self.version)]:
             return (head + "}").encode()
