@@ -154,10 +154,11 @@ void Driver::RunBeside(absl::FunctionRef<Effects(Time)> step) noexcept {
     deliveries = Collect(std::move(effects), now);
     WakeTimerIfEarlier();
   }
+  if (verdict) {
+    RunStep({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict},
+            [&](Time now) { return core_.NoteVerdict(now, *verdict); });
+  }
   Deliver(deliveries);
-  if (!verdict) return;
-  RunStep({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict},
-          [&](Time now) { return core_.NoteVerdict(now, *verdict); });
 }
 
 // Launchers are asked why somebody waits.
