@@ -127,12 +127,12 @@ int Serve(Flags flags) {
   const std::unique_ptr<ListedCoordinator> listed =
       ListedCoordinator::Add({flags.server.core.job_id, SeenHere((*server)->address()),
                               Absolute(flags.server.credentials.token_file)});
-  LogStart(**server, flags.server.core);
-  // The last thing: whoever has seen the port finds the job by `muster status`, and a daemon that
-  // is up.
+  // Last, but for the log: whoever has seen the port finds the job by `muster status`, and a daemon
+  // that is up.
   absl::StatusOr<std::unique_ptr<PortFile>> port_file =
       PortFile::Write("--port-file", flags.port_file, (*server)->port());
   if (!port_file.ok()) return Fail(port_file.status());
+  LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
   port_file->reset();
   UnblockTermination();  // a second signal does not wait for the drain

@@ -43,7 +43,7 @@ size_t BytesOf(const LauncherReport& report) {
 
 bool Inquiries::MayBegin(Time now, JobState state) const {
   // A slow start must not keep from view what hangs after it.
-  if (state != job_.state) return MayBeginAtRequest(now);
+  if (state != state_) return MayBeginAtRequest(now);
   return !open_ && (number_ == 0 || now >= began_ + kApart);
 }
 
@@ -71,6 +71,7 @@ void Inquiries::Begin(Time now, std::string reason, bool requested, JobStatus jo
   began_ = now;
   closes_ = now + kPatience;
   job_ = std::move(job);
+  state_ = job_.state;
   job_.inquiry.reset();
   ranks_.clear();
   for (const MemberStatus& member : job_.members) {

@@ -104,7 +104,8 @@ class Inquiries {
   bool open_ = false;
   Time began_;
   Time closes_ = absl::InfiniteFuture();
-  JobStatus job_;
+  JobState state_ = JobState::kForming;  // of the job, then
+  JobStatus job_;                        // then; empty once there is a verdict
   Verdict verdict_;
   absl::flat_hash_map<Incarnation, uint32_t> ranks_;  // of the members that the job had then
   std::map<std::string, SharedReport> reports_;       // by the launcher's id
