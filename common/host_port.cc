@@ -69,9 +69,9 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
 absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text) {
   absl::string_view port = text;
   absl::ConsumePrefix(&port, ":");
-  HostPort local = {"127.0.0.1", 0};
-  if (ParsePort(port, 0, &local.port)) return local;
-  absl::StatusOr<HostPort> address = ParseHostPort(text, /*least_port=*/0);
+  const bool alone = !port.empty() && std::all_of(port.begin(), port.end(), absl::ascii_isdigit);
+  absl::StatusOr<HostPort> address =
+      ParseHostPort(alone ? absl::StrCat("127.0.0.1:", port) : std::string(text), /*least_port=*/0);
   if (address.ok()) return address;
   return absl::InvalidArgumentError(absl::StrCat(
       address.status().message(), ", or a port alone, such as 9100, for this machine only"));

@@ -60,6 +60,11 @@ TEST(MetricsAddressTest, OfAPortAloneIsOfThisMachine) {
   }
 }
 
+TEST(MetricsAddressTest, OfAPortThatIsNoneItSaysThat) {
+  EXPECT_THAT(std::string(ParseMetricsAddress(":99999").status().message()),
+              HasSubstr("the port is not a number from 0 to 65535"));
+}
+
 TEST(AsSeenHereTest, AllAddressesAreReachedByTheirLoopback) {
   EXPECT_EQ(AsSeenHere({"0.0.0.0", 1}).host, "127.0.0.1");
   EXPECT_EQ(AsSeenHere({"::", 1}).ToString(), "[::1]:1");
