@@ -1,16 +1,18 @@
 // gRPC 1.51 stops listening for good when accept4() fails because the process has no file
 // descriptor left: the daemon would be deaf even after others have been closed. CivetWeb, which
 // calls accept(), asks again and again, without a pause. These two, which the linker puts in the
-// place of libc's, keep one descriptor in reserve. When all others are taken they close it, take
-// the connection with it and close that: the caller sees an end at once, tries again later, and
-// gRPC never sees the error.
+// place of libc's, keep one descriptor in reserve, and nobody gets a connection who would leave
+// none: such a connection is taken and closed. The caller sees an end at once, tries again later,
+// and gRPC never sees the error.
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mutex>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -28,32 +30,52 @@ int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
 
 bool NoneLeft(int error) { return error == EMFILE || error == ENFILE; }
 
-class Reserve {
+bool Pending(int listener) {
+  pollfd waits = {listener, POLLIN, 0};
+  return poll(&waits, 1, 0) != 0;
+}
+
+int Fail(int error) {
+  errno = error;
+  return -1;
+}
+
+class AcceptGuard {
  public:
-  // False if nobody waits for a connection, which accept4() does not tell where no descriptor is
-  // left; or if another thread was quicker to take what was closed. Then the next to connect wakes
-  // the listener again.
-  bool Refuse(int listener) {
+  // As accept4(). One connection at a time: else whoever takes the next one could take what was
+  // freed for refusing this one. Never blocks, though CivetWeb's listener would.
+  int Take(int listener, sockaddr* address, socklen_t* size, int flags) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (fd_ >= 0) close(fd_);
-    const int connection = Accept(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (!Pending(listener)) return Fail(EAGAIN);
+    int connection = Accept(listener, address, size, flags);
+    if (connection < 0) {
+      if (!NoneLeft(errno)) return connection;
+      Release();
+      connection = Accept(listener, address, size, flags);
+    }
+    if (connection >= 0 && Reserve()) return connection;
     if (connection >= 0) {
       close(connection);
       Warn();
     }
-    fd_ = Open();
-    return connection >= 0;
-  }
-
-  // Another thread may have opened something while Refuse() had closed the reserve: then nothing is
-  // in reserve until a descriptor is free again.
-  void Restore() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (fd_ < 0) fd_ = Open();
+    Reserve();
+    // EINTR: gRPC asks again, until nobody waits any more. EAGAIN: another thread has opened
+    // something meanwhile, and the next to connect wakes the listener again.
+    return Fail(connection >= 0 ? EINTR : EAGAIN);
   }
 
  private:
   static int Open() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+  // Whether there is a reserve.
+  bool Reserve() {
+    if (reserve_ < 0) reserve_ = Open();
+    return reserve_ >= 0;
+  }
+
+  void Release() {
+    if (reserve_ >= 0) close(std::exchange(reserve_, -1));
+  }
 
   void Warn() {
     const absl::Time now = absl::Now();
@@ -65,31 +87,22 @@ class Reserve {
   }
 
   std::mutex mutex_;
-  int fd_ = Open();
+  int reserve_ = Open();  // -1: none
   absl::Time warned_ = absl::InfinitePast();
 };
 
-// Opened before anything is accepted.
-Reserve reserve;
-
-int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* size, int flags) {
-  const int connection = Accept(listener, address, size, flags);
-  if (connection >= 0) reserve.Restore();
-  if (connection >= 0 || !NoneLeft(errno)) return connection;
-  // EINTR: gRPC asks again, until nobody waits any more.
-  errno = reserve.Refuse(listener) ? EINTR : EAGAIN;
-  return -1;
-}
+// Made before anything is accepted.
+AcceptGuard guard;
 
 }  // namespace
 }  // namespace muster::daemon
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
-  const int connection = muster::daemon::AcceptOrRefuse(listener, address, size, flags);
+  const int connection = muster::daemon::guard.Take(listener, address, size, flags);
   if (connection >= 0) muster::daemon::GuardReads(connection);
   return connection;
 }
 
 extern "C" int accept(int listener, sockaddr* address, socklen_t* size) {
-  return muster::daemon::AcceptOrRefuse(listener, address, size, 0);
+  return muster::daemon::guard.Take(listener, address, size, 0);
 }

@@ -134,13 +134,12 @@ class Connections {
     return poll(&ended, 1, 1000) == 1;
   }
 
-  // Adds until some are refused, one after the other: what the daemon has open at the moment in
-  // which it refuses the first may be closed at the next.
-  void AddUntilRefused(int count) {
-    Add(count);
+  // Adds until the newest ones are refused: what the daemon has open at the moment in which it
+  // refuses the first, as connections that have ended, may be closed at the next.
+  void AddUntilRefused() {
     int in_a_row = 0;
     EXPECT_TRUE(WaitUntil([&] {
-      Add(1);
+      Add(50);
       in_a_row = NewestIsEnded() ? in_a_row + 1 : 0;
       return in_a_row == 5;
     }));
@@ -159,7 +158,7 @@ class Connections {
 TEST_F(DescriptorsTest, ADaemonThatHasNoneLeftRefusesConnectionsAndServesAgainWhenTheyEnd) {
   const std::string coordinator = Start({"--world-size=2"});
   Connections connections(port_);
-  connections.AddUntilRefused(100);
+  connections.AddUntilRefused();
   ASSERT_TRUE(daemon_->WaitForOutput("has no file descriptor left"));
   auto ranks = StartRanks(coordinator, 2, {"barrier", "leave"});
   for (auto& rank : ranks) {
@@ -187,7 +186,7 @@ class ScrapedDescriptorsTest : public DescriptorsTest {
 
 TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThemAgainWhenItHas) {
   Connections connections(port_);
-  connections.AddUntilRefused(150);
+  connections.AddUntilRefused();
   EXPECT_TRUE(WaitUntil([&] {
     connections.Add(1);  // in the place of what an answered scrape had open
     return Get(metrics_port_, "/metrics").status == 0;
@@ -200,7 +199,7 @@ TEST_F(ScrapedDescriptorsTest, ADaemonThatHasNoneLeftRefusesScrapesAndServesThem
 TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLastOne) {
   {
     Connections connections(port_);
-    connections.AddUntilRefused(150);
+    connections.AddUntilRefused();
     std::thread scraper([&] {
       for (int i = 0; i < 500; ++i) Scraped();
     });
@@ -212,7 +211,7 @@ TEST_F(ScrapedDescriptorsTest, WhatComesTooMuchIsRefusedAlsoAfterARaceForTheLast
     scraper.join();
   }
   ASSERT_TRUE(WaitUntil([&] { return Scraped(); }));
-  Connections(port_).AddUntilRefused(150);
+  Connections(port_).AddUntilRefused();
 }
 
 TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
