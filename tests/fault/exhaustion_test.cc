@@ -139,7 +139,7 @@ class Connections {
   void AddUntilRefused() {
     int in_a_row = 0;
     EXPECT_TRUE(WaitUntil([&] {
-      Add(50);
+      Add(20);
       in_a_row = NewestIsEnded() ? in_a_row + 1 : 0;
       return in_a_row == 5;
     }));
