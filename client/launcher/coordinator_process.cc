@@ -109,6 +109,9 @@ std::vector<std::string> CoordinatorProcess::Arguments() const {
                                         absl::StrCat("--listen=", command_.listen.ToString())};
   if (command_.metrics) {
     arguments.push_back(absl::StrCat("--metrics-listen=", command_.metrics->ToString()));
+  }
+  // One that is started again has the ports of the first, and the folder may have gone.
+  if (!listens_ && command_.metrics) {
     arguments.push_back(absl::StrCat("--metrics-port-file=", metrics_port_file()));
   }
   if (!listens_) arguments.push_back(absl::StrCat("--port-file=", port_file()));
