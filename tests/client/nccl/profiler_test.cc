@@ -13,7 +13,7 @@
 #include "common/rank_activity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/forked_ranks.h"
 
 namespace muster {

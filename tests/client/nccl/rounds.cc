@@ -7,7 +7,7 @@
 
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/fake_nccl.h"
 #include "tests/util/wait_until.h"
 

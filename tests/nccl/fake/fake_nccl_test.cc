@@ -14,7 +14,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/forked_ranks.h"
 
 namespace muster::testing {

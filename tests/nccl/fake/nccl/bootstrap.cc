@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "tests/nccl/fake/fake_cuda.h"
-#include "tests/nccl/fake/hash.h"
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
 #include "tests/nccl/fake/nccl/root.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/nccl/fake/fake_cuda.h"
-#include "tests/nccl/fake/hash.h"
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/fake/nccl/bootstrap.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"

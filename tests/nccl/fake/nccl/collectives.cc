@@ -1,6 +1,6 @@
 // NCCL's operations: what is checked when they are called.
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"

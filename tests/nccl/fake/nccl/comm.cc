@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/fake_nccl.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"

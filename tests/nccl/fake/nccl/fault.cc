@@ -5,7 +5,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/fake_nccl.h"
 
 namespace fake_nccl {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/kernel.h"

@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_nccl {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"

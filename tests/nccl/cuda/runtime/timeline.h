@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_
-#define MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_TIMELINE_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_TIMELINE_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "tests/nccl/fake/cudart/order.h"
+#include "tests/nccl/cuda/runtime/order.h"
 
 namespace fake_cuda {
 
@@ -68,4 +68,4 @@ struct Mark {
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_TIMELINE_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_TIMELINE_H_

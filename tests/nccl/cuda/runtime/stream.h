@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_
-#define MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_
 
 #include <cuda_runtime_api.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/nccl/fake/cudart/timeline.h"
+#include "tests/nccl/cuda/runtime/timeline.h"
 
 // What cudaStream_t points to.
 struct CUstream_st {
@@ -34,4 +34,4 @@ int64_t LiveStreams();
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_STREAM_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_STREAM_H_

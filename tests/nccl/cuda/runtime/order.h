@@ -1,11 +1,11 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_ORDER_H_
-#define MUSTER_TESTS_NCCL_FAKE_CUDART_ORDER_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 // What CUDA guarantees about the order of work, whatever the clock says: two streams that nothing
 // orders may well take turns as the program hopes, and on another day they do not.
@@ -34,4 +34,4 @@ void CheckOrder(const std::vector<Access>& accesses, uint64_t stream, uint64_t w
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_ORDER_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_ORDER_H_

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_HASH_H_
-#define MUSTER_TESTS_NCCL_FAKE_HASH_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_HASH_H_
+#define MUSTER_TESTS_NCCL_CUDA_HASH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,4 +16,4 @@ inline uint64_t Hash(const void* data, size_t size) {
 
 }  // namespace fake
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_HASH_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_HASH_H_

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/cudart/timeline.h"
+#include "tests/nccl/cuda/runtime/timeline.h"
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/cudart/order.h"
+#include "tests/nccl/cuda/runtime/order.h"
 
 #include <algorithm>
 #include <mutex>

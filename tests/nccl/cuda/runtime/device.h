@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_DEVICE_H_
-#define MUSTER_TESTS_NCCL_FAKE_CUDART_DEVICE_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICE_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICE_H_
 
 #include <cuda_runtime_api.h>
 
@@ -24,4 +24,4 @@ size_t DeviceMemory();
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_DEVICE_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICE_H_

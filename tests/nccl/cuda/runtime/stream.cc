@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/cudart/stream.h"
+#include "tests/nccl/cuda/runtime/stream.h"
 
 #include <map>
 #include <mutex>
@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "tests/nccl/fake/cudart/device.h"
-#include "tests/nccl/fake/cudart/error.h"
-#include "tests/nccl/fake/cudart/event.h"
-#include "tests/nccl/fake/cudart/order.h"
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/device.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/event.h"
+#include "tests/nccl/cuda/runtime/order.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_cuda {
 namespace {

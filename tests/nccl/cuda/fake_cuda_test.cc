@@ -1,6 +1,6 @@
 // The fake CUDA runtime, as a program sees it. Each test runs in a process of its own.
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 #include <cuda_runtime_api.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_CUDART_ERROR_H_
-#define MUSTER_TESTS_NCCL_FAKE_CUDART_ERROR_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_ERROR_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_ERROR_H_
 
 #include <cuda_runtime_api.h>
 
@@ -18,4 +18,4 @@ cudaError_t RuntimeState();
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_CUDART_ERROR_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_ERROR_H_

@@ -1,4 +1,4 @@
-#include "tests/nccl/fake/cudart/error.h"
+#include "tests/nccl/cuda/runtime/error.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_cuda {
 namespace {

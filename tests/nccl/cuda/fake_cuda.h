@@ -1,5 +1,5 @@
-#ifndef MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_
-#define MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_
+#ifndef MUSTER_TESTS_NCCL_CUDA_FAKE_CUDA_H_
+#define MUSTER_TESTS_NCCL_CUDA_FAKE_CUDA_H_
 
 #include <cuda_runtime_api.h>
 
@@ -49,4 +49,4 @@ void AwaitIdle(int device);
 
 }  // namespace fake_cuda
 
-#endif  // MUSTER_TESTS_NCCL_FAKE_FAKE_CUDA_H_
+#endif  // MUSTER_TESTS_NCCL_CUDA_FAKE_CUDA_H_

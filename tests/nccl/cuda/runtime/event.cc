@@ -1,13 +1,13 @@
-#include "tests/nccl/fake/cudart/event.h"
+#include "tests/nccl/cuda/runtime/event.h"
 
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
 
-#include "tests/nccl/fake/cudart/error.h"
-#include "tests/nccl/fake/cudart/stream.h"
-#include "tests/nccl/fake/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/stream.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_cuda {
 namespace {

@@ -1,7 +1,7 @@
 // The machine's GPUs. The environment describes them (README.md); as the real runtime does, the
 // process reads it once.
 
-#include "tests/nccl/fake/cudart/device.h"
+#include "tests/nccl/cuda/runtime/device.h"
 
 #include <unistd.h>
 
@@ -12,9 +12,9 @@
 #include <sstream>
 #include <string>
 
-#include "tests/nccl/fake/cudart/error.h"
-#include "tests/nccl/fake/fake_cuda.h"
-#include "tests/nccl/fake/hash.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/hash.h"
 
 namespace fake_cuda {
 namespace {

@@ -1,0 +1,34 @@
+#ifndef MUSTER_TESTS_NCCL_CUDA_CPU_KERNEL_H_
+#define MUSTER_TESTS_NCCL_CUDA_CPU_KERNEL_H_
+
+#include <cstddef>
+
+// How a library brings kernels for the stand-in GPU. On a real GPU the address of a kernel's symbol
+// (`__global__ void K(...)`) leads the driver to the GPU's code. On the stand-in it is a function of
+// the CPU with this signature, whatever the kernel's own parameters are:
+//
+//   extern "C" void MyKernel(const CpuLaunch* launch);
+//
+// cudaGetFuncBySymbol() turns the address into a handle, and cuLaunchKernelEx() or
+// cudaLaunchKernelExC() enqueues a call of it. The call runs on the thread of its stream, once the
+// stream's earlier work is done, and the stream's later work begins when it returns. A kernel that
+// waits for a peer just waits there, as one does on a GPU.
+extern "C" {
+
+typedef struct CpuLaunch {
+  unsigned grid[3];       // blocks
+  unsigned block[3];      // threads of a block
+  const void* arguments;  // a copy of the kernel's parameters, valid until the kernel returns
+  size_t argument_bytes;
+
+  // Memory as the GPU sees it: where the bytes behind a device pointer, or a pointer to pinned or
+  // registered host memory, lie in this process. Null where the GPU cannot reach the whole range,
+  // as pageable host memory. Thread-safe; not cheap, so a kernel looks an address up once.
+  void* (*reach)(const void* pointer, size_t bytes);
+} CpuLaunch;
+
+typedef void (*CpuKernel)(const CpuLaunch* launch);
+
+}  // extern "C"
+
+#endif  // MUSTER_TESTS_NCCL_CUDA_CPU_KERNEL_H_
