@@ -1,0 +1,67 @@
+// What an abort does to a kernel of the real NCCL on the CPU, and what it leaves.
+
+#include <nccl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/nccl/real/kernel_rank.h"
+
+namespace muster::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Starts an all-reduce that cannot end, and aborts the communicator.
+void ExpectAbortEndsIt(Rank& rank) {
+  constexpr size_t kCount = 1'000'000;
+  Buffer<float> buffer(InputOf(rank.rank(), kCount));
+  EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), kCount, ncclFloat, ncclSum, rank.comm(),
+                          rank.stream()),
+            ncclSuccess);
+  usleep(300'000);
+  EXPECT_FALSE(rank.Idle());
+  const Clock::time_point begin = Clock::now();
+  rank.Abort();
+  rank.Wait();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_NE(buffer.Get(), SumOf(rank.size(), kCount));
+}
+
+class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
+
+TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
+  ExpectForked(GetParam().ranks, [](int rank, Board& board) {
+    Rank self(GetParam(), rank, board);
+    if (rank == 0) {
+      usleep(600'000);
+      self.Abort();
+    } else {
+      ExpectAbortEndsIt(self);
+    }
+  });
+}
+
+TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
+  const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
+    Rank self(GetParam(), rank, board);
+    if (rank == 0) kill(getpid(), SIGKILL);
+    ExpectAbortEndsIt(self);
+  });
+  EXPECT_TRUE(WIFSIGNALED(ends[0].status));
+  for (int rank = 1; rank < GetParam().ranks; ++rank) {
+    EXPECT_EQ(ends[rank].status, 0) << "rank " << rank << ":\n" << ends[rank].output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, NcclKernelAbort,
+                         ::testing::Values(Layout{"TwoRanksShm", 2, 2}, Layout{"TwoRanksNet", 2, 1},
+                                           Layout{"FourRanksTwoNodes", 4, 2}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace muster::testing
