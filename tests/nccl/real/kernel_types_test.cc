@@ -2,6 +2,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -92,6 +93,21 @@ TEST(NcclKernelTypes, EveryTypeAndOperation) {
       CheckType<float>(rank, ncclFloat, op, true);
       CheckType<double>(rank, ncclDouble, op, true);
       CheckType<__nv_bfloat16>(rank, ncclBfloat16, op, true);
+    }
+  });
+}
+
+// NCCL has these types since 2.24. e5m2 has too few digits for the sums.
+TEST(NcclKernelTypes, EightBitFloats) {
+  int version = 0;
+  EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
+  if (version < NCCL_VERSION(2, 24, 0)) GTEST_SKIP() << "NCCL " << version << " has no such types";
+  ForEachRank(FourRanks(), [](Rank& rank) {
+    for (const ncclRedOp_t op : {ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg}) {
+      CheckType<__nv_fp8_e4m3>(rank, ncclFloat8e4m3, op, true);
+    }
+    for (const ncclRedOp_t op : {ncclProd, ncclMin, ncclMax}) {
+      CheckType<__nv_fp8_e5m2>(rank, ncclFloat8e5m2, op, true);
     }
   });
 }
