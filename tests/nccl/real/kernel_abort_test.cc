@@ -32,11 +32,21 @@ void ExpectAbortEndsIt(Rank& rank) {
   EXPECT_NE(buffer.Get(), SumOf(rank.size(), kCount));
 }
 
+// Connects the ranks, which NCCL does at the first collective if it uses cuMem.
+void Connect(Rank& rank) {
+  Buffer<float> buffer(InputOf(rank.rank(), 1));
+  EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),
+                          rank.stream()),
+            ncclSuccess);
+  rank.Wait();
+}
+
 class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
 
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
   ExpectForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
+    Connect(self);
     if (rank == 0) {
       usleep(600'000);
       self.Abort();
@@ -49,6 +59,7 @@ TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
   const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
+    Connect(self);
     if (rank == 0) kill(getpid(), SIGKILL);
     ExpectAbortEndsIt(self);
   });

@@ -31,7 +31,7 @@ inline void SetEnvironment(const Layout& layout, int rank) {
   setenv("NCCL_HOSTID", ("node" + std::to_string(rank / layout.per_node)).c_str(), 1);
   setenv("NCCL_ALGO", "Ring", 1);
   setenv("NCCL_PROTO", "Simple", 1);
-  setenv("NCCL_CUMEM_ENABLE", "0", 1);
+  setenv("NCCL_CUMEM_ENABLE", "0", 0);  // the caller's environment may turn it on
   setenv("NCCL_IB_DISABLE", "1", 1);
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
   if (!layout.channels.empty()) setenv("NCCL_MIN_NCHANNELS", layout.channels.c_str(), 1);
