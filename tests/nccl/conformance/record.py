@@ -32,13 +32,13 @@ def matches(expected, answer):
     return len(words) == len(got) and all(g in w.split("|") for w, g in zip(words, got))
 
 
-def kept(old, lines):
+def kept(old, answers):
     """Prefers a choice that the text already allows, as "Success|InProgress"."""
-    result = []
-    for ranks, answer in lines:
-        choices = [text for text in old if "|" in text and matches(text, answer)]
-        result.append((ranks, choices[0] if choices else answer))
-    return result
+    choices = [text for text in old if "|" in text]
+    return {
+        rank: next((text for text in choices if matches(text, answer)), answer)
+        for rank, answer in answers.items()
+    }
 
 
 def conditions(real, fake_lines):
@@ -74,9 +74,9 @@ def rewrite(path, answers):
             old.append(lines[first].split(": ", 1)[-1].strip())
             first += 1
         ranks = {rank for subject in answers[i].values() for rank in subject}
-        real = {s: kept(old, by_rank(a, ranks)) for s, a in answers[i].items() if s != "fake"}
+        real = {s: by_rank(kept(old, a), ranks) for s, a in answers[i].items() if s != "fake"}
         fake = answers[i].get("fake")
-        fake = kept(old, by_rank(fake, ranks)) if fake is not None else None
+        fake = by_rank(kept(old, fake), ranks) if fake is not None else None
         out += [f"  {head}{who}: {answer}" for head, who, answer in conditions(real, fake)]
         i = first
     path.write_text("\n".join(out) + "\n")
