@@ -76,18 +76,21 @@ ncclResult_t State(ncclComm_t comm) {
   return asked == ncclSuccess ? state : asked;
 }
 
-// Polls until the state is not `passing`, or the time is over.
-std::string Poll(ncclComm_t comm, bool until_error, int seconds) {
+// Polls until the state is none of `passing`, or the time is over.
+std::string Poll(ncclComm_t comm, const std::set<ncclResult_t>& passing, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   ncclResult_t state = State(comm);
-  const auto passing = [&] {
-    return state == ncclInProgress || (until_error && state == ncclSuccess);
-  };
-  while (passing() && std::chrono::steady_clock::now() < end) {
+  while (passing.count(state) > 0 && std::chrono::steady_clock::now() < end) {
     usleep(kPollMicroseconds);
     state = State(comm);
   }
   return NameOf(state);
+}
+
+std::string PollAs(const std::string& verb, const Command& command, ncclComm_t comm) {
+  if (verb == "settle") return Poll(comm, {ncclInProgress}, command.Number("within", 20));
+  if (verb == "watch") return Poll(comm, {ncclInProgress, ncclSuccess}, command.Number("for", 20));
+  return Poll(comm, {ncclInProgress, ncclInvalidArgument}, command.Number("within", 20));
 }
 
 // The child's handle is kept where NCCL writes it, for as long as the process lives.
@@ -143,8 +146,7 @@ std::string Answer(Rank& rank, const Command& command) {
   if (verb == "init") return DoInit(rank, command);
   if (verb == "handle") return comm == nullptr ? "null" : "set";
   if (verb == "state") return NameOf(State(comm));
-  if (verb == "settle") return Poll(comm, false, command.Number("within", 20));
-  if (verb == "watch") return Poll(comm, true, command.Number("for", 20));
+  if (verb == "settle" || verb == "watch" || verb == "recover") return PollAs(verb, command, comm);
   if (verb == "count") return Ask(ncclCommCount, comm);
   if (verb == "rank") return Ask(ncclCommUserRank, comm);
   if (verb == "device") return Ask(ncclCommCuDevice, comm);

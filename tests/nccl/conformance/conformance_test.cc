@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/nccl/conformance/rank_process.h"
 #include "tests/nccl/conformance/scenario.h"
+#include "tests/nccl/libraries.h"
 #include "tests/util/process.h"
 
 namespace muster::testing {
@@ -48,8 +49,9 @@ class Rehearsal {
   std::string LogOf(int rank) const { return directory_ + "/" + std::to_string(rank); }
 
   RankProcess::Env EnvOf(int rank) const {
-    RankProcess::Env env = {{"CONFORMANCE_DIRECTORY", directory_},
-                            {"CONFORMANCE_RANKS", std::to_string(scenario_.ranks)}};
+    RankProcess::Env env = NcclVariables();
+    env["CONFORMANCE_DIRECTORY"] = directory_;
+    env["CONFORMANCE_RANKS"] = std::to_string(scenario_.ranks);
     for (int key : {-1, rank}) {
       const auto it = scenario_.env.find(key);
       if (it == scenario_.env.end()) continue;

@@ -84,6 +84,9 @@ void Place(ncclComm_t child, const Birth& birth, const std::vector<Member>& memb
                               static_cast<uint64_t>(birth.self.color)};
   child->hash = fake::Hash(content, sizeof content);
   child->connected_peers.resize(members.size());
+  for (const Member& member : members) {
+    child->hosts.push_back(birth.parent->hosts[member.parent_rank]);
+  }
 }
 
 ncclResult_t ConnectChild(ncclComm_t child, Socket listening, const std::vector<Member>& members) {

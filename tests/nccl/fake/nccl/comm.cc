@@ -43,7 +43,7 @@ bool HasWork(ncclComm_t comm) {
 void CheckOthersAreStopped(ncclComm_t freed) {
   for (ncclComm_t other : LiveComms()) {
     if (other == freed || other->abort || other->mesh == nullptr) continue;
-    if (HasWork(other) && other->mesh->PeerLost()) {
+    if (HasWork(other) && other->mesh->AnyLost()) {
       fake_cuda::Violation(
           "a communicator is freed while another one of this process has lost a peer, has work, "
           "and is not stopped: NCCL would hang");
@@ -57,6 +57,15 @@ ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char*
   const ncclResult_t ready = EnsureReady(comm);
   if (ready == ncclSuccess) *value = comm->*member;
   return ready;
+}
+
+// A rank of the same host shares memory, which nobody closes when it dies.
+bool ConnectionLost(ncclComm_t comm) {
+  if (comm->mesh == nullptr || !HasWork(comm)) return false;
+  for (int peer = 0; peer < comm->size; ++peer) {
+    if (comm->hosts[peer] != comm->hosts[comm->rank] && comm->mesh->Lost(peer)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -117,9 +126,7 @@ std::vector<ncclComm_t> LiveComms() {
 }
 
 ncclResult_t StateOf(ncclComm_t comm) {
-  const bool loses = comm->proxy_error == ncclSuccess && HasFault("peer-error") &&
-                     comm->mesh != nullptr && comm->mesh->PeerLost();
-  if (loses) {
+  if (comm->state == ncclSuccess && comm->proxy_error == ncclSuccess && ConnectionLost(comm)) {
     Warn("NET/Socket : remote peer closed the connection");
     comm->proxy_error = ncclRemoteError;
   }
