@@ -50,6 +50,7 @@ class Rehearsal {
 
   RankProcess::Env EnvOf(int rank) const {
     RankProcess::Env env = NcclVariables();
+    env["NCCL_RAS_ENABLE"] = "0";  // it listens on one port of the machine
     env["CONFORMANCE_DIRECTORY"] = directory_;
     env["CONFORMANCE_RANKS"] = std::to_string(scenario_.ranks);
     for (int key : {-1, rank}) {
