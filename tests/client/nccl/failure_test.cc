@@ -39,10 +39,12 @@ TEST(NcclFailure, ARankThatDiesInTheMiddleOfAnOperationEndsTheOthers) {
   ExpectLossOfRank1(*job, kSuccess);
 }
 
-// NCCL sees the broken connection before the job knows why; the error still names the rank.
+// NCCL sees the broken connection to another node before the job knows why; the error still names
+// the rank.
 TEST(NcclFailure, TheJobExplainsABrokenConnection) {
-  auto job = NcclJob::Start(3, {"reduce-forever"}, {{"FAKE_NCCL_FAULTS", "peer-error"}},
-                            FaultOf(1, "op-die@8"));
+  auto variables = FaultOf(1, "op-die@8");
+  variables[1]["NCCL_HOSTID"] = "another node";
+  auto job = NcclJob::Start(3, {"reduce-forever"}, {}, variables);
   ExpectLossOfRank1(*job, kSuccess);
 }
 

@@ -191,7 +191,10 @@ ncclResult_t Bootstrap(ncclComm_t comm, const std::vector<ncclUniqueId>& ids) {
   if (!AllGather(*comm, ring, &infos)) return AwaitAbort(comm);
   if (ncclResult_t result = CheckRanks(*comm, infos); result != ncclSuccess) return result;
   std::vector<sockaddr_in> addresses;
-  for (const RankInfo& info : infos) addresses.push_back(info.address);
+  for (const RankInfo& info : infos) {
+    addresses.push_back(info.address);
+    comm->hosts.push_back(info.host);
+  }
   comm->mesh = ConnectMesh(comm, std::move(listening), addresses);
   return comm->mesh == nullptr ? Aborted() : ncclSuccess;
 }

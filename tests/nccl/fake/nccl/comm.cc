@@ -43,12 +43,29 @@ bool HasWork(ncclComm_t comm) {
 void CheckOthersAreStopped(ncclComm_t freed) {
   for (ncclComm_t other : LiveComms()) {
     if (other == freed || other->abort || other->mesh == nullptr) continue;
-    if (HasWork(other) && other->mesh->PeerLost()) {
+    if (HasWork(other) && other->mesh->AnyLost()) {
       fake_cuda::Violation(
           "a communicator is freed while another one of this process has lost a peer, has work, "
           "and is not stopped: NCCL would hang");
     }
   }
+}
+
+ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char* function) {
+  if (comm == nullptr || value == nullptr) return RefuseNull(function);
+  const Call call(comm, function);
+  const ncclResult_t ready = EnsureReady(comm);
+  if (ready == ncclSuccess) *value = comm->*member;
+  return ready;
+}
+
+// A rank of the same host shares memory, which nobody closes when it dies.
+bool ConnectionLost(ncclComm_t comm) {
+  if (comm->mesh == nullptr || !HasWork(comm)) return false;
+  for (int peer = 0; peer < comm->size; ++peer) {
+    if (comm->hosts[peer] != comm->hosts[comm->rank] && comm->mesh->Lost(peer)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -109,9 +126,7 @@ std::vector<ncclComm_t> LiveComms() {
 }
 
 ncclResult_t StateOf(ncclComm_t comm) {
-  const bool loses = comm->proxy_error == ncclSuccess && HasFault("peer-error") &&
-                     comm->mesh != nullptr && comm->mesh->PeerLost();
-  if (loses) {
+  if (comm->state == ncclSuccess && comm->proxy_error == ncclSuccess && ConnectionLost(comm)) {
     Warn("NET/Socket : remote peer closed the connection");
     comm->proxy_error = ncclRemoteError;
   }
@@ -166,30 +181,22 @@ Counters Live() {
 extern "C" {
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  if (comm == nullptr || error == nullptr) return fake_nccl::RefuseNull(__func__);
   const fake_nccl::Call call(comm, __func__);
   *error = fake_nccl::StateOf(comm);
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *count = comm->size;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::size, count, __func__);
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *device = comm->device;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::device, device, __func__);
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *rank = comm->rank;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::rank, rank, __func__);
 }
 
 }  // extern "C"

@@ -23,6 +23,7 @@ struct ncclComm {
   bool blocking = true;
   int max_ctas = NCCL_CONFIG_UNDEF_INT;
   uint64_t hash = 0;                 // the same on all ranks
+  std::vector<uint64_t> hosts;       // by rank
   void* profiler_context = nullptr;  // of the plug-in, if there is one
   int profiler_mask = 0;
 

@@ -11,11 +11,10 @@
 namespace fake_nccl {
 namespace {
 
-const char* const kNames[] = {"id-error",    "id-slow",       "init-refuse",   "init-absent",
-                              "init-hang",   "init-error",    "init-die",      "same-rank",
-                              "child-error", "op-refuse",     "op-hang",       "op-error",
-                              "op-die",      "peer-error",    "abort-slow",    "revoke-error",
-                              "revoke-hang", "finalize-hang", "finalize-error"};
+const char* const kNames[] = {
+    "id-error", "id-slow",    "init-refuse",  "init-absent", "init-hang",     "init-error",
+    "init-die", "same-rank",  "child-error",  "op-refuse",   "op-hang",       "op-error",
+    "op-die",   "abort-slow", "revoke-error", "revoke-hang", "finalize-hang", "finalize-error"};
 
 struct Entry {
   int64_t argument = 0;
@@ -82,12 +81,6 @@ std::optional<int64_t> Fault(const std::string& name) {
   ++entry.calls;
   if (entry.call != 0 && entry.call != entry.calls) return std::nullopt;
   return entry.argument;
-}
-
-bool HasFault(const std::string& name) {
-  Faults& faults = TheFaults();
-  const std::lock_guard<std::mutex> lock(faults.mutex);
-  return faults.entries.count(name) > 0;
 }
 
 }  // namespace fake_nccl

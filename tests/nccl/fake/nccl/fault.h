@@ -11,9 +11,6 @@ namespace fake_nccl {
 // one). Each question counts as one call: "op-hang@3" is the third.
 std::optional<int64_t> Fault(const std::string& name);
 
-// For faults that are a matter of state: as Fault(), but does not count.
-bool HasFault(const std::string& name);
-
 }  // namespace fake_nccl
 
 #endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_FAULT_H_

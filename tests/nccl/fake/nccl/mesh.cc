@@ -53,10 +53,14 @@ bool Mesh::Receive(int peer, MessageKind kind, Message* message, const AbortFlag
   return true;
 }
 
-bool Mesh::PeerLost() {
+bool Mesh::Lost(int peer) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const Inbox& inbox : inboxes_) {
-    if (inbox.lost) return true;
+  return inboxes_[peer].lost;
+}
+
+bool Mesh::AnyLost() {
+  for (size_t peer = 0; peer < inboxes_.size(); ++peer) {
+    if (Lost(static_cast<int>(peer))) return true;
   }
   return false;
 }

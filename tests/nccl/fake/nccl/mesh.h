@@ -51,8 +51,9 @@ class Mesh {
             const AbortFlag& abort);
   bool Receive(int peer, MessageKind kind, Message* message, const AbortFlag& abort);
 
-  // Whether a peer has gone without kFinalize.
-  bool PeerLost();
+  // Whether the peer, or any, has gone without kFinalize.
+  bool Lost(int peer);
+  bool AnyLost();
 
  private:
   struct Header {
