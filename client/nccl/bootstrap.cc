@@ -11,6 +11,7 @@
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
 #include "client/nccl/peer_info.h"
+#include "client/nccl/types.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
@@ -45,12 +46,18 @@ absl::StatusOr<Device> Prepare(const Group& group, const NcclOptions& options,
   return device;
 }
 
+absl::Status CheckNcclVersion(int version) {
+  if (version >= kOldestNcclVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("this process has loaded NCCL ", NcclVersionText(version), ", expected ",
+                   NcclVersionText(kOldestNcclVersion), " or newer (see LD_LIBRARY_PATH)"));
+}
+
 absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
                                         const NcclOptions& options) {
   if (!device.ok()) return device.status();
-  int version = 0;
-  absl::Status status = NcclStatus("ncclGetVersion", ncclGetVersion(&version));
-  if (!status.ok()) return status;
+  const int version = LoadedNcclVersion();
+  if (absl::Status status = CheckNcclVersion(version); !status.ok()) return status;
   NcclPeerInfo info;
   info.set_gpu_index(device->index);
   info.set_gpu_name(device->name);
@@ -74,12 +81,10 @@ absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
 ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
                        ncclComm_t* comm) {
   config.blocking = 0;
-#if MUSTER_NCCL_HAS_SCALABLE_INIT
   if (ids.size() > 1) {
     return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
                                     ids.data(), &config);
   }
-#endif
   return ncclCommInitRankConfig(comm, group.size(), ids.front(), group.rank(), &config);
 }
 

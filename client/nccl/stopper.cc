@@ -38,8 +38,6 @@ void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result)
   Log(LogLevel::kWarning, NcclStatus(handle.Title(what), result).ToString());
 }
 
-#if MUSTER_NCCL_HAS_REVOKE
-
 // A launch takes microseconds. One that takes longer waits for a peer.
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
@@ -60,7 +58,7 @@ bool Settles(const NcclHandle& handle, SteadyTime deadline) {
 
 bool Revoke(const NcclHandle& handle, SteadyTime settle_deadline) {
   if (!handle.CanRevoke() || !Settles(handle, settle_deadline)) return false;
-  const ncclResult_t result = ncclCommRevoke(handle.comm(), NCCL_REVOKE_DEFAULT);
+  const ncclResult_t result = ncclCommRevoke(handle.comm(), kNcclRevokeDefault);
   if (result == ncclSuccess || result == ncclInProgress) return true;
   Warn(handle, "revoking the communicator", result);
   return false;
@@ -70,6 +68,7 @@ bool IsRevoked(const NcclHandle& handle) { return StateOf(handle) != ncclInProgr
 
 // Begins to revoke all that can be, and returns the others.
 Handles RevokeAll(const Handles& handles) {
+  if (!NcclHasRevoke()) return handles;
   Handles revoked = handles;
   const SteadyTime settle_deadline = After(SteadyClock::now(), kSettleWait);
   const auto refused = std::stable_partition(
@@ -90,12 +89,6 @@ Handles RevokeAll(const Handles& handles) {
   // What is left is never marked as stopped: it is leaked, since freeing it could block for ever.
   return others;
 }
-
-#else
-
-Handles RevokeAll(const Handles& handles) { return handles; }
-
-#endif  // MUSTER_NCCL_HAS_REVOKE
 
 void AbortAll(const Handles& handles) {
   if (handles.empty()) return;
