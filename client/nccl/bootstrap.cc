@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/agreement.h"
+#include "client/nccl/config_texts.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
@@ -81,6 +82,7 @@ absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
 ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
                        ncclComm_t* comm) {
   config.blocking = 0;
+  KeepTexts(&config);
   if (ids.size() > 1) {
     return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
                                     ids.data(), &config);
