@@ -22,8 +22,8 @@ class FamilyTest : public ::testing::Test {
  protected:
   // As if NCCL had initialized it.
   std::shared_ptr<NcclHandle> Open(int split_share) {
-    return Ready(NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, absl::Minutes(1),
-                                  split_share));
+    return Ready(
+        NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, absl::Minutes(1), split_share));
   }
   std::shared_ptr<NcclHandle> OpenChild(const NcclHandle& parent) {
     return Ready(parent.OpenChild(job_.world(0)));

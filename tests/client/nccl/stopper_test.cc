@@ -40,10 +40,9 @@ void Initialize(NcclHandle& handle) {
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  const absl::Status status =
-      handle.Initialize("initializing", Deadline(kPatience, nullptr), [&](ncclComm_t* comm) {
-        return ncclCommInitRankConfig(comm, 1, id, 0, &config);
-      });
+  const absl::Status status = handle.Initialize(
+      "initializing", Deadline(kPatience, nullptr),
+      [&](ncclComm_t* comm) { return ncclCommInitRankConfig(comm, 1, id, 0, &config); });
   ASSERT_TRUE(status.ok()) << status;
 }
 
