@@ -44,7 +44,7 @@ bool NcclHandle::IsQuiet() const {
 
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (health().ok() && absl::IsUnavailable(why)) {
+  if (health().ok() && MayBeLostPeer(why)) {
     Fail(ExplainBrokenPeer(group_, why, OperationDeadline().Remaining()));
   }
   Fail(why);

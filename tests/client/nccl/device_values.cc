@@ -231,8 +231,8 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Expect(device == (*comm)->device(), "the device is current"));
   int size = 0;
   RETURN_IF_ERROR(
-      Expect(ncclCommCount((*comm)->handle(), &size) == ncclSuccess && size == job.world_size(),
-             "NCCL's own size"));
+      (*comm)->WithHandle([&](ncclComm_t handle) { return ncclCommCount(handle, &size); }));
+  RETURN_IF_ERROR(Expect(size == job.world_size(), "NCCL's own size"));
   const Stream stream;
   for (const TypeInfo& info : AllTypes()) {
     RETURN_IF_ERROR(TypeCheck(**comm, stream.get(), info).Run());

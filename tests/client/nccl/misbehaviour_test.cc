@@ -47,10 +47,10 @@ TEST(NcclMisbehaviour, ARankThatDoesNotComeIsNamed) {
 TEST(NcclMisbehaviour, InitThatFailsOnOneRank) {
   for (const char* fault : {"init-error", "init-refuse"}) {
     auto job = StartWith("create", fault);
-    EXPECT_THAT(
-        job->OutputOf(1, kRankError),
-        AllOf(HasSubstr("error: UNAVAILABLE: initializing NCCL"), HasSubstr(job->NameOf(1)),
-              HasSubstr("NCCL says: unhandled system error"), HasSubstr("its last error: ")));
+    EXPECT_THAT(job->OutputOf(1, kRankError),
+                AllOf(HasSubstr("error: UNAVAILABLE: initializing NCCL"), HasSubstr(job->NameOf(1)),
+                      HasSubstr("NCCL says: unhandled system error"),
+                      HasSubstr("NCCL's last error in this process: ")));
     for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1 (node"));
   }
 }
