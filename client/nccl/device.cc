@@ -1,5 +1,7 @@
 #include "client/nccl/device.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 
@@ -80,6 +82,7 @@ constexpr int kMostDevices = 64;
 
 // Of the devices that OpenDevice() has opened, by index: null elsewhere.
 std::atomic<void*> contexts[kMostDevices] = {};
+std::atomic<pid_t> opener = 0;  // the process that has opened them
 
 void* ContextOf(int index) {
   return index >= 0 && index < kMostDevices ? contexts[index].load() : nullptr;
@@ -88,6 +91,7 @@ void* ContextOf(int index) {
 // `index` is current.
 void RememberContext(int index) {
   if (index < kMostDevices) contexts[index] = Driver::Get().CurrentContext();
+  opener = getpid();
 }
 
 absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
@@ -127,6 +131,7 @@ std::vector<int> OpenedDevices() {
 void UseDevice(int index) { cudaSetDevice(index); }
 
 ScopedDevice::ScopedDevice(int index) {
+  if (opener != getpid()) return;  // in a fork CUDA can do nothing
   void* const context = ContextOf(index);
   former_ = Driver::Get().CurrentContext();
   if (context != nullptr && former_ == context) return;

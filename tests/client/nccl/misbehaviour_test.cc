@@ -187,7 +187,8 @@ TEST(NcclMisbehaviour, ADeviceThatFailsInTheMiddleOfAnOperation) {
                             {{1, {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}}});
   EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: INTERNAL: "), HasSubstr(job->NameOf(1)),
-                    HasSubstr("an illegal memory access was encountered")));
+                    HasSubstr("an illegal memory access was encountered"),
+                    HasSubstr("restart the process; no process of the job is known to be lost")));
 }
 
 TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {
