@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/agreement.h"
+#include "client/nccl/config_texts.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
@@ -83,6 +84,7 @@ absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
 ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
                        ncclComm_t* comm) {
   config.blocking = 0;
+  KeepTexts(&config);
   if (ids.size() > 1) {
     return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
                                     ids.data(), &config);
@@ -136,7 +138,8 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   absl::Status status =
       here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
-  std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, *device, timeout);
+  std::shared_ptr<NcclHandle> handle = 
+      NcclHandle::Open(group, *device, timeout, options.config.splitShare);
   status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
       return BeginInit(group, options.config, *ids, comm);

@@ -1,6 +1,6 @@
 // Communicators made of others: Split. The members meet through the parent's control
-// connections. As in NCCL, the call's state is the parent's, and *out is set at the end, also where
-// the call fails: then the program has to abort what it gets.
+// connections. As in NCCL, the call says ncclSuccess at once, its state is the parent's, and *out
+// is set at the end, also where the call fails: then the program has to abort what it gets.
 
 #include <algorithm>
 #include <atomic>
@@ -144,6 +144,7 @@ extern "C" {
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* out,
                            ncclConfig_t* config) {
   using namespace fake_nccl;
+  if (comm == nullptr || out == nullptr) return RefuseNull(__func__);
   const Call call(comm, __func__);
   Birth birth;
   birth.parent = comm;
@@ -151,7 +152,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* out,
   birth.self.color = color;
   birth.self.key = key;
   birth.out = out;
-  return InGroup(&comm, [&] { return Begin(birth, config); });
+  return InGroup(nullptr, [&] { return Begin(birth, config); });
 }
 
 }  // extern "C"

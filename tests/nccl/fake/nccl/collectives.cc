@@ -41,7 +41,6 @@ void CheckMemory(const ncclComm& comm, const Operation& op) {
 }
 
 ncclResult_t Begin(ncclComm_t comm, const Operation& op) {
-  if (comm->revoked) fake_cuda::Violation("%s after ncclCommRevoke", op.function);
   if (comm->finalized) fake_cuda::Violation("%s after ncclCommFinalize", op.function);
   if (ncclResult_t ready = EnsureReady(comm); ready != ncclSuccess) return ready;
   if (ncclResult_t result = CheckArguments(*comm, op); result != ncclSuccess) return result;
@@ -52,8 +51,13 @@ ncclResult_t Begin(ncclComm_t comm, const Operation& op) {
   return ncclSuccess;
 }
 
+// The state of a revoked communicator stays what it is.
 ncclResult_t Enqueue(ncclComm_t comm, const Operation& op) {
+  if (comm == nullptr) return RefuseNull(op.function);
   const Call call(comm, op.function);
+  if (comm->revoked) {
+    return Refuse(ncclInvalidUsage, "%s: communicator was revoked", op.function);
+  }
   return InGroup(&comm, [&] { return Begin(comm, op); });
 }
 

@@ -51,6 +51,14 @@ void CheckOthersAreStopped(ncclComm_t freed) {
   }
 }
 
+ncclResult_t Ask(ncclComm_t comm, int ncclComm::*member, int* value, const char* function) {
+  if (comm == nullptr || value == nullptr) return RefuseNull(function);
+  const Call call(comm, function);
+  const ncclResult_t ready = EnsureReady(comm);
+  if (ready == ncclSuccess) *value = comm->*member;
+  return ready;
+}
+
 }  // namespace
 
 Call::Call(ncclComm_t comm, const char* function) : comm_(comm) {
@@ -166,30 +174,22 @@ Counters Live() {
 extern "C" {
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  if (comm == nullptr || error == nullptr) return fake_nccl::RefuseNull(__func__);
   const fake_nccl::Call call(comm, __func__);
   *error = fake_nccl::StateOf(comm);
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *count = comm->size;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::size, count, __func__);
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *device = comm->device;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::device, device, __func__);
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  const fake_nccl::Call call(comm, __func__);
-  const ncclResult_t ready = fake_nccl::EnsureReady(comm);
-  if (ready == ncclSuccess) *rank = comm->rank;
-  return ready;
+  return fake_nccl::Ask(comm, &ncclComm::rank, rank, __func__);
 }
 
 }  // extern "C"

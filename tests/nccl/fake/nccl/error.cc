@@ -36,6 +36,10 @@ ncclResult_t Refuse(ncclResult_t result, const char* format, ...) {
   return result;
 }
 
+ncclResult_t RefuseNull(const char* function) {
+  return Refuse(ncclInvalidArgument, "%s : an argument is NULL", function);
+}
+
 }  // namespace fake_nccl
 
 extern "C" {

@@ -11,6 +11,8 @@ void Warn(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // Warns of it, and returns `result`.
 ncclResult_t Refuse(ncclResult_t result, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
+// For a null pointer where NCCL wants one.
+ncclResult_t RefuseNull(const char* function);
 
 }  // namespace fake_nccl
 

@@ -45,10 +45,9 @@ ncclResult_t Run(const Group& work) {
   return result;
 }
 
-// An error that has come meanwhile stays.
+// As in NCCL, the result replaces the error of a call that was refused meanwhile.
 void Settle(ncclComm_t comm, ncclResult_t result) {
-  ncclResult_t expected = ncclInProgress;
-  comm->state.compare_exchange_strong(expected, result);
+  comm->state = result;
   ChangeJobs(comm, -1);
 }
 
@@ -134,8 +133,8 @@ ncclResult_t InGroup(const ncclComm_t* comm, const std::function<ncclResult_t()>
   }
   const ncclResult_t ended = End();
   if (result != ncclSuccess) return result;
-  const bool settled = ended != ncclSuccess && ended != ncclInProgress;
-  return settled || !known || (*comm)->blocking ? ended : StateOf(*comm);
+  if (ended != ncclSuccess && ended != ncclInProgress) return ended;
+  return known && !(*comm)->blocking ? StateOf(*comm) : ncclSuccess;
 }
 
 }  // namespace fake_nccl

@@ -61,6 +61,7 @@ ncclResult_t Begin(ncclComm_t* out, int size, int rank, const std::vector<ncclUn
 
 ncclResult_t InitRank(ncclComm_t* out, int size, int rank, const std::vector<ncclUniqueId>& ids,
                       const ncclConfig_t* config) {
+  if (out == nullptr) return RefuseNull("ncclCommInitRank");
   *out = nullptr;
   return InGroup(out, [&] { return Begin(out, size, rank, ids, config); });
 }

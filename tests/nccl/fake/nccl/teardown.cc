@@ -26,16 +26,11 @@ void AwaitJobs(ncclComm_t comm) {
   comm->changed.wait(lock, [&] { return comm->jobs == 0; });
 }
 
-// Meets the other ranks, so that none takes away what another one's work still needs.
-bool MeetAtTheEnd(ncclComm_t comm) {
+// Tells the other ranks that this one is not lost. Like NCCL, waits for none of them.
+void SayGoodbye(ncclComm_t comm) {
   for (int peer = 0; peer < comm->size; ++peer) {
-    if (!comm->mesh->Send(peer, MessageKind::kFinalize, 0, nullptr, 0, comm->abort)) return false;
+    comm->mesh->Send(peer, MessageKind::kFinalize, 0, nullptr, 0, comm->abort);
   }
-  for (int peer = 0; peer < comm->size; ++peer) {
-    Message message;
-    if (!comm->mesh->Receive(peer, MessageKind::kFinalize, &message, comm->abort)) return false;
-  }
-  return true;
 }
 
 ncclResult_t Finalize(ncclComm_t comm) {
@@ -44,22 +39,23 @@ ncclResult_t Finalize(ncclComm_t comm) {
   }
   const bool hangs = Fault("finalize-hang").has_value();
   while (hangs && !comm->abort) std::this_thread::sleep_for(kPoll);
-  const bool done = AwaitKernels(comm) && MeetAtTheEnd(comm);
-  return done ? ncclSuccess : Refuse(ncclInternalError, "finalize: abort called");
+  if (!AwaitKernels(comm)) return Refuse(ncclInternalError, "finalize: abort called");
+  SayGoodbye(comm);
+  return ncclSuccess;
 }
 
 ncclResult_t BeginFinalize(ncclComm_t comm) {
-  if (comm->revoked) fake_cuda::Violation("ncclCommFinalize after ncclCommRevoke");
   if (ncclResult_t ready = EnsureReady(comm); ready != ncclSuccess) return ready;
-  if (comm->finalized) {
-    return Refuse(ncclInvalidArgument, "communicator is finalized twice");
+  if (comm->finalized || comm->revoked) {
+    return Refuse(ncclInvalidArgument, "communicator is finalized or revoked");
   }
   comm->finalized = true;
   AddJob(comm, [comm] { return Finalize(comm); });
   return ncclSuccess;
 }
 
-// NCCL refuses most of these, and keeps everything that the communicator holds.
+// NCCL refuses these, keeps everything that the communicator holds, and leaves the calling thread
+// inside a group (init.cc, ncclCommDestroy): its later calls do nothing.
 void CheckMayBeDestroyed(ncclComm_t comm) {
   const ncclResult_t state = StateOf(comm);
   if (state != ncclSuccess) {
@@ -67,9 +63,6 @@ void CheckMayBeDestroyed(ncclComm_t comm) {
         "ncclCommDestroy on a communicator whose state is '%s': only "
         "ncclCommAbort frees it",
         ncclGetErrorString(state));
-  }
-  if (!comm->finalized && !comm->revoked) {
-    fake_cuda::Violation("ncclCommDestroy without ncclCommFinalize");
   }
 }
 
@@ -80,6 +73,7 @@ extern "C" {
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   using namespace fake_nccl;
+  if (comm == nullptr) return ncclSuccess;
   const Call call(comm, __func__);
   return InGroup(&comm, [&] { return BeginFinalize(comm); });
 }
@@ -90,7 +84,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   const Call call(comm, __func__);
   CheckMayBeDestroyed(comm);
   return InGroup(nullptr, [&] {
-    AddFreeing(comm, [comm] { Free(comm); });
+    AddFreeing(comm, [comm] {
+      if (!comm->finalized && !comm->revoked) Finalize(comm);
+      Free(comm);
+    });
     return ncclSuccess;
   });
 }
@@ -112,11 +109,11 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
   using namespace fake_nccl;
   if (comm == nullptr) return ncclSuccess;
   const Call call(comm, __func__);
+  if (comm->finalized || comm->revoked || flags != NCCL_REVOKE_DEFAULT) {
+    return Refuse(ncclInvalidArgument, "communicator is finalized or revoked, or unknown flags");
+  }
   if (!comm->initialized) {
     fake_cuda::Violation("ncclCommRevoke before the communicator is initialized: NCCL crashes");
-  }
-  if (comm->finalized || comm->revoked || flags != NCCL_REVOKE_DEFAULT) {
-    fake_cuda::Violation("ncclCommRevoke on a communicator that is finalized or revoked");
   }
   if (!comm->blocking && comm->has_group_job) {
     fake_cuda::Violation(

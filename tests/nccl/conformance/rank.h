@@ -1,0 +1,51 @@
+#ifndef MUSTER_TESTS_NCCL_CONFORMANCE_RANK_H_
+#define MUSTER_TESTS_NCCL_CONFORMANCE_RANK_H_
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace muster::testing {
+
+// A command of a scenario, taken apart: a verb, flags, and options of the form name=value.
+struct Command {
+  std::string verb;
+  std::set<std::string> flags;
+  std::map<std::string, std::string> options;
+
+  bool Has(const std::string& flag) const { return flags.count(flag) > 0; }
+  std::string Get(const std::string& option, const std::string& otherwise) const;
+  int Number(const std::string& option, int otherwise) const;
+};
+Command ParseCommand(const std::string& line);
+
+// What one rank holds between its commands.
+struct Rank {
+  int number = 0;
+  int ranks = 1;
+  std::string directory;  // shared by the ranks, for ids
+  std::map<std::string, ncclComm_t> comms;
+  cudaStream_t stream = nullptr;
+  void* in = nullptr;  // on the device
+  void* out = nullptr;
+};
+
+// "Success", "InProgress", ...
+std::string NameOf(ncclResult_t result);
+
+// Runs the command and says what NCCL answered.
+std::string Answer(Rank& rank, const Command& command);
+
+// The calls that operations.cc has, by verb; "" if the verb is none of them.
+std::string AnswerOperation(Rank& rank, const Command& command);
+
+// What the process holds more than at the time of the last "mark": "nothing", or names of the
+// kinds ("threads", "files", "sockets", "device-memory", "shared-memory").
+std::string AnswerHeld(const Command& command);
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_NCCL_CONFORMANCE_RANK_H_

@@ -1,0 +1,48 @@
+#ifndef MUSTER_TESTS_NCCL_CONFORMANCE_RANK_PROCESS_H_
+#define MUSTER_TESTS_NCCL_CONFORMANCE_RANK_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace muster::testing {
+
+// One rank: a process that takes a command per line on standard input and answers each with a line
+// on file descriptor 3. Its output goes to a file, as NCCL may write there. The process is killed
+// with the object.
+class RankProcess {
+ public:
+  using Env = std::map<std::string, std::string>;
+
+  RankProcess(const std::string& program, int rank, const Env& env, const std::string& log);
+  ~RankProcess();
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  void Send(const std::string& command);
+  // The next answer. "blocks" if none has come in that time; then a later Await() may still get it.
+  // If the process has ended, how: "signal 9", "violation", "exit 1".
+  std::string Await(std::chrono::milliseconds within);
+
+  bool ended() const { return ended_; }
+  bool owes_answer() const { return owes_answer_; }
+  std::string Log() const;
+
+ private:
+  std::string TakeEnd();
+  bool TakeLine(std::string* line);
+
+  pid_t pid_ = -1;
+  int commands_ = -1;
+  int answers_ = -1;
+  std::string received_;
+  std::string log_;
+  bool ended_ = false;
+  bool owes_answer_ = false;
+};
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_NCCL_CONFORMANCE_RANK_PROCESS_H_
