@@ -54,7 +54,7 @@ _TABLES = {
 }
 
 # The stand-in, which NCCL finds by its name at run time.
-_CUDART = "@muster//tests/nccl/real/placeholder:libcudart.so.13"
+_CUDART = "@muster//tests/nccl/cuda:lib/libcudart.so.13"
 
 _COMPAT = "tests/nccl/real/compat"
 
@@ -182,7 +182,7 @@ def nccl_source_targets(home, version):
     )
     native.cc_library(
         name = "kernels",
-        srcs = ["@muster//tests/nccl/real/placeholder:sources"],
+        srcs = ["@muster//tests/nccl/real/kernels:sources"],
         copts = copts + ["-O2"],
         target_compatible_with = compatible,
         deps = [

@@ -12,6 +12,7 @@
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
 #include "client/nccl/peer_info.h"
+#include "client/nccl/settings.h"
 #include "client/nccl/types.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
@@ -66,6 +67,7 @@ absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
   info.set_nccl_version(version);
   info.set_allow_shared_gpu(options.allow_shared_gpu ||
                             Environment("MUSTER_ALLOW_SHARED_GPU") == "1");
+  AddSettings(NcclVariables(), options.config, &info);
   return info;
 }
 
@@ -100,21 +102,7 @@ absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
 
 }  // namespace
 
-absl::Status CheckNcclEnvironment() {
-  if (const absl::string_view id = Environment("NCCL_COMM_ID"); !id.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "NCCL_COMM_ID is set ('", id,
-        "'): NCCL would use it in place of every id, so that communicators mix with each other and "
-        "with those of former attempts; unset it: the job brings the ranks together"));
-  }
-  if (const absl::string_view mode = Environment("NCCL_COMM_BLOCKING");
-      !mode.empty() && mode != "0") {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "NCCL_COMM_BLOCKING is set ('", mode,
-        "'): NCCL's calls would block, and nothing could end them when a rank is lost; unset it"));
-  }
-  return absl::OkStatus();
-}
+absl::Status CheckNcclEnvironment() { return CheckNcclVariables(NcclVariables()); }
 
 absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
                                 const Deadline& deadline,

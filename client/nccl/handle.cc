@@ -18,21 +18,9 @@ absl::Status Expired(absl::string_view title, const Deadline& deadline, absl::St
     return absl::CancelledError(absl::StrCat(title, " was cancelled"));
   }
   const std::string last = LastNcclError();
-  return absl::DeadlineExceededError(
-      absl::StrCat(title, " did not end within ", absl::FormatDuration(deadline.timeout()),
-                   last.empty() ? "" : absl::StrCat("; NCCL's last error: ", last)));
-}
-
-// What `calls` returns; INTERNAL if it throws.
-absl::Status CallGuarded(absl::FunctionRef<absl::Status()> calls) {
-  try {
-    return calls();
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the function given to Grouped threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError(
-        "the function given to Grouped threw something that is not a std::exception");
-  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      title, " did not end within ", absl::FormatDuration(deadline.timeout()),
+      last.empty() ? "" : absl::StrCat("; NCCL's last error in this process: ", last)));
 }
 
 std::vector<std::string> IncarnationsOf(const Group& group) {
@@ -42,6 +30,18 @@ std::vector<std::string> IncarnationsOf(const Group& group) {
 }
 
 }  // namespace
+
+absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Status()> calls) {
+  try {
+    return calls();
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("the function given to ", function, " threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(absl::StrCat("the function given to ", function,
+                                            " threw something that is not a std::exception"));
+  }
+}
 
 std::shared_ptr<NcclHandle> NcclHandle::Open(const Group& group, const Device& device,
                                              absl::Duration timeout, int split_share) {
@@ -211,6 +211,10 @@ absl::Status NcclHandle::Run(absl::string_view what, const Deadline& deadline, C
 }
 
 absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
+  return Operate(what, OperationDeadline(), call);
+}
+
+absl::Status NcclHandle::Operate(absl::string_view what, const Deadline& deadline, Call call) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (InGroup()) {
     if (absl::Status end = EndOfThis(); !end.ok()) return end;
@@ -218,7 +222,7 @@ absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
     return result == ncclSuccess || result == ncclInProgress ? absl::OkStatus()
                                                              : NcclStatus(Title(what), result);
   }
-  absl::Status status = Run(what, OperationDeadline(), call);
+  absl::Status status = Run(what, deadline, call);
   return status.ok() ? status : End(status);
 }
 
@@ -235,7 +239,7 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
     ++groups_;
   }
   ncclGroupStart();
-  absl::Status status = CallGuarded(calls);
+  absl::Status status = CallGuarded("Grouped", calls);
   // What `calls` began cannot be taken back: after an error or an exception in it the group is
   // launched too, and stopped at once. An open group would take in all later calls of this thread,
   // on any communicator, and never launch them.

@@ -25,6 +25,9 @@
 
 namespace muster::internal {
 
+// Returns what `calls` returns; INTERNAL, naming `function`, if it throws.
+absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Status()> calls);
+
 // One ncclComm_t and its end. NCCL's communicators are not thread-safe, and a non-blocking one
 // takes no second call before the first is complete, so:
 //
@@ -80,6 +83,8 @@ class NcclHandle {
   // Run() within timeout(), for calls whose failure ends the communicator. Within Grouped() of this
   // thread it only makes the call.
   absl::Status Operate(absl::string_view what, Call call);
+  // The same within `deadline`.
+  absl::Status Operate(absl::string_view what, const Deadline& deadline, Call call);
 
   // In place of timeout(), for Operate() and Grouped().
   void LimitOperations(const std::optional<Deadline>& deadline);
@@ -107,7 +112,8 @@ class NcclHandle {
   bool IsQuiet() const;
 
   // Fail(), and waits until it is stopped, or for kStopWait. Returns health(), and says so where
-  // NCCL has not stopped. UNAVAILABLE gives way to the job's error if a member is lost.
+  // NCCL has not stopped. If a member is lost and `why` MayBeLostPeer(), the job's error is
+  // returned instead.
   absl::Status End(const absl::Status& why);
 
   // Frees it: a healthy one after its work is done, within `deadline`; otherwise as soon as it is

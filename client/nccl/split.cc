@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
+#include "client/nccl/device.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/split_ranks.h"
 #include "client/src/data_plane/argument_check.h"
@@ -115,6 +116,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (absl::Status status = CheckCall(*handle_, options); !status.ok()) return status;
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Deadline deadline = DeadlineOf(*handle_, options);
+  const internal::ScopedDevice current(device());
   auto numbered = internal::MeetInNumberedGroup(handle_->group(), kSplit, deadline.Remaining());
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();

@@ -19,6 +19,10 @@ inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cuda
   return cudaStreamUpdateCaptureDependencies(stream, dependencies, nullptr, count, flags);
 }
 
+// CUDA 13 deprecates the form without a version, which hands out what is newest.
+#define cudaGetDriverEntryPoint(symbol, function, flags, status) \
+  cudaGetDriverEntryPointByVersion(symbol, function, 12040, flags, status)
+
 // The versions that the names of the driver's functions without a version meant in CUDA 12.
 
 using PFN_cuCtxCreate = PFN_cuCtxCreate_v11040;

@@ -1,1 +1,0 @@
-extern "C" int cudaPlaceholder() { return 0; }
