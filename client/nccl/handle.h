@@ -206,7 +206,7 @@ class NcclHandle {
   bool calling_ ABSL_GUARDED_BY(mutex_) = false;    // that thread is inside a call of NCCL
   std::optional<Deadline> limit_ ABSL_GUARDED_BY(mutex_);
   int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
-  Subscription failure_;  // last: its callback uses the others
+  Subscription failure_;                    // last: its callback uses the others
 };
 
 }  // namespace muster::internal
