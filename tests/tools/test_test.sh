@@ -14,8 +14,15 @@ make_command() { cat > "$1" && chmod +x "$1"; }
 mkdir -p "$root/tools" "$root/bin"
 cp "$test_script" "$counter" "$root/tools/"
 make_command "$root/tools/install-deps" <<< '#!/bin/bash'
+make_command "$root/tools/install-nccl-source" <<'EOF'
+#!/bin/bash
+echo "$*" >> "$RUNS.other"
+[[ -z ${NO_SOURCES:-} ]] || { echo "NCCL \"2.22.3\" cannot be had: no <network>" >&2; exit "$NO_SOURCES"; }
+EOF
 make_command "$root/bin/bazel" <<'EOF'
 #!/bin/bash
+[[ $1 == test ]] || { echo "$*" >> "$RUNS.other"; [[ $1 != query ]] || echo //more:versions; exit; }
+echo "$*" >> "$RUNS.tests"
 run=$(grep -o 'config=[a-z]*' <<< "$*" || echo plain)
 echo "$run" >> "$RUNS"
 events=$(grep -o 'build_event_json_file=[^ ]*' <<< "$*")
@@ -32,7 +39,7 @@ unset CI
 
 # run ARGUMENT...: its exit status in $status, the runs of Bazel in $runs, the last line in $last.
 run() {
-  rm -f "$RUNS"
+  rm -f "$RUNS" "$RUNS.other" "$RUNS.tests"
   status=0
   "$root/tools/test" "$@" > "$root/output" 2>&1 || status=$?
   runs=$(tr '\n' ' ' < "$RUNS")
@@ -50,8 +57,33 @@ expect_said() { grep -q -- "$1" "$root/output" || fail "nothing is said of '$1'"
 run
 expect 'plain config=fuzz' '2 passed, 0 failed' 0
 
+grep -q '^build .*@nccl_2_22_3//:libnccl.so.2' "$RUNS.other" || fail "NCCL was not built beforehand"
+expect_said '^tools/test: minutes: nccl-build 0 all 0 fuzz 0$'
+! grep -q //more:versions "$RUNS.tests" || fail "other versions of NCCL were tested, too"
+
 run --config=asan
 expect 'config=asan' '1 passed, 0 failed' 0
+
+run --nccl-versions all
+expect 'plain config=fuzz' '2 passed, 0 failed' 0
+grep -q '^--versions all' "$RUNS.other" || fail "the sources of all versions were not brought"
+grep -q '//more:versions' "$RUNS.tests" || fail "the other versions of NCCL were not tested"
+
+NO_SOURCES=3 run
+expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
+expect_said '^SKIPPED //tools:install-nccl-source the tests on NCCL.s own host code: NCCL "2.22.3" cannot be had: no <network>$'
+
+NO_SOURCES=3 CI=true run
+expect 'plain config=fuzz' '2 passed, 1 failed, 1 skipped' 1
+expect_said '^FAILED //tools:install-nccl-source the tests on NCCL'
+
+status=0
+NO_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
+[[ $status == 1 ]] || fail "wrong sources are no failure"
+
+status=0
+"$root/tools/test" --nccl-versions some > "$root/output" 2>&1 || status=$?
+[[ $status == 2 ]] || fail "takes some versions"
 
 run --without-cuda --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed' 0
@@ -86,7 +118,7 @@ EOF
 
 run --deploy --sanitizers-within 60
 expect 'plain config=fuzz config=tsan config=asan' '5 passed, 0 failed' 0
-expect_said '^tools/test: minutes: all 0 deploy 0 '
+expect_said '^tools/test: minutes: nccl-build 0 all 0 deploy 0 '
 
 DEPLOY_CASE='<skipped message="no root"/>' CI=true run --deploy
 expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
@@ -105,7 +137,7 @@ EOF
 run --workspace
 expect 'plain config=fuzz' '3 passed, 1 failed' 1
 expect_said '^FAILED //tools:test-bazel runs'
-expect_said '^tools/test: minutes: all 0 workspace 0 '
+expect_said '^tools/test: minutes: nccl-build 0 all 0 workspace 0 '
 
 # Stand-ins for the gates, one of which finds something.
 make_command "$root/tools/check" <<'EOF'
@@ -122,7 +154,7 @@ EOF
 run --gates
 expect 'plain config=fuzz' '4 passed, 1 failed' 1
 expect_said '^FAILED //tools:check check.links'
-expect_said '^tools/test: minutes: gates 0 docs 0 all 0 '
+expect_said '^tools/test: minutes: gates 0 docs 0 nccl-build 0 all 0 '
 
 # One that ends before it has said anything.
 make_command "$root/tools/docs" <<< $'#!/bin/bash\nexit 2'

