@@ -17,4 +17,4 @@ def installed_home(ctx, name):
 
 def home_variables(name):
     """What installed_home() depends on."""
-    return ["MUSTER_%s_HOME" % name.upper(), "XDG_DATA_HOME", "HOME"]
+    return ["MUSTER_%s_HOME" % name.upper().replace("-", "_"), "XDG_DATA_HOME", "HOME"]

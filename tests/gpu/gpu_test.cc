@@ -3,6 +3,7 @@
 //   gpu_test [--list] [--gtest_filter=Speed.*]
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 #include "tests/gpu/suite.h"
+#include "tests/nccl/libraries.h"
 #include "tests/util/process.h"
 
 namespace muster::gpu {
@@ -94,6 +96,10 @@ int main(int argc, char** argv) {
   app.add_option("--sanitizer", flags.sanitizer, "Path of compute-sanitizer");
   CLI11_PARSE(app, argc, argv);
   if (list) return muster::gpu::List(), 0;
+  // On a machine without a GPU: NCCL's own host code on a stand-in (tests/nccl/versions.bzl).
+  for (const auto& [name, value] : muster::testing::NcclVariables()) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
   muster::gpu::Register(flags);
   if (!::testing::GTEST_FLAG(list_tests) && !muster::gpu::Describe(flags)) return 1;
   ::testing::UnitTest::GetInstance()->listeners().Append(new muster::gpu::Summary);

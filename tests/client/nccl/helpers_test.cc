@@ -41,7 +41,7 @@ TEST(NcclHelpersDevice, ALocalRankWithoutAGpuIsAnError) {
 
 // The driver counts on all GPUs. Where it does not list the process, CUDA is asked.
 TEST(NcclHelpersDevice, TheDriverSaysHowMuchMemoryTheProcessUses) {
-  const std::string library = Runfile("tests/nccl/cuda/nvml/libnvidia-ml.so.1");
+  const std::string library = Runfile("tests/nccl/cuda/lib/libnvidia-ml.so.1");
   const std::string folder = library.substr(0, library.rfind('/'));
   auto job = NcclJob::Start(2, {"device"}, {{"LD_LIBRARY_PATH", folder}},
                             {{0, {{"FAKE_NVML_MIB", "37"}}}});

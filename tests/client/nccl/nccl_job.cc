@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "tests/nccl/libraries.h"
 
 namespace muster::testing {
 namespace {
@@ -15,9 +16,11 @@ std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const V
                                         const std::map<int, Variables>& env_by_rank,
                                         const Words& daemon_flags) {
   Variables all = {{"MUSTER_TIMEOUT", "60s"}, {"MUSTER_LOG_LEVEL", "info"}};
+  for (const auto& [name, value] : NcclVariables()) all[name] = value;
   for (const auto& [name, value] : env) all[name] = value;
   const std::string details = absl::StrJoin(scenario.begin() + 1, scenario.end(), ",");
-  const Words command = {Runfile("tests/client/nccl/nccl_rank"),
+  const Words command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/nccl_rank"
+                                                         : "tests/client/nccl/real_nccl_rank"),
                          absl::StrCat(scenario[0], "=", details)};
   return std::unique_ptr<NcclJob>(
       new NcclJob(Ranks(size, size, command, all, env_by_rank, daemon_flags)));

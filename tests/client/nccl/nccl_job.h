@@ -10,7 +10,8 @@
 
 namespace muster::testing {
 
-// The ranks of a job that run the program nccl_rank on one node, with the fake libraries.
+// The ranks of a job that run the program nccl_rank on one node, with the fake libraries, or
+// real_nccl_rank where the test is on NCCL itself (tests/nccl/libraries.h).
 class NcclJob {
  public:
   // `scenario`: its name and its details (scenario.h). `env` is for all, `env_by_rank` for one.

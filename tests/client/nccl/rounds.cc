@@ -6,9 +6,8 @@
 #include <thread>
 
 #include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/held.h"
 #include "tests/client/nccl/scenario.h"
-#include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/fake/fake_nccl.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {
@@ -24,18 +23,7 @@ int EntriesOf(const char* directory) {
   return entries;
 }
 
-// What the process holds by the fakes' count.
-std::string Held() {
-  const fake_cuda::Counters cuda = fake_cuda::Live();
-  const fake_nccl::Counters nccl = fake_nccl::Live();
-  return absl::StrCat("device allocations ", cuda.device_allocations, ", device bytes ",
-                      cuda.device_bytes, ", host allocations ", cuda.host_allocations, ", streams ",
-                      cuda.streams, ", events ", cuda.events, ", communicators ",
-                      nccl.communicators, ", NCCL threads ", nccl.threads, ", NCCL sockets ",
-                      nccl.sockets);
-}
-
-// And by the kernel's. gRPC's pool of threads grows and shrinks by some.
+// By the kernel's count. gRPC's pool of threads grows and shrinks by some.
 constexpr int kOfGrpc = 5;
 int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
 
@@ -60,7 +48,7 @@ absl::Status Round(Job& job, const Arguments& arguments) {
 absl::Status Rounds(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Round(job, arguments));  // what is made once and kept
   RETURN_IF_ERROR(job.Barrier("the first round"));
-  WaitUntil([] { return fake_nccl::Live().threads == 0; }, kSettle);
+  WaitUntil([] { return NcclThreads() == 0; }, kSettle);
   const std::string before = Held();
   const int kept = FilesAndThreads();
   for (int i = 0; i < arguments.Int("rounds", 100); ++i) {

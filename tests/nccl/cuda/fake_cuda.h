@@ -41,6 +41,13 @@ struct Access {
 void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kernel,
             const std::vector<Access>& accesses = {});
 
+// The devices on which the process has opened a context.
+std::vector<int> OpenedDevices();
+
+// Makes the GPU fail as after a fault in a kernel: work that is not done is dropped, waits end, and
+// every later call that uses a context returns `error`, until the process ends.
+void FailDevice(cudaError_t error);
+
 // Blocks until the device has no work left, as cudaFree does.
 void AwaitIdle(int device);
 

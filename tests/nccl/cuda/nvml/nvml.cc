@@ -1,51 +1,150 @@
-// The part of the driver's management library that Muster loads, for two GPUs. README.md says what
-// it tells.
+// The driver's management library for the stand-in's GPUs: those of the machine, whatever
+// CUDA_VISIBLE_DEVICES says. They have no NVLink. README.md says what it tells.
+
+#include "tests/nccl/cuda/nvml/nvml.h"
 
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
-constexpr int kSuccess = 0;
-constexpr int kInsufficientSize = 7;
-constexpr unsigned int kDevices = 2;
 constexpr unsigned long long kMebibyte = 1 << 20;
 
-struct ProcessInfo {
-  unsigned int pid;
-  unsigned long long used_bytes;
-  unsigned int gpu_instance;
-  unsigned int compute_instance;
-};
+// The process uses memory of this many GPUs if FAKE_NVML_MIB is set.
+constexpr unsigned int kUsedDevices = 2;
+
+unsigned int CountDevices() {
+  const char* const count = std::getenv("FAKE_CUDA_DEVICES");
+  return count == nullptr ? 8 : std::atoi(count);
+}
+
+// Handles count from 1: null is no device.
+nvmlDevice_t HandleOf(unsigned int index) {
+  return reinterpret_cast<nvmlDevice_t>(static_cast<uintptr_t>(index) + 1);
+}
+
+unsigned int IndexOf(nvmlDevice_t device) {
+  return static_cast<unsigned int>(reinterpret_cast<uintptr_t>(device) - 1);
+}
 
 }  // namespace
 
 extern "C" {
 
-int nvmlInit_v2() { return kSuccess; }
+nvmlReturn_t nvmlInit_v2() { return NVML_SUCCESS; }
+nvmlReturn_t nvmlInit() { return NVML_SUCCESS; }
+nvmlReturn_t nvmlShutdown() { return NVML_SUCCESS; }
 
-int nvmlDeviceGetCount_v2(unsigned int* count) {
-  *count = kDevices;
-  return kSuccess;
+const char* nvmlErrorString(nvmlReturn_t result) {
+  switch (result) {
+    case NVML_SUCCESS:
+      return "Success";
+    case NVML_ERROR_NOT_SUPPORTED:
+      return "Not Supported";
+    default:
+      return "Unknown Error";
+  }
 }
 
-int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void** device) {
-  static char devices[kDevices];
-  *device = &devices[index];
-  return kSuccess;
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int* count) {
+  *count = CountDevices();
+  return NVML_SUCCESS;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned int* count, ProcessInfo* processes) {
+nvmlReturn_t nvmlDeviceGetCount(unsigned int* count) { return nvmlDeviceGetCount_v2(count); }
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t* device) {
+  if (index >= CountDevices()) return NVML_ERROR_INVALID_ARGUMENT;
+  *device = HandleOf(index);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t* device) {
+  return nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+// "0000:01:00.0" or, with NVML's own eight digits of the domain, "00000000:01:00.0".
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char* id, nvmlDevice_t* device) {
+  unsigned int domain = 0;
+  unsigned int bus = 0;
+  const bool read = std::sscanf(id, "%x:%x:", &domain, &bus) == 2;
+  if (!read || bus == 0 || bus > CountDevices()) return NVML_ERROR_NOT_FOUND;
+  *device = HandleOf(bus - 1);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int* index) {
+  *index = IndexOf(device);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t, int* major, int* minor) {
+  *major = 9;
+  *minor = 0;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t, nvmlDevice_t, int, int* status) {
+  const char* const peer_access = std::getenv("FAKE_CUDA_PEER_ACCESS");
+  const bool has = peer_access != nullptr && std::strcmp(peer_access, "1") == 0;
+  *status = has ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED;
+  return NVML_SUCCESS;
+}
+
+// Not offered: NCCL 2.30.7 asks if the GPU has no folder in /sys, which the stand-in's have not,
+// and gives 52 bytes of its stack for the 68 that the real function writes.
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t, void*) { return NVML_ERROR_NOT_SUPPORTED; }
+
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned int* generation) {
+  *generation = 5;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t, unsigned int* width) {
+  *width = 16;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned int, int* active) {
+  *active = 0;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkCapability(nvmlDevice_t, unsigned int, int, unsigned int* result) {
+  *result = 0;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t, unsigned int, void*) {
+  return NVML_ERROR_NOT_SUPPORTED;
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t, int, void*) { return NVML_ERROR_NOT_SUPPORTED; }
+
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t, void*) { return NVML_ERROR_NOT_SUPPORTED; }
+nvmlReturn_t nvmlDeviceGetPcieLinkMaxSpeed(nvmlDevice_t, int*) { return NVML_ERROR_NOT_SUPPORTED; }
+nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t, void*) { return NVML_ERROR_NOT_SUPPORTED; }
+nvmlReturn_t nvmlDeviceGetPlatformInfo(nvmlDevice_t, void*) { return NVML_ERROR_NOT_SUPPORTED; }
+nvmlReturn_t nvmlSystemGetConfComputeState(void*) { return NVML_ERROR_NOT_SUPPORTED; }
+nvmlReturn_t nvmlSystemGetConfComputeSettings(void*) { return NVML_ERROR_NOT_SUPPORTED; }
+
+// Another process is on every GPU. This one is listed too if FAKE_NVML_MIB says how much it uses.
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int* count,
+                                                     nvmlProcessInfo_t* processes) {
   const char* const mebibytes = std::getenv("FAKE_NVML_MIB");
-  const unsigned int listed = mebibytes == nullptr ? 1 : 2;
-  if (*count < listed) return kInsufficientSize;
+  const bool used = mebibytes != nullptr && IndexOf(device) < kUsedDevices;
+  const unsigned int listed = used ? 2 : 1;
+  if (*count < listed) return NVML_ERROR_INSUFFICIENT_SIZE;
   *count = listed;
   processes[0] = {1, 1000 * kMebibyte, 0, 0};
-  if (mebibytes == nullptr) return kSuccess;
+  if (!used) return NVML_SUCCESS;
   processes[1] = {static_cast<unsigned int>(getpid()),
                   std::strtoull(mebibytes, nullptr, 10) * kMebibyte, 0, 0};
-  return kSuccess;
+  return NVML_SUCCESS;
 }
 
 }  // extern "C"

@@ -12,9 +12,12 @@
 #include <sstream>
 #include <string>
 
-#include "tests/nccl/cuda/runtime/error.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/hash.h"
+#include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/environment.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/failure.h"
 
 namespace fake_cuda {
 namespace {
@@ -22,13 +25,7 @@ namespace {
 constexpr int kDefaultDevices = 8;
 constexpr size_t kDefaultMemory = size_t{4} << 30;
 constexpr int kComputeMajor = 9;
-
-thread_local int current_device = 0;
-
-std::string Variable(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
+constexpr int kSharedMemory = 232448;  // bytes that a block may ask for, as on an H100
 
 // Devices of one machine differ, and so do those of two machines.
 cudaUUID_t UuidOf(int physical) {
@@ -94,8 +91,6 @@ const std::vector<Device>& VisibleDevices() {
   return *kDevices;
 }
 
-int CurrentDevice() { return current_device; }
-
 size_t DeviceMemory() {
   return std::stoull(Variable("FAKE_CUDA_MEMORY", std::to_string(kDefaultMemory)));
 }
@@ -107,6 +102,7 @@ cudaError_t RuntimeState() {
 
 }  // namespace fake_cuda
 
+using fake_cuda::Begin;
 using fake_cuda::Return;
 
 namespace {
@@ -136,13 +132,13 @@ cudaError_t cudaSetDevice(int device) {
   if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
     return Return(error);
   }
-  fake_cuda::current_device = device;
-  return cudaSuccess;
+  fake_cuda::SetCurrentDevice(device);
+  return Return(fake_cuda::Failure());
 }
 
 cudaError_t cudaGetDevice(int* device) {
   if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  *device = fake_cuda::current_device;
+  *device = fake_cuda::CurrentDevice();
   return cudaSuccess;
 }
 
@@ -176,9 +172,21 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMultiProcessorCount:
       *value = 1;
       return cudaSuccess;
+    case cudaDevAttrGPUDirectRDMASupported:
+      *value = 0;
+      return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = fake_cuda::kSharedMemory;
+      return cudaSuccess;
     default:
-      return Return(cudaErrorInvalidValue);
+      fake_cuda::Violation("cudaDeviceGetAttribute asks for attribute %d, which is not modelled",
+                           static_cast<int>(attribute));
   }
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  return Return(limit == cudaLimitStackSize ? cudaSuccess : cudaErrorUnsupportedLimit);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {

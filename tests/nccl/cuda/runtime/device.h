@@ -16,9 +16,6 @@ struct Device {
 // Those that CUDA_VISIBLE_DEVICES lets the process see, in its order.
 const std::vector<Device>& VisibleDevices();
 
-// The calling thread's.
-int CurrentDevice();
-
 // Bytes of memory of each device: FAKE_CUDA_MEMORY.
 size_t DeviceMemory();
 

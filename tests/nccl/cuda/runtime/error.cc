@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/failure.h"
 
 namespace fake_cuda {
 namespace {
@@ -36,6 +37,33 @@ constexpr ErrorText kTexts[] = {
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
      "an illegal memory access was encountered"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {cudaErrorNvlinkUncorrectable, "cudaErrorNvlinkUncorrectable",
+     "uncorrectable NVLink error detected during the execution"},
+    {cudaErrorHardwareStackError, "cudaErrorHardwareStackError", "hardware stack error"},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable",
+     "CUDA-capable device(s) is/are busy or unavailable"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
+     "peer access is already enabled"},
+    {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit",
+     "limit is not supported on this architecture"},
+    {cudaErrorContextIsDestroyed, "cudaErrorContextIsDestroyed", "context is destroyed"},
+    {cudaErrorIllegalState, "cudaErrorIllegalState",
+     "the operation cannot be performed in the present state"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
 const ErrorText* Find(cudaError_t error) {
@@ -98,9 +126,15 @@ void Violation(const char* format, ...) {
 
 extern "C" {
 
-cudaError_t cudaGetLastError() { return std::exchange(fake_cuda::last_error, cudaSuccess); }
+// What FailDevice() has left behind is not cleared by reading it.
+cudaError_t cudaGetLastError() {
+  const cudaError_t last = std::exchange(fake_cuda::last_error, cudaSuccess);
+  return fake_cuda::Failure() == cudaSuccess ? last : fake_cuda::Failure();
+}
 
-cudaError_t cudaPeekAtLastError() { return fake_cuda::last_error; }
+cudaError_t cudaPeekAtLastError() {
+  return fake_cuda::Failure() == cudaSuccess ? fake_cuda::last_error : fake_cuda::Failure();
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   const fake_cuda::ErrorText* entry = fake_cuda::Find(error);

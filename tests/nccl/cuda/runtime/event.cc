@@ -5,9 +5,11 @@
 #include <mutex>
 #include <set>
 
-#include "tests/nccl/cuda/runtime/error.h"
-#include "tests/nccl/cuda/runtime/stream.h"
 #include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/failure.h"
+#include "tests/nccl/cuda/runtime/stream.h"
 
 namespace fake_cuda {
 namespace {
@@ -24,6 +26,7 @@ struct Record {
 
 // What cudaEvent_t points to.
 struct CUevent_st {
+  int device = 0;
   std::mutex mutex;
   fake_cuda::Record record;
 };
@@ -60,6 +63,13 @@ Record LastRecordAndTime(cudaEvent_t handle) {
 
 Mark LastRecord(cudaEvent_t handle) { return LastRecordAndTime(handle).mark; }
 
+void SetRecord(cudaEvent_t handle, const Mark& mark) {
+  CUevent_st* const event = FindEvent(handle);
+  const std::lock_guard<std::mutex> lock(event->mutex);
+  event->record = {};
+  event->record.mark = mark;
+}
+
 int64_t LiveEvents() {
   const std::lock_guard<std::mutex> lock(AllEvents().mutex);
   return static_cast<int64_t>(AllEvents().all.size());
@@ -68,14 +78,16 @@ int64_t LiveEvents() {
 }  // namespace fake_cuda
 
 using fake_cuda::AllEvents;
+using fake_cuda::Begin;
 using fake_cuda::FindEvent;
 using fake_cuda::Return;
 
 extern "C" {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int) {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   *event = new CUevent_st();
+  (*event)->device = fake_cuda::CurrentDevice();
   const std::lock_guard<std::mutex> lock(AllEvents().mutex);
   AllEvents().all.insert(*event);
   return cudaSuccess;
@@ -96,26 +108,32 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   CUevent_st* const event = FindEvent(handle);
+  CUstream_st* const where = fake_cuda::FindStream(stream);
+  if (event->device != where->device) return Return(cudaErrorInvalidResourceHandle);
   fake_cuda::Record record;
-  record.mark = fake_cuda::Enqueue(fake_cuda::FindStream(stream), [time = record.time] {
-    *time = std::chrono::steady_clock::now();
-  });
+  record.mark =
+      fake_cuda::Enqueue(where, [time = record.time] { *time = std::chrono::steady_clock::now(); });
   const std::lock_guard<std::mutex> lock(event->mutex);
   event->record = record;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  return Return(fake_cuda::LastRecord(handle).HostFindsReached() ? cudaSuccess : cudaErrorNotReady);
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  return Return(fake_cuda::LastRecord(handle).HostFindsReached() ? fake_cuda::Failure()
+                                                                 : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   fake_cuda::LastRecord(handle).HostAwaits();
-  return cudaSuccess;
+  return Return(fake_cuda::Failure());
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
   const fake_cuda::Record first = fake_cuda::LastRecordAndTime(start);
   const fake_cuda::Record second = fake_cuda::LastRecordAndTime(end);
   if (first.mark.timeline == nullptr || second.mark.timeline == nullptr) {

@@ -12,6 +12,9 @@ namespace fake_cuda {
 // What the event has recorded last; reached where it has recorded nothing.
 Mark LastRecord(cudaEvent_t event);
 
+// As if the event had been recorded at `mark`.
+void SetRecord(cudaEvent_t event, const Mark& mark);
+
 int64_t LiveEvents();
 
 }  // namespace fake_cuda

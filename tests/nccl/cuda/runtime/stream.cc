@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "tests/nccl/cuda/runtime/device.h"
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/error.h"
 #include "tests/nccl/cuda/runtime/event.h"
+#include "tests/nccl/cuda/runtime/failure.h"
 #include "tests/nccl/cuda/runtime/order.h"
-#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace fake_cuda {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 struct Streams {
   std::mutex mutex;
   std::set<CUstream_st*> created;
+  std::set<CUstream_st*> per_thread;
   std::map<int, CUstream_st*> defaults;  // by device
 };
 
@@ -30,9 +32,44 @@ Streams& AllStreams() {
 CUstream_st* DefaultStream(Streams& streams) {
   CUstream_st*& stream = streams.defaults[CurrentDevice()];
   if (stream == nullptr) {
-    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, Timeline::Start(), {}};
+    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, Timeline::Start(), {}};
   }
   return stream;
+}
+
+// The per-thread default streams of one thread. They end with it.
+struct StreamsOfThread {
+  std::map<int, CUstream_st*> by_device;
+
+  ~StreamsOfThread() {
+    const std::lock_guard<std::mutex> lock(AllStreams().mutex);
+    for (const auto& [device, stream] : by_device) {
+      AllStreams().per_thread.erase(stream);
+      stream->timeline->Close();
+      delete stream;
+    }
+  }
+};
+
+CUstream_st* PerThreadStream(Streams& streams) {
+  thread_local StreamsOfThread own;
+  CUstream_st*& stream = own.by_device[CurrentDevice()];
+  if (stream == nullptr) {
+    stream = new CUstream_st{CurrentDevice(), cudaStreamDefault, 0, Timeline::Start(), {}};
+    streams.per_thread.insert(stream);
+  }
+  return stream;
+}
+
+// All streams of a device but the default one.
+std::vector<CUstream_st*> StreamsOf(const Streams& streams, int device) {
+  std::vector<CUstream_st*> found;
+  for (const auto* set : {&streams.created, &streams.per_thread}) {
+    for (CUstream_st* stream : *set) {
+      if (stream->device == device) found.push_back(stream);
+    }
+  }
+  return found;
 }
 
 bool IsDefault(const Streams& streams, const CUstream_st* stream) {
@@ -43,9 +80,8 @@ bool IsDefault(const Streams& streams, const CUstream_st* stream) {
 std::vector<Mark> ImplicitlyBefore(const Streams& streams, const CUstream_st* stream) {
   std::vector<Mark> before;
   if (IsDefault(streams, stream)) {
-    for (const CUstream_st* other : streams.created) {
-      const bool waits = other->device == stream->device && other->flags != cudaStreamNonBlocking;
-      if (waits) before.push_back(other->last);
+    for (const CUstream_st* other : StreamsOf(streams, stream->device)) {
+      if (other->flags != cudaStreamNonBlocking) before.push_back(other->last);
     }
   } else if (stream->flags != cudaStreamNonBlocking) {
     const auto it = streams.defaults.find(stream->device);
@@ -70,11 +106,29 @@ CUstream_st* FindStream(cudaStream_t handle) {
   Streams& streams = AllStreams();
   const std::lock_guard<std::mutex> lock(streams.mutex);
   if (handle == nullptr || handle == cudaStreamLegacy) return DefaultStream(streams);
+  if (handle == cudaStreamPerThread) return PerThreadStream(streams);
   if (streams.created.count(handle) == 0) {
     Violation("a call names stream %p, which does not exist or has been destroyed",
               static_cast<void*>(handle));
   }
   return handle;
+}
+
+CUstream_st* CreateStream(unsigned flags, int priority) {
+  auto* const stream = new CUstream_st{CurrentDevice(), flags, priority, Timeline::Start(), {}};
+  const std::lock_guard<std::mutex> lock(AllStreams().mutex);
+  AllStreams().created.insert(stream);
+  return stream;
+}
+
+bool DestroyStream(CUstream_st* stream) {
+  {
+    const std::lock_guard<std::mutex> lock(AllStreams().mutex);
+    if (AllStreams().created.erase(stream) == 0) return false;
+  }
+  stream->timeline->Close();
+  delete stream;
+  return true;
 }
 
 Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<Mark>& others,
@@ -86,7 +140,7 @@ Mark Enqueue(CUstream_st* stream, std::function<void()> work, const std::vector<
   Past past = PastOf(*stream, before);
   const uint64_t number = stream->timeline->Submit([before, work = std::move(work)] {
     for (const Mark& mark : before) mark.Await();
-    work();
+    if (Failure() == cudaSuccess) work();
   });
   CheckOrder(accesses, stream->timeline->id(), number, past);
   past.Add(stream->timeline->id(), number);
@@ -99,9 +153,7 @@ void AwaitIdle(int device) {
   {
     Streams& streams = AllStreams();
     const std::lock_guard<std::mutex> lock(streams.mutex);
-    for (const CUstream_st* stream : streams.created) {
-      if (stream->device == device) marks.push_back(stream->last);
-    }
+    for (const CUstream_st* stream : StreamsOf(streams, device)) marks.push_back(stream->last);
     const auto it = streams.defaults.find(device);
     if (it != streams.defaults.end()) marks.push_back(it->second->last);
   }
@@ -115,11 +167,13 @@ void Launch(const std::vector<cudaStream_t>& streams, std::function<void()> kern
   for (size_t i = 1; i < streams.size(); ++i) {
     before.push_back(Enqueue(FindStream(streams[i]), [] {}));
   }
+  if (const cudaError_t error = InjectedError("kernel"); error != cudaSuccess) {
+    kernel = [error] { FailDevice(error); };
+  }
   const Mark done = Enqueue(first, std::move(kernel), before, accesses);
   for (size_t i = 1; i < streams.size(); ++i) Enqueue(FindStream(streams[i]), [] {}, {done});
 }
 
-// The end of what a stream has to do so far.
 Mark EndOf(cudaStream_t handle) {
   CUstream_st* const stream = FindStream(handle);
   const std::lock_guard<std::mutex> lock(AllStreams().mutex);
@@ -133,79 +187,3 @@ int64_t LiveStreams() {
 }
 
 }  // namespace fake_cuda
-
-using fake_cuda::AllStreams;
-using fake_cuda::FindStream;
-using fake_cuda::Return;
-
-extern "C" {
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) {
-    return Return(cudaErrorInvalidValue);
-  }
-  *stream = new CUstream_st{fake_cuda::CurrentDevice(), flags, fake_cuda::Timeline::Start(), {}};
-  const std::lock_guard<std::mutex> lock(AllStreams().mutex);
-  AllStreams().created.insert(*stream);
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
-}
-
-// Returns at once; what the stream still has to do is done.
-cudaError_t cudaStreamDestroy(cudaStream_t handle) {
-  CUstream_st* const stream = FindStream(handle);
-  {
-    const std::lock_guard<std::mutex> lock(AllStreams().mutex);
-    if (AllStreams().created.erase(stream) == 0) return Return(cudaErrorInvalidResourceHandle);
-  }
-  stream->timeline->Close();
-  delete stream;
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  if (cudaError_t error = fake_cuda::InjectedError(__func__); error != cudaSuccess) {
-    return Return(error);
-  }
-  return Return(fake_cuda::EndOf(handle).HostFindsReached() ? cudaSuccess : cudaErrorNotReady);
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  fake_cuda::EndOf(handle).HostAwaits();
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int) {
-  const fake_cuda::Mark mark = fake_cuda::LastRecord(event);
-  fake_cuda::Enqueue(FindStream(handle), [] {}, {mark});
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
-  *flags = FindStream(handle)->flags;
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  *device = FindStream(handle)->device;
-  return cudaSuccess;
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
-  fake_cuda::Enqueue(FindStream(handle), [function, data] { function(data); });
-  return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize() {
-  if (cudaError_t error = fake_cuda::RuntimeState(); error != cudaSuccess) return Return(error);
-  fake_cuda::AwaitIdle(fake_cuda::CurrentDevice());
-  return cudaSuccess;
-}
-
-}  // extern "C"

@@ -1,10 +1,36 @@
 #include "tests/nccl/cuda/runtime/timeline.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "tests/nccl/cuda/runtime/failure.h"
 
 namespace fake_cuda {
+namespace {
+
+struct Timelines {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Timeline>> all;
+
+  void Add(const std::shared_ptr<Timeline>& timeline) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto is_gone = [](const std::weak_ptr<Timeline>& one) { return one.expired(); };
+    all.erase(std::remove_if(all.begin(), all.end(), is_gone), all.end());
+    all.push_back(timeline);
+  }
+};
+
+Timelines& AllTimelines() {
+  static auto* const kTimelines = new Timelines();
+  return *kTimelines;
+}
+
+bool Failed() { return Failure() != cudaSuccess; }
+
+}  // namespace
 
 uint64_t Timeline::NextId() {
   static std::atomic<uint64_t> last{0};
@@ -13,6 +39,7 @@ uint64_t Timeline::NextId() {
 
 std::shared_ptr<Timeline> Timeline::Start() {
   auto timeline = std::make_shared<Timeline>();
+  AllTimelines().Add(timeline);
   std::thread([timeline] { timeline->Run(); }).detach();
   return timeline;
 }
@@ -31,18 +58,30 @@ uint64_t Timeline::submitted() {
 
 bool Timeline::Reached(uint64_t number) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return completed_ >= number;
+  return completed_ >= number || Failed();
 }
 
 void Timeline::Await(uint64_t number) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return completed_ >= number; });
+  changed_.wait(lock, [&] { return completed_ >= number || Failed(); });
 }
 
 void Timeline::Close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   changed_.notify_all();
+}
+
+void Timeline::Wake() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  changed_.notify_all();
+}
+
+void Timeline::WakeAll() {
+  const std::lock_guard<std::mutex> lock(AllTimelines().mutex);
+  for (const std::weak_ptr<Timeline>& one : AllTimelines().all) {
+    if (const auto timeline = one.lock()) timeline->Wake();
+  }
 }
 
 void Timeline::Run() {

@@ -24,15 +24,20 @@ class Timeline {
   uint64_t Submit(std::function<void()> work);
   uint64_t submitted();
 
+  // After FailDevice() all work counts as done: the device drops it.
   bool Reached(uint64_t number);
   void Await(uint64_t number);
 
   // The thread ends once the work that it has is done.
   void Close();
 
+  // Ends all waits for work that a failed device will not do.
+  static void WakeAll();
+
  private:
   static uint64_t NextId();
   void Run();
+  void Wake();
 
   const uint64_t id_ = NextId();
   std::mutex mutex_;

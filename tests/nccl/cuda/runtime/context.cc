@@ -1,0 +1,111 @@
+#include "tests/nccl/cuda/runtime/context.h"
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/device.h"
+#include "tests/nccl/cuda/runtime/environment.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/failure.h"
+
+namespace fake_cuda {
+namespace {
+
+struct ThreadState {
+  int device = 0;
+  CUctx_st* context = nullptr;
+};
+
+thread_local ThreadState state;
+
+struct Contexts {
+  std::mutex mutex;
+  std::map<int, CUctx_st*> known;  // by device
+  std::map<int, bool> open;
+};
+
+Contexts& AllContexts() {
+  static auto* const kContexts = new Contexts();
+  return *kContexts;
+}
+
+void CheckDeviceIsOwn(int device) {
+  const std::string own = Variable("FAKE_CUDA_ONLY_DEVICE", "");
+  if (own.empty() || own == std::to_string(device)) return;
+  void* frames[32];
+  backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
+  Violation("the process opens device %d, and FAKE_CUDA_ONLY_DEVICE=%s allows that one alone",
+            device, own.c_str());
+}
+
+// Returns whether the context was closed.
+bool MarkOpen(int device) {
+  const std::lock_guard<std::mutex> lock(AllContexts().mutex);
+  bool& open = AllContexts().open[device];
+  const bool was_closed = !open;
+  open = true;
+  return was_closed;
+}
+
+void Open(int device) {
+  if (!MarkOpen(device)) return;
+  Trace("opens device %d", device);
+  CheckDeviceIsOwn(device);
+}
+
+}  // namespace
+
+CUctx_st* ContextOf(int device) {
+  const std::lock_guard<std::mutex> lock(AllContexts().mutex);
+  CUctx_st*& context = AllContexts().known[device];
+  if (context == nullptr) context = new CUctx_st{device};
+  return context;
+}
+
+bool IsOpen(int device) {
+  const std::lock_guard<std::mutex> lock(AllContexts().mutex);
+  return AllContexts().open[device];
+}
+
+std::vector<int> OpenedDevices() {
+  const std::lock_guard<std::mutex> lock(AllContexts().mutex);
+  std::vector<int> devices;
+  for (const auto& [device, open] : AllContexts().open) {
+    if (open) devices.push_back(device);
+  }
+  return devices;
+}
+
+int CurrentDevice() { return state.device; }
+
+void SetCurrentDevice(int device) {
+  state.device = device;
+  SetCurrentContext(ContextOf(device));
+}
+
+CUctx_st* CurrentContext() { return state.context; }
+
+void SetCurrentContext(CUctx_st* context) {
+  state.context = context;
+  if (context == nullptr) return;
+  state.device = context->device;
+  Open(context->device);
+}
+
+cudaError_t BeginQuery(const char* function) {
+  if (cudaError_t error = RuntimeState(); error != cudaSuccess) return error;
+  return InjectedError(function);
+}
+
+cudaError_t Begin(const char* function) {
+  if (cudaError_t error = BeginQuery(function); error != cudaSuccess) return error;
+  if (state.context == nullptr) SetCurrentDevice(state.device);
+  return Failure();
+}
+
+}  // namespace fake_cuda

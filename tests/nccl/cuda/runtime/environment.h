@@ -1,0 +1,16 @@
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_ENVIRONMENT_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_ENVIRONMENT_H_
+
+#include <string>
+
+// How the environment configures the stand-in GPU. README.md lists the variables.
+namespace fake_cuda {
+
+std::string Variable(const char* name, const std::string& otherwise);
+
+// Writes a line to stderr if FAKE_CUDA_TRACE=1.
+void Trace(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_ENVIRONMENT_H_

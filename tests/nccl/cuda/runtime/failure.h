@@ -1,0 +1,13 @@
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_FAILURE_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_FAILURE_H_
+
+#include <cuda_runtime_api.h>
+
+namespace fake_cuda {
+
+// The error that FailDevice() has left behind, which every later call returns; else cudaSuccess.
+cudaError_t Failure();
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_FAILURE_H_

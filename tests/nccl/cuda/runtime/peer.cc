@@ -1,0 +1,101 @@
+// Access of one device to the memory of another, in one process and between processes.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/device.h"
+#include "tests/nccl/cuda/runtime/environment.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/memory.h"
+
+using fake_cuda::Begin;
+using fake_cuda::BeginQuery;
+using fake_cuda::MemoryKind;
+using fake_cuda::Return;
+
+namespace {
+
+// What a cudaIpcMemHandle_t holds: how another process of this machine finds the memory.
+struct IpcHandle {
+  int process;
+  int file;
+  int device;
+  size_t size;
+};
+
+bool HavePeerAccess(int device, int peer) {
+  return device != peer && fake_cuda::Variable("FAKE_CUDA_PEER_ACCESS", "0") == "1";
+}
+
+// Returns false if the pair was enabled before.
+bool Enable(int device, int peer) {
+  static std::mutex mutex;
+  static auto* const kEnabled = new std::set<std::pair<int, int>>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  return kEnabled->emplace(device, peer).second;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (cudaError_t error = BeginQuery(__func__); error != cudaSuccess) return Return(error);
+  const int count = static_cast<int>(fake_cuda::VisibleDevices().size());
+  if (device < 0 || device >= count || peer < 0 || peer >= count) {
+    return Return(cudaErrorInvalidDevice);
+  }
+  *can = HavePeerAccess(device, peer) ? 1 : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  const int device = fake_cuda::CurrentDevice();
+  if (!HavePeerAccess(device, peer)) return Return(cudaErrorPeerAccessUnsupported);
+  return Return(Enable(device, peer) ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled);
+}
+
+// The handle is of the whole allocation, as in real CUDA.
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  const auto region = fake_cuda::Holding(pointer);
+  if (!region || region->allocation.kind != MemoryKind::kDevice) {
+    return Return(cudaErrorInvalidValue);
+  }
+  const fake_cuda::Allocation& allocation = region->allocation;
+  const IpcHandle contents{getpid(), allocation.file, allocation.device, allocation.size};
+  static_assert(sizeof contents <= sizeof *handle);
+  std::memcpy(handle, &contents, sizeof contents);
+  return cudaSuccess;
+}
+
+cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  IpcHandle contents;
+  std::memcpy(&contents, &handle, sizeof contents);
+  if (contents.process == getpid()) return Return(cudaErrorDeviceUninitialized);
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", contents.process, contents.file);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return Return(cudaErrorMapBufferObjectFailed);
+  *pointer = fake_cuda::MapFile(file, contents.size, MemoryKind::kImported, contents.device);
+  return cudaSuccess;
+}
+
+cudaError_t cudaIpcCloseMemHandle(void* pointer) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  fake_cuda::AwaitIdle(fake_cuda::CurrentDevice());
+  fake_cuda::Release(pointer, MemoryKind::kImported);
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,68 @@
+// Memory pools. Allocating from them and freeing into them is in order of a stream and never waits
+// for the device.
+
+#include <cstdint>
+
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/stream.h"
+
+// What cudaMemPool_t points to.
+struct CUmemPoolHandle_st {
+  int device = 0;
+  uint64_t release_threshold = 0;
+};
+
+using fake_cuda::Begin;
+using fake_cuda::MemoryKind;
+using fake_cuda::Return;
+
+extern "C" {
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (properties->location.type != cudaMemLocationTypeDevice) return Return(cudaErrorNotSupported);
+  *pool = new CUmemPoolHandle_st{properties->location.id, 0};
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  delete pool;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (attribute != cudaMemPoolAttrReleaseThreshold) {
+    fake_cuda::Violation("cudaMemPoolSetAttribute sets attribute %d, which is not modelled",
+                         static_cast<int>(attribute));
+  }
+  pool->release_threshold = *static_cast<uint64_t*>(value);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  return Return(fake_cuda::Allocate(pointer, size, MemoryKind::kPool));
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (pool->device != fake_cuda::CurrentDevice()) return Return(cudaErrorInvalidValue);
+  return cudaMallocAsync(pointer, size, stream);
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (pointer == nullptr) return cudaSuccess;
+  fake_cuda::Allocated(pointer, MemoryKind::kPool);
+  fake_cuda::Enqueue(fake_cuda::FindStream(stream),
+                     [pointer] { fake_cuda::Release(pointer, MemoryKind::kPool); });
+  return cudaSuccess;
+}
+
+}  // extern "C"

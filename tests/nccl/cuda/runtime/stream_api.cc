@@ -1,0 +1,108 @@
+// The runtime's functions of streams.
+
+#include "tests/nccl/cuda/fake_cuda.h"
+#include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/event.h"
+#include "tests/nccl/cuda/runtime/failure.h"
+#include "tests/nccl/cuda/runtime/stream.h"
+
+using fake_cuda::Begin;
+using fake_cuda::FindStream;
+using fake_cuda::Return;
+
+namespace {
+
+constexpr int kGreatestPriority = -5;
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) {
+    return Return(cudaErrorInvalidValue);
+  }
+  *stream = fake_cuda::CreateStream(flags, priority);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  *least = 0;
+  *greatest = kGreatestPriority;
+  return cudaSuccess;
+}
+
+// Returns at once; what the stream still has to do is done.
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  const bool created = fake_cuda::DestroyStream(FindStream(handle));
+  return Return(created ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  return Return(fake_cuda::EndOf(handle).HostFindsReached() ? fake_cuda::Failure()
+                                                            : cudaErrorNotReady);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  fake_cuda::EndOf(handle).HostAwaits();
+  return Return(fake_cuda::Failure());
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  const fake_cuda::Mark mark = fake_cuda::LastRecord(event);
+  fake_cuda::Enqueue(FindStream(handle), [] {}, {mark});
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  *flags = FindStream(handle)->flags;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  *priority = FindStream(handle)->priority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  *id = FindStream(handle)->timeline->id();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  *device = FindStream(handle)->device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  fake_cuda::Enqueue(FindStream(handle), [function, data] { function(data); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  if (cudaError_t error = Begin(__func__); error != cudaSuccess) return Return(error);
+  fake_cuda::AwaitIdle(fake_cuda::CurrentDevice());
+  return Return(fake_cuda::Failure());
+}
+
+}  // extern "C"

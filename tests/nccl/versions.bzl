@@ -1,0 +1,97 @@
+"""Tests and programs on NCCL's own host code, in each of its versions.
+
+    load("//tests/nccl:versions.bzl", "nccl_program", "nccl_versions_test")
+
+    nccl_program(name = "rank", deps = [...])   # a program of a test: linked with NCCL and the stand-in for CUDA
+
+    nccl_versions_test(
+        name = "values_test",             # values_test_on_nccl_2_22_3, values_test_on_nccl_2_30_7, ...
+        srcs = ["values_test.cc"],
+        data = [":rank"],                 # which the test starts with NcclVariables() (libraries.h)
+        deps = [...],
+    )
+
+A test that itself calls NCCL has `linked = True`. `bazel test //...` runs the tests on the oldest and the newest
+version; the others are tagged "manual", and `tools/test --nccl-versions all` runs them, too. `bazel test
+//PACKAGE:NAME_on_nccl_2_28_9` runs one of them.
+"""
+
+load("//bazel:nccl_source.bzl", "NCCL_VERSIONS", "nccl_repository_name")
+
+_CUDART = "//tests/nccl/cuda:lib/libcudart.so.13"
+_NVML = "//tests/nccl/cuda:lib/libnvidia-ml.so.1"
+
+def _library(version):
+    return "@%s//:libnccl.so.2" % nccl_repository_name(version)
+
+# The newest has all functions. The programs have its headers' names, and at run time the version's under test.
+_LINKED = [_library(NCCL_VERSIONS[-1]), _CUDART]
+_LINKOPTS = ["$(location %s)" % library for library in _LINKED]
+
+def nccl_program(name, linkopts = [], **kwargs):
+    """A cc_binary that finds libnccl.so.2 and libcudart.so.13 by LD_LIBRARY_PATH, and only there.
+
+    Args:
+      name: of the program.
+      linkopts: as usual.
+      **kwargs: as for cc_binary.
+    """
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        additional_linker_inputs = _LINKED,
+        linkopts = linkopts + _LINKOPTS,
+        **kwargs
+    )
+
+# For a test that loads the libraries itself, and so needs the variables before it begins. It starts in the folder
+# of runfiles that these paths begin in.
+def _environment(version, linked, env):
+    own = {"MUSTER_TEST_NCCL": version}
+    if linked:
+        own["LD_LIBRARY_PATH"] = "../%s:tests/nccl/cuda/lib" % nccl_repository_name(version)
+    return dict(own, **env)
+
+def nccl_versions_test(
+        name,
+        srcs = [],
+        deps = [],
+        data = [],
+        env = {},
+        tags = [],
+        linked = False,
+        versions = NCCL_VERSIONS,
+        **kwargs):
+    """A cc_test for each version of NCCL, compiled once.
+
+    Args:
+      name: what the tests' names begin with.
+      srcs: as usual.
+      deps: as usual.
+      data: programs that it starts, for instance.
+      env: variables of the test's, beside those of the version.
+      tags: as usual.
+      linked: whether the test itself calls NCCL.
+      versions: the ones to test.
+      **kwargs: as for cc_test.
+    """
+    native.cc_library(
+        name = name + "_code",
+        testonly = True,
+        srcs = srcs,
+        tags = tags,
+        deps = deps,
+        alwayslink = True,
+    )
+    for version in versions:
+        also = [] if version in (NCCL_VERSIONS[0], NCCL_VERSIONS[-1]) else ["manual", "more-nccl-versions"]
+        native.cc_test(
+            name = "%s_on_%s" % (name, nccl_repository_name(version)),
+            additional_linker_inputs = _LINKED if linked else [],
+            data = data + [_library(version), _CUDART, _NVML],
+            env = _environment(version, linked, env),
+            linkopts = _LINKOPTS if linked else [],
+            tags = tags + also,
+            deps = deps + [":%s_code" % name],
+            **kwargs
+        )
