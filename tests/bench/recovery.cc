@@ -19,7 +19,6 @@
 #include "grpcpp/server_builder.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "tests/bench/recovery_job.h"
-#include "tests/bench/recovery_nccl.h"
 #include "tests/util/process.h"
 #include "tests/util/status_reader.h"
 
@@ -166,7 +165,6 @@ void Measure(int members, int rounds) {
 int main(int argc, char** argv) {
   std::vector<int> members = {8, 64, 256};
   int rounds = 11;
-  std::string nccl;
   CLI::App app("How long failures take, beside a bare kill and gRPC event.", "recovery");
   app.add_option("--members", members, "Numbers of members to measure")
       ->capture_default_str()
@@ -174,12 +172,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "Rounds of each; each starts its members anew")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option(
-      "--nccl", nccl,
-      "Measure communicators of NCCL instead, 2 to 8 ranks: a version of its host code on "
-      "the stand-in GPUs (2.22.3, 2.30.7), or 'gpu' for this machine's");
   CLI11_PARSE(app, argc, argv);
-  if (!nccl.empty()) return muster::testing::MeasureNccl(nccl, rounds), 0;
   std::printf("milliseconds, median of %d rounds\n", rounds);
   std::printf("members  %-46s %9s   fastest to slowest\n", "", "median");
   for (const int count : members) muster::testing::Measure(count, rounds);

@@ -1,12 +1,16 @@
-#include "tests/bench/recovery_nccl.h"
-
-#include <sys/wait.h>
-
+// How long NCCL communicators take: from SIGKILL of a rank to the last survivor's error, from there
+// to the first all-reduce of the next epoch, and to be created beside bare NCCL. 2, 4 and 8 ranks,
+// through shared memory (one node) and through sockets (each rank a node of its own). The library
+// is NCCL's own host code on the stand-in GPUs, so the times show NCCL's and Muster's work on the
+// CPU, and no GPU's.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "tests/bench/median.h"
@@ -107,7 +111,7 @@ void PrintCreation(int ranks, Transport transport, int rounds, int ranks_per_id)
                                       absl::StrCat(ranks),
                                       "--"};
   const std::vector<std::string> rank =
-      OnTransport(transport, {Runfile("tests/gpu/real_rank"), "bootstrap", "--scratch",
+      OnTransport(transport, {Runfile("tests/gpu/rank_on_nccl"), "bootstrap", "--scratch",
                               MakeTempDir(), absl::StrCat("--rounds=", 10 * rounds)});
   command.insert(command.end(), rank.begin(), rank.end());
   std::map<std::string, std::string> env = NcclVariables();
@@ -119,22 +123,42 @@ void PrintCreation(int ranks, Transport transport, int rounds, int ranks_per_id)
   std::fflush(stdout);
 }
 
-}  // namespace
-
-void MeasureNccl(const std::string& nccl, int rounds) {
-  if (nccl != "gpu") setenv("MUSTER_TEST_NCCL", nccl.c_str(), 1);
+void Measure(const std::string& nccl, const std::vector<int>& ranks, int rounds) {
+  setenv("MUSTER_TEST_NCCL", nccl.c_str(), 1);
   std::printf("NCCL %s; milliseconds, median of %d rounds\n", nccl.c_str(), rounds);
   std::printf("ranks  %-57s %8s   fastest to slowest\n", "", "median");
   for (const Transport transport : {Transport::kSharedMemory, Transport::kSockets}) {
-    for (const int ranks : {2, 4, 8}) MeasureLossAndReturn(ranks, transport, rounds);
+    for (const int count : ranks) MeasureLossAndReturn(count, transport, rounds);
   }
   std::printf("\nNcclCommunicator::Create beside bare NCCL\n");
   for (const Transport transport : {Transport::kSharedMemory, Transport::kSockets}) {
-    for (const int ranks : {2, 4, 8}) PrintCreation(ranks, transport, rounds, ranks);
+    for (const int count : ranks) PrintCreation(count, transport, rounds, count);
   }
-  for (const int ranks_per_id : {4, 2, 1}) {
-    PrintCreation(8, Transport::kSharedMemory, rounds, ranks_per_id);
+  const int most = *std::max_element(ranks.begin(), ranks.end());
+  for (int ranks_per_id = most / 2; ranks_per_id > 0; ranks_per_id /= 2) {
+    PrintCreation(most, Transport::kSharedMemory, rounds, ranks_per_id);
   }
 }
 
+}  // namespace
 }  // namespace muster::testing
+
+int main(int argc, char** argv) {
+  std::string nccl = "2.30.7";
+  std::vector<int> ranks = {2, 4, 8};
+  int rounds = 5;
+  CLI::App app(
+      "How long NCCL communicators take to end after a loss, to return, and to be created.",
+      "recovery_nccl");
+  app.add_option("--nccl", nccl, "Version of NCCL's host code, on the stand-in GPUs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"2.22.3", "2.30.7"}));
+  app.add_option("--ranks", ranks, "Numbers of ranks to measure")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 8));
+  app.add_option("--rounds", rounds, "Rounds of each; each starts its ranks anew")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  CLI11_PARSE(app, argc, argv);
+  muster::testing::Measure(nccl, ranks, rounds);
+}
