@@ -6,7 +6,6 @@
 //   bare       no Muster: waits for one event of a bare gRPC stream at ADDRESS
 #include "tests/bench/recovery_member.h"
 
-#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -23,20 +22,6 @@ namespace {
 
 constexpr absl::Duration kLong = absl::Minutes(10);
 constexpr absl::Duration kStep = absl::Milliseconds(5);  // what a training step would take
-
-class Reporter {
- public:
-  explicit Reporter(const char* path) : pipe_(open(path, O_WRONLY | O_CLOEXEC)) {}
-
-  // One write, which pipes keep whole.
-  void Say(Report::Kind kind, int rank) const {
-    const Report report = {kind, rank, getpid(), MonotonicNanos()};
-    if (write(pipe_, &report, sizeof(report)) != sizeof(report)) _exit(1);
-  }
-
- private:
-  const int pipe_;
-};
 
 int Fail(const absl::Status& status) {
   std::cerr << "recovery_member: " << status << std::endl;

@@ -1,6 +1,9 @@
 #ifndef MUSTER_TESTS_BENCH_RECOVERY_MEMBER_H_
 #define MUSTER_TESTS_BENCH_RECOVERY_MEMBER_H_
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <ctime>
 
@@ -8,10 +11,10 @@
 
 namespace muster::testing {
 
-// What a member process of recovery.cc writes to the pipe that its last argument names. The clock
-// is one for all processes of a machine.
+// What a member process of recovery.cc or recovery_nccl.cc writes to the pipe that its last
+// argument names. The clock is one for all processes of a machine.
 struct Report {
-  enum Kind : int32_t { kReady, kLost, kReformed, kBarrier };
+  enum Kind : int32_t { kReady, kLost, kReformed, kBarrier, kReduced };
 
   Kind kind;
   int32_t rank;
@@ -20,6 +23,21 @@ struct Report {
 };
 
 inline int64_t MonotonicNanos() { return Nanos(CLOCK_MONOTONIC); }
+
+// A member's end of the pipe.
+class Reporter {
+ public:
+  explicit Reporter(const char* path) : pipe_(open(path, O_WRONLY | O_CLOEXEC)) {}
+
+  // Writes the report at once: pipes keep it whole.
+  void Say(Report::Kind kind, int rank) const {
+    const Report report = {kind, rank, getpid(), MonotonicNanos()};
+    if (write(pipe_, &report, sizeof(report)) != sizeof(report)) _exit(1);
+  }
+
+ private:
+  const int pipe_;
+};
 
 }  // namespace muster::testing
 

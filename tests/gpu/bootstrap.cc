@@ -67,7 +67,8 @@ absl::Status CheckBootstrap(Job& job, const RankFlags& flags) {
   std::vector<double> bare;
   for (int round = -1; round < rounds; ++round) {
     const std::string id_file = absl::StrCat(flags.scratch, "/id-", round);
-    const absl::StatusOr<Pair> pair = TimePair(job, id_file, round % 2 == 0);
+    // Muster begins, since its Create() makes this rank's GPU current, which bare NCCL then uses.
+    const absl::StatusOr<Pair> pair = TimePair(job, id_file, round % 2 != 0);
     if (!pair.ok()) return pair.status();
     if (round < 0) continue;  // libraries are loaded on first use
     muster.push_back(pair->muster);

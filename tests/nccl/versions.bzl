@@ -44,6 +44,10 @@ def nccl_program(name, linkopts = [], **kwargs):
         **kwargs
     )
 
+def nccl_libraries():
+    """The libraries of the oldest and the newest version, for the data of a program that starts an nccl_program."""
+    return [_library(version) for version in (NCCL_VERSIONS[0], NCCL_VERSIONS[-1])] + [_CUDART, _NVML]
+
 # For a test that loads the libraries itself, and so needs the variables before it begins. It starts in the folder
 # of runfiles that these paths begin in.
 def _environment(version, linked, env):
