@@ -32,13 +32,15 @@ void ExpectAbortEndsIt(Rank& rank) {
   EXPECT_NE(buffer.Get(), SumOf(rank.size(), kCount));
 }
 
-// Connects the ranks, which NCCL does at the first collective if it uses cuMem.
-void Connect(Rank& rank) {
+// Connects the ranks, which NCCL does at the first collective if it uses cuMem. Returns when all
+// have what they wait for: a rank that is killed earlier may not have sent its last bytes.
+void Connect(Rank& rank, Board& board) {
   Buffer<float> buffer(InputOf(rank.rank(), 1));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),
                           rank.stream()),
             ncclSuccess);
   rank.Wait();
+  board.Meet(rank.size());
 }
 
 class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
@@ -46,20 +48,17 @@ class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
   ExpectForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
-    Connect(self);
-    if (rank == 0) {
-      usleep(600'000);
-      self.Abort();
-    } else {
-      ExpectAbortEndsIt(self);
-    }
+    Connect(self, board);
+    if (rank != 0) ExpectAbortEndsIt(self);
+    board.Meet(2 * self.size());
+    if (rank == 0) self.Abort();
   });
 }
 
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
   const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
-    Connect(self);
+    Connect(self, board);
     if (rank == 0) kill(getpid(), SIGKILL);
     ExpectAbortEndsIt(self);
   });
