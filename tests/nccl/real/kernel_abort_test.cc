@@ -16,8 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Starts an all-reduce that cannot end, and aborts the communicator.
-void ExpectAbortEndsIt(Rank& rank) {
+// Starts an all-reduce that cannot end, and aborts the communicator. No rank aborts before all have
+// met: an aborted kernel still counts its steps, as on a GPU, so that its neighbour's kernel ends
+// too.
+void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
   constexpr size_t kCount = 1'000'000;
   Buffer<float> buffer(InputOf(rank.rank(), kCount));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), kCount, ncclFloat, ncclSum, rank.comm(),
@@ -25,6 +27,7 @@ void ExpectAbortEndsIt(Rank& rank) {
             ncclSuccess);
   usleep(300'000);
   EXPECT_FALSE(rank.Idle());
+  board.Meet(arrivals);
   const Clock::time_point begin = Clock::now();
   rank.Abort();
   rank.Wait();
@@ -49,8 +52,8 @@ TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
   ExpectForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
     Connect(self, board);
-    if (rank != 0) ExpectAbortEndsIt(self);
-    board.Meet(2 * self.size());
+    if (rank != 0) ExpectAbortEndsIt(self, board, 2 * self.size() - 1);
+    board.Meet(3 * self.size() - 1);
     if (rank == 0) self.Abort();
   });
 }
@@ -60,7 +63,7 @@ TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
     Rank self(GetParam(), rank, board);
     Connect(self, board);
     if (rank == 0) kill(getpid(), SIGKILL);
-    ExpectAbortEndsIt(self);
+    ExpectAbortEndsIt(self, board, 2 * self.size() - 1);
   });
   EXPECT_TRUE(WIFSIGNALED(ends[0].status));
   for (int rank = 1; rank < GetParam().ranks; ++rank) {
