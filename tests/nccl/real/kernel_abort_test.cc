@@ -52,7 +52,7 @@ TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
   ExpectForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
     Connect(self, board);
-    if (rank != 0) ExpectAbortEndsIt(self, board, 2 * self.size() - 1);
+    if (rank != 0) ExpectAbortEndsIt(self, board, 2 * self.size());
     board.Meet(3 * self.size() - 1);
     if (rank == 0) self.Abort();
   });
