@@ -16,8 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Starts an all-reduce that cannot end, and aborts the communicator.
-void ExpectAbortEndsIt(Rank& rank) {
+// Starts an all-reduce that cannot end, and aborts the communicator. No rank aborts before all have
+// met: an aborted kernel still counts its steps, as on a GPU, so that its neighbour's kernel ends
+// too.
+void ExpectAbortEndsIt(Rank& rank, Board& board, int arrivals) {
   constexpr size_t kCount = 1'000'000;
   Buffer<float> buffer(InputOf(rank.rank(), kCount));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), kCount, ncclFloat, ncclSum, rank.comm(),
@@ -25,6 +27,7 @@ void ExpectAbortEndsIt(Rank& rank) {
             ncclSuccess);
   usleep(300'000);
   EXPECT_FALSE(rank.Idle());
+  board.Meet(arrivals);
   const Clock::time_point begin = Clock::now();
   rank.Abort();
   rank.Wait();
@@ -32,13 +35,15 @@ void ExpectAbortEndsIt(Rank& rank) {
   EXPECT_NE(buffer.Get(), SumOf(rank.size(), kCount));
 }
 
-// Connects the ranks, which NCCL does at the first collective if it uses cuMem.
-void Connect(Rank& rank) {
+// Connects the ranks, which NCCL does at the first collective if it uses cuMem. Returns when all
+// have what they wait for: a rank that is killed earlier may not have sent its last bytes.
+void Connect(Rank& rank, Board& board) {
   Buffer<float> buffer(InputOf(rank.rank(), 1));
   EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),
                           rank.stream()),
             ncclSuccess);
   rank.Wait();
+  board.Meet(rank.size());
 }
 
 class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
@@ -46,22 +51,19 @@ class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
   ExpectForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
-    Connect(self);
-    if (rank == 0) {
-      usleep(600'000);
-      self.Abort();
-    } else {
-      ExpectAbortEndsIt(self);
-    }
+    Connect(self, board);
+    if (rank != 0) ExpectAbortEndsIt(self, board, 2 * self.size());
+    board.Meet(3 * self.size() - 1);
+    if (rank == 0) self.Abort();
   });
 }
 
 TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
   const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
     Rank self(GetParam(), rank, board);
-    Connect(self);
+    Connect(self, board);
     if (rank == 0) kill(getpid(), SIGKILL);
-    ExpectAbortEndsIt(self);
+    ExpectAbortEndsIt(self, board, 2 * self.size() - 1);
   });
   EXPECT_TRUE(WIFSIGNALED(ends[0].status));
   for (int rank = 1; rank < GetParam().ranks; ++rank) {
