@@ -1,0 +1,77 @@
+// What an abort does to a kernel of the real NCCL on the CPU, and what it leaves.
+
+#include <nccl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/nccl/real/kernel_rank.h"
+
+namespace muster::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Starts an all-reduce that cannot end, and aborts the communicator.
+void ExpectAbortEndsIt(Rank& rank) {
+  constexpr size_t kCount = 1'000'000;
+  Buffer<float> buffer(InputOf(rank.rank(), kCount));
+  EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), kCount, ncclFloat, ncclSum, rank.comm(),
+                          rank.stream()),
+            ncclSuccess);
+  usleep(300'000);
+  EXPECT_FALSE(rank.Idle());
+  const Clock::time_point begin = Clock::now();
+  rank.Abort();
+  rank.Wait();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_NE(buffer.Get(), SumOf(rank.size(), kCount));
+}
+
+// Connects the ranks, which NCCL does at the first collective if it uses cuMem. Returns when all
+// have what they wait for: a rank that is killed earlier may not have sent its last bytes.
+void Connect(Rank& rank, Board& board) {
+  Buffer<float> buffer(InputOf(rank.rank(), 1));
+  EXPECT_EQ(ncclAllReduce(buffer.data(), buffer.data(), 1, ncclFloat, ncclSum, rank.comm(),
+                          rank.stream()),
+            ncclSuccess);
+  rank.Wait();
+  board.Meet(rank.size());
+}
+
+class NcclKernelAbort : public ::testing::TestWithParam<Layout> {};
+
+TEST_P(NcclKernelAbort, EndsAKernelWhosePeerIsMissing) {
+  ExpectForked(GetParam().ranks, [](int rank, Board& board) {
+    Rank self(GetParam(), rank, board);
+    Connect(self, board);
+    if (rank != 0) ExpectAbortEndsIt(self);
+    board.Meet(2 * self.size());
+    if (rank == 0) self.Abort();
+  });
+}
+
+TEST_P(NcclKernelAbort, EndsAKernelWhosePeerWasKilled) {
+  const std::vector<RankEnd> ends = RunForked(GetParam().ranks, [](int rank, Board& board) {
+    Rank self(GetParam(), rank, board);
+    Connect(self, board);
+    if (rank == 0) kill(getpid(), SIGKILL);
+    ExpectAbortEndsIt(self);
+  });
+  EXPECT_TRUE(WIFSIGNALED(ends[0].status));
+  for (int rank = 1; rank < GetParam().ranks; ++rank) {
+    EXPECT_EQ(ends[rank].status, 0) << "rank " << rank << ":\n" << ends[rank].output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, NcclKernelAbort,
+                         ::testing::Values(Layout{"TwoRanksShm", 2, 2}, Layout{"TwoRanksNet", 2, 1},
+                                           Layout{"FourRanksTwoNodes", 4, 2}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace muster::testing
