@@ -9,10 +9,10 @@
 //
 //   extern "C" void MyKernel(const CpuLaunch* launch);
 //
-// cudaGetFuncBySymbol() turns the address into a handle, and cuLaunchKernelEx() enqueues a call of it.
-// cudaLaunchKernelExC() enqueues a call of it. The call runs on the thread of its stream, once the
-// stream's earlier work is done, and the stream's later work begins when it returns. A kernel that
-// waits for a peer just waits there, as one does on a GPU.
+// cudaGetFuncBySymbol() turns the address into a handle, and cuLaunchKernelEx() enqueues a call of
+// it; the arguments are one buffer (CU_LAUNCH_PARAM_BUFFER_POINTER). The call runs on the thread of
+// its stream, once the stream's earlier work is done, and the stream's later work begins when it
+// returns. A kernel that waits for a peer just waits there, as one does on a GPU.
 extern "C" {
 
 typedef struct CpuLaunch {

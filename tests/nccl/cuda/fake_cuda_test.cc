@@ -6,29 +6,18 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <atomic>
 #include <cstring>
-#include <map>
 #include <string>
 #include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/nccl/fake/forked_ranks.h"
+#include "tests/nccl/cuda/test_process.h"
 
 namespace muster::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-void InProcess(const std::map<std::string, std::string>& env, const std::function<void()>& body) {
-  ExpectForked(
-      1, [&](int, Board&) { body(); }, env);
-}
-
-RankEnd EndOf(const std::function<void()>& body) {
-  return RunForked(1, [&](int, Board&) { body(); })[0];
-}
 
 int DeviceCount() {
   int count = -1;
@@ -128,16 +117,6 @@ TEST(FakeCudaTest, PointersTellWhatTheyAre) {
     EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
   });
 }
-
-// Work that waits until the test lets it go on.
-struct Gate {
-  std::atomic<bool> open{false};
-  std::function<void()> work() {
-    return [this] {
-      while (!open) std::this_thread::yield();
-    };
-  }
-};
 
 TEST(FakeCudaTest, StreamsWorkInOrderAndBesideEachOther) {
   InProcess({}, [] {
