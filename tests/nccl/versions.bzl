@@ -44,11 +44,21 @@ def nccl_program(name, linkopts = [], **kwargs):
         **kwargs
     )
 
+# What a rank needs where there is neither InfiniBand nor NVLink; NcclVariables() (libraries.cc) says the same.
+_NCCL_VARIABLES = {
+    "NCCL_ALGO": "Ring",
+    "NCCL_CUMEM_ENABLE": "0",
+    "NCCL_IB_DISABLE": "1",
+    "NCCL_PROTO": "Simple",
+    "NCCL_SOCKET_IFNAME": "lo",
+}
+
 # For a test that loads the libraries itself, and so needs the variables before it begins. It starts in the folder
 # of runfiles that these paths begin in.
 def _environment(version, linked, env):
     own = {"MUSTER_TEST_NCCL": version}
     if linked:
+        own.update(_NCCL_VARIABLES)
         own["LD_LIBRARY_PATH"] = "../%s:tests/nccl/cuda/lib" % nccl_repository_name(version)
     return dict(own, **env)
 
