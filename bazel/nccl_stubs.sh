@@ -1,15 +1,16 @@
 #!/bin/bash
 # nccl_stubs.sh LIBRARY: assembler code for the symbols that NCCL's code for GPUs would define, from NCCL's host code
-# linked without it. A kernel is a jump to the function that runs all kernels on the CPU: NCCL hands a
-# kernel's address to the driver, and the stand-in for the driver calls it. DOCA's functions end the process.
+# linked without it. A kernel is a jump to the function that runs all kernels on the CPU: NCCL hands a kernel's address to
+# the driver, and the stand-in for the driver calls it. Symmetric kernels, whose parameters are others, jump to the function
+# that refuses them. DOCA's functions end the process.
 set -euo pipefail
 
 cat <<'MACROS'
 #if defined(__aarch64__)
-#define JUMP(symbol) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: b MusterRunNcclKernel
+#define JUMP(symbol, function) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: b function
 #define TRAP(symbol) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: udf #0
 #else
-#define JUMP(symbol) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: jmp MusterRunNcclKernel@PLT
+#define JUMP(symbol, function) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: jmp function@PLT
 #define TRAP(symbol) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: ud2
 #endif
 .section .note.GNU-stack,"",%progbits
@@ -17,5 +18,6 @@ cat <<'MACROS'
 MACROS
 nm -D --undefined-only "$1" | awk '
   { sub(/@.*/, "", $2) }
-  $2 ~ /^_Z.*nccl.*Kernel_|^_Z.*ncclSymk/ { print "JUMP(" $2 ")" }
+  $2 ~ /^_Z.*ncclSymk/ { print "JUMP(" $2 ", MusterRefuseNcclKernel)"; next }
+  $2 ~ /^_Z.*nccl.*Kernel_/ { print "JUMP(" $2 ", MusterRunNcclKernel)" }
   $2 ~ /^doca_/ { print "TRAP(" $2 ")" }'

@@ -48,11 +48,21 @@ def nccl_libraries():
     """The libraries of the oldest and the newest version, for the data of a program that starts an nccl_program."""
     return [_library(version) for version in (NCCL_VERSIONS[0], NCCL_VERSIONS[-1])] + [_CUDART, _NVML]
 
+# What a rank needs where there is neither InfiniBand nor NVLink; NcclVariables() (libraries.cc) says the same.
+_NCCL_VARIABLES = {
+    "NCCL_ALGO": "Ring",
+    "NCCL_CUMEM_ENABLE": "0",
+    "NCCL_IB_DISABLE": "1",
+    "NCCL_PROTO": "Simple",
+    "NCCL_SOCKET_IFNAME": "lo",
+}
+
 # For a test that loads the libraries itself, and so needs the variables before it begins. It starts in the folder
 # of runfiles that these paths begin in.
 def _environment(version, linked, env):
     own = {"MUSTER_TEST_NCCL": version}
     if linked:
+        own.update(_NCCL_VARIABLES)
         own["LD_LIBRARY_PATH"] = "../%s:tests/nccl/cuda/lib" % nccl_repository_name(version)
     return dict(own, **env)
 
