@@ -7,10 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/agreement.h"
+#include "client/nccl/config_texts.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
 #include "client/nccl/ids.h"
 #include "client/nccl/peer_info.h"
+#include "client/nccl/settings.h"
+#include "client/nccl/types.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
@@ -45,12 +48,18 @@ absl::StatusOr<Device> Prepare(const Group& group, const NcclOptions& options,
   return device;
 }
 
+absl::Status CheckNcclVersion(int version) {
+  if (version >= kOldestNcclVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("this process has loaded NCCL ", NcclVersionText(version), ", expected ",
+                   NcclVersionText(kOldestNcclVersion), " or newer (see LD_LIBRARY_PATH)"));
+}
+
 absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
                                         const NcclOptions& options) {
   if (!device.ok()) return device.status();
-  int version = 0;
-  absl::Status status = NcclStatus("ncclGetVersion", ncclGetVersion(&version));
-  if (!status.ok()) return status;
+  const int version = LoadedNcclVersion();
+  if (absl::Status status = CheckNcclVersion(version); !status.ok()) return status;
   NcclPeerInfo info;
   info.set_gpu_index(device->index);
   info.set_gpu_name(device->name);
@@ -58,6 +67,7 @@ absl::StatusOr<NcclPeerInfo> PeerInfoOf(const absl::StatusOr<Device>& device,
   info.set_nccl_version(version);
   info.set_allow_shared_gpu(options.allow_shared_gpu ||
                             Environment("MUSTER_ALLOW_SHARED_GPU") == "1");
+  AddSettings(NcclVariables(), options.config, &info);
   return info;
 }
 
@@ -74,12 +84,11 @@ absl::StatusOr<NumberedGroup> ExchangeNcclPeerInfos(const Group& group,
 ncclResult_t BeginInit(const Group& group, ncclConfig_t config, std::vector<ncclUniqueId>& ids,
                        ncclComm_t* comm) {
   config.blocking = 0;
-#if MUSTER_NCCL_HAS_SCALABLE_INIT
+  KeepTexts(&config);
   if (ids.size() > 1) {
     return ncclCommInitRankScalable(comm, group.size(), group.rank(), static_cast<int>(ids.size()),
                                     ids.data(), &config);
   }
-#endif
   return ncclCommInitRankConfig(comm, group.size(), ids.front(), group.rank(), &config);
 }
 
@@ -93,21 +102,7 @@ absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
 
 }  // namespace
 
-absl::Status CheckNcclEnvironment() {
-  if (const absl::string_view id = Environment("NCCL_COMM_ID"); !id.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "NCCL_COMM_ID is set ('", id,
-        "'): NCCL would use it in place of every id, so that communicators mix with each other and "
-        "with those of former attempts; unset it: the job brings the ranks together"));
-  }
-  if (const absl::string_view mode = Environment("NCCL_COMM_BLOCKING");
-      !mode.empty() && mode != "0") {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "NCCL_COMM_BLOCKING is set ('", mode,
-        "'): NCCL's calls would block, and nothing could end them when a rank is lost; unset it"));
-  }
-  return absl::OkStatus();
-}
+absl::Status CheckNcclEnvironment() { return CheckNcclVariables(NcclVariables()); }
 
 absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
                                 const Deadline& deadline,
@@ -143,7 +138,8 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   absl::Status status =
       here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
-  std::shared_ptr<NcclHandle> handle = NcclHandle::Open(group, *device, timeout);
+  std::shared_ptr<NcclHandle> handle = 
+      NcclHandle::Open(group, *device, timeout, options.config.splitShare);
   status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
       return BeginInit(group, options.config, *ids, comm);

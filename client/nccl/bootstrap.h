@@ -37,7 +37,8 @@ absl::Status InitializeTogether(
     const Group& group, NcclHandle* handle, absl::string_view what, const Deadline& deadline,
     absl::FunctionRef<absl::Status(const Deadline& deadline)> initialize);
 
-// FAILED_PRECONDITION if an environment variable makes NCCL do what this library cannot bear.
+// FAILED_PRECONDITION if a variable, in the environment or in a file of NCCL's, makes NCCL do what
+// this library cannot bear.
 absl::Status CheckNcclEnvironment();
 
 }  // namespace muster::internal

@@ -1,9 +1,13 @@
 #include "client/nccl/device.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/nccl/driver.h"
 #include "client/nccl/errors.h"
 #include "client/src/base/exit_code.h"
 
@@ -74,6 +78,22 @@ absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int loca
 
 namespace {
 
+constexpr int kMostDevices = 64;
+
+// Of the devices that OpenDevice() has opened, by index: null elsewhere.
+std::atomic<void*> contexts[kMostDevices] = {};
+std::atomic<pid_t> opener = 0;  // the process that has opened them
+
+void* ContextOf(int index) {
+  return index >= 0 && index < kMostDevices ? contexts[index].load() : nullptr;
+}
+
+// `index` is current.
+void RememberContext(int index) {
+  if (index < kMostDevices) contexts[index] = Driver::Get().CurrentContext();
+  opener = getpid();
+}
+
 absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
   const absl::StatusOr<int> visible = CountDevices();
   if (!visible.ok()) return visible.status();
@@ -84,7 +104,10 @@ absl::StatusOr<Device> FindDevice(std::optional<int> asked, int local_rank) {
   absl::Status current = CudaStatus("cudaSetDevice", cudaSetDevice(*index));
   // CUDA before 12 opens the device only now.
   if (current.ok()) current = CudaStatus("opening the device", cudaFree(nullptr));
-  if (current.ok()) return device;
+  if (current.ok()) {
+    RememberContext(*index);
+    return device;
+  }
   return absl::FailedPreconditionError(
       absl::StrCat(device->Describe(), " cannot be used: ", current.message()));
 }
@@ -97,14 +120,28 @@ absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank) {
   return WithExitCode(device.status(), kExitUnhealthyNode);
 }
 
+std::vector<int> OpenedDevices() {
+  std::vector<int> devices;
+  for (int index = 0; index < kMostDevices; ++index) {
+    if (contexts[index] != nullptr) devices.push_back(index);
+  }
+  return devices;
+}
+
+void UseDevice(int index) { cudaSetDevice(index); }
+
 ScopedDevice::ScopedDevice(int index) {
-  int current = -1;
-  if (cudaGetDevice(&current) != cudaSuccess || current == index) return;
-  if (cudaSetDevice(index) == cudaSuccess) former_ = current;
+  if (opener != getpid()) return;  // in a fork CUDA can do nothing
+  void* const context = ContextOf(index);
+  former_ = Driver::Get().CurrentContext();
+  if (context != nullptr && former_ == context) return;
+  changed_ = context != nullptr && Driver::Get().SetCurrentContext(context);
+  // The program has reset the device since, or there is no driver to ask.
+  if (!changed_) UseDevice(index);
 }
 
 ScopedDevice::~ScopedDevice() {
-  if (former_ >= 0) cudaSetDevice(former_);
+  if (changed_) Driver::Get().SetCurrentContext(former_);
 }
 
 std::string UuidText(const cudaUUID_t& uuid) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,7 +35,18 @@ absl::StatusOr<int> ChooseDevice(int visible, std::optional<int> asked, int loca
 // Chooses as above, makes the device current on this thread (which opens it), and describes it.
 absl::StatusOr<Device> OpenDevice(std::optional<int> asked, int local_rank);
 
-// Makes a device current on this thread, and the former one when it ends.
+// The devices that OpenDevice() has opened in this process.
+std::vector<int> OpenedDevices();
+
+// Makes a device current on a thread of this library's own, which needs no other one.
+void UseDevice(int index);
+
+// Makes a device that OpenDevice() has opened current on a thread of the program's, and what the
+// thread had before when it ends.
+//
+// It sets the thread's context and not its device: to go back by cudaSetDevice would open the
+// former device, and a thread that has not used CUDA has the first GPU as its device. Opening a GPU
+// takes some 500 MB of its memory, so every rank of a node would take them from rank 0.
 class ScopedDevice {
  public:
   explicit ScopedDevice(int index);
@@ -43,7 +55,8 @@ class ScopedDevice {
   ScopedDevice& operator=(const ScopedDevice&) = delete;
 
  private:
-  int former_ = -1;  // -1: nothing to restore
+  bool changed_ = false;
+  void* former_ = nullptr;  // a CUcontext; null: the thread had none
 };
 
 // "GPU-" and the groups of 8-4-4-4-12 hexadecimal digits that nvidia-smi shows.

@@ -1,6 +1,7 @@
 #include "client/nccl/errors.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "common/utf8.h"
 
@@ -23,23 +24,64 @@ absl::StatusCode CodeOf(ncclResult_t result) {
   }
 }
 
+constexpr char kSuspicion[] = "muster/may-be-lost-peer";
+
+absl::Status WithSuspicion(absl::Status status) {
+  status.SetPayload(kSuspicion, absl::Cord());
+  return status;
+}
+
+// The errors after which "the process must be terminated and relaunched" (driver_types.h).
+bool StaysInContext(cudaError_t error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorIllegalAddress:
+    case cudaErrorAssert:
+    case cudaErrorExternalDevice:
+    case cudaErrorUnknown:
+#if CUDART_VERSION >= 12080
+    case cudaErrorContained:
+#endif
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 absl::Status CudaStatus(absl::string_view call, cudaError_t error) {
   if (error == cudaSuccess) return absl::OkStatus();
   cudaGetLastError();
-  return absl::InternalError(absl::StrCat(call, " failed: ", cudaGetErrorString(error), " (",
-                                          cudaGetErrorName(error), ")"));
+  const std::string text = absl::StrCat(call, " failed: ", cudaGetErrorString(error), " (",
+                                        cudaGetErrorName(error), ")");
+  if (!StaysInContext(error)) return absl::InternalError(text);
+  return WithSuspicion(absl::InternalError(
+      absl::StrCat(text, "; this process can use its GPU no more: restart the process")));
 }
 
 absl::Status NcclStatus(absl::string_view what, ncclResult_t result) {
-  return absl::Status(CodeOf(result), absl::StrCat(what, ": ", NcclText(result)));
+  const absl::Status status(CodeOf(result), absl::StrCat(what, ": ", NcclText(result)));
+  return result == ncclUnhandledCudaError ? WithSuspicion(status) : status;
+}
+
+bool MayBeLostPeer(const absl::Status& error) {
+  return absl::IsUnavailable(error) || error.GetPayload(kSuspicion).has_value();
 }
 
 std::string NcclText(ncclResult_t result) {
   const std::string last = LastNcclError();
-  return absl::StrCat("NCCL says: ", ncclGetErrorString(result),
-                      last.empty() ? "" : absl::StrCat("; its last error: ", last));
+  return absl::StrCat(
+      "NCCL says: ", ncclGetErrorString(result),
+      last.empty() ? "" : absl::StrCat("; NCCL's last error in this process: ", last));
 }
 
 std::string LastNcclError() {

@@ -15,7 +15,7 @@ namespace muster::internal {
 void FreeOnDevice(int device, absl::string_view what, std::function<void()> free) {
   const auto freed = std::make_shared<absl::Notification>();
   std::thread([device, free = std::move(free), freed] {
-    const ScopedDevice current(device);
+    UseDevice(device);
     free();
     freed->Notify();
   }).detach();

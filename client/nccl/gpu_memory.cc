@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/nccl/device.h"
+#include "client/nccl/driver.h"
 
 namespace muster::internal {
 namespace {
@@ -82,29 +83,31 @@ class Nvml {
   int (*processes_)(void*, unsigned int*, Process*) = nullptr;
 };
 
-// Whether the process has opened its current GPU. The runtime has no call that asks without opening
-// it; the driver, which the runtime has loaded, has one.
-bool HasOpenedCurrentGpu() {
-  int device = 0;
-  if (cudaGetDevice(&device) != cudaSuccess) return false;
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (driver == nullptr) return true;  // a runtime that needs none
-  int (*state)(int, unsigned int*, int*) = nullptr;
-  Find(driver, "cuDevicePrimaryCtxGetState", &state);
-  unsigned int flags = 0;
-  int active = 0;
-  const bool asked = state != nullptr && state(device, &flags, &active) == 0;
-  dlclose(driver);
-  return asked && active != 0;
-}
-
 int64_t UsedOfCurrentGpu() {
   size_t free = 0;
   size_t total = 0;
-  if (!HasOpenedCurrentGpu()) return 0;
   if (cudaMemGetInfo(&free, &total) == cudaSuccess) return static_cast<int64_t>(total - free);
   cudaGetLastError();  // else the program's next look at it would find this one
   return 0;
+}
+
+// Whether the process has opened its current GPU. The runtime has no call that asks without opening
+// it; the driver has one.
+bool HasOpenedCurrentGpu() {
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess && Driver::Get().HasOpened(device);
+}
+
+// Of the GPUs that have been opened here, or else of the current one: this may be a thread that has
+// never used CUDA, whose current GPU is the first one.
+int64_t UsedOfOpenGpus() {
+  int64_t used = 0;
+  const std::vector<int> opened = OpenedDevices();
+  for (const int index : opened) {
+    const ScopedDevice current(index);
+    used += UsedOfCurrentGpu();
+  }
+  return opened.empty() && HasOpenedCurrentGpu() ? UsedOfCurrentGpu() : used;
 }
 
 }  // namespace
@@ -112,7 +115,7 @@ int64_t UsedOfCurrentGpu() {
 int64_t GpuMemoryOfProcess() {
   if (!CountDevices().ok()) return 0;
   const std::optional<int64_t> used = Nvml::Get().UsedBy(getpid());
-  return used ? *used : UsedOfCurrentGpu();
+  return used ? *used : UsedOfOpenGpus();
 }
 
 }  // namespace muster::internal

@@ -6,9 +6,10 @@
 namespace muster::internal {
 
 // Bytes that this process has in use on all its GPUs, as the driver's management library (NVML)
-// says. Where that does not know the process by its pid, as in most containers: what all processes
-// together use of the current GPU. 0 where there is no GPU, and where the process has not used it:
-// asking does not make it use one. Any thread.
+// says. If NVML does not know the process by its pid, as in most containers: what all processes
+// together use of the GPUs that this process's communicators have opened, or, without one, of the
+// current GPU. 0 if there is no GPU or the process has not used it: asking opens no GPU. Any
+// thread.
 int64_t GpuMemoryOfProcess();
 
 }  // namespace muster::internal

@@ -18,21 +18,9 @@ absl::Status Expired(absl::string_view title, const Deadline& deadline, absl::St
     return absl::CancelledError(absl::StrCat(title, " was cancelled"));
   }
   const std::string last = LastNcclError();
-  return absl::DeadlineExceededError(
-      absl::StrCat(title, " did not end within ", absl::FormatDuration(deadline.timeout()),
-                   last.empty() ? "" : absl::StrCat("; NCCL's last error: ", last)));
-}
-
-// What `calls` returns; INTERNAL if it throws.
-absl::Status CallGuarded(absl::FunctionRef<absl::Status()> calls) {
-  try {
-    return calls();
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the function given to Grouped threw: ", error.what()));
-  } catch (...) {
-    return absl::InternalError(
-        "the function given to Grouped threw something that is not a std::exception");
-  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      title, " did not end within ", absl::FormatDuration(deadline.timeout()),
+      last.empty() ? "" : absl::StrCat("; NCCL's last error in this process: ", last)));
 }
 
 std::vector<std::string> IncarnationsOf(const Group& group) {
@@ -43,23 +31,55 @@ std::vector<std::string> IncarnationsOf(const Group& group) {
 
 }  // namespace
 
+absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Status()> calls) {
+  try {
+    return calls();
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("the function given to ", function, " threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(absl::StrCat("the function given to ", function,
+                                            " threw something that is not a std::exception"));
+  }
+}
+
 std::shared_ptr<NcclHandle> NcclHandle::Open(const Group& group, const Device& device,
-                                             absl::Duration timeout) {
-  const std::shared_ptr<NcclHandle> handle(new NcclHandle(group, device, timeout));
+                                             absl::Duration timeout, int split_share) {
+  return Join(std::shared_ptr<NcclHandle>(
+      new NcclHandle(group, device, timeout, split_share, std::make_shared<NcclFamily>())));
+}
+
+std::shared_ptr<NcclHandle> NcclHandle::OpenChild(const Group& group) const {
+  bool shares;
+  {
+    absl::MutexLock lock(&mutex_);
+    shares = shares_with_children_;
+  }
+  return Join(std::shared_ptr<NcclHandle>(
+      new NcclHandle(group, device_, timeout_, shares ? 1 : split_share_,
+                     shares ? family_ : std::make_shared<NcclFamily>())));
+}
+
+std::shared_ptr<NcclHandle> NcclHandle::Join(std::shared_ptr<NcclHandle> handle) {
+  handle->family_->Add(handle);
   Stopper::Get().Add(handle);
-  handle->failure_ =
-      group.OnFailure([raw = handle.get()](const absl::Status& why) { raw->Fail(why); });
+  handle->failure_ = handle->group_.OnFailure([raw = handle.get()](const absl::Status& why) {
+    if (raw->MarkFailed(nullptr, why)) Stopper::Get().Wake();
+  });
   return handle;
 }
 
-NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration timeout)
+NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration timeout,
+                       int split_share, std::shared_ptr<NcclFamily> family)
     : group_(group),
       device_(device),
       timeout_(timeout),
       rank_(group.rank()),
       size_(group.size()),
       self_(absl::StrCat(DescribePeer(group, group.rank()), " with ", device.Describe())),
-      incarnations_(IncarnationsOf(group)) {}
+      incarnations_(IncarnationsOf(group)),
+      split_share_(split_share),
+      family_(std::move(family)) {}
 
 ncclComm_t NcclHandle::comm() const {
   absl::MutexLock lock(&mutex_);
@@ -80,7 +100,7 @@ absl::Status NcclHandle::CheckProcess() const {
 absl::Status NcclHandle::Enter(absl::string_view what, const Deadline& deadline) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   const auto mine = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !end_.ok() || owner_ == std::thread::id();
+    return !EndOfThis().ok() || owner_ == std::thread::id();
   };
   absl::MutexLock lock(&mutex_);
   if (!mutex_.AwaitWithTimeout(absl::Condition(&mine), deadline.Left())) {
@@ -88,19 +108,17 @@ absl::Status NcclHandle::Enter(absl::string_view what, const Deadline& deadline)
         absl::StrCat(Title(what), " waited ", absl::FormatDuration(deadline.timeout()),
                      " for another thread's call on this communicator"));
   }
-  if (!end_.ok()) return end_;
+  if (absl::Status end = EndOfThis(); !end.ok()) return end;
   owner_ = std::this_thread::get_id();
   return absl::OkStatus();
 }
 
 void NcclHandle::Leave() {
-  bool ended;
   {
     absl::MutexLock lock(&mutex_);
     owner_ = std::thread::id();
-    ended = !end_.ok();
   }
-  if (ended) Stopper::Get().Wake();
+  if (!EndOfThis().ok()) Stopper::Get().Wake();
 }
 
 bool NcclHandle::InGroup() const {
@@ -118,23 +136,49 @@ Deadline NcclHandle::OperationDeadline() const {
   return limit_.value_or(Deadline(timeout_, nullptr));
 }
 
+// Without a communicator there is nothing that could fail.
 ncclResult_t NcclHandle::AsyncResult() {
+  if (comm_ == nullptr) return ncclSuccess;
   ncclResult_t state = ncclSuccess;
   const ncclResult_t called = ncclCommGetAsyncError(comm_, &state);
   return called == ncclSuccess ? state : called;
 }
 
+// NCCL 2.22 keeps the job of a call in the calling thread's own memory until the communicator's
+// next call joins it (src/group.cc, ncclGroupJobMain), which may come from another thread, or when
+// this one has ended. Every function that asks whether a communicator is ready joins it.
+void NcclHandle::ForgetCall() {
+  int ranks = 0;
+  if (comm_ != nullptr) ncclCommCount(comm_, &ranks);
+}
+
+ncclResult_t NcclHandle::CallUnlocked(Call call) {
+  ncclComm_t comm;
+  {
+    absl::MutexLock lock(&mutex_);
+    calling_ = true;
+    comm = comm_;
+  }
+  const ncclResult_t result = call(comm);
+  absl::MutexLock lock(&mutex_);
+  calling_ = false;
+  return result;
+}
+
 absl::Status NcclHandle::Complete(absl::string_view what, const Deadline& deadline,
                                   ncclResult_t result) {
-  PollPacer pace;
-  while (result == ncclInProgress) {
+  if (result == ncclSuccess) result = ncclInProgress;
+  for (PollPacer pace; result == ncclInProgress; pace.Pause()) {
     if (absl::Status end = health(); !end.ok()) return end;
+    {
+      absl::MutexLock lock(&mutex_);
+      result = AsyncResult();
+      if (result == ncclSuccess) ForgetCall();
+    }
+    if (result != ncclInProgress) break;
     if (absl::Status expired = deadline.Check(); !expired.ok()) {
       return Expired(Title(what), deadline, expired.code());
     }
-    pace.Pause();
-    absl::MutexLock lock(&mutex_);
-    result = AsyncResult();
   }
   return result == ncclSuccess ? absl::OkStatus() : NcclStatus(Title(what), result);
 }
@@ -153,6 +197,7 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& dead
   if (status.ok()) {
     absl::MutexLock lock(&mutex_);
     ready_ = true;
+    shares_with_children_ = SharesResources(split_share_);
   }
   Leave();
   return status;
@@ -160,26 +205,24 @@ absl::Status NcclHandle::Initialize(absl::string_view what, const Deadline& dead
 
 absl::Status NcclHandle::Run(absl::string_view what, const Deadline& deadline, Call call) {
   if (absl::Status status = Enter(what, deadline); !status.ok()) return status;
-  ncclResult_t result;
-  {
-    absl::MutexLock lock(&mutex_);
-    result = call(comm_);
-  }
-  absl::Status status = Complete(what, deadline, result);
+  absl::Status status = Complete(what, deadline, CallUnlocked(call));
   Leave();
   return status;
 }
 
 absl::Status NcclHandle::Operate(absl::string_view what, Call call) {
+  return Operate(what, OperationDeadline(), call);
+}
+
+absl::Status NcclHandle::Operate(absl::string_view what, const Deadline& deadline, Call call) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (InGroup()) {
-    absl::MutexLock lock(&mutex_);
-    if (!end_.ok()) return end_;
-    const ncclResult_t result = call(comm_);
+    if (absl::Status end = EndOfThis(); !end.ok()) return end;
+    const ncclResult_t result = CallUnlocked(call);
     return result == ncclSuccess || result == ncclInProgress ? absl::OkStatus()
                                                              : NcclStatus(Title(what), result);
   }
-  absl::Status status = Run(what, OperationDeadline(), call);
+  absl::Status status = Run(what, deadline, call);
   return status.ok() ? status : End(status);
 }
 
@@ -196,14 +239,13 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
     ++groups_;
   }
   ncclGroupStart();
-  absl::Status status = CallGuarded(calls);
-  ncclResult_t result;
+  absl::Status status = CallGuarded("Grouped", calls);
+  // What `calls` began cannot be taken back: after an error or an exception in it the group is
+  // launched too, and stopped at once. An open group would take in all later calls of this thread,
+  // on any communicator, and never launch them.
+  const ncclResult_t result = CallUnlocked([](ncclComm_t) { return ncclGroupEnd(); });
   {
-    // What `calls` began cannot be taken back: after an error or an exception in it the group is
-    // launched too, and stopped at once. An open group would take in all later calls of this
-    // thread, on any communicator, and never launch them.
     absl::MutexLock lock(&mutex_);
-    result = ncclGroupEnd();
     --groups_;
   }
   if (!outermost) return status;
@@ -215,7 +257,8 @@ absl::Status NcclHandle::Grouped(absl::FunctionRef<absl::Status()> calls) {
 absl::Status NcclHandle::Poll(absl::string_view what) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   absl::MutexLock lock(&mutex_);
-  if (!end_.ok()) return end_;
+  if (absl::Status end = EndOfThis(); !end.ok()) return end;
+  if (calling_) return absl::OkStatus();  // NCCL takes no second thread
   const ncclResult_t result = AsyncResult();
   // In progress: another thread's call.
   if (result == ncclSuccess || result == ncclInProgress) return absl::OkStatus();

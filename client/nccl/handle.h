@@ -19,10 +19,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/nccl/device.h"
+#include "client/nccl/family.h"
 #include "client/src/base/deadline.h"
 #include "muster/group.h"
 
 namespace muster::internal {
+
+// Returns what `calls` returns; INTERNAL, naming `function`, if it throws.
+absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Status()> calls);
 
 // One ncclComm_t and its end. NCCL's communicators are not thread-safe, and a non-blocking one
 // takes no second call before the first is complete, so:
@@ -31,7 +35,11 @@ namespace muster::internal {
 //     Others wait for it, as long as their time-outs say. NCCL's own functions do not block then.
 //   - Fail() makes the end known at once: the thread that has the communicator gives it back, and
 //     the Stopper takes it for good. From then on no other thread calls NCCL with it.
-//   - mutex_ is held for NCCL's short calls and never while sleeping.
+//   - mutex_ is held for ncclCommGetAsyncError only. NCCL's other calls may wait for the device
+//     (ncclCommSplit allocates pinned memory; a launch waits for room in its queue), so they run
+//     without it: health() and Fail() never wait for them.
+//   - ncclSuccess does not mean that a call is complete (ncclCommSplit returns it while a thread of
+//     NCCL is at work), so the asynchronous state is asked for after every call.
 //
 // Thread-safe. Lives on as long as the Stopper works on it.
 class NcclHandle {
@@ -39,9 +47,14 @@ class NcclHandle {
   // A call that NCCL does, or begins.
   using Call = absl::FunctionRef<ncclResult_t(ncclComm_t comm)>;
 
-  // Joins the live communicators of the process, which are stopped together. Close() it.
+  // Joins the live communicators of the process. `split_share`: as in its ncclConfig_t. Close() it.
   static std::shared_ptr<NcclHandle> Open(const Group& group, const Device& device,
-                                          absl::Duration timeout);
+                                          absl::Duration timeout,
+                                          int split_share = NCCL_CONFIG_UNDEF_INT);
+
+  // The same for a communicator that NCCL is to split from this one, which is initialized. It
+  // belongs to this one's family if NCCL makes them share an abort flag.
+  std::shared_ptr<NcclHandle> OpenChild(const Group& group) const;
 
   const Group& group() const { return group_; }
   const Device& device() const { return device_; }
@@ -70,6 +83,8 @@ class NcclHandle {
   // Run() within timeout(), for calls whose failure ends the communicator. Within Grouped() of this
   // thread it only makes the call.
   absl::Status Operate(absl::string_view what, Call call);
+  // The same within `deadline`.
+  absl::Status Operate(absl::string_view what, const Deadline& deadline, Call call);
 
   // In place of timeout(), for Operate() and Grouped().
   void LimitOperations(const std::optional<Deadline>& deadline);
@@ -86,7 +101,7 @@ class NcclHandle {
   // OK, or why this communicator has ended, or cannot be used in this process.
   absl::Status health() const;
 
-  // Ends it; the Stopper stops it. Only the first call counts. Does not block.
+  // Ends it and its family; the Stopper stops them. Only the first call counts. Does not block.
   void Fail(const absl::Status& why);
 
   // Waits until NCCL has stopped it: nothing of it runs on the device, and its buffers are free.
@@ -97,7 +112,8 @@ class NcclHandle {
   bool IsQuiet() const;
 
   // Fail(), and waits until it is stopped, or for kStopWait. Returns health(), and says so where
-  // NCCL has not stopped. UNAVAILABLE gives way to the job's error if a member is lost.
+  // NCCL has not stopped. If a member is lost and `why` MayBeLostPeer(), the job's error is
+  // returned instead.
   absl::Status End(const absl::Status& why);
 
   // Frees it: a healthy one after its work is done, within `deadline`; otherwise as soon as it is
@@ -121,7 +137,8 @@ class NcclHandle {
   bool IsCondemned();
   // Takes the communicator from its callers for good; false while a call is in progress.
   bool Seize();
-  // Whether ncclCommRevoke may be called: it is initialized, and not being finalized.
+  // Whether ncclCommRevoke may be called: it is initialized, is not being finalized, and has an
+  // abort flag of its own. (At its end ncclCommRevoke clears the flag, which others may yet need.)
   bool CanRevoke() const;
   // Takes the ncclComm_t, which nobody uses or frees from then on but the caller. May be null.
   ncclComm_t Take();
@@ -129,6 +146,11 @@ class NcclHandle {
   void MarkStopped(bool freed);
   // Frees it if it is stopped and its owner has gone.
   void FreeIfAbandoned();
+
+  // ---- For the family ----
+
+  // Wakes the threads that wait on this object, since the family has ended.
+  void NoticeEnd();
 
  private:
   enum class Stage {
@@ -138,7 +160,9 @@ class NcclHandle {
     kFreed,
   };
 
-  NcclHandle(const Group& group, const Device& device, absl::Duration timeout);
+  NcclHandle(const Group& group, const Device& device, absl::Duration timeout, int split_share,
+             std::shared_ptr<NcclFamily> family);
+  static std::shared_ptr<NcclHandle> Join(std::shared_ptr<NcclHandle> handle);
 
   absl::Status CheckProcess() const;
   // Waits until no other thread has the communicator, and has it; health() if that comes first.
@@ -146,13 +170,19 @@ class NcclHandle {
   void Leave();
   Deadline OperationDeadline() const;
   bool InGroup() const;
-  // Polls while `result` is ncclInProgress, and until the communicator has ended.
+  // Makes a call on the communicator, which this thread has, without the lock.
+  ncclResult_t CallUnlocked(Call call);
+  // `result` if it is an error; else polls until NCCL is through, or the communicator has ended.
   absl::Status Complete(absl::string_view what, const Deadline& deadline, ncclResult_t result);
   absl::Status Finalize(const Deadline& deadline);
   void Free(SteadyTime deadline);
   void Destroy();
   ncclResult_t AsyncResult() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool MarkFailed(const absl::Status& why);
+  // Lets go of what NCCL keeps for the call that is complete.
+  void ForgetCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status EndOfThis() const { return family_->EndOf(this); }
+  // `first`: as in NcclFamily::End().
+  bool MarkFailed(const NcclHandle* first, const absl::Status& why);
 
   const Group group_;
   const Device device_;
@@ -161,19 +191,22 @@ class NcclHandle {
   const int size_;
   const std::string self_;  // for messages
   const std::vector<std::string> incarnations_;
+  const int split_share_;
+  const std::shared_ptr<NcclFamily> family_;
   const pid_t process_ = getpid();
 
   mutable absl::Mutex mutex_;
   ncclComm_t comm_ ABSL_GUARDED_BY(mutex_) = nullptr;
   Stage stage_ ABSL_GUARDED_BY(mutex_) = Stage::kOpen;
   bool ready_ ABSL_GUARDED_BY(mutex_) = false;
+  bool shares_with_children_ ABSL_GUARDED_BY(mutex_) = false;
   bool finalizing_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;  // the owner has gone before it was stopped
   std::thread::id owner_ ABSL_GUARDED_BY(mutex_);   // the thread that has the communicator
+  bool calling_ ABSL_GUARDED_BY(mutex_) = false;    // that thread is inside a call of NCCL
   std::optional<Deadline> limit_ ABSL_GUARDED_BY(mutex_);
   int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);
-  Subscription failure_;  // last: its callback uses the others
+  Subscription failure_;                    // last: its callback uses the others
 };
 
 }  // namespace muster::internal

@@ -12,20 +12,19 @@ namespace muster::internal {
 
 absl::Status NcclHandle::health() const {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  absl::MutexLock lock(&mutex_);
-  return end_;
+  return EndOfThis();
 }
 
-bool NcclHandle::MarkFailed(const absl::Status& why) {
-  absl::MutexLock lock(&mutex_);
-  if (why.ok() || !end_.ok() || stage_ == Stage::kFreed) return false;
-  end_ = why;
-  return true;
+bool NcclHandle::MarkFailed(const NcclHandle* first, const absl::Status& why) {
+  return family_->End(first, why);
 }
 
 void NcclHandle::Fail(const absl::Status& why) {
-  if (MarkFailed(why)) Stopper::Get().Wake();
+  if (MarkFailed(this, why)) Stopper::Get().Wake();
 }
+
+// Waiting threads look again when the lock is released.
+void NcclHandle::NoticeEnd() { const absl::MutexLock lock(&mutex_); }
 
 bool NcclHandle::AwaitStopped(SteadyTime deadline) const {
   const auto stopped = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -44,10 +43,12 @@ bool NcclHandle::IsQuiet() const {
 
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (health().ok() && absl::IsUnavailable(why)) {
-    Fail(ExplainBrokenPeer(group_, why, OperationDeadline().Remaining()));
+  if (health().ok() && MayBeLostPeer(why)) {
+    const absl::Status explained = ExplainBrokenPeer(group_, why, OperationDeadline().Remaining());
+    MarkFailed(explained == group_.health() ? nullptr : this, explained);
   }
-  Fail(why);
+  MarkFailed(this, why);
+  Stopper::Get().Wake();
   const absl::Status end = health();
   if (AwaitStopped(SteadyClock::now() + absl::ToChronoNanoseconds(kStopWait))) return end;
   return absl::Status(
@@ -58,8 +59,10 @@ absl::Status NcclHandle::End(const absl::Status& why) {
 
 absl::Status NcclHandle::Finalize(const Deadline& deadline) {
   return Run("finalizing the communicator", deadline, [this](ncclComm_t comm) {
-    mutex_.AssertHeld();
-    finalizing_ = true;
+    {
+      absl::MutexLock lock(&mutex_);
+      finalizing_ = true;
+    }
     return ncclCommFinalize(comm);
   });
 }
@@ -109,8 +112,11 @@ void NcclHandle::Free(SteadyTime deadline) {
                                          " is freed later, if ever: NCCL has not stopped yet; it "
                                          "ended with: ",
                                          health().ToString()));
-    absl::MutexLock lock(&mutex_);
-    abandoned_ = true;
+    {
+      absl::MutexLock lock(&mutex_);
+      abandoned_ = true;
+    }
+    FreeIfAbandoned();  // it may have stopped just now
   }
   Stopper::Get().Remove(this);
 }
@@ -143,9 +149,9 @@ void NcclHandle::FreeIfAbandoned() {
 }
 
 bool NcclHandle::IsCondemned() {
-  MarkFailed(group_.health());
+  MarkFailed(nullptr, group_.health());
   absl::MutexLock lock(&mutex_);
-  return !end_.ok() && stage_ == Stage::kOpen;
+  return !EndOfThis().ok() && stage_ == Stage::kOpen;
 }
 
 bool NcclHandle::Seize() {
@@ -158,7 +164,7 @@ bool NcclHandle::Seize() {
 
 bool NcclHandle::CanRevoke() const {
   absl::MutexLock lock(&mutex_);
-  return ready_ && !finalizing_;
+  return ready_ && !finalizing_ && !family_->IsShared();
 }
 
 ncclComm_t NcclHandle::Take() {

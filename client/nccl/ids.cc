@@ -69,15 +69,13 @@ absl::StatusOr<std::vector<ncclUniqueId>> ShareMany(const Group& group, int rank
 
 }  // namespace
 
+// All ranks have loaded the same version, so all get the same answer.
 int RanksPerId() {
-#if MUSTER_NCCL_HAS_SCALABLE_INIT
+  if (!NcclHasScalableInit()) return 0;
   const char* const text = std::getenv("MUSTER_NCCL_RANKS_PER_ID");
   int ranks = 0;
   if (text != nullptr && absl::SimpleAtoi(text, &ranks) && ranks > 0) return ranks;
   return kDefaultRanksPerId;
-#else
-  return 0;
-#endif
 }
 
 absl::StatusOr<std::vector<ncclUniqueId>> ShareIds(const Group& group, int ranks_per_id,

@@ -94,8 +94,7 @@ absl::Status NcclBackend::Follow(void* stream) {
   if (status.ok()) {
     status = CudaStatus("cudaStreamWaitEvent", cudaStreamWaitEvent(stream_, caller_, 0));
   }
-  if (!status.ok()) handle_->Fail(status);
-  return status;
+  return status.ok() ? status : handle_->End(status);
 }
 
 std::string NcclBackend::device() const { return handle_->device().Describe(); }

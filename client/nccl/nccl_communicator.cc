@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
+#include "client/nccl/caller_stream.h"
+#include "client/nccl/device.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
@@ -14,13 +16,21 @@ namespace muster {
 namespace {
 
 using internal::ArgumentCheck;
+using internal::CallGuarded;
+using internal::CheckStream;
 using internal::CopyOwn;
+using internal::Deadline;
 using internal::DescribeOperation;
 using internal::NcclHandle;
 using internal::OwnValue;
+using internal::ScopedDevice;
 
 ArgumentCheck Check(const NcclHandle& handle, absl::string_view operation) {
   return ArgumentCheck(operation, handle.rank(), handle.size());
+}
+
+Deadline DeadlineOf(const NcclHandle& handle, const CallOptions& options) {
+  return Deadline(options.timeout.value_or(handle.timeout()), options.cancellation);
 }
 
 absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, ReduceOp op,
@@ -33,13 +43,15 @@ const void* SplitRanksOf(const void* data, size_t bytes, int rank) {
   return static_cast<const char*>(data) + bytes * rank;
 }
 
-// Calls `call` with NCCL's word for `type`, unless `arguments` or the type are refused.
+// Calls `call` with NCCL's word for `type`, unless `arguments`, the type or the stream are refused.
 absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
-                     DataType type,
+                     DataType type, cudaStream_t stream,
                      absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
   if (!arguments.ok()) return arguments;
+  if (absl::Status status = CheckStream(handle, what, stream); !status.ok()) return status;
   const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
   if (!nccl_type.ok()) return nccl_type.status();
+  const ScopedDevice current(handle.device().index);
   return handle.Operate(what, [&](ncclComm_t comm) { return call(comm, *nccl_type); });
 }
 
@@ -47,8 +59,12 @@ absl::Status Operate(NcclHandle& handle, const std::string& what, const absl::St
 absl::Status Collective(NcclHandle& handle, const std::string& what, const absl::Status& arguments,
                         DataType type, const OwnValue& own, cudaStream_t stream,
                         absl::FunctionRef<ncclResult_t(ncclComm_t, ncclDataType_t)> call) {
-  if (!handle.group().prevents_block()) return Operate(handle, what, arguments, type, call);
-  return arguments.ok() ? CopyOwn(handle, own, stream) : arguments;
+  if (!handle.group().prevents_block()) {
+    return Operate(handle, what, arguments, type, stream, call);
+  }
+  absl::Status status = arguments;
+  status.Update(CheckStream(handle, what, stream));
+  return status.ok() ? CopyOwn(handle, own, stream) : status;
 }
 
 }  // namespace
@@ -65,6 +81,7 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<NcclHandle> handle)
     : handle_(std::move(handle)) {}
 
 NcclCommunicator::~NcclCommunicator() {
+  const ScopedDevice current(device());
   handle_->Close(internal::Deadline(handle_->timeout(), nullptr));
 }
 
@@ -72,7 +89,25 @@ int NcclCommunicator::rank() const { return handle_->rank(); }
 int NcclCommunicator::size() const { return handle_->size(); }
 int NcclCommunicator::device() const { return handle_->device().index; }
 absl::Status NcclCommunicator::health() const { return handle_->health(); }
-ncclComm_t NcclCommunicator::handle() const { return handle_->comm(); }
+
+absl::Status NcclCommunicator::WithHandle(absl::FunctionRef<ncclResult_t(ncclComm_t)> call,
+                                          const CallOptions& options) {
+  if (absl::Status status = Check(*handle_, "WithHandle").Timeout(options.timeout); !status.ok()) {
+    return status;
+  }
+  const ScopedDevice current(device());
+  absl::Status thrown;
+  absl::Status status =
+      handle_->Operate("WithHandle", DeadlineOf(*handle_, options), [&](ncclComm_t comm) {
+        ncclResult_t result = ncclSuccess;
+        thrown = CallGuarded("WithHandle", [&] {
+          result = call(comm);
+          return absl::OkStatus();
+        });
+        return result;
+      });
+  return status.ok() ? thrown : status;
+}
 
 absl::Status NcclCommunicator::AllReduce(const void* in, void* out, size_t count, DataType type,
                                          ReduceOp op, cudaStream_t stream) {
@@ -132,7 +167,7 @@ absl::Status NcclCommunicator::ReduceScatter(const void* in, void* out, size_t c
 absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType type, int peer,
                                     cudaStream_t stream) {
   return Operate(*handle_, absl::StrCat(DescribeOperation("Send", count, type), " to rank ", peer),
-                 Check(*handle_, "Send").Peer(peer), type,
+                 Check(*handle_, "Send").Peer(peer), type, stream,
                  [&](ncclComm_t comm, ncclDataType_t nccl_type) {
                    return ncclSend(data, count, nccl_type, peer, comm, stream);
                  });
@@ -140,11 +175,12 @@ absl::Status NcclCommunicator::Send(const void* data, size_t count, DataType typ
 
 absl::Status NcclCommunicator::Recv(void* data, size_t count, DataType type, int peer,
                                     cudaStream_t stream) {
-  return Operate(
-      *handle_, absl::StrCat(DescribeOperation("Recv", count, type), " from rank ", peer),
-      Check(*handle_, "Recv").Peer(peer), type, [&](ncclComm_t comm, ncclDataType_t nccl_type) {
-        return ncclRecv(data, count, nccl_type, peer, comm, stream);
-      });
+  return Operate(*handle_,
+                 absl::StrCat(DescribeOperation("Recv", count, type), " from rank ", peer),
+                 Check(*handle_, "Recv").Peer(peer), type, stream,
+                 [&](ncclComm_t comm, ncclDataType_t nccl_type) {
+                   return ncclRecv(data, count, nccl_type, peer, comm, stream);
+                 });
 }
 
 absl::Status NcclCommunicator::AllReduce(absl::Span<const AllReducePart> buffers, ReduceOp op,
@@ -154,6 +190,7 @@ absl::Status NcclCommunicator::AllReduce(absl::Span<const AllReducePart> buffers
     arguments.Update(CheckOp(*handle_, "AllReduce", op, buffer.type));
     arguments.Update(internal::NcclType(buffer.type).status());
   }
+  arguments.Update(CheckStream(*handle_, "AllReduce", stream));
   if (!arguments.ok()) return arguments;
   return Grouped([&](NcclCommunicator& self) {
     for (const AllReducePart& buffer : buffers) {
@@ -166,6 +203,7 @@ absl::Status NcclCommunicator::AllReduce(absl::Span<const AllReducePart> buffers
 }
 
 absl::Status NcclCommunicator::Grouped(absl::FunctionRef<absl::Status(NcclCommunicator&)> calls) {
+  const ScopedDevice current(device());
   return handle_->Grouped([&] { return calls(*this); });
 }
 
@@ -173,9 +211,9 @@ absl::Status NcclCommunicator::Wait(cudaStream_t stream, const CallOptions& opti
   if (absl::Status status = Check(*handle_, "Wait").Timeout(options.timeout); !status.ok()) {
     return status;
   }
-  return internal::AwaitStream(
-      *handle_, stream, "waiting for the stream",
-      internal::Deadline(options.timeout.value_or(handle_->timeout()), options.cancellation));
+  const ScopedDevice current(device());  // whose default stream null means
+  return internal::AwaitStream(*handle_, stream, "waiting for the stream",
+                               DeadlineOf(*handle_, options));
 }
 
 }  // namespace muster

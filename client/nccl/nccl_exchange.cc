@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/nccl/caller_stream.h"
+#include "client/nccl/device.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
@@ -41,10 +43,12 @@ namespace internal {
 // one, too.
 absl::Status EnqueueExchange(NcclHandle& handle, absl::Span<const Message> sends,
                              absl::Span<const Message> receives, cudaStream_t stream) {
-  absl::Status types = CheckTypes(sends);
-  types.Update(CheckTypes(receives));
-  if (!types.ok()) return types;
   const std::string what = DescribeExchange(sends, receives);
+  absl::Status arguments = CheckTypes(sends);
+  arguments.Update(CheckTypes(receives));
+  arguments.Update(CheckStream(handle, what, stream));
+  if (!arguments.ok()) return arguments;
+  const ScopedDevice current(handle.device().index);
   return handle.Grouped([&] {
     absl::Status status;
     for (const Message& one : sends) {
@@ -88,7 +92,9 @@ absl::Status NcclCommunicator::SendRecv(absl::Span<const OutgoingTensor> sends,
 
 absl::Status NcclCommunicator::AllToAll(const void* in, void* out, size_t count, DataType type,
                                         cudaStream_t stream) {
-  if (absl::Status status = internal::NcclType(type).status(); !status.ok()) return status;
+  absl::Status arguments = internal::NcclType(type).status();
+  arguments.Update(internal::CheckStream(*handle_, "AllToAll", stream));
+  if (!arguments.ok()) return arguments;
   const size_t part = count * SizeOf(type);
   auto* const from = static_cast<char*>(const_cast<void*>(in));
   auto* const to = static_cast<char*>(out);
@@ -109,6 +115,7 @@ absl::Status NcclCommunicator::AllGather(const void* in, absl::Span<const size_t
   const size_t own = counts.size() == static_cast<size_t>(size()) ? counts[rank()] : 0;
   const size_t total = std::accumulate(counts.begin(), counts.end(), size_t{0});
   absl::Status arguments = ArgumentCheck("AllGather", rank(), size()).Counts(counts, own, total);
+  arguments.Update(internal::CheckStream(*handle_, "AllGather", stream));
   if (!arguments.ok()) return arguments;
   const absl::StatusOr<ncclDataType_t> nccl_type = internal::NcclType(type);
   if (!nccl_type.ok()) return nccl_type.status();
@@ -119,6 +126,7 @@ absl::Status NcclCommunicator::AllGather(const void* in, absl::Span<const size_t
         *handle_, {in, static_cast<char*>(out) + before * SizeOf(type), own * SizeOf(type)},
         stream);
   }
+  const internal::ScopedDevice current(device());
   return handle_->Grouped([&] {
     absl::Status status;
     char* next = static_cast<char*>(out);

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "client/nccl/device.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/handle.h"
 
@@ -22,6 +23,7 @@ struct OwnValue {
 inline absl::Status CopyOwn(const NcclHandle& handle, const OwnValue& own, cudaStream_t stream) {
   if (absl::Status status = handle.health(); !status.ok()) return status;
   if (own.from == own.to || own.bytes == 0) return absl::OkStatus();
+  const ScopedDevice current(handle.device().index);
   return CudaStatus("cudaMemcpyAsync",
                     cudaMemcpyAsync(own.to, own.from, own.bytes, cudaMemcpyDeviceToDevice, stream));
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "client/nccl/settings.h"
 #include "client/nccl/types.h"
 #include "client/src/job/rank_names.h"
 
@@ -50,6 +51,7 @@ absl::Status CheckDevices(const Group& group, const std::vector<NcclPeerInfo>& i
 
 absl::Status CheckNcclPeerInfos(const Group& group, const std::vector<NcclPeerInfo>& infos) {
   absl::Status status = CheckVersions(group, infos);
+  if (status.ok()) status = CheckSettings(group, infos);
   if (status.ok()) status = CheckDevices(group, infos);
   return status;
 }

@@ -12,7 +12,8 @@ namespace muster::internal {
 using sdk::v1::NcclPeerInfo;
 
 // FAILED_PRECONDITION, the same on all ranks, if two of them have one GPU and not all ranks allow
-// that, or different NCCL versions. `infos` are in the group's order.
+// that, or different NCCL versions, or settings of NCCL's that must be alike. `infos` are in the
+// group's order.
 absl::Status CheckNcclPeerInfos(const Group& group, const std::vector<NcclPeerInfo>& infos);
 
 }  // namespace muster::internal

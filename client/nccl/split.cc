@@ -1,9 +1,12 @@
 // NcclCommunicator::Split().
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/nccl/bootstrap.h"
+#include "client/nccl/device.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/split_ranks.h"
 #include "client/src/data_plane/argument_check.h"
@@ -48,37 +51,61 @@ absl::Status Adopt(NcclHandle& child, const Deadline& deadline, ncclComm_t made,
   return child.Initialize(kSplit, deadline, [&](ncclComm_t* comm) {
     *comm = made;
     *adopted = true;
-    ncclResult_t state = ncclSuccess;
-    const ncclResult_t called = ncclCommGetAsyncError(made, &state);
-    return called == ncclSuccess ? state : called;
+    return ncclSuccess;
   });
 }
 
-// Makes `child` (null: this rank gets none) ready with a communicator that NCCL makes of
-// `parent`'s. ncclCommSplit writes the new communicator from a thread of NCCL, at its end
-// (src/init.cc, ncclCommInitChildComm), and the parent's state says when that is. A failure ends
-// `parent` too: that is how NCCL's thread is ended.
-absl::Status MakeChild(NcclHandle& parent, NcclHandle* child, const Deadline& deadline, int color,
-                       int key) {
-  auto made = std::make_unique<ncclComm_t>(nullptr);
-  absl::Status status = parent.Run(kSplit, deadline, [&](ncclComm_t comm) {
-    return ncclCommSplit(comm, color, key, made.get(), nullptr);
-  });
-  bool adopted = false;
-  if (status.ok()) {
-    if (child == nullptr || *made == nullptr) return absl::OkStatus();
-    status = Adopt(*child, deadline, *made, &adopted);
-    // An error of the child ends the child; the parent is as it was.
-    if (status.ok() || adopted) return status;
-  } else {
-    parent.Fail(status);
-    if (!parent.AwaitStopped(StopDeadline())) {
-      static_cast<void>(made.release());  // NCCL's thread may write to it yet
-      return status;
-    }
-  }
+absl::Status NothingMade(const NcclHandle& parent) {
+  return absl::InternalError(
+      absl::StrCat(parent.Title(kSplit),
+                   " failed: NCCL says that ncclCommSplit is complete, but has stored no "
+                   "communicator"));
+}
+
+// Where NCCL stores the new communicator: from a thread of its own, at the end of what
+// ncclCommSplit began (src/init.cc, ncclCommInitRankFunc). Until then, and unless the parent is
+// stopped, the memory must not be freed: Keep() leaks it.
+class Slot {
+ public:
+  ncclComm_t* address() { return made_.get(); }
+  ncclComm_t value() const { return __atomic_load_n(made_.get(), __ATOMIC_ACQUIRE); }
+  void Keep() { static_cast<void>(made_.release()); }
+
+ private:
+  std::unique_ptr<ncclComm_t> made_ = std::make_unique<ncclComm_t>(nullptr);
+};
+
+// A failure in the middle of NCCL's work ends `parent` too: that is how NCCL's thread is ended.
+// After it nothing more is stored, unless NCCL does not stop.
+void EndParent(NcclHandle& parent, NcclHandle& child, const absl::Status& why, Slot& slot) {
+  parent.Fail(why);
+  if (!parent.AwaitStopped(StopDeadline())) return slot.Keep();
   // NCCL has made it all the same: a loss, or a deadline, came in between.
-  if (*made != nullptr) child->TakeOver(*made, status, StopDeadline());
+  if (slot.value() != nullptr) child.TakeOver(slot.value(), why, StopDeadline());
+}
+
+// Makes `child` ready with a communicator that NCCL makes of `parent`'s. ncclCommSplit returns
+// ncclSuccess before it has stored anything; the parent's asynchronous state says when it has.
+absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& deadline, int color,
+                       int key) {
+  Slot slot;
+  absl::Status status = parent.Run(kSplit, deadline, [&](ncclComm_t comm) {
+    return ncclCommSplit(comm, color, key, slot.address(), nullptr);
+  });
+  if (!status.ok()) {
+    EndParent(parent, child, status, slot);
+    return status;
+  }
+  if (slot.value() == nullptr) {
+    slot.Keep();
+    status = NothingMade(parent);
+    parent.Fail(status);
+    return status;
+  }
+  bool adopted = false;
+  status = Adopt(child, deadline, slot.value(), &adopted);
+  // An error of the child ends the child; the parent is as it was.
+  if (!adopted) child.TakeOver(slot.value(), status, StopDeadline());
   return status;
 }
 
@@ -89,6 +116,7 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (absl::Status status = CheckCall(*handle_, options); !status.ok()) return status;
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Deadline deadline = DeadlineOf(*handle_, options);
+  const internal::ScopedDevice current(device());
   auto numbered = internal::MeetInNumberedGroup(handle_->group(), kSplit, deadline.Remaining());
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();
@@ -99,18 +127,20 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (!status.ok()) return status;
 
   const SplitRanks& own = (*parts)[handle_->rank()];
-  const int color = own.empty() ? NCCL_SPLIT_NOCOLOR : own.front();
+  // A rank in no part makes a communicator of its own and closes it. NCCL crashes on a rank that
+  // passes NCCL_SPLIT_NOCOLOR if the split is aborted (src/init.cc, ncclCommInitRankFunc: it stores
+  // the error in a child that is null).
+  const int color = own.empty() ? handle_->rank() : own.front();
   const int key = PositionIn(own, handle_->rank());
-  std::shared_ptr<NcclHandle> child;
-  if (part) child = NcclHandle::Open(*part, handle_->device(), handle_->timeout());
+  const std::shared_ptr<NcclHandle> child = handle_->OpenChild(part.value_or(handle_->group()));
   status = internal::InitializeTogether(
-      group, child.get(), kSplit, deadline, [&](const Deadline& shorter) {
-        return MakeChild(*handle_, child.get(), shorter, color, key);
-      });
+      group, child.get(), kSplit, deadline,
+      [&](const Deadline& shorter) { return MakeChild(*handle_, *child, shorter, color, key); });
   if (!status.ok()) return status;
   numbered->Keep();
-  if (child == nullptr) return nullptr;
-  return std::make_unique<NcclCommunicator>(std::move(child));
+  if (part) return std::make_unique<NcclCommunicator>(child);
+  child->Close(deadline);
+  return nullptr;
 }
 
 }  // namespace muster

@@ -6,11 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "client/nccl/errors.h"
-#include "client/nccl/features.h"
 #include "client/nccl/poll_pacer.h"
-#include "muster/log.h"
+#include "client/nccl/stop.h"
 
 namespace muster::internal {
 namespace {
@@ -19,6 +16,26 @@ using Handles = std::vector<std::shared_ptr<NcclHandle>>;
 
 // Callers give a communicator back within some polls of NCCL after its end.
 constexpr absl::Duration kSeizeWait = absl::Seconds(1);
+
+// How long a thread waits for the others to be ready, too.
+constexpr absl::Duration kStartWait = absl::Seconds(1);
+
+// Where the threads that stop communicators meet before any of them calls NCCL.
+class StartLine {
+ public:
+  explicit StartLine(size_t expected) : expected_(expected) {}
+
+  void Meet() {
+    const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return expected_ == 0; };
+    absl::MutexLock lock(&mutex_);
+    --expected_;
+    mutex_.AwaitWithTimeout(absl::Condition(&complete), kStartWait);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  size_t expected_ ABSL_GUARDED_BY(mutex_);
+};
 
 // Those of `handles` that no thread is inside of, after a while.
 Handles SeizeAll(Handles handles) {
@@ -32,110 +49,6 @@ Handles SeizeAll(Handles handles) {
     handles.erase(handles.begin(), busy);
   }
   return seized;
-}
-
-void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
-  Log(LogLevel::kWarning, NcclStatus(handle.Title(what), result).ToString());
-}
-
-#if MUSTER_NCCL_HAS_REVOKE
-
-// A launch takes microseconds. One that takes longer waits for a peer.
-constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
-
-ncclResult_t StateOf(const NcclHandle& handle) {
-  ncclResult_t state = ncclSuccess;
-  const ncclResult_t called = ncclCommGetAsyncError(handle.comm(), &state);
-  return called == ncclSuccess ? state : called;
-}
-
-// Whether NCCL is through, without an error, with what was last called.
-bool Settles(const NcclHandle& handle, SteadyTime deadline) {
-  ncclResult_t state = StateOf(handle);
-  for (PollPacer pace; state == ncclInProgress && SteadyClock::now() < deadline; pace.Pause()) {
-    state = StateOf(handle);
-  }
-  return state == ncclSuccess;
-}
-
-bool Revoke(const NcclHandle& handle, SteadyTime settle_deadline) {
-  if (!handle.CanRevoke() || !Settles(handle, settle_deadline)) return false;
-  const ncclResult_t result = ncclCommRevoke(handle.comm(), NCCL_REVOKE_DEFAULT);
-  if (result == ncclSuccess || result == ncclInProgress) return true;
-  Warn(handle, "revoking the communicator", result);
-  return false;
-}
-
-bool IsRevoked(const NcclHandle& handle) { return StateOf(handle) != ncclInProgress; }
-
-// Begins to revoke all that can be, and returns the others.
-Handles RevokeAll(const Handles& handles) {
-  Handles revoked = handles;
-  const SteadyTime settle_deadline = After(SteadyClock::now(), kSettleWait);
-  const auto refused = std::stable_partition(
-      revoked.begin(), revoked.end(), [settle_deadline](const std::shared_ptr<NcclHandle>& one) {
-        return Revoke(*one, settle_deadline);
-      });
-  const Handles others(refused, revoked.end());
-  revoked.erase(refused, revoked.end());
-  const SteadyTime deadline = After(SteadyClock::now(), NcclHandle::kStopWait);
-  for (PollPacer pace; !revoked.empty() && SteadyClock::now() < deadline; pace.Pause()) {
-    const auto stopped =
-        std::partition(revoked.begin(), revoked.end(),
-                       [](const std::shared_ptr<NcclHandle>& one) { return !IsRevoked(*one); });
-    std::for_each(stopped, revoked.end(),
-                  [](const std::shared_ptr<NcclHandle>& one) { one->MarkStopped(false); });
-    revoked.erase(stopped, revoked.end());
-  }
-  // What is left is never marked as stopped: it is leaked, since freeing it could block for ever.
-  return others;
-}
-
-#else
-
-Handles RevokeAll(const Handles& handles) { return handles; }
-
-#endif  // MUSTER_NCCL_HAS_REVOKE
-
-void AbortAll(const Handles& handles) {
-  if (handles.empty()) return;
-  ncclGroupStart();
-  for (const std::shared_ptr<NcclHandle>& handle : handles) {
-    const ncclComm_t comm = handle->Take();
-    if (comm == nullptr) continue;  // it was never created
-    const ncclResult_t result = ncclCommAbort(comm);
-    if (result != ncclSuccess) Warn(*handle, "aborting the communicator", result);
-  }
-  const ncclResult_t result = ncclGroupEnd();
-  if (result != ncclSuccess) Warn(*handles.front(), "aborting communicators", result);
-  for (const std::shared_ptr<NcclHandle>& handle : handles) handle->MarkStopped(true);
-}
-
-// Stops communicators that have ended: by ncclCommRevoke, all of them before one is waited for, or,
-// where NCCL cannot revoke, by ncclCommAbort of all in one NCCL group, which frees them too. Those
-// that a thread is inside of and does not leave soon are left alone; false if they all are. Blocks;
-// meant for a thread of its own.
-//
-// What NCCL (2.22 to 2.31, src/init.cc) does in these calls:
-//   - ncclCommRevoke returns at once on a non-blocking communicator and works in a thread; it is
-//     refused after ncclCommFinalize, and needs a communicator whose initialization has completed.
-//   - ncclCommRevoke ends a call in progress by ncclCommEnsureReady, whose ncclGroupJobAbort frees
-//     the group job of that call (src/group.cc) and leaves comm->groupJob pointing to it; the next
-//     ncclCommGetAsyncError that finds no error uses it. Only an ncclCommGetAsyncError that says
-//     ncclSuccess clears the pointer. So what does not say so soon is aborted: ncclCommAbort
-//     goes the same way, but asks for no state afterwards.
-//   - ncclCommAbort sets the abort flag, joins the thread of the call in progress, and frees. It
-//     blocks even on a non-blocking communicator (a communicator that is being destroyed makes its
-//     group a blocking one, src/group.cc), so for several ranks on one GPU, or several
-//     communicators, it has to be within one group.
-bool StopTogether(const Handles& handles) {
-  const Handles seized = SeizeAll(handles);
-  if (seized.empty()) return false;
-  // NCCL restores the current device after its calls. A new thread's is the first GPU, which that
-  // would open, although the process may use another one.
-  cudaSetDevice(seized.front()->device().index);
-  AbortAll(RevokeAll(seized));
-  return true;
 }
 
 }  // namespace
@@ -175,22 +88,62 @@ void Stopper::Wake() {
   std::thread([this] { Work(); }).detach();
 }
 
+bool Stopper::IsQuiet() const {
+  const SteadyTime now = SteadyClock::now();
+  return !working_ && !left_alone_ &&
+         std::all_of(stopping_.begin(), stopping_.end(),
+                     [now](const auto& one) { return one.second <= now; });
+}
+
+SteadyTime Stopper::NextOverdue() const {
+  SteadyTime next = SteadyTime::max();
+  for (const auto& [stop, overdue] : stopping_) {
+    if (overdue > SteadyClock::now()) next = std::min(next, overdue);
+  }
+  return next;
+}
+
 bool Stopper::AwaitQuiet(SteadyTime deadline) {
-  const auto quiet = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !working_ && !left_alone_;
-  };
+  const auto quiet = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsQuiet(); };
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&quiet), Between(SteadyClock::now(), deadline));
+  while (!IsQuiet() && SteadyClock::now() < deadline) {
+    const SteadyTime until = std::min(deadline, NextOverdue());
+    mutex_.AwaitWithTimeout(absl::Condition(&quiet), Between(SteadyClock::now(), until));
+  }
+  return IsQuiet();
 }
 
 void Stopper::Work() {
   while (true) {
-    const std::vector<std::shared_ptr<NcclHandle>> batch = NextBatch();
+    const Handles batch = NextBatch();
     if (batch.empty()) return;
-    const bool progress = StopTogether(batch);
-    for (const std::shared_ptr<NcclHandle>& handle : batch) handle->FreeIfAbandoned();
-    if (!progress && !GoOn()) return;
+    const Handles seized = SeizeAll(batch);
+    StopAll(seized);
+    if (seized.empty() && !GoOn()) return;
   }
+}
+
+// Every thread has its device current before one of them calls NCCL: CUDA may make cudaSetDevice
+// wait for a cudaFree of another thread, and that for a kernel whose flag is not set yet.
+void Stopper::StopAll(const Handles& seized) {
+  const auto start = std::make_shared<StartLine>(seized.size());
+  absl::MutexLock lock(&mutex_);
+  for (const std::shared_ptr<NcclHandle>& handle : seized) {
+    const uint64_t stop = ++stops_;
+    stopping_[stop] = After(SteadyClock::now(), NcclHandle::kStopWait);
+    std::thread([this, stop, handle, start] {
+      cudaSetDevice(handle->device().index);
+      start->Meet();
+      StopCommunicator(*handle);
+      Forget(stop);
+      handle->FreeIfAbandoned();
+    }).detach();
+  }
+}
+
+void Stopper::Forget(uint64_t stop) {
+  absl::MutexLock lock(&mutex_);
+  stopping_.erase(stop);
 }
 
 bool Stopper::GoOn() {
@@ -200,8 +153,8 @@ bool Stopper::GoOn() {
   return working_;
 }
 
-std::vector<std::shared_ptr<NcclHandle>> Stopper::NextBatch() {
-  std::vector<std::shared_ptr<NcclHandle>> batch;
+Stopper::Handles Stopper::NextBatch() {
+  Handles batch;
   absl::MutexLock lock(&mutex_);
   woken_ = false;
   // The loss of a member ends all communicators of its job, and their callbacks come one by one.

@@ -29,13 +29,12 @@ absl::StatusOr<ncclDataType_t> NcclType(DataType type) {
       return ncclBfloat16;
     case DataType::kFloat8E4m3:
     case DataType::kFloat8E5m2:
-#if MUSTER_NCCL_HAS_FLOAT8
-      return type == DataType::kFloat8E4m3 ? ncclFloat8e4m3 : ncclFloat8e5m2;
-#else
-      return absl::UnimplementedError(
-          absl::StrCat(NameOf(type), " needs NCCL 2.24 or newer; this program was built with NCCL ",
-                       NcclVersionText(NCCL_VERSION_CODE)));
-#endif
+      if (NcclHasFloat8()) {
+        return type == DataType::kFloat8E4m3 ? kNcclFloat8E4m3 : kNcclFloat8E5m2;
+      }
+      return absl::UnimplementedError(absl::StrCat(
+          NameOf(type), " needs NCCL ", NcclVersionText(kFloat8NcclVersion),
+          " or newer; this process has loaded NCCL ", NcclVersionText(LoadedNcclVersion())));
     case DataType::kBool:
     case DataType::kUint16:
     case DataType::kInt16:

@@ -53,9 +53,10 @@ struct NcclOptions {
   Cancellation* cancellation = nullptr;
 
   // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
-  // those made of it by Split(). Texts in it must live as long as Create() runs. What
-  // NCCL wants to be the same on all ranks has to be. `blocking` is Muster's: any value but 0 is
-  // INVALID_ARGUMENT.
+  // those made of it by Split(). Texts in it are copied; the copies live as long as the process.
+  // With splitShare == 1 (or NCCL_COMM_SPLIT_SHARE_RESOURCES=1, also in nccl.conf) NCCL cannot stop
+  // a communicator alone: see Split(). What NCCL wants to be the same on all ranks has to be.
+  // `blocking` is Muster's: any value but 0 is INVALID_ARGUMENT.
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 };
 
@@ -79,10 +80,20 @@ class NcclHandle;
 // reach) of device(). All ranks enqueue the same operations in the same order. Counts are in
 // elements.
 //
+// A stream is one that cudaStreamCreate has made, or null, the legacy default stream of device().
+// Null means this stream also in programs that are compiled with --default-stream per-thread; the
+// legacy stream and the per-thread ones wait for each other. cudaStreamPerThread is
+// INVALID_ARGUMENT in operations: NCCL launches from a thread of its own, where it names another
+// stream. Calls other than Create() leave the calling thread's device as it was.
+//
 // When a member of the job is lost, every communicator of this process is stopped before any is
 // freed, waits end, and every later call returns the error that names the lost rank. The same holds
 // for one communicator when NCCL reports an error, or a Wait() ends by its time-out or its
 // cancellation. A stopped communicator stays so: create a new one.
+//
+// Destroy the CUDA graphs that captured a communicator's operations before the communicator. NCCL
+// waits for them without end when it finalizes one. The destructor then returns after the time-out
+// and stops NCCL in vain: the communicator is never freed. Others are not affected.
 //
 // Inside a scope of muster/scopes.h a collective enqueues what it comes to there, which is this
 // rank's own value, and Create() and Split() are refused.
@@ -95,14 +106,17 @@ class NcclCommunicator final : public TensorOperations {
   // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
   // Makes the device current on the calling thread, as cudaSetDevice does. Errors: those of Group,
   // and
-  //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set;
-  //                        different NCCL versions; or a rank that could not initialize NCCL, and
-  //                        why;
+  //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set,
+  //   in
+  //                        the environment or in nccl.conf; different NCCL versions, or settings of
+  //                        NCCL's that must be alike (NCCL_ALGO, config.maxCTAs...); or a rank that
+  //                        could not initialize NCCL, and why;
   //   INVALID_ARGUMENT     there is no such device;
   //   DEADLINE_EXCEEDED    names the ranks that did not come, or on which NCCL did not end in time;
   //   UNAVAILABLE          NCCL's connections broke, but no process is known to be lost; or the
   //                        coordinator was given up (JobOptions::coordinator_timeout);
-  //   INTERNAL             CUDA failed, and how.
+  //   INTERNAL             CUDA failed, and how. If the loss of a peer is behind it, the error that
+  //                        names the peer is returned instead.
   static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Group& group,
                                                                   const NcclOptions& options = {});
   static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const Job& job,
@@ -165,8 +179,7 @@ class NcclCommunicator final : public TensorOperations {
   // Blocks until all work enqueued on `stream` is done. Polls the stream, NCCL's asynchronous error
   // and the job's health, and never sits in cudaStreamSynchronize: where a peer dies this returns
   // the error that names it. DEADLINE_EXCEEDED and CANCELLED stop the communicator. After any
-  // return the buffers may be freed, unless the text says that NCCL has not stopped. On the null
-  // stream, device() must be current.
+  // return the buffers may be freed, unless the text says that NCCL has not stopped.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
 
   // The same on tensors, blocking: see TensorOperations. Each enqueues on CallOptions::stream, for
@@ -202,13 +215,35 @@ class NcclCommunicator final : public TensorOperations {
   // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is
   // to be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part
   // passes the same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create().
-  // Blocks. A failure on one rank is one on all, and may end this communicator.
+  // Blocks. A failure on one rank is one on all, and may end this communicator. Wait() first for
+  // what is enqueued: NCCL allocates memory here, for which CUDA may wait for the device.
+  //
+  // If NCCL lets the two share resources (NcclOptions::config), they end together: the failure or
+  // time-out of one stops both, and every later call on the other returns the same code with a text
+  // that says so. NCCL has one abort flag for them, so the other's kernels would end, too, and
+  // leave wrong data as a success. Destroying a healthy one, in whatever order, does not end the
+  // other.
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Split(const std::optional<Group>& part,
                                                           const CallOptions& options = {});
 
-  // For NCCL calls that have no wrapper here. Owned by this object; not valid once health() is not
-  // OK. Make no NCCL call on it while another thread is inside this object.
-  ncclComm_t handle() const;
+  // Makes an NCCL call that has no wrapper here: ncclCommRegister, ncclCommWindowRegister... `call`
+  // runs on this thread with device() current, makes one NCCL call on `comm`, and returns its
+  // result. No other call of this object comes in between. Blocks until NCCL is through with what
+  // `call` began: the communicator does not block, so ncclInProgress counts as success, and what
+  // NCCL writes through pointers may come only at the end. Within Grouped() it only makes the call.
+  //
+  //   void* registration = nullptr;
+  //   absl::Status status = comm.WithHandle([&](ncclComm_t handle) {
+  //     return ncclCommRegister(handle, buffer, bytes, &registration);
+  //   });
+  //
+  // `call` must not keep `comm`, nor free, finalize, revoke or split it, nor call this object. An
+  // error ends the communicator, as that of an operation does, and so do a time-out (of `options`,
+  // or the default one) and a cancellation. To look at an error and go on, note it and return
+  // ncclSuccess. INTERNAL if `call` throws. After a time-out NCCL may still write through the
+  // pointers that it was given, if the text says that NCCL has not stopped.
+  absl::Status WithHandle(absl::FunctionRef<ncclResult_t(ncclComm_t comm)> call,
+                          const CallOptions& options = {});
 
   // Not for programs.
   explicit NcclCommunicator(std::shared_ptr<internal::NcclHandle> handle);

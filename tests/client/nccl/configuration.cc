@@ -11,7 +11,11 @@ absl::Status Configuration(Job& job, const Arguments& arguments) {
   options.config.maxCTAs = 4;
   auto comm = NcclCommunicator::Create(job, options);
   RETURN_IF_ERROR(comm.status());
-  const int given = MaxCtasOf((*comm)->handle()).value_or(4);
+  int given = 0;
+  RETURN_IF_ERROR((*comm)->WithHandle([&](ncclComm_t handle) {
+    given = MaxCtasOf(handle).value_or(4);
+    return ncclSuccess;
+  }));
   RETURN_IF_ERROR(Expect(given == 4, "what NCCL was given"));
   options.config.blocking = 1;
   const absl::Status refused = NcclCommunicator::Create(job, options).status();

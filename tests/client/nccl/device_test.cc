@@ -3,14 +3,18 @@
 #include "client/nccl/device.h"
 
 #include <cstdlib>
+#include <thread>
 
+#include "client/nccl/driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/nccl/cuda/fake_cuda.h"
 
 namespace muster::internal {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(ChooseDeviceTest, TheLocalRankChooses) {
@@ -41,6 +45,34 @@ TEST(ChooseDeviceTest, MoreProcessesThanGpusAreRefused) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("local rank 2 has no GPU of its own: this process sees 2 GPUs"),
                     HasSubstr("CUDA_VISIBLE_DEVICES is '4,5'")));
+}
+
+TEST(ScopedDeviceTest, LeavesAThreadThatHasNotUsedCudaAsItWas) {
+  ASSERT_TRUE(OpenDevice(3, 0).ok());
+  std::thread([] {
+    {
+      const ScopedDevice current(3);
+      void* memory = nullptr;
+      EXPECT_EQ(cudaMalloc(&memory, 1), cudaSuccess);
+      EXPECT_EQ(cudaFree(memory), cudaSuccess);
+    }
+    EXPECT_EQ(Driver::Get().CurrentContext(), nullptr);
+  }).join();
+  EXPECT_THAT(fake_cuda::OpenedDevices(), ElementsAre(3));
+  EXPECT_THAT(OpenedDevices(), ElementsAre(3));
+}
+
+TEST(ScopedDeviceTest, GivesBackTheProgramsDevice) {
+  ASSERT_TRUE(OpenDevice(3, 0).ok());
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  int device = -1;
+  {
+    const ScopedDevice current(3);
+    EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+    EXPECT_EQ(device, 3);
+  }
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  EXPECT_EQ(device, 1);
 }
 
 TEST(UuidTest, IsWrittenAsNvidiaSmiDoes) {

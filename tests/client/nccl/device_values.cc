@@ -1,5 +1,6 @@
 // NcclCommunicator: every operation and type on device memory, against a plain computation.
 
+#include <thread>
 #include <vector>
 
 #include "muster/scopes.h"
@@ -219,6 +220,27 @@ absl::Status Exchanges(NcclCommunicator& comm) {
   return Expect(gathered.numbers() == all, "AllGather of different sizes");
 }
 
+// The thread has never used CUDA: its device is the first one, which is another rank's.
+absl::Status OnAnotherThread(NcclCommunicator& comm) {
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, {1, 1});
+  absl::Status status;
+  std::thread([&] {
+    status =
+        comm.AllReduce(data.get(), data.get(), 2, DataType::kFloat32, ReduceOp::kSum, stream.get());
+    status.Update(comm.Wait(stream.get()));
+    status.Update(comm.Grouped([&](NcclCommunicator& self) {
+      return self.Broadcast(data.get(), data.get(), 2, DataType::kFloat32, 0, stream.get());
+    }));
+    CallOptions options;
+    options.stream = stream.get();
+    const MutableTensorView view{DataType::kFloat32, {2}, data.get(), 2 * sizeof(float)};
+    status.Update(comm.AllReduce(view, view, ReduceOp::kSum, options));
+    status.Update(comm.WithHandle([](ncclComm_t) { return ncclSuccess; }));
+  }).join();
+  return status;
+}
+
 }  // namespace
 
 absl::Status DeviceValues(Job& job, const Arguments& arguments) {
@@ -231,8 +253,8 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Expect(device == (*comm)->device(), "the device is current"));
   int size = 0;
   RETURN_IF_ERROR(
-      Expect(ncclCommCount((*comm)->handle(), &size) == ncclSuccess && size == job.world_size(),
-             "NCCL's own size"));
+      (*comm)->WithHandle([&](ncclComm_t handle) { return ncclCommCount(handle, &size); }));
+  RETURN_IF_ERROR(Expect(size == job.world_size(), "NCCL's own size"));
   const Stream stream;
   for (const TypeInfo& info : AllTypes()) {
     RETURN_IF_ERROR(TypeCheck(**comm, stream.get(), info).Run());
@@ -241,6 +263,7 @@ absl::Status DeviceValues(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(Exchanges(**comm));
   RETURN_IF_ERROR(OnEither(**comm));
   RETURN_IF_ERROR(Alone(job, **comm));
+  RETURN_IF_ERROR(OnAnotherThread(**comm));
   return (*comm)->health();
 }
 

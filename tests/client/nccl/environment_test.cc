@@ -1,6 +1,11 @@
 // Variables that make NCCL do what communicators that must not hang cannot bear.
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "client/nccl/bootstrap.h"
 #include "client/nccl/ids.h"
@@ -16,10 +21,22 @@ using ::testing::HasSubstr;
 class NcclEnvironmentTest : public ::testing::Test {
  protected:
   ~NcclEnvironmentTest() override {
-    for (const char* name : {"NCCL_COMM_ID", "NCCL_COMM_BLOCKING", "MUSTER_NCCL_RANKS_PER_ID"}) {
+    for (const char* name : {"NCCL_COMM_ID", "NCCL_COMM_BLOCKING", "NCCL_CONF_FILE", "HOME",
+                             "FAKE_NCCL_VERSION", "MUSTER_NCCL_RANKS_PER_ID"}) {
       unsetenv(name);
     }
+    for (const std::string& path : written_) unlink(path.c_str());
   }
+
+  // Returns the path of a file, which goes with the test.
+  std::string Write(const std::string& name, const std::string& text) {
+    written_.push_back(::testing::TempDir() + "/" + name);
+    std::ofstream(written_.back()) << text;
+    return written_.back();
+  }
+
+ private:
+  std::vector<std::string> written_;
 };
 
 TEST_F(NcclEnvironmentTest, IsFineByDefault) { EXPECT_TRUE(CheckNcclEnvironment().ok()); }
@@ -37,6 +54,34 @@ TEST_F(NcclEnvironmentTest, BlockingCallsAreRefused) {
   EXPECT_EQ(CheckNcclEnvironment().code(), absl::StatusCode::kFailedPrecondition);
   setenv("NCCL_COMM_BLOCKING", "0", 1);
   EXPECT_TRUE(CheckNcclEnvironment().ok());
+}
+
+TEST_F(NcclEnvironmentTest, TheFileThatSetsAVariableIsNamed) {
+  const std::string path = Write("nccl.conf",
+                                 "# NCCL_COMM_ID=in a comment\nNCCL_ALGO=Ring\n"
+                                 "NCCL_COMM_ID=10.0.0.1:4242\n");
+  setenv("NCCL_CONF_FILE", path.c_str(), 1);
+  const absl::Status status = CheckNcclEnvironment();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("NCCL_COMM_ID is set ('10.0.0.1:4242') in " + path + ", line 3: "));
+}
+
+TEST_F(NcclEnvironmentTest, TheEnvironmentComesBeforeAFile) {
+  setenv("NCCL_CONF_FILE", Write("blocking.conf", "NCCL_COMM_BLOCKING=1\n").c_str(), 1);
+  EXPECT_FALSE(CheckNcclEnvironment().ok());
+  setenv("NCCL_COMM_BLOCKING", "0", 1);
+  EXPECT_TRUE(CheckNcclEnvironment().ok());
+}
+
+TEST_F(NcclEnvironmentTest, TheUsersFileIsReadUnlessAnotherOneIsNamed) {
+  Write(".nccl.conf", "NCCL_COMM_ID=10.0.0.1:4242\n");
+  setenv("HOME", ::testing::TempDir().c_str(), 1);
+  EXPECT_FALSE(CheckNcclEnvironment().ok());
+  setenv("NCCL_CONF_FILE", Write("empty.conf", "").c_str(), 1);
+  EXPECT_TRUE(CheckNcclEnvironment().ok());
+  setenv("FAKE_NCCL_VERSION", "22203", 1);  // does not know of NCCL_CONF_FILE
+  EXPECT_FALSE(CheckNcclEnvironment().ok());
 }
 
 TEST_F(NcclEnvironmentTest, OneIdServes128Ranks) {

@@ -48,6 +48,17 @@ TEST(NcclFailure, TheJobExplainsABrokenConnection) {
   ExpectLossOfRank1(*job, kSuccess);
 }
 
+// Where GPUs write to each other's memory, a death is an error of CUDA's.
+TEST(NcclFailure, TheJobExplainsAnErrorOfTheGpu) {
+  auto job =
+      NcclJob::Start(3, {"reduce-once", "timeout=20"},
+                     {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}, FaultOf(1, "op-die@1"));
+  job->OutputOf(1, kKilled);
+  for (int rank : {0, 2}) {
+    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr(job->LossOf(1)));
+  }
+}
+
 TEST(NcclFailure, ARankThatDiesInItsInitEndsTheOthers) {
   auto job = NcclJob::Start(3, {"create"}, {}, FaultOf(1, "init-die"));
   ExpectLossOfRank1(*job, kRankError);

@@ -47,6 +47,7 @@ Steps FaultFreeScenes() {
       {"stream-order", Scene(StreamOrder)},
       {"refusals", Scene(Refusals)},
       {"splits", Scene(Splits)},
+      {"end-one-of-two", Scene(EndOneOfTwo)},
   };
 }
 

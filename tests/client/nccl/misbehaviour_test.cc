@@ -47,10 +47,10 @@ TEST(NcclMisbehaviour, ARankThatDoesNotComeIsNamed) {
 TEST(NcclMisbehaviour, InitThatFailsOnOneRank) {
   for (const char* fault : {"init-error", "init-refuse"}) {
     auto job = StartWith("create", fault);
-    EXPECT_THAT(
-        job->OutputOf(1, kRankError),
-        AllOf(HasSubstr("error: UNAVAILABLE: initializing NCCL"), HasSubstr(job->NameOf(1)),
-              HasSubstr("NCCL says: unhandled system error"), HasSubstr("its last error: ")));
+    EXPECT_THAT(job->OutputOf(1, kRankError),
+                AllOf(HasSubstr("error: UNAVAILABLE: initializing NCCL"), HasSubstr(job->NameOf(1)),
+                      HasSubstr("NCCL says: unhandled system error"),
+                      HasSubstr("NCCL's last error in this process: ")));
     for (int rank : {0, 2}) EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr("rank 1 (node"));
   }
 }
@@ -187,7 +187,8 @@ TEST(NcclMisbehaviour, ADeviceThatFailsInTheMiddleOfAnOperation) {
                             {{1, {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}}});
   EXPECT_THAT(job->OutputOf(1, kSuccess),
               AllOf(HasSubstr("ended: INTERNAL: "), HasSubstr(job->NameOf(1)),
-                    HasSubstr("an illegal memory access was encountered")));
+                    HasSubstr("an illegal memory access was encountered"),
+                    HasSubstr("restart the process; no process of the job is known to be lost")));
 }
 
 TEST(NcclMisbehaviour, ADeviceThatCannotBeOpened) {

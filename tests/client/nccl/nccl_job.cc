@@ -1,5 +1,8 @@
 #include "tests/client/nccl/nccl_job.h"
 
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
@@ -10,6 +13,18 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(100);
 
+// Where ranks have the GPUs of their local ranks, none may open another one's.
+bool ChoosesDevices(const Variables& env) {
+  return env.count("CUDA_VISIBLE_DEVICES") + env.count("FAKE_CUDA_DEVICES") +
+             env.count("MUSTER_ALLOW_SHARED_GPU") >
+         0;
+}
+
+bool NamesDevice(const Words& scenario) {
+  return std::any_of(scenario.begin(), scenario.end(),
+                     [](const std::string& word) { return absl::StartsWith(word, "device="); });
+}
+
 }  // namespace
 
 std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const Variables& env,
@@ -18,12 +33,17 @@ std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const V
   Variables all = {{"MUSTER_TIMEOUT", "60s"}, {"MUSTER_LOG_LEVEL", "info"}};
   for (const auto& [name, value] : NcclVariables()) all[name] = value;
   for (const auto& [name, value] : env) all[name] = value;
+  std::map<int, Variables> by_rank = env_by_rank;
+  for (int rank = 0; rank < size; ++rank) {
+    if (ChoosesDevices(env) || ChoosesDevices(by_rank[rank]) || NamesDevice(scenario)) continue;
+    by_rank[rank].emplace("FAKE_CUDA_ONLY_DEVICE", absl::StrCat(rank));
+  }
   const std::string details = absl::StrJoin(scenario.begin() + 1, scenario.end(), ",");
   const Words command = {Runfile(NcclUnderTest().empty() ? "tests/client/nccl/nccl_rank"
                                                          : "tests/client/nccl/real_nccl_rank"),
                          absl::StrCat(scenario[0], "=", details)};
   return std::unique_ptr<NcclJob>(
-      new NcclJob(Ranks(size, size, command, all, env_by_rank, daemon_flags)));
+      new NcclJob(Ranks(size, size, command, all, by_rank, daemon_flags)));
 }
 
 void NcclJob::ExpectAll(const Exit& exit) {

@@ -61,6 +61,18 @@ absl::Status Refusals(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(ExpectCode(self.AllGather(p, {1}, p, DataType::kFloat32, s), kInvalid));
   const AllReducePart wrong[] = {{p, p, 2, DataType::kFloat32}, {p, p, 2, kNoType}};
   RETURN_IF_ERROR(ExpectCode(self.AllReduce(wrong, ReduceOp::kSum, s), kInvalid));
+  cudaStream_t const t = cudaStreamPerThread;
+  RETURN_IF_ERROR(
+      ExpectCode(self.AllReduce(p, p, 2, DataType::kFloat32, ReduceOp::kSum, t), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.Send(p, 2, DataType::kFloat32, 0, t), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.SendRecv(p, 1, 0, p, 1, 0, DataType::kFloat32, t), kInvalid));
+  RETURN_IF_ERROR(ExpectCode(self.AllToAll(p, p, 1, DataType::kFloat32, t), kInvalid));
+  const AllReducePart right[] = {{p, p, 2, DataType::kFloat32}};
+  RETURN_IF_ERROR(ExpectCode(self.AllReduce(right, ReduceOp::kSum, t), kInvalid));
+  CallOptions per_thread;
+  per_thread.stream = t;
+  const MutableTensorView view{DataType::kFloat32, {2}, p, 2 * sizeof(float)};
+  RETURN_IF_ERROR(ExpectCode(self.Broadcast(view, 0, per_thread), kInvalid));
   CallOptions endless;
   endless.timeout = absl::InfiniteDuration();
   RETURN_IF_ERROR(ExpectCode(self.Wait(s, endless), kInvalid));

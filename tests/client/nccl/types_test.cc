@@ -2,7 +2,8 @@
 
 #include "client/nccl/types.h"
 
-#include "client/nccl/features.h"
+#include <cstdlib>
+
 #include "gtest/gtest.h"
 #include "muster/nccl.h"
 
@@ -22,13 +23,20 @@ TEST(NcclTypesTest, EveryTypeHasItsOwn) {
   EXPECT_EQ(*NcclType(DataTypeOf<__nv_bfloat16>()), ncclBfloat16);
 }
 
-TEST(NcclTypesTest, EightBitFloatsNeedANewNccl) {
-#if MUSTER_NCCL_HAS_FLOAT8
+#if NCCL_VERSION_CODE >= 22400
+TEST(NcclTypesTest, EightBitFloatsHaveTheHeadersValues) {
   EXPECT_EQ(*NcclType(DataType::kFloat8E4m3), ncclFloat8e4m3);
   EXPECT_EQ(*NcclType(DataType::kFloat8E5m2), ncclFloat8e5m2);
-#else
-  EXPECT_EQ(NcclType(DataType::kFloat8E4m3).status().code(), absl::StatusCode::kUnimplemented);
+}
 #endif
+
+TEST(NcclTypesTest, EightBitFloatsNeedANewNccl) {
+  setenv("FAKE_NCCL_VERSION", "22304", 1);
+  const absl::Status status = NcclType(DataType::kFloat8E4m3).status();
+  unsetenv("FAKE_NCCL_VERSION");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(),
+            "float8_e4m3 needs NCCL 2.24.0 or newer; this process has loaded NCCL 2.23.4");
 }
 
 TEST(NcclTypesTest, WhatNcclDoesNotHaveIsRefused) {

@@ -1,0 +1,66 @@
+#include "client/nccl/stop.h"
+
+#include <string>
+
+#include "client/nccl/errors.h"
+#include "client/nccl/features.h"
+#include "client/nccl/poll_pacer.h"
+#include "muster/log.h"
+
+namespace muster::internal {
+namespace {
+
+// A launch takes microseconds. One that takes longer waits for a peer.
+constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
+
+void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
+  Log(LogLevel::kWarning, NcclStatus(handle.Title(what), result).ToString());
+}
+
+ncclResult_t StateOf(const NcclHandle& handle) {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t called = ncclCommGetAsyncError(handle.comm(), &state);
+  return called == ncclSuccess ? state : called;
+}
+
+// The state once it is not ncclInProgress, or at the deadline.
+ncclResult_t AwaitState(const NcclHandle& handle, absl::Duration timeout) {
+  const SteadyTime deadline = After(SteadyClock::now(), timeout);
+  ncclResult_t state = StateOf(handle);
+  for (PollPacer pace; state == ncclInProgress && SteadyClock::now() < deadline; pace.Pause()) {
+    state = StateOf(handle);
+  }
+  return state;
+}
+
+// ncclInvalidUsage: it cannot be revoked. ncclInProgress: it does not end.
+ncclResult_t Revoke(const NcclHandle& handle) {
+  if (!NcclHasRevoke() || !handle.CanRevoke()) return ncclInvalidUsage;
+  if (AwaitState(handle, kSettleWait) != ncclSuccess) return ncclInvalidUsage;
+  const ncclResult_t result = ncclCommRevoke(handle.comm(), kNcclRevokeDefault);
+  const bool begun = result == ncclSuccess || result == ncclInProgress;
+  const ncclResult_t state = begun ? AwaitState(handle, NcclHandle::kStopWait) : result;
+  if (state != ncclSuccess && state != ncclInProgress) {
+    Warn(handle, "revoking the communicator", state);
+  }
+  return state;
+}
+
+void Abort(NcclHandle& handle) {
+  const ncclComm_t comm = handle.Take();
+  const ncclResult_t result = comm == nullptr ? ncclSuccess : ncclCommAbort(comm);
+  if (result == ncclSuccess) return handle.MarkStopped(/*freed=*/true);
+  Warn(handle, "aborting the communicator", result);
+}
+
+}  // namespace
+
+void StopCommunicator(NcclHandle& handle) {
+  const ncclResult_t revoked = Revoke(handle);
+  if (revoked == ncclSuccess) return handle.MarkStopped(/*freed=*/false);
+  // A revocation that does not end holds what ncclCommAbort would wait for. It is never marked as
+  // stopped, and is leaked: freeing it could block for ever.
+  if (revoked != ncclInProgress) Abort(handle);
+}
+
+}  // namespace muster::internal
