@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -106,6 +107,16 @@ bool Accepts(Connection* connection, absl::string_view command) {
   return answer.ok() && absl::EqualsIgnoreCase(*answer, "OK\n");
 }
 
+// NCCL 2.28.9 leaves out the comma before the "status" of a rank that is missing.
+std::string WithCommas(std::string text) {
+  const std::string next = "\n          \"status\"";
+  for (size_t at = text.find(next); at != std::string::npos;
+       at = text.find(next, at + next.size())) {
+    if (at > 0 && absl::ascii_isdigit(text[at - 1])) text.insert(at, ",");
+  }
+  return text;
+}
+
 absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time deadline,
                               size_t max_bytes, bool json) {
   Connection connection(deadline);
@@ -121,7 +132,7 @@ absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time
   if (s = connection.Send("VERBOSE STATUS"); !s.ok()) return s;
   absl::StatusOr<std::string> text = connection.ReadAll(max_bytes);
   if (!text.ok()) return text.status();
-  return RasReport{json, *std::move(text)};
+  return RasReport{json, json ? WithCommas(*std::move(text)) : *std::move(text)};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The fake NCCL, as a program sees it: the traps of the real one are there.
+// What the fake NCCL has beside what //tests/nccl/conformance compares with the real one: values,
+// counters, and violations.
 
 #include "tests/nccl/fake/fake_nccl.h"
 
@@ -125,92 +126,6 @@ TEST_P(FakeNcclSizes, InitReduceAndEndLeaveNothingBehind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FakeNcclSizes, ::testing::Values(1, 2, 4));
-
-TEST(FakeNcclTest, SeveralIdsShareTheRanks) {
-  ExpectForked(5, [](int rank, Board& board) {
-    EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
-    ncclUniqueId ids[2];
-    if (rank < 2) {
-      EXPECT_EQ(ncclGetUniqueId(&ids[rank]), ncclSuccess);
-      board.Put(rank, ids[rank]);
-    }
-    for (int i = 0; i < 2; ++i) ids[i] = board.Get(i);
-    ncclConfig_t config = NonBlocking();
-    ncclComm_t comm = nullptr;
-    EXPECT_EQ(ncclCommInitRankScalable(&comm, 5, rank, 2, ids, &config), ncclInProgress);
-    EXPECT_EQ(Settled(comm), ncclSuccess);
-    EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
-  });
-}
-
-TEST(FakeNcclTest, SplitMakesCommunicatorsInTheOrderOfTheKeys) {
-  ExpectForked(3, [](int rank, Board& board) {
-    Rank self(rank, 3, board);
-    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
-    ncclComm_t part = nullptr;
-    const int color = rank == 1 ? NCCL_SPLIT_NOCOLOR : 7;
-    EXPECT_EQ(ncclCommSplit(self.comm(), color, -rank, &part, nullptr), ncclSuccess);
-    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
-    EXPECT_EQ(part == nullptr, rank == 1);
-    int number = -1;
-    if (part != nullptr) {
-      EXPECT_EQ(ncclCommUserRank(part, &number), ncclSuccess);
-    }
-    EXPECT_EQ(number, rank == 1 ? -1 : rank == 2 ? 0 : 1);  // the keys turn the order round
-    EXPECT_EQ(ncclCommAbort(part), ncclSuccess);
-    self.End();
-  });
-}
-
-TEST(FakeNcclTest, AnOperationWaitsForItsPeersAndAbortEndsIt) {
-  ExpectForked(2, [](int rank, Board& board) {
-    Rank self(rank, 2, board);
-    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
-    self.ExpectAllReduceWorks();
-    if (rank == 0) {
-      self.Start(self.NewData(1));
-      EXPECT_EQ(Settled(self.comm()), ncclSuccess);
-      EXPECT_EQ(cudaStreamQuery(self.stream()), cudaErrorNotReady);
-    }
-    board.Meet(2);
-    EXPECT_EQ(ncclCommAbort(self.comm()), ncclSuccess);
-    EXPECT_EQ(cudaStreamSynchronize(self.stream()), cudaSuccess);
-  });
-}
-
-// NCCL connects at the first operation.
-TEST(FakeNcclTest, TheFirstOperationStaysInProgressUntilAllRanksCallIt) {
-  ExpectForked(2, [](int rank, Board& board) {
-    Rank self(rank, 2, board);
-    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
-    if (rank == 0) {
-      float* const data = self.NewData(1);
-      EXPECT_EQ(self.Start(data), ncclInProgress);
-      EXPECT_EQ(self.Start(data), ncclInvalidArgument) << "a call while one is in progress";
-    }
-    board.Meet(2);
-    EXPECT_EQ(ncclCommAbort(self.comm()), ncclSuccess);
-  });
-}
-
-TEST(FakeNcclTest, ARevokedCommunicatorIsQuietAfterALossAndCanBeDestroyed) {
-  const auto ends = RunForked(3, [](int rank, Board& board) {
-    Rank self(rank, 3, board);
-    ASSERT_EQ(Settled(self.comm()), ncclSuccess);
-    self.ExpectAllReduceWorks();
-    board.Meet(3);
-    if (rank == 1) raise(SIGKILL);
-    self.Start(self.NewData(1));
-    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
-    EXPECT_EQ(cudaStreamQuery(self.stream()), cudaErrorNotReady);
-    ncclCommRevoke(self.comm(), NCCL_REVOKE_DEFAULT);
-    EXPECT_EQ(Settled(self.comm()), ncclSuccess);
-    EXPECT_EQ(cudaStreamSynchronize(self.stream()), cudaSuccess);
-    EXPECT_EQ(ncclCommDestroy(self.comm()), ncclSuccess);
-  });
-  EXPECT_EQ(ends[0].status, 0) << ends[0].output;
-  EXPECT_EQ(ends[2].status, 0) << ends[2].output;
-}
 
 // ---- What the real NCCL punishes at random ends the process ----
 
