@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -84,6 +85,34 @@ absl::Status EndOneOfTwo(Job& job, const Arguments& arguments) {
   RETURN_IF_ERROR(job.Barrier("one has ended"));
   if (!arguments.Has("together")) {
     RETURN_IF_ERROR(ExpectGoesOn(job, other, others, other_stream));
+  }
+  return job.Barrier("the end");
+}
+
+// NCCL never stops the first communicator, whatever waits for it; a second one, which the last rank
+// leaves alone, too, ends in time. The two have nothing in common.
+absl::Status EndBesideAHang(Job& job, const Arguments& arguments) {
+  NcclOptions sharing = OptionsOf(arguments);
+  sharing.config.splitShare = 1;  // so that it is aborted, and not revoked
+  auto hanging = NcclCommunicator::Create(job, sharing);
+  RETURN_IF_ERROR(hanging.status());
+  auto child = (*hanging)->Split(job.world());
+  RETURN_IF_ERROR(child.status());
+  auto other = NcclCommunicator::Create(job, OptionsOf(arguments));
+  RETURN_IF_ERROR(other.status());
+  const Stream stream, other_stream;
+  const DeviceMemory data(DataType::kInt32, std::vector<double>(kCount, 1));
+  const DeviceMemory others(DataType::kInt32, std::vector<double>(kCount, 1));
+  if (job.rank() < job.world_size() - 1) {
+    RETURN_IF_ERROR(Enqueue(**hanging, data, stream));
+    RETURN_IF_ERROR(Enqueue(**other, others, other_stream));
+    std::thread first([&] {
+      (*hanging)->Wait(stream.get(), CallOptions{absl::Seconds(1), nullptr}).IgnoreError();
+    });
+    const absl::Status ended =
+        (*other)->Wait(other_stream.get(), CallOptions{absl::Seconds(3), nullptr});
+    Print(absl::StrCat("the second ended: ", ended.ToString()));
+    first.join();
   }
   return job.Barrier("the end");
 }

@@ -48,6 +48,7 @@ Steps FaultFreeScenes() {
       {"refusals", Scene(Refusals)},
       {"splits", Scene(Splits)},
       {"end-one-of-two", Scene(EndOneOfTwo)},
+      {"end-beside-a-hang", Scene(EndBesideAHang)},
   };
 }
 
