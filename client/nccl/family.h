@@ -46,11 +46,11 @@ class NcclFamily {
   absl::Status end_of_others_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Whether a communicator that has just been created shares its resources with what is split from it:
-// `split_share`, which is its ncclConfig_t::splitShare, or NCCL_COMM_SPLIT_SHARE_RESOURCES is 1. When
-// NCCL has created a communicator, its configuration files (nccl.conf) are in the environment. What a
-// plug-in for the environment (NCCL_ENV_PLUGIN, from NCCL 2.28 on) answers cannot be asked, so a
-// process that has one is taken to share.
+// Whether a communicator that has just been created shares its resources with what is split from
+// it: `split_share`, which is its ncclConfig_t::splitShare, or NCCL_COMM_SPLIT_SHARE_RESOURCES
+// is 1. When NCCL has created a communicator, its configuration files (nccl.conf) are in the
+// environment. What a plug-in for the environment (NCCL_ENV_PLUGIN, from NCCL 2.28 on) answers
+// cannot be asked, so a process that has one is taken to share.
 bool SharesResources(int split_share);
 
 }  // namespace muster::internal

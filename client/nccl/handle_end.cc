@@ -44,8 +44,7 @@ bool NcclHandle::IsQuiet() const {
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   if (health().ok() && MayBeLostPeer(why)) {
-    const absl::Status explained =
-        ExplainBrokenPeer(group_, why, OperationDeadline().Remaining());
+    const absl::Status explained = ExplainBrokenPeer(group_, why, OperationDeadline().Remaining());
     MarkFailed(explained == group_.health() ? nullptr : this, explained);
   }
   MarkFailed(this, why);

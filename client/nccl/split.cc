@@ -56,14 +56,15 @@ absl::Status Adopt(NcclHandle& child, const Deadline& deadline, ncclComm_t made,
 }
 
 absl::Status NothingMade(const NcclHandle& parent) {
-  return absl::InternalError(absl::StrCat(
-      parent.Title(kSplit), " failed: NCCL says that ncclCommSplit is complete, but has stored no "
-                            "communicator"));
+  return absl::InternalError(
+      absl::StrCat(parent.Title(kSplit),
+                   " failed: NCCL says that ncclCommSplit is complete, but has stored no "
+                   "communicator"));
 }
 
-// Where NCCL stores the new communicator: from a thread of its own, at the end of what ncclCommSplit
-// began (src/init.cc, ncclCommInitRankFunc). Until then, and unless the parent is stopped, the
-// memory must not be freed: Keep() leaks it.
+// Where NCCL stores the new communicator: from a thread of its own, at the end of what
+// ncclCommSplit began (src/init.cc, ncclCommInitRankFunc). Until then, and unless the parent is
+// stopped, the memory must not be freed: Keep() leaks it.
 class Slot {
  public:
   ncclComm_t* address() { return made_.get(); }
@@ -133,9 +134,8 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   const int key = PositionIn(own, handle_->rank());
   const std::shared_ptr<NcclHandle> child = handle_->OpenChild(part.value_or(handle_->group()));
   status = internal::InitializeTogether(
-      group, child.get(), kSplit, deadline, [&](const Deadline& shorter) {
-        return MakeChild(*handle_, *child, shorter, color, key);
-      });
+      group, child.get(), kSplit, deadline,
+      [&](const Deadline& shorter) { return MakeChild(*handle_, *child, shorter, color, key); });
   if (!status.ok()) return status;
   numbered->Keep();
   if (part) return std::make_unique<NcclCommunicator>(child);

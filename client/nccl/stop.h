@@ -26,10 +26,10 @@ namespace muster::internal {
 //     ncclSuccess clears the pointer. So what does not say so soon is aborted: ncclCommAbort goes
 //     the same way, but asks for no state afterwards.
 //   - ncclCommAbort sets the abort flag, joins the thread of the call in progress, waits for the
-//     communicator's streams, and frees, which waits for the device. In an NCCL group, too, it joins
-//     that thread before the next ncclCommAbort of the group sets its flag; if that thread waits
-//     for the other communicator's kernel, no flag of that one is ever set. So several communicators
-//     are aborted by as many threads at once.
+//     communicator's streams, and frees, which waits for the device. In an NCCL group, too, it
+//     joins that thread before the next ncclCommAbort of the group sets its flag; if that thread
+//     waits for the other communicator's kernel, no flag of that one is ever set. So several
+//     communicators are aborted by as many threads at once.
 void StopCommunicator(NcclHandle& handle);
 
 }  // namespace muster::internal

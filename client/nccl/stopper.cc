@@ -26,9 +26,7 @@ class StartLine {
   explicit StartLine(size_t expected) : expected_(expected) {}
 
   void Meet() {
-    const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return expected_ == 0;
-    };
+    const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return expected_ == 0; };
     absl::MutexLock lock(&mutex_);
     --expected_;
     mutex_.AwaitWithTimeout(absl::Condition(&complete), kStartWait);

@@ -13,12 +13,13 @@
 namespace muster::internal {
 
 // The live communicators of this process. Those that have ended are stopped all at once, each by a
-// thread of its own (stop.h), so that none waits for another: NCCL may take for ever to stop one, and
-// freeing one waits for the device, on which another one's kernel may hang until its flag is set.
+// thread of its own (stop.h), so that none waits for another: NCCL may take for ever to stop one,
+// and freeing one waits for the device, on which another one's kernel may hang until its flag is
+// set.
 //
 // A further thread finds out which have ended. It never waits for NCCL, and exists only while there
-// is something that it can do. A communicator that a thread is inside of for long is left until that
-// thread comes out, which wakes the Stopper. Thread-safe.
+// is something that it can do. A communicator that a thread is inside of for long is left until
+// that thread comes out, which wakes the Stopper. Thread-safe.
 class Stopper {
  public:
   static Stopper& Get();

@@ -53,9 +53,10 @@ struct NcclOptions {
   Cancellation* cancellation = nullptr;
 
   // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
-  // those made of it by Split(). Texts in it must live as long as Create() runs. What
-  // NCCL wants to be the same on all ranks has to be. `blocking` is Muster's: any value but 0 is
-  // INVALID_ARGUMENT.
+  // those made of it by Split(). Texts in it are copied; the copies live as long as the process.
+  // With splitShare == 1 (or NCCL_COMM_SPLIT_SHARE_RESOURCES=1, also in nccl.conf) NCCL cannot stop
+  // a communicator alone: see Split(). What NCCL wants to be the same on all ranks has to be.
+  // `blocking` is Muster's: any value but 0 is INVALID_ARGUMENT.
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 };
 
@@ -89,6 +90,10 @@ class NcclHandle;
 // freed, waits end, and every later call returns the error that names the lost rank. The same holds
 // for one communicator when NCCL reports an error, or a Wait() ends by its time-out or its
 // cancellation. A stopped communicator stays so: create a new one.
+//
+// Destroy the CUDA graphs that captured a communicator's operations before the communicator. NCCL
+// waits for them without end when it finalizes one. The destructor then returns after the time-out
+// and stops NCCL in vain: the communicator is never freed. Others are not affected.
 //
 // Inside a scope of muster/scopes.h a collective enqueues what it comes to there, which is this
 // rank's own value, and Create() and Split() are refused.
@@ -210,7 +215,14 @@ class NcclCommunicator final : public TensorOperations {
   // Splits this communicator's ranks; a collective of all of them. `part`: the group this rank is
   // to be in, a subset of this communicator's ranks; disjoint parts, and every rank of a part
   // passes the same. nullopt: this rank is in none, and gets nullptr. Cheaper than Create().
-  // Blocks. A failure on one rank is one on all, and may end this communicator.
+  // Blocks. A failure on one rank is one on all, and may end this communicator. Wait() first for
+  // what is enqueued: NCCL allocates memory here, for which CUDA may wait for the device.
+  //
+  // If NCCL lets the two share resources (NcclOptions::config), they end together: the failure or
+  // time-out of one stops both, and every later call on the other returns the same code with a text
+  // that says so. NCCL has one abort flag for them, so the other's kernels would end, too, and
+  // leave wrong data as a success. Destroying a healthy one, in whatever order, does not end the
+  // other.
   absl::StatusOr<std::unique_ptr<NcclCommunicator>> Split(const std::optional<Group>& part,
                                                           const CallOptions& options = {});
 

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tests/client/nccl/device_memory.h"
 #include "tests/client/nccl/scenario.h"
 
@@ -22,7 +24,98 @@ absl::Status ExpectWorks(NcclCommunicator& comm, int size) {
   return Expect(data.numbers() == std::vector<double>{static_cast<double>(size)}, "its sum");
 }
 
+constexpr size_t kCount = 1 << 20;
+
+NcclOptions SharingOptions(const Arguments& arguments) {
+  NcclOptions options = OptionsOf(arguments);
+  if (arguments.Has("configured")) options.config.splitShare = 1;
+  return options;
+}
+
+absl::Status Enqueue(NcclCommunicator& comm, const DeviceMemory& data, const Stream& stream) {
+  return comm.AllReduce(data.get(), data.get(), kCount, DataType::kInt32, ReduceOp::kSum,
+                        stream.get());
+}
+
+// No all-reduce of `other` succeeds after the end of a communicator with which it shares.
+absl::Status ExpectEndedWith(NcclCommunicator& other, const Stream& stream) {
+  const absl::Status status = other.Wait(stream.get());
+  Print(absl::StrCat("the other ended: ", status.ToString()));
+  RETURN_IF_ERROR(Expect(absl::StrContains(status.message(), "share resources"),
+                         absl::StrCat("the other's end: ", status.ToString())));
+  return Expect(other.health() == status, "the other's health");
+}
+
+// The other goes on: the last rank joins only now.
+absl::Status ExpectGoesOn(Job& job, NcclCommunicator& other, const DeviceMemory& data,
+                          const Stream& stream) {
+  const bool last = job.rank() == job.world_size() - 1;
+  if (last) RETURN_IF_ERROR(Enqueue(other, data, stream));
+  RETURN_IF_ERROR(other.Wait(stream.get()));
+  Print("the other goes on");
+  const std::vector<double> sums(kCount, job.world_size());
+  return Expect(data.numbers() == sums, "the other's sum");
+}
+
 }  // namespace
+
+// A parent and a child at work, for whose all-reduces the last rank does not come. The one that
+// `ends` names, "child" or "parent", ends by its time-out. configured=1: they share resources by
+// the configuration; together=1: they do, in whatever way.
+absl::Status EndOneOfTwo(Job& job, const Arguments& arguments) {
+  auto parent = NcclCommunicator::Create(job, SharingOptions(arguments));
+  RETURN_IF_ERROR(parent.status());
+  auto child = (*parent)->Split(job.world());
+  RETURN_IF_ERROR(child.status());
+  const bool ends_child = arguments.Text("ends", "child") == "child";
+  NcclCommunicator& ending = ends_child ? **child : **parent;
+  NcclCommunicator& other = ends_child ? **parent : **child;
+  const Stream ending_stream, other_stream;
+  const DeviceMemory data(DataType::kInt32, std::vector<double>(kCount, 1));
+  const DeviceMemory others(DataType::kInt32, std::vector<double>(kCount, 1));
+  RETURN_IF_ERROR(job.Barrier("both are there"));
+  if (job.rank() < job.world_size() - 1) {
+    RETURN_IF_ERROR(Enqueue(other, others, other_stream));
+    RETURN_IF_ERROR(Enqueue(ending, data, ending_stream));
+    const absl::Status ended =
+        ending.Wait(ending_stream.get(), CallOptions{absl::Seconds(1), nullptr});
+    RETURN_IF_ERROR(Expect(absl::IsDeadlineExceeded(ended), ended.ToString()));
+    if (arguments.Has("together")) RETURN_IF_ERROR(ExpectEndedWith(other, other_stream));
+  }
+  RETURN_IF_ERROR(job.Barrier("one has ended"));
+  if (!arguments.Has("together")) {
+    RETURN_IF_ERROR(ExpectGoesOn(job, other, others, other_stream));
+  }
+  return job.Barrier("the end");
+}
+
+// NCCL never stops the first communicator, whatever waits for it; a second one, which the last rank
+// leaves alone, too, ends in time. The two have nothing in common.
+absl::Status EndBesideAHang(Job& job, const Arguments& arguments) {
+  NcclOptions sharing = OptionsOf(arguments);
+  sharing.config.splitShare = 1;  // so that it is aborted, and not revoked
+  auto hanging = NcclCommunicator::Create(job, sharing);
+  RETURN_IF_ERROR(hanging.status());
+  auto child = (*hanging)->Split(job.world());
+  RETURN_IF_ERROR(child.status());
+  auto other = NcclCommunicator::Create(job, OptionsOf(arguments));
+  RETURN_IF_ERROR(other.status());
+  const Stream stream, other_stream;
+  const DeviceMemory data(DataType::kInt32, std::vector<double>(kCount, 1));
+  const DeviceMemory others(DataType::kInt32, std::vector<double>(kCount, 1));
+  if (job.rank() < job.world_size() - 1) {
+    RETURN_IF_ERROR(Enqueue(**hanging, data, stream));
+    RETURN_IF_ERROR(Enqueue(**other, others, other_stream));
+    std::thread first([&] {
+      (*hanging)->Wait(stream.get(), CallOptions{absl::Seconds(1), nullptr}).IgnoreError();
+    });
+    const absl::Status ended =
+        (*other)->Wait(other_stream.get(), CallOptions{absl::Seconds(3), nullptr});
+    Print(absl::StrCat("the second ended: ", ended.ToString()));
+    first.join();
+  }
+  return job.Barrier("the end");
+}
 
 // Four ranks: {2, 0}, {1}, and rank 3 in none; then a split of a split.
 absl::Status Splits(Job& job, const Arguments& arguments) {

@@ -47,6 +47,8 @@ Steps FaultFreeScenes() {
       {"stream-order", Scene(StreamOrder)},
       {"refusals", Scene(Refusals)},
       {"splits", Scene(Splits)},
+      {"end-one-of-two", Scene(EndOneOfTwo)},
+      {"end-beside-a-hang", Scene(EndBesideAHang)},
   };
 }
 

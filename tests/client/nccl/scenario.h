@@ -40,6 +40,8 @@ absl::Status Configuration(Job& job, const Arguments& arguments);
 absl::Status Refusals(Job& job, const Arguments& arguments);
 // One communicator made of another.
 absl::Status Splits(Job& job, const Arguments& arguments);
+absl::Status EndOneOfTwo(Job& job, const Arguments& arguments);
+absl::Status EndBesideAHang(Job& job, const Arguments& arguments);
 absl::Status OneSplit(Job& job, const Arguments& arguments);
 // One communicator, in a job or a library that misbehaves.
 absl::Status CreateOne(Job& job, const Arguments& arguments);

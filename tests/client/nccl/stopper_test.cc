@@ -1,4 +1,4 @@
-// The Stopper, and the end of groups, with a handle whose communicator was never created.
+// The Stopper, and the end of groups. Handles have no communicator, or one of a single rank.
 
 #include "client/nccl/stopper.h"
 
@@ -12,6 +12,7 @@
 #include "client/nccl/handle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/nccl/fake/fake_nccl.h"
 #include "tests/util/fake_job.h"
 #include "tests/util/wait_until.h"
 
@@ -33,11 +34,32 @@ int Threads() {
 
 SteadyTime Soon() { return After(SteadyClock::now(), kPatience); }
 
+// Initialized over the only rank of a job.
+void Initialize(NcclHandle& handle) {
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const absl::Status status = handle.Initialize(
+      "initializing", Deadline(kPatience, nullptr),
+      [&](ncclComm_t* comm) { return ncclCommInitRankConfig(comm, 1, id, 0, &config); });
+  ASSERT_TRUE(status.ok()) << status;
+}
+
 class StopperTest : public ::testing::Test {
  protected:
-  ~StopperTest() override { handle_->Discard(absl::CancelledError("the test is over"), Soon()); }
+  ~StopperTest() override {
+    fake_nccl::SetFaults("");
+    handle_->Discard(absl::CancelledError("the test is over"),
+                     stuck_ ? SteadyClock::now() : Soon());
+  }
+
+  std::shared_ptr<NcclHandle> OpenAnother() {
+    return NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, kPatience);
+  }
 
   FakeJob job_{1};
+  bool stuck_ = false;  // NCCL never stops handle_
   const std::shared_ptr<NcclHandle> handle_ =
       NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, kPatience);
 };
@@ -45,14 +67,12 @@ class StopperTest : public ::testing::Test {
 TEST_F(StopperTest, DoesNotPollForAThreadThatStaysInside) {
   absl::Notification inside, go_on;
   std::thread owner([&] {
-    // Nothing is in the group that could fail.
-    EXPECT_TRUE(handle_
-                    ->Grouped([&] {
-                      inside.Notify();
-                      go_on.WaitForNotification();
-                      return absl::OkStatus();
-                    })
-                    .ok());
+    const absl::Status status = handle_->Grouped([&] {
+      inside.Notify();
+      go_on.WaitForNotification();
+      return absl::OkStatus();
+    });
+    EXPECT_EQ(status, absl::AbortedError("lost")) << "it has ended meanwhile";
   });
   inside.WaitForNotification();
   const int threads = Threads();
@@ -82,6 +102,59 @@ TEST_F(StopperTest, AnExceptionInANestedGroupEndsTheOuterOneToo) {
       handle_->Grouped([&] { return handle_->Grouped([]() -> absl::Status { throw 7; }); });
   EXPECT_THAT(std::string(status.message()), HasSubstr("not a std::exception"));
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+}
+
+// A CUDA graph that captured a communicator's operations does this to ncclCommAbort.
+TEST_F(StopperTest, AnAbortThatNeverReturnsKeepsNoOtherCommunicatorWaiting) {
+  const std::shared_ptr<NcclHandle> other = OpenAnother();
+  Initialize(*handle_);
+  Initialize(*other);
+  fake_nccl::SetFaults("revoke-error,abort-hang@1");
+  stuck_ = true;
+  handle_->Fail(absl::DeadlineExceededError("the first"));
+  ASSERT_TRUE(testing::WaitUntil([&] { return handle_->comm() == nullptr; }, kPatience));
+  other->Fail(absl::AbortedError("the second"));
+  EXPECT_TRUE(other->AwaitStopped(After(SteadyClock::now(), NcclHandle::kStopWait)));
+  EXPECT_FALSE(handle_->AwaitStopped(SteadyClock::now()));
+  other->Discard(absl::AbortedError("the second"), SteadyClock::now());
+}
+
+TEST_F(StopperTest, ARevocationThatFailsIsNotAStop) {
+  Initialize(*handle_);
+  fake_nccl::SetFaults("revoke-late-error,abort-hang");
+  stuck_ = true;
+  handle_->Fail(absl::AbortedError("lost"));
+  ASSERT_TRUE(testing::WaitUntil([&] { return handle_->comm() == nullptr; }, kPatience))
+      << "it was not aborted";
+  EXPECT_FALSE(handle_->AwaitStopped(SteadyClock::now()));
+}
+
+TEST_F(StopperTest, ACommunicatorWhoseRevocationFailsIsAborted) {
+  Initialize(*handle_);
+  fake_nccl::SetFaults("revoke-late-error");
+  handle_->Fail(absl::AbortedError("lost"));
+  EXPECT_TRUE(handle_->AwaitStopped(Soon()));
+  EXPECT_EQ(handle_->comm(), nullptr) << "ncclCommAbort frees it";
+}
+
+TEST_F(StopperTest, ACallThatBlocksInsideNcclKeepsNobodyElseWaiting) {
+  absl::Notification inside, go_on;
+  std::thread owner([&] {
+    const absl::Status status =
+        handle_->Run("blocking", Deadline(kPatience, nullptr), [&](ncclComm_t) {
+          inside.Notify();
+          go_on.WaitForNotification();
+          return ncclSuccess;
+        });
+    EXPECT_EQ(status, absl::AbortedError("lost"));
+  });
+  inside.WaitForNotification();
+  EXPECT_EQ(handle_->Poll("looking"), absl::OkStatus());
+  handle_->Fail(absl::AbortedError("lost"));
+  EXPECT_EQ(handle_->health(), absl::AbortedError("lost"));
+  go_on.Notify();
+  owner.join();
+  EXPECT_TRUE(handle_->AwaitStopped(Soon()));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 namespace fake_nccl {
 namespace {
 
+constexpr std::chrono::seconds kStopOfOthers{5};
+
 struct Registry {
   std::mutex mutex;
   std::set<ncclComm_t> all;  // freed ones too
@@ -38,16 +40,25 @@ bool HasWork(ncclComm_t comm) {
   return comm->jobs > 0 || comm->completed < comm->launched;
 }
 
-// Freeing waits for the device. It would wait for ever where a kernel of another communicator waits
-// for a lost peer, and nobody has stopped that kernel.
-void CheckOthersAreStopped(ncclComm_t freed) {
+bool HasHungOther(ncclComm_t freed) {
   for (ncclComm_t other : LiveComms()) {
     if (other == freed || other->abort || other->mesh == nullptr) continue;
-    if (HasWork(other) && other->mesh->PeerLost()) {
+    if (HasWork(other) && other->mesh->PeerLost()) return true;
+  }
+  return false;
+}
+
+// Freeing waits for the device. It would wait for ever where a kernel of another communicator waits
+// for a lost peer, and nobody stops that kernel.
+void AwaitStopOfOthers(ncclComm_t freed) {
+  const auto deadline = std::chrono::steady_clock::now() + kStopOfOthers;
+  while (HasHungOther(freed)) {
+    if (std::chrono::steady_clock::now() >= deadline) {
       fake_cuda::Violation(
           "a communicator is freed while another one of this process has lost a peer, has work, "
           "and is not stopped: NCCL would hang");
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -95,7 +106,7 @@ void Free(ncclComm_t comm) {
   if (const auto slow = Fault("abort-slow")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(*slow));
   }
-  CheckOthersAreStopped(comm);
+  AwaitStopOfOthers(comm);
   Release(comm);
 }
 

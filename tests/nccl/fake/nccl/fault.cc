@@ -11,11 +11,12 @@
 namespace fake_nccl {
 namespace {
 
-const char* const kNames[] = {"id-error",    "id-slow",       "init-refuse",   "init-absent",
-                              "init-hang",   "init-error",    "init-die",      "same-rank",
-                              "child-error", "op-refuse",     "op-hang",       "op-error",
-                              "op-die",      "peer-error",    "abort-slow",    "revoke-error",
-                              "revoke-hang", "finalize-hang", "finalize-error"};
+const char* const kNames[] = {"id-error",      "id-slow",           "init-refuse", "init-absent",
+                              "init-hang",     "init-error",        "init-die",    "same-rank",
+                              "child-error",   "op-refuse",         "op-hang",     "op-error",
+                              "op-die",        "peer-error",        "abort-slow",  "abort-hang",
+                              "revoke-error",  "revoke-late-error", "revoke-hang", "finalize-hang",
+                              "finalize-error"};
 
 struct Entry {
   int64_t argument = 0;

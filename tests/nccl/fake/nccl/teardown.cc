@@ -33,6 +33,10 @@ void SayGoodbye(ncclComm_t comm) {
   }
 }
 
+[[noreturn]] void HangForever() {
+  while (true) std::this_thread::sleep_for(kPoll);
+}
+
 ncclResult_t Finalize(ncclComm_t comm) {
   if (Fault("finalize-error")) {
     return Refuse(ncclRemoteError, "NET/Socket : remote peer closed the connection");
@@ -92,12 +96,14 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   });
 }
 
-// Stops at once; frees at the end of the group.
+// Stops at once, and joins the call in progress, inside a group too; frees at the end of the group.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   using namespace fake_nccl;
   if (comm == nullptr) return ncclSuccess;
   const Call call(comm, __func__);
   SetAbort(comm, true);
+  AwaitJobs(comm);
+  if (Fault("abort-hang")) HangForever();
   return InGroup(nullptr, [&] {
     AddFreeing(comm, [comm] { Free(comm); });
     return ncclSuccess;
@@ -126,10 +132,11 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags) {
   AwaitJobs(comm);
   return InGroup(&comm, [&] {
     AddJob(comm, [comm] {
-      AwaitKernels(comm);
-      if (Fault("revoke-hang")) {
-        while (true) std::this_thread::sleep_for(kPoll);
+      if (Fault("revoke-late-error")) {
+        return Refuse(ncclUnhandledCudaError, "Cuda failure 719 'unspecified launch failure'");
       }
+      AwaitKernels(comm);
+      if (Fault("revoke-hang")) HangForever();
       SetAbort(comm, false);
       return ncclSuccess;
     });

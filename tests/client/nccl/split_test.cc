@@ -1,0 +1,86 @@
+// Communicators made of others: on the fake NCCL, and on NCCL's own host code.
+
+#include <signal.h>
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/nccl/nccl_job.h"
+#include "tests/nccl/libraries.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kShare[] = "NCCL_COMM_SPLIT_SHARE_RESOURCES";
+constexpr char kFaults[] = "MUSTER_TEST_NCCL_FAULTS";
+
+TEST(NcclSplit, MakesCommunicatorsOfParts) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
+
+// The parts hold what their parent holds, and the ranks in none.
+TEST(NcclSplit, MakesCommunicatorsThatShareResources) {
+  NcclJob::Start(4, {"splits"}, {{kShare, "1"}})->ExpectAll(kSuccess);
+}
+
+TEST(NcclSplit, WithoutSharingTheOtherOneGoesOn) {
+  for (const char* ends : {"ends=child", "ends=parent"}) {
+    auto job = NcclJob::Start(2, {"end-one-of-two", ends}, {{kShare, "0"}});
+    for (int rank : {0, 1}) {
+      EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr("the other goes on"));
+    }
+  }
+}
+
+void ExpectTheOtherEnds(const Words& scenario, const Variables& env) {
+  auto job = NcclJob::Start(2, scenario, env);
+  EXPECT_THAT(job->OutputOf(0, kSuccess),
+              AllOf(HasSubstr("the other ended: DEADLINE_EXCEEDED"), HasSubstr("share resources")));
+  job->OutputOf(1, kSuccess);
+}
+
+TEST(NcclSplit, WhatSharesByTheConfigurationEndsTogether) {
+  for (const char* ends : {"ends=child", "ends=parent"}) {
+    ExpectTheOtherEnds({"end-one-of-two", ends, "configured=1", "together=1"}, {});
+  }
+}
+
+TEST(NcclSplit, WhatSharesByTheEnvironmentEndsTogether) {
+  ExpectTheOtherEnds({"end-one-of-two", "ends=child", "together=1"}, {{kShare, "1"}});
+}
+
+// The fake NCCL reads no file. NCCL before 2.23 reads only those of the user and the machine.
+TEST(NcclSplit, WhatSharesByAFileEndsTogether) {
+  if (NcclVersionCode() < 22300) GTEST_SKIP() << "no NCCL_CONF_FILE";
+  const std::string file = absl::StrCat(::testing::TempDir(), "/nccl.conf");
+  std::ofstream(file) << kShare << "=1\n";
+  ExpectTheOtherEnds({"end-one-of-two", "ends=child", "together=1"}, {{"NCCL_CONF_FILE", file}});
+}
+
+// Rank 3 is in no part, which NCCL itself does not survive.
+TEST(NcclSplit, ARankThatIsLostInTheMiddleEndsTheOthers) {
+  if (NcclUnderTest().empty()) GTEST_SKIP() << "see failure_test.cc";
+  auto job = NcclJob::Start(4, {"splits"}, {}, {{1, {{kFaults, "split-die"}}}});
+  job->OutputOf(1, Exit{true, SIGKILL});
+  for (int rank : {0, 2, 3}) {
+    EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr(job->LossOf(1)));
+  }
+}
+
+TEST(NcclSplit, AnAbortThatNeverReturnsKeepsNoOtherCommunicatorWaiting) {
+  if (NcclUnderTest().empty()) GTEST_SKIP() << "see stopper_test.cc";
+  auto job = NcclJob::Start(2, {"end-beside-a-hang"}, {{"MUSTER_TIMEOUT", "20s"}},
+                            {{0, {{kFaults, "abort-hang"}}}});
+  EXPECT_THAT(job->OutputOf(0, kSuccess),
+              AllOf(HasSubstr("the second ended: DEADLINE_EXCEEDED"),
+                    Not(HasSubstr("did not end within 3s; all ranks must make the same calls in "
+                                  "the same order with the same sizes; NCCL has not stopped"))));
+  job->OutputOf(1, kSuccess);
+}
+
+}  // namespace
+}  // namespace muster::testing
