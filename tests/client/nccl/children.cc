@@ -24,7 +24,7 @@ absl::Status ExpectWorks(NcclCommunicator& comm, int size) {
   return Expect(data.numbers() == std::vector<double>{static_cast<double>(size)}, "its sum");
 }
 
-constexpr size_t kCount = 1 << 20;
+constexpr size_t kCount = 1 << 14;
 
 NcclOptions SharingOptions(const Arguments& arguments) {
   NcclOptions options = OptionsOf(arguments);
