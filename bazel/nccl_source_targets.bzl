@@ -56,6 +56,16 @@ _TABLES = {
 # The stand-in, which NCCL finds by its name at run time.
 _CUDART = "@muster//tests/nccl/cuda:lib/libcudart.so.13"
 
+_CUDART_HEADERS = str(Label("@cuda//:cudart_headers"))
+
+_KERNELS = "@muster//tests/nccl/real/kernels:sources"
+
+_CPU_KERNEL = "@muster//tests/nccl/cuda:cpu_kernel"
+
+_STUBS = "@muster//bazel:nccl_stubs.sh"
+
+_COMPAT_HEADERS = "@muster//tests/nccl/real/compat"
+
 _COMPAT = "tests/nccl/real/compat"
 
 # NCCL 2.22 is older than the toolkit.
@@ -116,7 +126,7 @@ def _headers(compatible):
         hdrs = ["include/nccl.h"],
         includes = ["include"],
         target_compatible_with = compatible,
-        deps = ["@cuda//:cudart_headers"],
+        deps = [_CUDART_HEADERS],
     )
     native.cc_library(
         name = "source_headers",
@@ -124,7 +134,7 @@ def _headers(compatible):
         target_compatible_with = compatible,
         deps = [
             ":headers",
-            "@muster//tests/nccl/real/compat",
+            _COMPAT_HEADERS,
         ],
     )
 
@@ -148,9 +158,9 @@ def _stubs(compatible):
         name = "stubs_generate",
         srcs = [":unresolved.so"],
         outs = ["stubs.S"],
-        cmd = "$(location @muster//bazel:nccl_stubs.sh) $< > $@",
+        cmd = "$(location %s) $< > $@" % _STUBS,
         target_compatible_with = compatible,
-        tools = ["@muster//bazel:nccl_stubs.sh"],
+        tools = [_STUBS],
     )
 
 def nccl_source_targets(home, version):
@@ -182,12 +192,12 @@ def nccl_source_targets(home, version):
     )
     native.cc_library(
         name = "kernels",
-        srcs = ["@muster//tests/nccl/real/kernels:sources"],
+        srcs = [_KERNELS],
         copts = copts + ["-O2"],
         target_compatible_with = compatible,
         deps = [
             ":source_headers",
-            "@muster//tests/nccl/cuda:cpu_kernel",
+            _CPU_KERNEL,
         ],
         alwayslink = True,
     )

@@ -138,7 +138,7 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   absl::Status status =
       here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
-  std::shared_ptr<NcclHandle> handle = 
+  std::shared_ptr<NcclHandle> handle =
       NcclHandle::Open(group, *device, timeout, options.config.splitShare);
   status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {

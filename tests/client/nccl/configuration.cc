@@ -11,12 +11,12 @@ absl::Status Configuration(Job& job, const Arguments& arguments) {
   options.config.maxCTAs = 4;
   auto comm = NcclCommunicator::Create(job, options);
   RETURN_IF_ERROR(comm.status());
-  int given = 0;
+  int max_ctas = 0;
   RETURN_IF_ERROR((*comm)->WithHandle([&](ncclComm_t handle) {
-    given = MaxCtasOf(handle).value_or(4);
+    max_ctas = MaxCtasOf(handle).value_or(4);
     return ncclSuccess;
   }));
-  RETURN_IF_ERROR(Expect(given == 4, "what NCCL was given"));
+  RETURN_IF_ERROR(Expect(max_ctas == 4, "what NCCL was given"));
   options.config.blocking = 1;
   const absl::Status refused = NcclCommunicator::Create(job, options).status();
   RETURN_IF_ERROR(Expect(absl::IsInvalidArgument(refused), refused.ToString()));

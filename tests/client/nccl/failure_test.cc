@@ -53,7 +53,8 @@ TEST(NcclFailure, TheJobExplainsAnErrorOfTheGpu) {
                      {{"FAKE_CUDA_ERRORS", "cudaStreamQuery=700@1"}}, FaultOf(1, "op-die@1"));
   job->OutputOf(1, kKilled);
   for (int rank : {0, 2}) {
-    EXPECT_THAT(job->OutputOf(rank, kSuccess), HasSubstr(job->LossOf(1)));
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
+                HasSubstr(absl::StrCat("ended: ", job->LossOf(1))));
   }
 }
 

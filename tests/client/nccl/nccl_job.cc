@@ -20,6 +20,13 @@ bool ChoosesDevices(const Variables& env) {
          0;
 }
 
+// NCCL 2.22's thread for a group begins with the first device and goes back to it (src/group.cc,
+// groupLaunch); 2.27 leaves its own device.
+bool NcclOpensTheFirstDevice() {
+  const int version = NcclVersionCode();
+  return version > 0 && version < 22700;
+}
+
 bool NamesDevice(const Words& scenario) {
   return std::any_of(scenario.begin(), scenario.end(),
                      [](const std::string& word) { return absl::StartsWith(word, "device="); });
@@ -34,7 +41,7 @@ std::unique_ptr<NcclJob> NcclJob::Start(int size, const Words& scenario, const V
   for (const auto& [name, value] : NcclVariables()) all[name] = value;
   for (const auto& [name, value] : env) all[name] = value;
   std::map<int, Variables> by_rank = env_by_rank;
-  for (int rank = 0; rank < size; ++rank) {
+  for (int rank = 0; rank < size && !NcclOpensTheFirstDevice(); ++rank) {
     if (ChoosesDevices(env) || ChoosesDevices(by_rank[rank]) || NamesDevice(scenario)) continue;
     by_rank[rank].emplace("FAKE_CUDA_ONLY_DEVICE", absl::StrCat(rank));
   }
