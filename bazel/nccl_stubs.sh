@@ -7,10 +7,10 @@ set -euo pipefail
 
 cat <<'MACROS'
 #if defined(__aarch64__)
-#define JUMP(symbol, function) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: b function
+#define JUMP(symbol, target) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: b target
 #define TRAP(symbol) .globl symbol; .hidden symbol; .type symbol, %function; .balign 16; symbol: udf #0
 #else
-#define JUMP(symbol, function) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: jmp function@PLT
+#define JUMP(symbol, target) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: jmp target@PLT
 #define TRAP(symbol) .globl symbol; .hidden symbol; .type symbol, @function; .balign 16; symbol: ud2
 #endif
 .section .note.GNU-stack,"",%progbits
