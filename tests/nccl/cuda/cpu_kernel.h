@@ -4,8 +4,8 @@
 #include <cstddef>
 
 // How a library brings kernels for the stand-in GPU. On a real GPU the address of a kernel's symbol
-// (`__global__ void K(...)`) leads the driver to the GPU's code. On the stand-in it is a function of
-// the CPU with this signature, whatever the kernel's own parameters are:
+// (`__global__ void K(...)`) leads the driver to the GPU's code. On the stand-in it is a function
+// of the CPU with this signature, whatever the kernel's own parameters are:
 //
 //   extern "C" void MyKernel(const CpuLaunch* launch);
 //

@@ -1,4 +1,5 @@
-// What NCCL 2.22 takes from CUDA 12 and CUDA 13 no longer has. Included before each of its source files.
+// What NCCL 2.22 takes from CUDA 12 and CUDA 13 no longer has. Included before each of its source
+// files.
 #ifndef MUSTER_TESTS_NCCL_REAL_COMPAT_CUDA_12_H_
 #define MUSTER_TESTS_NCCL_REAL_COMPAT_CUDA_12_H_
 
@@ -14,8 +15,9 @@ inline cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCa
   return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, count);
 }
 
-inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                       size_t count, unsigned flags) {
+inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                       cudaGraphNode_t* dependencies, size_t count,
+                                                       unsigned flags) {
   return cudaStreamUpdateCaptureDependencies(stream, dependencies, nullptr, count, flags);
 }
 
