@@ -56,7 +56,8 @@ run() {
 
 expect_status() { [[ $status == "$1" ]] || fail "status $status, expected $1"; }
 expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
-expect_installed() { [[ $(ls -A "$home" | tr '\n' ' ') == ".lock $1" ]] || fail "there is $(ls -A "$home")"; }
+installed() { find "$home" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' '; }
+expect_installed() { [[ $(installed) == ".lock $1" ]] || fail "there is $(installed)"; }
 
 unset MUSTER_NCCL_SOURCE_HOME
 export CLONES='' MUSTER_NCCL_SOURCES=$tarballs

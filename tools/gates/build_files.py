@@ -106,6 +106,8 @@ class BuildFile:
         parts = node.elts if isinstance(node, ast.List) else node.args + [keyword.value for keyword in node.keywords]
         if not parts or node.end_lineno == node.lineno:
             return
+        if isinstance(node, ast.Call) and node.keywords and node.keywords[-1].arg is None:
+            return   # Bazel 4 takes no comma after **kwargs
         last = max(parts, key=lambda part: (part.end_lineno, part.end_col_offset))
         own_line = self.lines[node.end_lineno - 1].strip()
         if own_line[:1] in ("]", ")") and last.end_lineno < node.end_lineno:
@@ -150,6 +152,8 @@ class BuildFile:
             for keyword in call.keywords:
                 if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
                     name = keyword.value.value
+                    if getattr(call.func, "id", "") == "nccl_versions_test":
+                        name += "_on_nccl"   # its rules are named after the versions, too
                     if name in names:
                         self.add(call.lineno, f"'{name}' is also the rule of line {names[name]}; choose another name")
                     names[name] = call.lineno
