@@ -74,6 +74,8 @@ def nccl_versions_test(
         env = {},
         tags = [],
         linked = False,
+        args = [],
+        without = {},
         versions = NCCL_VERSIONS,
         **kwargs):
     """A cc_test for each version of NCCL, compiled once.
@@ -86,6 +88,8 @@ def nccl_versions_test(
       env: variables of the test's, beside those of the version.
       tags: as usual.
       linked: whether the test itself calls NCCL.
+      args: as usual.
+      without: by version, a pattern of test cases that it cannot run, because it lacks what they test.
       versions: the ones to test.
       **kwargs: as for cc_test.
     """
@@ -102,6 +106,7 @@ def nccl_versions_test(
         native.cc_test(
             name = "%s_on_%s" % (name, nccl_repository_name(version)),
             additional_linker_inputs = _LINKED if linked else [],
+            args = args + (["--gtest_filter=-" + without[version]] if version in without else []),
             data = data + [_library(version), _CUDART, _NVML],
             env = _environment(version, linked, env),
             linkopts = _LINKOPTS if linked else [],
