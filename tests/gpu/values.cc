@@ -147,6 +147,12 @@ absl::Status CheckTypes(NcclCommunicator& comm, cudaStream_t stream, size_t coun
   return status;
 }
 
+// Whether the loaded NCCL has 8-bit floats.
+bool HasFloat8() {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess && version >= 22400;
+}
+
 }  // namespace
 
 absl::Status CheckValues(Job& job, const RankFlags& flags) {
@@ -159,8 +165,11 @@ absl::Status CheckValues(Job& job, const RankFlags& flags) {
     RETURN_IF_ERROR((CheckTypes<float, __half>(**comm, stream->get(), count, &checked)));
     if (flags.quick) continue;
     RETURN_IF_ERROR(
-        (CheckTypes<double, int32_t, int64_t, uint8_t, int8_t, uint32_t, uint64_t, __nv_bfloat16,
-                    __nv_fp8_e4m3, __nv_fp8_e5m2>(**comm, stream->get(), count, &checked)));
+        (CheckTypes<double, int32_t, int64_t, uint8_t, int8_t, uint32_t, uint64_t, __nv_bfloat16>(
+            **comm, stream->get(), count, &checked)));
+    if (!HasFloat8()) continue;
+    RETURN_IF_ERROR(
+        (CheckTypes<__nv_fp8_e4m3, __nv_fp8_e5m2>(**comm, stream->get(), count, &checked)));
   }
   // One that NCCL cuts into pieces.
   if (!flags.quick) {

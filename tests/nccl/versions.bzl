@@ -28,11 +28,19 @@ def _library(version):
 _LINKED = [_library(NCCL_VERSIONS[-1]), _CUDART]
 _LINKOPTS = ["$(location %s)" % library for library in _LINKED]
 
-def nccl_program(name, linkopts = [], **kwargs):
+# What is NCCL's own; a sanitizer looks for it in the program itself.
+_SUPPRESSIONS = select({
+    "//bazel:address_sanitizer": ["//bazel:leak_suppressions"],
+    "//bazel:thread_sanitizer": ["//tests/nccl/real:race_suppressions"],
+    "//conditions:default": [],
+})
+
+def nccl_program(name, deps = [], linkopts = [], **kwargs):
     """A cc_binary that finds libnccl.so.2 and libcudart.so.13 by LD_LIBRARY_PATH, and only there.
 
     Args:
       name: of the program.
+      deps: as usual.
       linkopts: as usual.
       **kwargs: as for cc_binary.
     """
@@ -41,6 +49,7 @@ def nccl_program(name, linkopts = [], **kwargs):
         testonly = True,
         additional_linker_inputs = _LINKED,
         linkopts = linkopts + _LINKOPTS,
+        deps = deps + _SUPPRESSIONS,
         **kwargs
     )
 
@@ -76,6 +85,7 @@ def nccl_versions_test(
         linked = False,
         args = [],
         without = {},
+        tsan = False,
         versions = NCCL_VERSIONS,
         **kwargs):
     """A cc_test for each version of NCCL, compiled once.
@@ -90,6 +100,7 @@ def nccl_versions_test(
       linked: whether the test itself calls NCCL.
       args: as usual.
       without: by version, a pattern of test cases that it cannot run, because it lacks what they test.
+      tsan: whether the newest version's test runs with the thread sanitizer, too: --config=tsan.
       versions: the ones to test.
       **kwargs: as for cc_test.
     """
@@ -103,6 +114,8 @@ def nccl_versions_test(
     )
     for version in versions:
         also = [] if version in (NCCL_VERSIONS[0], NCCL_VERSIONS[-1]) else ["manual", "more-nccl-versions"]
+        if tsan and version == NCCL_VERSIONS[-1]:
+            also = ["tsan"]
         native.cc_test(
             name = "%s_on_%s" % (name, nccl_repository_name(version)),
             additional_linker_inputs = _LINKED if linked else [],
@@ -111,6 +124,6 @@ def nccl_versions_test(
             env = _environment(version, linked, env),
             linkopts = _LINKOPTS if linked else [],
             tags = tags + also,
-            deps = deps + [":%s_code" % name],
+            deps = deps + [":%s_code" % name] + (_SUPPRESSIONS if linked else []),
             **kwargs
         )

@@ -90,16 +90,27 @@ expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed' 0
 
 expect_said '^tools/test: minutes: all 0 fuzz 0 tsan 0 asan 0$'
 
+NO_SOURCES=3 run --sanitizers-within 60
+expect 'plain config=fuzz config=tsan config=asan' '4 passed, 0 failed, 1 skipped' 0
+
+run --sanitizers-within 60
+expect 'plain config=fuzz config=tsan config=tsan config=asan config=asan' '6 passed, 0 failed' 0
+expect_said '^tools/test: minutes: nccl-build 0 all 0 fuzz 0 tsan 0 tsan-nccl 0 asan-nccl 0 asan 0$'
+grep -q 'config=tsan .*//tests/nccl/real/' "$RUNS.tests" || fail "NCCL was not tested with threads"
+grep -q 'config=asan .*//tests/client/nccl:split_test_on_nccl_2_30_7' "$RUNS.tests" || fail "NCCL was not tested"
+
 run --sanitizers-within 10
-expect 'plain config=fuzz config=tsan' '3 passed, 0 failed' 0
-expect_said 'config=asan is left out: of 10 minutes'
+expect 'plain config=fuzz config=tsan config=tsan' '4 passed, 0 failed' 0
+expect_said ' asan-nccl is left out: of 10 minutes'
+expect_said ' asan is left out: of 10 minutes'
 
 FAIL=config=fuzz run --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
-expect_said 'config=asan is left out: not everything has passed'
+expect_said ' asan-nccl is left out: not everything has passed'
 
 FAIL=config=asan run --sanitizers-within 60
-expect 'plain config=fuzz config=tsan config=asan' '4 passed, 1 failed' 1
+expect 'plain config=fuzz config=tsan config=tsan config=asan' '5 passed, 1 failed' 1
+expect_said ' asan is left out: not everything has passed'
 
 SKIPS=yes run --config=asan
 expect 'config=asan' '1 passed, 0 failed, 1 skipped' 0
@@ -117,7 +128,7 @@ echo "<testsuite><testcase name=\"ends\">${DEPLOY_CASE:-}</testcase></testsuite>
 EOF
 
 run --deploy --sanitizers-within 60
-expect 'plain config=fuzz config=tsan config=asan' '5 passed, 0 failed' 0
+expect 'plain config=fuzz config=tsan config=tsan config=asan config=asan' '7 passed, 0 failed' 0
 expect_said '^tools/test: minutes: nccl-build 0 all 0 deploy 0 '
 
 DEPLOY_CASE='<skipped message="no root"/>' CI=true run --deploy

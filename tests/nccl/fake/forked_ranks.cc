@@ -11,10 +11,18 @@
 #include "gtest/gtest.h"
 #include "tests/util/process.h"
 
+// Of LeakSanitizer, where the program is built with it.
+extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
+
 namespace muster::testing {
 namespace {
 
 constexpr unsigned kPollMicroseconds = 1000;
+
+// Reports leaks on standard error. _exit() does not look for them.
+bool HasLeaked() {
+  return __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
+}
 
 pid_t Fork(int rank, const std::function<void(int, Board&)>& body, Board* board,
            const std::map<std::string, std::string>& env, const std::string& output) {
@@ -26,7 +34,7 @@ pid_t Fork(int rank, const std::function<void(int, Board&)>& body, Board* board,
   for (const auto& [name, value] : env) setenv(name.c_str(), value.c_str(), 1);
   body(rank, *board);
   std::fflush(nullptr);
-  _exit(::testing::Test::HasFailure() ? 1 : 0);
+  _exit(::testing::Test::HasFailure() || HasLeaked() ? 1 : 0);
 }
 
 }  // namespace
