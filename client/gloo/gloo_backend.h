@@ -15,9 +15,9 @@
 #include "client/gloo/operation.h"
 #include "client/gloo/peer_ends.h"
 #include "client/gloo/peer_info.h"
-#include "client/gloo/shared_region.h"
 #include "client/src/base/deadline.h"
 #include "client/src/data_plane/backend.h"
+#include "client/src/node/shared_region.h"
 
 namespace muster::internal {
 

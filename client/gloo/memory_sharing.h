@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "client/gloo/node_layout.h"
 #include "client/gloo/peer_info.h"
-#include "client/gloo/shared_region.h"
+#include "client/src/node/shared_region.h"
 #include "muster/group.h"
 
 namespace muster::internal {

@@ -8,7 +8,7 @@
 
 #include "client/gloo/interruptor.h"
 #include "client/gloo/shared_collectives.h"
-#include "client/gloo/shared_region.h"
+#include "client/src/node/shared_region.h"
 
 namespace muster::internal {
 

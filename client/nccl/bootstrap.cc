@@ -17,6 +17,7 @@
 #include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/rendezvous.h"
+#include "muster/log.h"
 
 namespace muster::internal {
 namespace {
@@ -102,6 +103,15 @@ absl::Status Blamed(const absl::Status& own, absl::Status agreed) {
 
 }  // namespace
 
+std::unique_ptr<StopBoard> OpenStopBoard(absl::string_view secret) {
+  auto board = StopBoard::Open(StopBoard::NameOf(secret));
+  if (board.ok()) return *std::move(board);
+  Log(LogLevel::kDebug, absl::StrCat("a communicator's ranks do not tell each other when they stop "
+                                     "NCCL: ",
+                                     board.status().message()));
+  return nullptr;
+}
+
 absl::Status CheckNcclEnvironment() { return CheckNcclVariables(NcclVariables()); }
 
 absl::Status InitializeTogether(const Group& group, NcclHandle* handle, absl::string_view what,
@@ -135,16 +145,21 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
   const Group& here = numbered->group();
   absl::StatusOr<std::vector<ncclUniqueId>> ids = ShareIds(here, RanksPerId(), deadline);
   if (!ids.ok()) return ids.status();
+  const ncclUniqueId& id = ids->front();
+  std::unique_ptr<StopBoard> board =
+      OpenStopBoard(absl::string_view(id.internal, sizeof(id.internal)));
   absl::Status status =
       here.Barrier("ready to initialize NCCL", deadline.Without(ReserveOf(timeout)).Remaining());
   if (!status.ok()) return status;
   std::shared_ptr<NcclHandle> handle =
-      NcclHandle::Open(group, *device, timeout, options.config.splitShare);
+      NcclHandle::Open(group, *device, timeout, options.config.splitShare, std::move(board));
   status = InitializeTogether(here, handle.get(), kWhat, deadline, [&](const Deadline& shorter) {
     return handle->Initialize(kWhat, shorter, [&](ncclComm_t* comm) {
       return BeginInit(group, options.config, *ids, comm);
     });
   });
+  // All ranks have opened the board, or none keeps its communicator.
+  if (handle->board() != nullptr) handle->board()->Unlink();
   if (!status.ok()) return status;
   numbered->Keep();
   return handle;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/nccl/handle.h"
+#include "client/nccl/stop_board.h"
 #include "client/src/base/deadline.h"
 #include "muster/group.h"
 #include "muster/nccl.h"
@@ -20,7 +21,8 @@ namespace muster::internal {
 //   1. Peer infos: every rank learns of everybody's GPU and NCCL, and of errors so far.
 //   2. The ids, as a collective of the group: bound to its epoch and its sequence, never used
 //   twice.
-//   3. A barrier, because the listener behind an id waits without a time-out for all ranks.
+//   3. A barrier, because the listener behind an id waits without a time-out for all ranks. Each
+//   opens its StopBoard before it.
 //   4. Initialization in NCCL's own threads, polled, so that a deadline or a loss can end it.
 //   5. Everybody's outcome, because NCCL alone does not say who failed. A part of the time-out is
 //      kept for this.
@@ -36,6 +38,10 @@ absl::StatusOr<std::shared_ptr<NcclHandle>> Bootstrap(const Group& group,
 absl::Status InitializeTogether(
     const Group& group, NcclHandle* handle, absl::string_view what, const Deadline& deadline,
     absl::FunctionRef<absl::Status(const Deadline& deadline)> initialize);
+
+// The board that goes with `secret` (StopBoard::NameOf()); null, and a line in the log, if this
+// rank cannot share memory with others.
+std::unique_ptr<StopBoard> OpenStopBoard(absl::string_view secret);
 
 // FAILED_PRECONDITION if a variable, in the environment or in a file of NCCL's, makes NCCL do what
 // this library cannot bear.

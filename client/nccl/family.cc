@@ -74,6 +74,10 @@ bool NcclFamily::End(const NcclHandle* first, const absl::Status& why) {
   return true;
 }
 
+void NcclFamily::AnnounceStop() {
+  for (const std::shared_ptr<NcclHandle>& member : Members()) member->AnnounceOwnStop();
+}
+
 absl::Status NcclFamily::EndOf(const NcclHandle* member) const {
   absl::MutexLock lock(&mutex_);
   return member == first_ ? end_ : end_of_others_;

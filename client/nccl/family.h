@@ -33,6 +33,10 @@ class NcclFamily {
   // call it with none of them held.
   bool End(const NcclHandle* first, const absl::Status& why);
 
+  // Announces on the members' boards that NCCL is going to be stopped, since they have one abort
+  // flag.
+  void AnnounceStop();
+
   // OK, or why `member` has ended. If another member has failed, the text says that they share.
   absl::Status EndOf(const NcclHandle* member) const;
 

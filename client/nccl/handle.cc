@@ -44,12 +44,14 @@ absl::Status CallGuarded(absl::string_view function, absl::FunctionRef<absl::Sta
 }
 
 std::shared_ptr<NcclHandle> NcclHandle::Open(const Group& group, const Device& device,
-                                             absl::Duration timeout, int split_share) {
-  return Join(std::shared_ptr<NcclHandle>(
-      new NcclHandle(group, device, timeout, split_share, std::make_shared<NcclFamily>())));
+                                             absl::Duration timeout, int split_share,
+                                             std::unique_ptr<StopBoard> board) {
+  return Join(std::shared_ptr<NcclHandle>(new NcclHandle(
+      group, device, timeout, split_share, std::make_shared<NcclFamily>(), std::move(board))));
 }
 
-std::shared_ptr<NcclHandle> NcclHandle::OpenChild(const Group& group) const {
+std::shared_ptr<NcclHandle> NcclHandle::OpenChild(const Group& group,
+                                                  std::unique_ptr<StopBoard> board) const {
   bool shares;
   {
     absl::MutexLock lock(&mutex_);
@@ -57,7 +59,7 @@ std::shared_ptr<NcclHandle> NcclHandle::OpenChild(const Group& group) const {
   }
   return Join(std::shared_ptr<NcclHandle>(
       new NcclHandle(group, device_, timeout_, shares ? 1 : split_share_,
-                     shares ? family_ : std::make_shared<NcclFamily>())));
+                     shares ? family_ : std::make_shared<NcclFamily>(), std::move(board))));
 }
 
 std::shared_ptr<NcclHandle> NcclHandle::Join(std::shared_ptr<NcclHandle> handle) {
@@ -70,7 +72,8 @@ std::shared_ptr<NcclHandle> NcclHandle::Join(std::shared_ptr<NcclHandle> handle)
 }
 
 NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration timeout,
-                       int split_share, std::shared_ptr<NcclFamily> family)
+                       int split_share, std::shared_ptr<NcclFamily> family,
+                       std::unique_ptr<StopBoard> board)
     : group_(group),
       device_(device),
       timeout_(timeout),
@@ -79,7 +82,8 @@ NcclHandle::NcclHandle(const Group& group, const Device& device, absl::Duration 
       self_(absl::StrCat(DescribePeer(group, group.rank()), " with ", device.Describe())),
       incarnations_(IncarnationsOf(group)),
       split_share_(split_share),
-      family_(std::move(family)) {}
+      family_(std::move(family)),
+      board_(std::move(board)) {}
 
 ncclComm_t NcclHandle::comm() const {
   absl::MutexLock lock(&mutex_);
@@ -258,6 +262,7 @@ absl::Status NcclHandle::Poll(absl::string_view what) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
   absl::MutexLock lock(&mutex_);
   if (absl::Status end = EndOfThis(); !end.ok()) return end;
+  if (absl::Status stopped = CheckPeers(what); !stopped.ok()) return stopped;
   if (calling_) return absl::OkStatus();  // NCCL takes no second thread
   const ncclResult_t result = AsyncResult();
   // In progress: another thread's call.

@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "client/nccl/device.h"
 #include "client/nccl/family.h"
+#include "client/nccl/stop_board.h"
 #include "client/src/base/deadline.h"
 #include "muster/group.h"
 
@@ -47,14 +48,16 @@ class NcclHandle {
   // A call that NCCL does, or begins.
   using Call = absl::FunctionRef<ncclResult_t(ncclComm_t comm)>;
 
-  // Joins the live communicators of the process. `split_share`: as in its ncclConfig_t. Close() it.
+  // Joins the live communicators of the process. `split_share`: as in its ncclConfig_t. `board`:
+  // null if this rank has none. Close() it.
   static std::shared_ptr<NcclHandle> Open(const Group& group, const Device& device,
                                           absl::Duration timeout,
-                                          int split_share = NCCL_CONFIG_UNDEF_INT);
+                                          int split_share = NCCL_CONFIG_UNDEF_INT,
+                                          std::unique_ptr<StopBoard> board = nullptr);
 
   // The same for a communicator that NCCL is to split from this one, which is initialized. It
   // belongs to this one's family if NCCL makes them share an abort flag.
-  std::shared_ptr<NcclHandle> OpenChild(const Group& group) const;
+  std::shared_ptr<NcclHandle> OpenChild(const Group& group, std::unique_ptr<StopBoard> board) const;
 
   const Group& group() const { return group_; }
   const Device& device() const { return device_; }
@@ -64,6 +67,8 @@ class NcclHandle {
   // The incarnations of its ranks, by which they are found in later epochs of the job too.
   const std::vector<std::string>& incarnations() const { return incarnations_; }
   ncclComm_t comm() const;
+  // May be null.
+  StopBoard* board() const { return board_.get(); }
 
   // "AllReduce on rank 1 (node 'a', pid 7) with GPU 0 (...)".
   std::string Title(absl::string_view what) const;
@@ -92,8 +97,9 @@ class NcclHandle {
   // What Operate() calls in `calls` is one NCCL group.
   absl::Status Grouped(absl::FunctionRef<absl::Status()> calls);
 
-  // OK, the end, or the asynchronous error that NCCL reports. Does not wait for other threads'
-  // calls.
+  // OK, the end, UNAVAILABLE naming a peer that has stopped NCCL, or the asynchronous error that
+  // NCCL reports. An operation has succeeded if Poll() returns OK after its stream was found idle.
+  // Does not wait for other threads' calls.
   absl::Status Poll(absl::string_view what);
 
   // ---- The end ----
@@ -133,6 +139,13 @@ class NcclHandle {
 
   // ---- For the Stopper ----
 
+  // Tells the ranks that share this one's board, and those of its family's boards, that NCCL is
+  // going to be stopped here. Call it before each call that sets NCCL's abort flag.
+  void AnnounceStop();
+  // Waits for a moment if the job has ended and the communicator spans nodes, so that ranks of
+  // other nodes, which cannot see the board, hear of the end before NCCL stops here.
+  void AwaitNewsElsewhere() const;
+
   // Whether it has ended, or its job has, and nobody has begun to stop it.
   bool IsCondemned();
   // Takes the communicator from its callers for good; false while a call is in progress.
@@ -151,6 +164,8 @@ class NcclHandle {
 
   // Wakes the threads that wait on this object, since the family has ended.
   void NoticeEnd();
+  // AnnounceStop() of this object alone.
+  void AnnounceOwnStop();
 
  private:
   enum class Stage {
@@ -161,7 +176,7 @@ class NcclHandle {
   };
 
   NcclHandle(const Group& group, const Device& device, absl::Duration timeout, int split_share,
-             std::shared_ptr<NcclFamily> family);
+             std::shared_ptr<NcclFamily> family, std::unique_ptr<StopBoard> board);
   static std::shared_ptr<NcclHandle> Join(std::shared_ptr<NcclHandle> handle);
 
   absl::Status CheckProcess() const;
@@ -181,6 +196,10 @@ class NcclHandle {
   // Lets go of what NCCL keeps for the call that is complete.
   void ForgetCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status EndOfThis() const { return family_->EndOf(this); }
+  // OK, or UNAVAILABLE naming the peer that has stopped NCCL.
+  absl::Status CheckPeers(absl::string_view what) const;
+  // Whether a lost member of the job may be behind an error.
+  bool MayHaveLostPeer(const absl::Status& why) const;
   // `first`: as in NcclFamily::End().
   bool MarkFailed(const NcclHandle* first, const absl::Status& why);
 
@@ -193,6 +212,7 @@ class NcclHandle {
   const std::vector<std::string> incarnations_;
   const int split_share_;
   const std::shared_ptr<NcclFamily> family_;
+  const std::unique_ptr<StopBoard> board_;
   const pid_t process_ = getpid();
 
   mutable absl::Mutex mutex_;

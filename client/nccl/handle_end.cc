@@ -1,14 +1,24 @@
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/free.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/stopper.h"
 #include "client/src/data_plane/broken_peers.h"
+#include "client/src/job/rank_names.h"
 #include "muster/log.h"
 
 namespace muster::internal {
+namespace {
+
+// The daemon tells all members of a loss at the same time, give or take some milliseconds.
+constexpr absl::Duration kNewsWait = absl::Milliseconds(100);
+
+}  // namespace
 
 absl::Status NcclHandle::health() const {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
@@ -41,9 +51,24 @@ bool NcclHandle::IsQuiet() const {
   return stage_ != Stage::kSeized;
 }
 
+absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
+  const auto stop = board_ == nullptr ? std::nullopt : board_->First();
+  if (!stop || stop->rank == rank_ || stop->rank >= size_) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(Title(what), ": ", DescribePeer(group_, stop->rank),
+                                             " has stopped NCCL for this communicator (",
+                                             absl::StatusCodeToString(stop->why),
+                                             " there), so the result here is not valid"));
+}
+
+// A peer that has stopped NCCL for another reason has asked the coordinator already.
+bool NcclHandle::MayHaveLostPeer(const absl::Status& why) const {
+  const auto stop = board_ == nullptr ? std::nullopt : board_->First();
+  return MayBeLostPeer(why) && (!stop || stop->why == absl::StatusCode::kAborted);
+}
+
 absl::Status NcclHandle::End(const absl::Status& why) {
   if (absl::Status status = CheckProcess(); !status.ok()) return status;
-  if (health().ok() && MayBeLostPeer(why)) {
+  if (health().ok() && MayHaveLostPeer(why)) {
     const absl::Status explained = ExplainBrokenPeer(group_, why, OperationDeadline().Remaining());
     MarkFailed(explained == group_.health() ? nullptr : this, explained);
   }
@@ -134,6 +159,7 @@ void NcclHandle::Destroy() {
     state = AsyncResult();
     comm = std::exchange(comm_, nullptr);
   }
+  if (state != ncclSuccess) AnnounceStop();
   FreeOnDevice(device_.index, Title("the communicator"), [comm, state, title = Title("freeing")] {
     const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
     if (result != ncclSuccess) Log(LogLevel::kWarning, NcclStatus(title, result).ToString());
@@ -170,6 +196,22 @@ bool NcclHandle::CanRevoke() const {
 ncclComm_t NcclHandle::Take() {
   absl::MutexLock lock(&mutex_);
   return std::exchange(comm_, nullptr);
+}
+
+void NcclHandle::AnnounceStop() { family_->AnnounceStop(); }
+
+void NcclHandle::AnnounceOwnStop() {
+  if (board_ == nullptr) return;
+  const absl::StatusCode why = health().code();
+  board_->Announce(rank_, why == absl::StatusCode::kOk ? absl::StatusCode::kUnknown : why);
+}
+
+void NcclHandle::AwaitNewsElsewhere() const {
+  if (group_.health().ok()) return;
+  const std::string& node = group_.member(rank_).node_id;
+  for (int i = 0; i < size_; ++i) {
+    if (group_.member(i).node_id != node) return absl::SleepFor(kNewsWait);
+  }
 }
 
 void NcclHandle::MarkStopped(bool freed) {

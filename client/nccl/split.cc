@@ -109,6 +109,16 @@ absl::Status MakeChild(NcclHandle& parent, NcclHandle& child, const Deadline& de
   return status;
 }
 
+// A part's board is named after its parent's, the number of the split and the part's first rank. A
+// number is used again after a split that succeeds, when no rank needs the name any more: each rank
+// removes it before its next split.
+std::unique_ptr<internal::StopBoard> OpenBoard(const NcclHandle& parent, const Group& numbered,
+                                               const SplitRanks& part) {
+  if (parent.board() == nullptr || part.empty()) return nullptr;
+  return internal::OpenStopBoard(
+      absl::StrCat(parent.board()->name(), " ", numbered.name(), " ", part.front()));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
@@ -132,10 +142,12 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   // the error in a child that is null).
   const int color = own.empty() ? handle_->rank() : own.front();
   const int key = PositionIn(own, handle_->rank());
-  const std::shared_ptr<NcclHandle> child = handle_->OpenChild(part.value_or(handle_->group()));
+  const std::shared_ptr<NcclHandle> child =
+      handle_->OpenChild(part.value_or(handle_->group()), OpenBoard(*handle_, group, own));
   status = internal::InitializeTogether(
       group, child.get(), kSplit, deadline,
       [&](const Deadline& shorter) { return MakeChild(*handle_, *child, shorter, color, key); });
+  if (child->board() != nullptr) child->board()->Unlink();
   if (!status.ok()) return status;
   numbered->Keep();
   if (part) return std::make_unique<NcclCommunicator>(child);

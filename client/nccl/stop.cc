@@ -56,6 +56,8 @@ void Abort(NcclHandle& handle) {
 }  // namespace
 
 void StopCommunicator(NcclHandle& handle) {
+  handle.AnnounceStop();
+  handle.AwaitNewsElsewhere();
   const ncclResult_t revoked = Revoke(handle);
   if (revoked == ncclSuccess) return handle.MarkStopped(/*freed=*/false);
   // A revocation that does not end holds what ncclCommAbort would wait for. It is never marked as

@@ -10,6 +10,9 @@ namespace muster::internal {
 // says so; if NCCL reports a failure, it stays as it is, and may still be at work. The
 // communicator's device must be current.
 //
+// The peers' kernels take what a stopped kernel leaves behind for data, so the stop is announced
+// before (stop_board.h).
+//
 // Blocks until NCCL has stopped, which may be never: a live CUDA graph keeps ncclCommAbort waiting
 // after an ncclCommFinalize. So each communicator has a thread of its own for this call.
 //

@@ -26,7 +26,7 @@ class FamilyTest : public ::testing::Test {
         NcclHandle::Open(job_.world(0), Device{0, "fake", "GPU-0"}, absl::Minutes(1), split_share));
   }
   std::shared_ptr<NcclHandle> OpenChild(const NcclHandle& parent) {
-    return Ready(parent.OpenChild(job_.world(0)));
+    return Ready(parent.OpenChild(job_.world(0), nullptr));
   }
   void Free(NcclHandle& handle) {
     handle.Discard(absl::CancelledError("the test is over"),

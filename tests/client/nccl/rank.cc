@@ -17,6 +17,8 @@ Steps Scenes() {
       {"reduce-forever", Scene(ReduceForever)},
       {"reduce-once", Scene(ReduceOnce)},
       {"host-reduce-once", Scene(HostReduceOnce)},
+      {"give-up-first", Scene(GiveUpFirst)},
+      {"operate-until-loss", Scene(OperateUntilLoss)},
       {"grow-beside-a-hang", Scene(GrowBesideAHang)},
       {"helpers", Scene(Helpers)},
       {"device", Scene(ShowDevice)},

@@ -49,6 +49,9 @@ absl::Status ReduceForever(Job& job, const Arguments& arguments);
 absl::Status ReduceOnce(Job& job, const Arguments& arguments);
 absl::Status HostReduceOnce(Job& job, const Arguments& arguments);
 absl::Status GrowBesideAHang(Job& job, const Arguments& arguments);
+// Peers that stop NCCL.
+absl::Status GiveUpFirst(Job& job, const Arguments& arguments);
+absl::Status OperateUntilLoss(Job& job, const Arguments& arguments);
 // Helpers on top of Job and Communicator.
 absl::Status Helpers(Job& job, const Arguments& arguments);
 absl::Status ShowDevice(Job& job, const Arguments& arguments);

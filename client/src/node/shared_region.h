@@ -1,7 +1,8 @@
-#ifndef MUSTER_CLIENT_GLOO_SHARED_REGION_H_
-#define MUSTER_CLIENT_GLOO_SHARED_REGION_H_
+#ifndef MUSTER_CLIENT_SRC_NODE_SHARED_REGION_H_
+#define MUSTER_CLIENT_SRC_NODE_SHARED_REGION_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ class SharedRegion {
  public:
   // A name that nobody else has.
   static std::string NewName();
+  // The name that goes with 128 bits which all ranks know.
+  static std::string NameOf(uint64_t high, uint64_t low);
 
   // All of its memory is there when this returns: there is none to be had later for which there is
   // no room now. Zeros.
@@ -45,4 +48,4 @@ class SharedRegion {
 
 }  // namespace muster::internal
 
-#endif  // MUSTER_CLIENT_GLOO_SHARED_REGION_H_
+#endif  // MUSTER_CLIENT_SRC_NODE_SHARED_REGION_H_

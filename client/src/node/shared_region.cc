@@ -1,4 +1,4 @@
-#include "client/gloo/shared_region.h"
+#include "client/src/node/shared_region.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,6 +32,10 @@ bool IsName(absl::string_view name) {
 
 std::string SharedRegion::NewName() {
   return absl::StrCat(kPrefix, absl::BytesToHexString(RandomBytes(kNameBytes)));
+}
+
+std::string SharedRegion::NameOf(uint64_t high, uint64_t low) {
+  return absl::StrCat(kPrefix, absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
 }
 
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Make(absl::string_view name,
