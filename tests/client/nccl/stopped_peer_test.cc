@@ -3,6 +3,9 @@
 
 #include <signal.h>
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -48,18 +51,37 @@ TEST(NcclStoppedPeer, ARankThatGivesUpWhatSharesResourcesEndsItsNeighbours) {
                {{"NCCL_COMM_SPLIT_SHARE_RESOURCES", "1"}});
 }
 
+// Rank 0 is killed while all are at work.
+void ExpectNoWrongValues(int size, const std::string& operation,
+                         const std::map<int, Variables>& by_rank = {}) {
+  auto job = NcclJob::Start(size, {"operate-until-loss", "operation=" + operation}, {}, by_rank);
+  for (int rank = 0; rank < size; ++rank) {
+    (*job)[rank].WaitForOutput(absl::StrCat("rank ", rank, " is at work"));
+  }
+  (*job)[0].Signal(SIGKILL);
+  job->OutputOf(0, Exit{true, SIGKILL});
+  for (int rank = 1; rank < size; ++rank) {
+    EXPECT_THAT(job->OutputOf(rank, kRankError),
+                AllOf(HasSubstr(job->LossOf(0)), Not(HasSubstr("values are wrong"))));
+  }
+}
+
 TEST(NcclStoppedPeer, ALostRankLeavesNoWrongValues) {
   for (const char* operation : {"all-reduce", "broadcast", "all-gather"}) {
-    auto job = NcclJob::Start(3, {"operate-until-loss", absl::StrCat("operation=", operation)});
-    for (int rank = 0; rank < 3; ++rank) {
-      (*job)[rank].WaitForOutput(absl::StrCat("rank ", rank, " is at work"));
-    }
-    (*job)[0].Signal(SIGKILL);
-    job->OutputOf(0, Exit{true, SIGKILL});
-    for (int rank : {1, 2}) {
-      EXPECT_THAT(job->OutputOf(rank, kRankError),
-                  AllOf(HasSubstr(job->LossOf(0)), Not(HasSubstr("values are wrong"))));
-    }
+    ExpectNoWrongValues(3, operation);
+  }
+}
+
+TEST(NcclStoppedPeer, ALostRankLeavesNoWrongValuesOnTwoNodes) {
+  std::map<int, Variables> by_rank;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string node = absl::StrCat("node-", rank / 2);
+    by_rank[rank] = {{"NCCL_HOSTID", node},
+                     {"MUSTER_NODE_ID", node},
+                     {"CUDA_VISIBLE_DEVICES", absl::StrCat(rank)}};
+  }
+  for (const char* operation : {"broadcast", "all-gather"}) {
+    ExpectNoWrongValues(4, operation, by_rank);
   }
 }
 
