@@ -99,10 +99,10 @@ expect_said '^tools/test: minutes: nccl-build 0 all 0 fuzz 0 tsan 0 tsan-nccl 0 
 grep -q 'config=tsan .*//tests/nccl/real/' "$RUNS.tests" || fail "NCCL was not tested with threads"
 grep -q 'config=asan .*//tests/client/nccl:split_test_on_nccl_2_30_7' "$RUNS.tests" || fail "NCCL was not tested"
 
-run --sanitizers-within 10
+run --sanitizers-within 13
 expect 'plain config=fuzz config=tsan config=tsan' '4 passed, 0 failed' 0
-expect_said ' asan-nccl is left out: of 10 minutes'
-expect_said ' asan is left out: of 10 minutes'
+expect_said ' asan-nccl is left out: of 13 minutes'
+expect_said ' asan is left out: of 13 minutes'
 
 FAIL=config=fuzz run --sanitizers-within 60
 expect 'plain config=fuzz' '2 passed, 1 failed' 1
