@@ -106,11 +106,10 @@ class NcclCommunicator final : public TensorOperations {
   // is initialized on every rank. When the Job is destroyed the communicator ends, with CANCELLED.
   // Makes the device current on the calling thread, as cudaSetDevice does. Errors: those of Group,
   // and
-  //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set,
-  //   in
-  //                        the environment or in nccl.conf; different NCCL versions, or settings of
-  //                        NCCL's that must be alike (NCCL_ALGO, config.maxCTAs...); or a rank that
-  //                        could not initialize NCCL, and why;
+  //   FAILED_PRECONDITION  no usable GPU; two ranks on one GPU (names both); NCCL_COMM_ID is set
+  //                        (in the environment, or in nccl.conf); NCCL versions that differ, or
+  //                        settings of NCCL that must agree (NCCL_ALGO, config.maxCTAs...); or a
+  //                        rank that could not initialize NCCL, and why;
   //   INVALID_ARGUMENT     there is no such device;
   //   DEADLINE_EXCEEDED    names the ranks that did not come, or on which NCCL did not end in time;
   //   UNAVAILABLE          NCCL's connections broke, but no process is known to be lost; or the
