@@ -118,8 +118,12 @@ void PrintCreation(int ranks, Transport transport, int rounds, int ranks_per_id)
   env["MUSTER_NCCL_RANKS_PER_ID"] = absl::StrCat(ranks_per_id);
   const auto process = Process::Start(command, env);
   if (!(process->Wait(kPatience) == Exit{false, 0})) EndBenchmark(process->Output());
+  const std::string output = process->Output();
+  const size_t figures = output.find("Create ");
+  if (figures == std::string::npos) EndBenchmark("no figures in: " + output);
   std::printf("%5d  %-4s %d id%s: %s", ranks, NameOf(transport), ranks / ranks_per_id,
-              ranks == ranks_per_id ? "" : "s", process->Output().c_str());
+              ranks == ranks_per_id ? "" : "s",
+              output.substr(figures, output.find('\n', figures) + 1 - figures).c_str());
   std::fflush(stdout);
 }
 
