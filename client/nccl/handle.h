@@ -97,7 +97,7 @@ class NcclHandle {
   // What Operate() calls in `calls` is one NCCL group.
   absl::Status Grouped(absl::FunctionRef<absl::Status()> calls);
 
-  // OK, the end, UNAVAILABLE naming a peer that has stopped NCCL, or the asynchronous error that
+  // OK, the end, an error that names a peer that has stopped NCCL, or the asynchronous error that
   // NCCL reports. An operation has succeeded if Poll() returns OK after its stream was found idle.
   // Does not wait for other threads' calls.
   absl::Status Poll(absl::string_view what);
@@ -196,7 +196,8 @@ class NcclHandle {
   // Lets go of what NCCL keeps for the call that is complete.
   void ForgetCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status EndOfThis() const { return family_->EndOf(this); }
-  // OK, or UNAVAILABLE naming the peer that has stopped NCCL.
+  // OK, or DEADLINE_EXCEEDED (its time was up) or UNAVAILABLE, naming the peer that has stopped
+  // NCCL.
   absl::Status CheckPeers(absl::string_view what) const;
   // Whether a lost member of the job may be behind an error.
   bool MayHaveLostPeer(const absl::Status& why) const;

@@ -54,10 +54,13 @@ bool NcclHandle::IsQuiet() const {
 absl::Status NcclHandle::CheckPeers(absl::string_view what) const {
   const auto stop = board_ == nullptr ? std::nullopt : board_->First();
   if (!stop || stop->rank == rank_ || stop->rank >= size_) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(Title(what), ": ", DescribePeer(group_, stop->rank),
-                                             " has stopped NCCL for this communicator (",
-                                             absl::StatusCodeToString(stop->why),
-                                             " there), so the result here is not valid"));
+  // Ranks mostly have the same time-out: the one whose time is up first must not change the code.
+  const bool too_late = stop->why == absl::StatusCode::kDeadlineExceeded;
+  return absl::Status(
+      too_late ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kUnavailable,
+      absl::StrCat(Title(what), ": ", DescribePeer(group_, stop->rank),
+                   " has stopped NCCL for this communicator (", absl::StatusCodeToString(stop->why),
+                   " there), so the result here is not valid"));
 }
 
 // A peer that has stopped NCCL for another reason has asked the coordinator already.

@@ -179,7 +179,8 @@ class NcclCommunicator final : public TensorOperations {
   // and the job's health, and never sits in cudaStreamSynchronize: where a peer dies this returns
   // the error that names it. If another rank that shares this one's /dev/shm has stopped NCCL for
   // this communicator, the result is not valid, although the stream is idle: this returns the job's
-  // error, or UNAVAILABLE naming that rank (docs/nccl.md has what holds between nodes).
+  // error, or one that names that rank: DEADLINE_EXCEEDED if its time was up, else UNAVAILABLE
+  // (docs/nccl.md has what holds between nodes).
   // DEADLINE_EXCEEDED and CANCELLED stop the communicator. After any return the buffers may be
   // freed, unless the text says that NCCL has not stopped.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});

@@ -23,7 +23,7 @@ void ExpectToHear(int listener, int first, const Words& scenario, const Variable
   auto job = NcclJob::Start(3, scenario, env);
   EXPECT_THAT(job->OutputOf(first, kSuccess), HasSubstr("ended: DEADLINE_EXCEEDED"));
   EXPECT_THAT(job->OutputOf(listener, kSuccess),
-              AllOf(HasSubstr("ended: UNAVAILABLE"), HasSubstr(job->NameOf(first)),
+              AllOf(HasSubstr("ended: DEADLINE_EXCEEDED"), HasSubstr(job->NameOf(first)),
                     HasSubstr("in time\n")));
   job->OutputOf(3 - first - listener, kSuccess);
 }
