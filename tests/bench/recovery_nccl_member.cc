@@ -33,9 +33,13 @@ absl::Status CudaStatus(cudaError_t error) {
 struct Work {
   cudaStream_t stream = nullptr;
   void* data = nullptr;
+  int device = 0;
 
   absl::Status Prepare() {
-    absl::Status status = CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    absl::Status status = CudaStatus(cudaGetDevice(&device));
+    if (status.ok()) {
+      status = CudaStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    }
     if (status.ok()) status = CudaStatus(cudaMalloc(&data, kCount * sizeof(float)));
     if (status.ok()) status = CudaStatus(cudaMemset(data, 0, kCount * sizeof(float)));
     return status.ok() ? CudaStatus(cudaDeviceSynchronize()) : status;
@@ -65,7 +69,10 @@ absl::Status ReduceUntilLoss(Job& job, const Reporter& reporter, Work& work) {
 
 absl::Status ReduceAgain(Job& job, const Reporter& reporter, const Work& work) {
   if (absl::Status status = job.Rejoin(); !status.ok()) return status;
-  const auto comm = NcclCommunicator::Create(job);
+  // The local rank may be another one now, and the buffer is where it was.
+  NcclOptions options;
+  options.device = work.device;
+  const auto comm = NcclCommunicator::Create(job, options);
   if (!comm.ok()) return comm.status();
   absl::Status status = Reduce(**comm, work);
   reporter.Say(Report::kReformed, job.rank());
