@@ -22,6 +22,7 @@
 #include "client/nccl/family.h"
 #include "client/nccl/stop_board.h"
 #include "client/src/base/deadline.h"
+#include "muster/call_options.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -229,6 +230,11 @@ class NcclHandle {
   int groups_ ABSL_GUARDED_BY(mutex_) = 0;  // Grouped() calls in progress, nested
   Subscription failure_;                    // last: its callback uses the others
 };
+
+// When a call with these options ends: after their time-out, or after the communicator's.
+inline Deadline DeadlineOf(const NcclHandle& handle, const CallOptions& options) {
+  return Deadline(options.timeout.value_or(handle.timeout()), options.cancellation);
+}
 
 }  // namespace muster::internal
 

@@ -19,7 +19,6 @@ using internal::ArgumentCheck;
 using internal::CallGuarded;
 using internal::CheckStream;
 using internal::CopyOwn;
-using internal::Deadline;
 using internal::DescribeOperation;
 using internal::NcclHandle;
 using internal::OwnValue;
@@ -27,10 +26,6 @@ using internal::ScopedDevice;
 
 ArgumentCheck Check(const NcclHandle& handle, absl::string_view operation) {
   return ArgumentCheck(operation, handle.rank(), handle.size());
-}
-
-Deadline DeadlineOf(const NcclHandle& handle, const CallOptions& options) {
-  return Deadline(options.timeout.value_or(handle.timeout()), options.cancellation);
 }
 
 absl::Status CheckOp(const NcclHandle& handle, absl::string_view operation, ReduceOp op,

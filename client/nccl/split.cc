@@ -28,10 +28,6 @@ absl::Status CheckCall(const NcclHandle& handle, const CallOptions& options) {
   return status.ok() ? check.NotAlone(handle.group()) : status;
 }
 
-Deadline DeadlineOf(const NcclHandle& handle, const CallOptions& options) {
-  return Deadline(options.timeout.value_or(handle.timeout()), options.cancellation);
-}
-
 absl::StatusOr<SplitRanks> WantedPart(const NcclHandle& handle, const std::optional<Group>& group) {
   if (!group) return SplitRanks();
   return internal::SplitRanksOf(handle.incarnations(), handle.rank(), *group);

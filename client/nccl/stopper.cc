@@ -1,11 +1,10 @@
 #include "client/nccl/stopper.h"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "client/nccl/device.h"
 #include "client/nccl/poll_pacer.h"
 #include "client/nccl/stop.h"
 
@@ -132,7 +131,7 @@ void Stopper::StopAll(const Handles& seized) {
     const uint64_t stop = ++stops_;
     stopping_[stop] = After(SteadyClock::now(), NcclHandle::kStopWait);
     std::thread([this, stop, handle, start] {
-      cudaSetDevice(handle->device().index);
+      UseDevice(handle->device().index);
       start->Meet();
       StopCommunicator(*handle);
       Forget(stop);
