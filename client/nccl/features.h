@@ -23,6 +23,7 @@ namespace muster::internal {
 
 inline constexpr int kOldestNcclVersion = 22200;
 inline constexpr int kFloat8NcclVersion = 22400;
+inline constexpr int kDrainingNcclVersion = 22400;
 
 // NCCL_REVOKE_DEFAULT and two types, by value: older headers lack the names.
 inline constexpr int kNcclRevokeDefault = 0;
@@ -41,6 +42,9 @@ inline int LoadedNcclVersion() {
 }
 
 inline bool NcclHasFloat8() { return LoadedNcclVersion() >= kFloat8NcclVersion; }
+
+// Whether a communicator that ends may leave what was sent unsent: see drain.h.
+inline bool NcclDropsUnsentWork() { return LoadedNcclVersion() < kDrainingNcclVersion; }
 
 }  // namespace muster::internal
 

@@ -5,6 +5,7 @@
 #include "client/nccl/bootstrap.h"
 #include "client/nccl/caller_stream.h"
 #include "client/nccl/device.h"
+#include "client/nccl/drain.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/own_value.h"
 #include "client/nccl/types.h"
@@ -77,7 +78,9 @@ NcclCommunicator::NcclCommunicator(std::shared_ptr<NcclHandle> handle)
 
 NcclCommunicator::~NcclCommunicator() {
   const ScopedDevice current(device());
-  handle_->Close(internal::Deadline(handle_->timeout(), nullptr));
+  const internal::Deadline deadline(handle_->timeout(), nullptr);
+  internal::Drain(*handle_, deadline);
+  handle_->Close(deadline);
 }
 
 int NcclCommunicator::rank() const { return handle_->rank(); }

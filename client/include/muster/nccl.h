@@ -125,7 +125,7 @@ class NcclCommunicator final : public TensorOperations {
 
   // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
   // enqueued on a healthy one is waited for, up to the time-out. NCCL makes ranks of one node wait
-  // for each other here.
+  // for each other here; with NCCL older than 2.24, all ranks do.
   ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;

@@ -3,9 +3,11 @@
 //
 //   MUSTER_TEST_NCCL_FAULTS=split-die    the process is killed when it calls ncclCommSplit
 //   MUSTER_TEST_NCCL_FAULTS=abort-hang   the process's first ncclCommAbort never returns
+//   MUSTER_TEST_NCCL_FAULTS=slow-proxy   NCCL's threads take 100 ms to see what they were woken for
 
 #include <dlfcn.h>
 #include <nccl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,6 +27,12 @@ Function* InNccl(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+bool IsInNccl(const void* code) {
+  Dl_info library = {};
+  return dladdr(code, &library) != 0 && library.dli_fname != nullptr &&
+         std::string(library.dli_fname).find("libnccl.so") != std::string::npos;
+}
+
 }  // namespace
 
 extern "C" {
@@ -41,5 +49,21 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   while (first && Has("abort-hang")) pause();
   return InNccl(&ncclCommAbort, "ncclCommAbort")(comm);
 }
+
+#ifndef __SANITIZE_THREAD__  // which has a pthread_cond_wait of its own
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*);
+  // By its version, since there is an older one whose pthread_cond_t is another.
+  static const auto wait =
+      reinterpret_cast<Wait>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
+  const int result = wait(condition, mutex);
+  if (Has("slow-proxy") && IsInNccl(__builtin_return_address(0))) {
+    pthread_mutex_unlock(mutex);
+    usleep(100'000);
+    pthread_mutex_lock(mutex);
+  }
+  return result;
+}
+#endif
 
 }  // extern "C"

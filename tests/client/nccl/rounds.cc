@@ -27,7 +27,22 @@ int EntriesOf(const char* directory) {
 constexpr int kOfGrpc = 5;
 int FilesAndThreads() { return EntriesOf("/proc/self/fd") + EntriesOf("/proc/self/task"); }
 
-absl::Status Round(Job& job, const Arguments& arguments) {
+// The root ends its communicator as soon as it has sent.
+absl::Status BroadcastAndEnd(Job& job, int root) {
+  constexpr size_t kCount = 1 << 14;
+  auto comm = NcclCommunicator::Create(job);
+  RETURN_IF_ERROR(comm.status());
+  const Stream stream;
+  const DeviceMemory data(DataType::kFloat32, std::vector<double>(kCount, job.rank()));
+  RETURN_IF_ERROR(
+      (*comm)->Broadcast(data.get(), data.get(), kCount, DataType::kFloat32, root, stream.get()));
+  RETURN_IF_ERROR((*comm)->Wait(stream.get()));
+  return Expect(data.numbers() == std::vector<double>(kCount, root),
+                "the values are not the root's");
+}
+
+absl::Status Round(Job& job, const Arguments& arguments, int index) {
+  if (arguments.Has("broadcast")) return BroadcastAndEnd(job, index % job.world_size());
   if (arguments.Has("host")) {
     auto comm = Communicator::Create(job);
     RETURN_IF_ERROR(comm.status());
@@ -46,13 +61,13 @@ absl::Status Round(Job& job, const Arguments& arguments) {
 }  // namespace
 
 absl::Status Rounds(Job& job, const Arguments& arguments) {
-  RETURN_IF_ERROR(Round(job, arguments));  // what is made once and kept
+  RETURN_IF_ERROR(Round(job, arguments, 0));  // what is made once and kept
   RETURN_IF_ERROR(job.Barrier("the first round"));
   WaitUntil([] { return NcclThreads() == 0; }, kSettle);
   const std::string before = Held();
   const int kept = FilesAndThreads();
   for (int i = 0; i < arguments.Int("rounds", 100); ++i) {
-    RETURN_IF_ERROR(Round(job, arguments));
+    RETURN_IF_ERROR(Round(job, arguments, i));
   }
   RETURN_IF_ERROR(job.Barrier("the last round"));
   const auto same = [&] { return Held() == before && FilesAndThreads() <= kept + kOfGrpc; };

@@ -45,6 +45,14 @@ TEST(NcclValues, NcclGetsItsOwnConfiguration) {
 
 TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
+// On two nodes, where NCCL's threads send what a kernel has left for them.
+TEST(NcclValues, WhatTheRootHasSentArrivesThoughTheRootEndsAtOnce) {
+  NcclJob::Start(2, {"rounds", "rounds=5", "broadcast=1"},
+                 {{"MUSTER_TEST_NCCL_FAULTS", "slow-proxy"}},
+                 {{0, {{"NCCL_HOSTID", "node-0"}}}, {1, {{"NCCL_HOSTID", "node-1"}}}})
+      ->ExpectAll(kSuccess);
+}
+
 TEST(NcclValues, ManyRoundsLeaveNothingBehind) {
   NcclJob::Start(2, {"rounds", "rounds=100"})->ExpectAll(kSuccess);
   NcclJob::Start(2, {"rounds", "rounds=20", "host=1"})->ExpectAll(kSuccess);
