@@ -68,8 +68,11 @@ _COMPAT_HEADERS = "@muster//tests/nccl/real/compat"
 
 _COMPAT = "tests/nccl/real/compat"
 
-# NCCL 2.22 is older than the toolkit.
-_COPTS_OF_OLD = ["-include", _COMPAT + "/cuda_12.h"]
+# NCCL 2.22 is older than the toolkit. 2.28 gets <limits> by the headers of nvcc (src/graph/tuning.cc).
+_COPTS_OF = {
+    "2.22": ["-include", _COMPAT + "/cuda_12.h"],
+    "2.28": ["-include", "limits"],
+}
 
 # Bazel names it when somebody asks for a target without sources.
 _CONSTRAINT = "run_tools_install_nccl_source"
@@ -178,7 +181,7 @@ def nccl_source_targets(home, version):
     native.constraint_setting(name = "sources_of_nccl")
     native.constraint_value(name = _CONSTRAINT, constraint_setting = ":sources_of_nccl")
 
-    copts = _COPTS + _include_options() + (_COPTS_OF_OLD if version.startswith("2.22.") else [])
+    copts = _COPTS + _include_options() + _COPTS_OF.get(version.rpartition(".")[0], [])
     _generate_header(version, compatible)
     _headers(compatible)
     native.cc_library(

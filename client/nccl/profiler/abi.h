@@ -13,6 +13,7 @@
 namespace muster::nccl_profiler {
 
 // Kinds of events, and bits of the mask that asks for them.
+inline constexpr uint8_t kGroup = 1 << 0;          // what is launched together
 inline constexpr uint8_t kCollective = 1 << 1;     // a collective is given to the GPU
 inline constexpr uint8_t kKernelChannel = 1 << 6;  // the part of a kernel on one channel
 

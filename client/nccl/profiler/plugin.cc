@@ -65,6 +65,10 @@ uint64_t OperationOf(void* handle) {
   return reinterpret_cast<uintptr_t>(handle) >> (kIndexBits + 1);
 }
 
+// For a group, which this plug-in does not look at. NCCL 2.27 tells of no operation of a group
+// whose handle is null (src/plugin/profiler.cc, ncclProfilerStartTaskEvents).
+void* GroupHandle() { return ToHandle(0, Communicators::kMost, 0); }
+
 // A context: one more than the index, so that it is not null.
 void* ToContext(size_t index) { return reinterpret_cast<void*>(index + 1); }
 size_t IndexOfContext(void* context) { return reinterpret_cast<uintptr_t>(context) - 1; }
@@ -97,7 +101,9 @@ void* StartCollective(size_t index, const EventDescription::Collective& collecti
 
 int StartEvent(void* context, void** handle, EventDescription* event) {
   *handle = nullptr;
-  if (event->kind == kCollective) {
+  if (event->kind == kGroup) {
+    *handle = GroupHandle();
+  } else if (event->kind == kCollective) {
     *handle = StartCollective(IndexOfContext(context), event->collective);
   } else if (event->kind == kKernelChannel && event->parent != nullptr) {
     *handle = ToHandle(OperationOf(event->parent), IndexOf(event->parent), kPart);

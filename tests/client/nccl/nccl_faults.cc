@@ -3,6 +3,7 @@
 //
 //   MUSTER_TEST_NCCL_FAULTS=split-die    the process is killed when it calls ncclCommSplit
 //   MUSTER_TEST_NCCL_FAULTS=abort-hang   the process's first ncclCommAbort never returns
+//   MUSTER_TEST_NCCL_FAULTS=op-die@N     the process is killed in its N-th all-reduce
 //   MUSTER_TEST_NCCL_FAULTS=slow-proxy   NCCL's threads take 100 ms to see what they were woken for
 
 #include <dlfcn.h>
@@ -48,6 +49,13 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const bool first = ++calls == 1;
   while (first && Has("abort-hang")) pause();
   return InNccl(&ncclCommAbort, "ncclCommAbort")(comm);
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  static std::atomic<int> calls{0};
+  if (Has("op-die@" + std::to_string(++calls))) kill(getpid(), SIGKILL);
+  return InNccl(&ncclAllReduce, "ncclAllReduce")(from, to, count, type, op, comm, stream);
 }
 
 #ifndef __SANITIZE_THREAD__  // which has a pthread_cond_wait of its own

@@ -72,7 +72,7 @@ std::string NcclJob::LossOf(int rank) const {
 }
 
 std::map<int, Variables> FaultOf(int rank, const std::string& faults) {
-  return {{rank, {{"FAKE_NCCL_FAULTS", faults}}}};
+  return {{rank, {{"FAKE_NCCL_FAULTS", faults}, {"MUSTER_TEST_NCCL_FAULTS", faults}}}};
 }
 
 }  // namespace muster::testing

@@ -38,7 +38,7 @@ class NcclJob {
   Ranks ranks_;
 };
 
-// The same for one rank, whose FAKE_NCCL_FAULTS are given.
+// The variables of one rank with faults: of the fake NCCL, or of those that nccl_faults.cc has.
 std::map<int, Variables> FaultOf(int rank, const std::string& faults);
 
 }  // namespace muster::testing

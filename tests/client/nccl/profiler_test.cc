@@ -1,7 +1,7 @@
-// NCCL's operations, as the plug-in counts them, on the fake NCCL: also those of programs that do
+// NCCL's operations, as the plug-in counts them, on NCCL's own host code: those of programs that do
 // not know of Muster.
+
 #include <nccl.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <functional>
@@ -9,53 +9,49 @@
 #include <string>
 #include <vector>
 
-#include "client/nccl/profiler/operations.h"
+#include "absl/time/time.h"
 #include "common/rank_activity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/fake/forked_ranks.h"
+#include "tests/nccl/real/kernel_rank.h"
+#include "tests/util/wait_until.h"
 
-namespace muster {
+namespace muster::testing {
 namespace {
 
-using nccl_profiler::BytesOf;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 constexpr char kPlugin[] = "client/nccl/profiler/libnccl-profiler-muster.so";
 constexpr int kCount = 1000;
+constexpr absl::Duration kPatience = absl::Seconds(60);
 
 // A rank of a program that calls NCCL itself.
-class Rank {
+class Program {
  public:
-  Rank(int rank, int size, testing::Board& board) {
-    EXPECT_EQ(cudaSetDevice(rank), cudaSuccess);
-    EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-    EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), kCount * sizeof(float)), cudaSuccess);
-    if (rank == 0) {
-      ncclUniqueId id;
-      EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-      board.Put(0, id);
-    }
-    EXPECT_EQ(ncclCommInitRank(&comm_, size, board.Get(0), rank), ncclSuccess);
-  }
+  Program(int rank, Board& board) : rank_(Layout{"two", 2, 2}, rank, board), data_(kCount) {}
 
   void AllReduce() {
-    EXPECT_EQ(ncclAllReduce(data_, data_, kCount, ncclFloat32, ncclSum, comm_, stream_),
+    EXPECT_EQ(ncclAllReduce(data_.data(), data_.data(), kCount, ncclFloat32, ncclSum, comm(),
+                            rank_.stream()),
               ncclSuccess);
   }
-  void Synchronize() { EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess); }
-  void Abort() { EXPECT_EQ(ncclCommAbort(comm_), ncclSuccess); }
-  ncclComm_t comm() const { return comm_; }
-  cudaStream_t stream() const { return stream_; }
-  float* data() const { return data_; }
+  void Send(int peer) {
+    EXPECT_EQ(ncclSend(data_.data(), kCount, ncclFloat32, peer, comm(), rank_.stream()),
+              ncclSuccess);
+  }
+  void Recv(int peer) {
+    EXPECT_EQ(ncclRecv(data_.data(), kCount, ncclFloat32, peer, comm(), rank_.stream()),
+              ncclSuccess);
+  }
+  void Wait() const { rank_.Wait(); }
+  void Abort() { rank_.Abort(); }
+  ncclComm_t comm() const { return rank_.comm(); }
 
  private:
-  cudaStream_t stream_ = nullptr;
-  float* data_ = nullptr;
-  ncclComm_t comm_ = nullptr;
+  Rank rank_;
+  Buffer<float> data_;
 };
 
 // Of the calling rank, which gets memory for it as a launcher would give it.
@@ -71,20 +67,26 @@ CommunicatorActivity Only(const RankActivity& activity) {
   return all.empty() ? CommunicatorActivity() : all[0];
 }
 
-void ExpectRanks(int size, const std::function<void(int rank, testing::Board& board)>& body) {
-  testing::ExpectForked(size, body, {{"NCCL_PROFILER_PLUGIN", kPlugin}});
+// NCCL's proxy threads see what the GPU has done, some time later.
+void AwaitEnded(const RankActivity& activity, uint64_t ended) {
+  const auto same = [&] { return Only(activity).ended == ended; };
+  EXPECT_TRUE(WaitUntil(same, kPatience)) << Only(activity).ended << " have ended, not " << ended;
 }
 
-TEST(ProfilerTest, SaysWhatTheGpuHasDone) {
-  ExpectRanks(2, [](int rank, testing::Board& board) {
+void ExpectRanks(const std::function<void(int rank, Board& board)>& body) {
+  ExpectForked(2, body, {{"NCCL_PROFILER_PLUGIN", kPlugin}});
+}
+
+TEST(Profiler, SaysWhatTheGpuHasDone) {
+  ExpectRanks([](int rank, Board& board) {
     const std::unique_ptr<RankActivity> activity = Watch();
-    Rank self(rank, 2, board);
+    Program self(rank, board);
     EXPECT_THAT(Only(*activity).name, StartsWith("NCCL communicator "));
     EXPECT_EQ(Only(*activity).begun, 0);
     for (int i = 0; i < 3; ++i) self.AllReduce();
-    self.Synchronize();
+    self.Wait();
+    AwaitEnded(*activity, 3);
     EXPECT_EQ(Only(*activity).begun, 3);
-    EXPECT_EQ(Only(*activity).ended, 3);
     EXPECT_EQ(Only(*activity).operation, "AllReduce");
     EXPECT_EQ(Only(*activity).bytes, kCount * sizeof(float));
     board.Meet(2);
@@ -93,12 +95,13 @@ TEST(ProfilerTest, SaysWhatTheGpuHasDone) {
   });
 }
 
-TEST(ProfilerTest, ShowsWhoHasNotCalledTheOperationThatTheOthersWaitIn) {
-  ExpectRanks(2, [](int rank, testing::Board& board) {
+TEST(Profiler, ShowsWhoHasNotCalledTheOperationThatTheOthersWaitIn) {
+  ExpectRanks([](int rank, Board& board) {
     const std::unique_ptr<RankActivity> activity = Watch();
-    Rank self(rank, 2, board);
+    Program self(rank, board);
     for (int i = 0; i < 5; ++i) self.AllReduce();
-    self.Synchronize();
+    self.Wait();
+    AwaitEnded(*activity, 5);
     if (rank == 0) self.AllReduce();  // rank 1 does not come
     EXPECT_EQ(Only(*activity).begun, rank == 0 ? 6 : 5);
     EXPECT_EQ(Only(*activity).ended, 5);
@@ -107,28 +110,23 @@ TEST(ProfilerTest, ShowsWhoHasNotCalledTheOperationThatTheOthersWaitIn) {
   });
 }
 
-TEST(ProfilerTest, PointToPointOperationsAreNotCounted) {
-  ExpectRanks(2, [](int rank, testing::Board& board) {
+TEST(Profiler, PointToPointOperationsAreNotCounted) {
+  ExpectRanks([](int rank, Board& board) {
     const std::unique_ptr<RankActivity> activity = Watch();
-    Rank self(rank, 2, board);
-    if (rank == 0) {
-      EXPECT_EQ(ncclSend(self.data(), kCount, ncclFloat32, 1, self.comm(), self.stream()),
-                ncclSuccess);
-    } else {
-      EXPECT_EQ(ncclRecv(self.data(), kCount, ncclFloat32, 0, self.comm(), self.stream()),
-                ncclSuccess);
-    }
-    self.Synchronize();
+    Program self(rank, board);
+    if (rank == 0) self.Send(1);
+    if (rank == 1) self.Recv(0);
+    self.Wait();
     EXPECT_EQ(Only(*activity).begun, 0);
     board.Meet(2);
     self.Abort();
   });
 }
 
-TEST(ProfilerTest, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
-  ExpectRanks(2, [](int rank, testing::Board& board) {
+TEST(Profiler, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
+  ExpectRanks([](int rank, Board& board) {
     const std::unique_ptr<RankActivity> activity = Watch();
-    Rank self(rank, 2, board);
+    Program self(rank, board);
     ncclComm_t part = nullptr;
     EXPECT_EQ(ncclCommSplit(self.comm(), /*color=*/0, rank, &part, nullptr), ncclSuccess);
     const std::vector<CommunicatorActivity> all = activity->Read();
@@ -144,51 +142,15 @@ TEST(ProfilerTest, RanksNameACommunicatorAlikeAndItsChildrenDifferently) {
   });
 }
 
-TEST(ProfilerTest, WithoutALauncherNothingIsCountedAndNothingBreaks) {
-  ExpectRanks(2, [](int rank, testing::Board& board) {
-    Rank self(rank, 2, board);
+TEST(Profiler, WithoutALauncherNothingIsCountedAndNothingBreaks) {
+  ExpectRanks([](int rank, Board& board) {
+    Program self(rank, board);
     self.AllReduce();
-    self.Synchronize();
+    self.Wait();
     board.Meet(2);
     self.Abort();
   });
 }
 
-// Looked for once in a process.
-class OperationsTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() { activity_ = Watch().release(); }
-  static RankActivity* activity_;
-};
-RankActivity* OperationsTest::activity_ = nullptr;
-
-TEST_F(OperationsTest, WhatEndsTwiceOrWasNeverBegunIsIgnored) {
-  nccl_profiler::Operations operations("one");
-  const uint64_t first = operations.Begin("AllReduce", 4, /*channels=*/2);
-  operations.EndChannel(first);
-  EXPECT_EQ(Only(*activity_).ended, 0);
-  operations.EndChannel(first);
-  operations.EndChannel(first);
-  operations.EndChannel(0);
-  operations.EndChannel(77);
-  EXPECT_EQ(Only(*activity_).ended, 1);
-  operations.Begin("Broadcast", 4, /*channels=*/0);  // without a kernel
-  EXPECT_EQ(Only(*activity_).ended, 2);
-}
-
-TEST_F(OperationsTest, WhatIsTooLongAgoCountsAsDone) {
-  nccl_profiler::Operations operations("many");
-  for (int i = 0; i < 5000; ++i) operations.Begin("AllReduce", 4, 1);
-  EXPECT_EQ(Only(*activity_).begun, 5000);
-  EXPECT_EQ(Only(*activity_).ended, 5000 - 4096);
-}
-
-TEST_F(OperationsTest, SizesOfTypes) {
-  EXPECT_EQ(BytesOf("ncclFloat32", 10), 40);
-  EXPECT_EQ(BytesOf("ncclBfloat16", 10), 20);
-  EXPECT_EQ(BytesOf("ncclFloat8e4m3", 10), 10);
-  EXPECT_EQ(BytesOf("somethingNew", 10), 0);
-}
-
 }  // namespace
-}  // namespace muster
+}  // namespace muster::testing

@@ -65,6 +65,9 @@ absl::Status RunAndCheck(NcclCommunicator& comm, const Operation& operation, con
   const DeviceMemory data(DataType::kFloat32, operation.before);
   absl::Status status = operation.enqueue(comm, data, stream.get());
   if (status.ok()) status = comm.Wait(stream.get(), options);
+  if (!status.ok() && cudaStreamQuery(stream.get()) != cudaSuccess) {
+    return absl::DataLossError(absl::StrCat("the kernel still runs after ", status.ToString()));
+  }
   if (!status.ok() || data.numbers() == operation.after) return status;
   return absl::DataLossError("the operation is OK, and its values are wrong");
 }

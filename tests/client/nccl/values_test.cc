@@ -45,6 +45,16 @@ TEST(NcclValues, NcclGetsItsOwnConfiguration) {
 
 TEST(NcclValues, SplitsWork) { NcclJob::Start(4, {"splits"})->ExpectAll(kSuccess); }
 
+// As GPUs with NVLink do: through each other's memory, which cuMem shares between processes.
+TEST(NcclValues, ThroughTheMemoryOfEachOthersGpus) {
+  for (const char* cumem : {"0", "1"}) {
+    NcclJob::Start(
+        3, {"device-values"},
+        {{"FAKE_CUDA_PEER_ACCESS", "1"}, {"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_CUMEM_ENABLE", cumem}})
+        ->ExpectAll(kSuccess);
+  }
+}
+
 // On two nodes, where NCCL's threads send what a kernel has left for them.
 TEST(NcclValues, WhatTheRootHasSentArrivesThoughTheRootEndsAtOnce) {
   NcclJob::Start(2, {"rounds", "rounds=5", "broadcast=1"},

@@ -17,7 +17,6 @@
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
 #include "tests/nccl/fake/nccl/group.h"
-#include "tests/nccl/fake/nccl/profiler.h"
 
 namespace fake_nccl {
 namespace {
@@ -117,7 +116,6 @@ ncclResult_t GiveBirth(Birth birth) {
   birth.parent->child_abort = nullptr;
   child->state = result;
   child->initialized = result == ncclSuccess;
-  if (child->initialized) ProfileBegin(child);
   __atomic_store_n(birth.out, child, __ATOMIC_RELEASE);
   return result;
 }

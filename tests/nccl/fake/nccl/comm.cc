@@ -8,7 +8,6 @@
 #include "tests/nccl/fake/fake_nccl.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/profiler.h"
 #include "tests/nccl/fake/nccl/thread.h"
 
 namespace fake_nccl {
@@ -121,7 +120,6 @@ void Free(ncclComm_t comm) {
 
 void Release(ncclComm_t comm) {
   if (comm->memory != nullptr) cudaFree(comm->memory);
-  ProfileEnd(comm);
   comm->mesh.reset();
   comm->freed = true;
 }

@@ -24,8 +24,6 @@ struct ncclComm {
   int max_ctas = NCCL_CONFIG_UNDEF_INT;
   uint64_t hash = 0;                 // the same on all ranks
   std::vector<uint64_t> hosts;       // by rank
-  void* profiler_context = nullptr;  // of the plug-in, if there is one
-  int profiler_mask = 0;
 
   std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
   std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good

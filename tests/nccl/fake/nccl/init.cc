@@ -9,7 +9,6 @@
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
 #include "tests/nccl/fake/nccl/group.h"
-#include "tests/nccl/fake/nccl/profiler.h"
 
 namespace fake_nccl {
 namespace {
@@ -25,7 +24,6 @@ ncclResult_t Initialize(ncclComm_t comm, const std::vector<ncclUniqueId>& ids) {
   if (ncclResult_t result = TakeDeviceMemory(comm); result != ncclSuccess) return result;
   const ncclResult_t result = Bootstrap(comm, ids);
   comm->initialized = result == ncclSuccess;
-  if (comm->initialized) ProfileBegin(comm);
   return result;
 }
 

@@ -20,7 +20,6 @@
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/profiler.h"
 #include "tests/nccl/fake/nccl/reduction.h"
 
 namespace fake_nccl {
@@ -31,16 +30,12 @@ constexpr auto kPoll = std::chrono::milliseconds(10);
 class Kernel {
  public:
   Kernel(ncclComm_t comm, std::vector<Operation> operations, uint64_t number)
-      : comm_(comm),
-        operations_(std::move(operations)),
-        profiled_(ProfileLaunch(comm, operations_)),
-        number_(number) {}
+      : comm_(comm), operations_(std::move(operations)), number_(number) {}
 
   void Run() {
     if (AwaitTurn()) {
-      const std::vector<void*> parts = ProfileKernelStart(comm_, profiled_);
       Misbehave();
-      if (SendAll() && ReceiveAll() && AwaitReceivers()) ProfileKernelStop(parts);
+      if (SendAll() && ReceiveAll()) AwaitReceivers();
     }
     const std::lock_guard<std::mutex> lock(comm_->mutex);
     ++comm_->completed;
@@ -196,7 +191,6 @@ class Kernel {
 
   ncclComm_t const comm_;
   const std::vector<Operation> operations_;
-  const std::vector<void*> profiled_;
   const uint64_t number_;
 };
 
