@@ -12,6 +12,11 @@ uint64_t NodeMessages::SlotOf(Kind kind) const {
   return gloo::Slot::build(kind == Kind::kPartial ? kPartialSlotPrefix : kResultSlotPrefix, tag_);
 }
 
+char* NodeMessages::Scratch(size_t bytes) {
+  scratch_.emplace_back(new char[bytes]);
+  return scratch_.back().get();
+}
+
 void NodeMessages::Send(Kind kind, int rank, const void* data, size_t bytes) {
   if (bytes == 0) return;
   // Gloo only reads it.

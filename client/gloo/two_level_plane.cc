@@ -59,11 +59,8 @@ class TwoLevelPlane::Partials {
  public:
   // `bytes` from one rank of each other node, by node in `senders`.
   Partials(NodeMessages* messages, const std::vector<int>& senders, int own_node, size_t bytes)
-      : messages_(messages),
-        bytes_(bytes),
-        memory_(MakeScratch(bytes * (senders.size() - 1))),
-        sources_(senders.size()) {
-    char* next = memory_.get();
+      : messages_(messages), bytes_(bytes), sources_(senders.size()) {
+    char* next = messages_->Scratch(bytes * (senders.size() - 1));
     for (size_t node = 0; node < senders.size(); ++node) {
       if (static_cast<int>(node) == own_node) continue;
       numbers_.push_back(messages_->Receive(Kind::kPartial, senders[node], next, bytes));
@@ -83,7 +80,6 @@ class TwoLevelPlane::Partials {
  private:
   NodeMessages* const messages_;
   const size_t bytes_;
-  const Scratch memory_;
   std::vector<size_t> numbers_;
   std::vector<const char*> sources_;  // by node
 };
@@ -165,9 +161,9 @@ void TwoLevelPlane::ReduceScatter(const Operation& operation, const void* in, vo
   const size_t part = operation.bytes();
   Call call(context_, operation, EvenPieces(nodes_.ranks(), part));
   const size_t others = served().size() - 1;
-  const Scratch scratch = MakeScratch(alone() ? 0 : others * part);
+  char* const scratch = call.messages.Scratch(alone() ? 0 : others * part);
   std::vector<char*> results;
-  for (size_t i = 0; i < others; ++i) results.push_back(scratch.get() + (alone() ? 0 : i * part));
+  for (size_t i = 0; i < others; ++i) results.push_back(scratch + (alone() ? 0 : i * part));
   results.push_back(static_cast<char*>(out));
   ReduceToOwners(&call, static_cast<const char*>(in), results);
   call.messages.AwaitSent();
