@@ -63,32 +63,31 @@ std::vector<int> PeerEnds::BrokenPeers() {
   return broken;
 }
 
+// A wait for the words would have to end by a time-out, upon which Gloo closes all connections of
+// this rank. There is no need for one: Gloo's thread receives in order, and once the connection has
+// broken it writes no more.
 std::optional<PeerEnd> PeerEnds::Hear(Peer* peer) {
-  try {
-    peer->words->waitRecv(std::chrono::milliseconds(0));
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
   const Message& message = peer->received;
+  if (!CheckBroken(peer) || message.complete == 0) return std::nullopt;
   const size_t length = std::min<size_t>(message.length, sizeof(message.text));
   return PeerEnd{message.rank, message.failed != 0, std::string(message.text, length)};
 }
 
 std::optional<PeerEnd> PeerEnds::WordsOf(int peer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  Peer* const from = peers_[peer].get();
-  if (!from->heard) from->said = Hear(from);
-  from->heard = true;
-  return from->said;
+  return Hear(peers_[peer].get());
 }
 
 std::vector<int> PeerEnds::FailedPeers() {
-  std::vector<int> failed;
+  std::vector<int> spoken;
+  std::vector<int> mute;
   for (int peer : BrokenPeers()) {
     const std::optional<PeerEnd> words = WordsOf(peer);
-    if (!words || words->failed) failed.push_back(peer);
+    if (!words) mute.push_back(peer);
+    if (words && words->failed) spoken.push_back(peer);
   }
-  return failed;
+  spoken.insert(spoken.end(), mute.begin(), mute.end());
+  return spoken;
 }
 
 void PeerEnds::Say(const PeerEnd& words) {
@@ -97,6 +96,7 @@ void PeerEnds::Say(const PeerEnd& words) {
   said_.failed = words.failed ? 1 : 0;
   said_.length = static_cast<uint16_t>(std::min(words.reason.size(), sizeof(said_.text)));
   std::memcpy(said_.text, words.reason.data(), said_.length);
+  said_.complete = 1;
   for (int rank = 0; rank < context_->size; ++rank) {
     if (peers_[rank] != nullptr && !CheckBroken(peers_[rank].get())) Send(rank);
   }

@@ -30,10 +30,12 @@ class PeerEnds {
   // The peers whose connections have broken, ascending. Does not block.
   std::vector<int> BrokenPeers();
 
-  // What `peer`, whose connection has broken, said before; nothing if it died without a word.
+  // What `peer` said before its connection broke; nothing if that has not happened, or if it died
+  // without a word or in the middle of one. Does not block.
   std::optional<PeerEnd> WordsOf(int peer);
 
-  // Of BrokenPeers(), those that did not end in the normal course.
+  // Of BrokenPeers(), those that did not end in the normal course: first those that have spoken,
+  // since they know more than can be seen from here, then those that died without a word.
   std::vector<int> FailedPeers();
 
   // Tells all peers, as far as their connections can take it soon: waits for a moment at most. The
@@ -45,23 +47,23 @@ class PeerEnds {
     int32_t rank;
     uint16_t failed;
     uint16_t length;
-    char text[504];
+    char text[503];
+    uint8_t complete;  // 1; comes last, so what has arrived is whole
   };
+  static_assert(sizeof(Message) == 512);
   // The buffers come after what they point to, so that they go first.
   struct Peer {
     Message received{};
     std::unique_ptr<gloo::transport::UnboundBuffer> words;
     std::unique_ptr<gloo::transport::UnboundBuffer> canary;
     bool broken = false;
-    bool heard = false;  // whether `said` has been filled in
-    std::optional<PeerEnd> said;
   };
 
   std::unique_ptr<Peer> Meet(int rank);
   bool CheckBroken(Peer* peer);
   void Send(int rank);
   void Flush();
-  static std::optional<PeerEnd> Hear(Peer* peer);
+  std::optional<PeerEnd> Hear(Peer* peer);
 
   const std::shared_ptr<gloo::transport::Context> context_;
   std::mutex mutex_;

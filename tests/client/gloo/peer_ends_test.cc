@@ -1,0 +1,180 @@
+// What a rank hears of its peers' ends, on connections that this test delivers to and breaks.
+
+#include "client/gloo/peer_ends.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gloo/transport/context.h"
+#include "gloo/transport/pair.h"
+#include "gloo/transport/unbound_buffer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace muster::internal {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// One rank's connections. As with Gloo's, a wait that ends by its time-out closes them all.
+class Connections final : public gloo::transport::Context {
+ public:
+  using Context::Context;
+
+  std::unique_ptr<gloo::transport::Pair>& createPair(int) override { std::abort(); }
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data,
+                                                                      size_t bytes) override;
+
+  void Break(int peer) { broken_[peer] = true; }
+  void BreakAll() {
+    for (int peer = 0; peer < size; ++peer) Break(peer);
+  }
+  bool IsBroken(int peer) const { return broken_.count(peer) > 0; }
+
+  // The first `bytes` of what this rank has sent to `peer` arrive there.
+  void DeliverTo(Connections& peer, size_t bytes = std::string::npos) const {
+    for (const auto& [to, text] : sent_) {
+      if (to.first == peer.rank) peer.Receive(rank, to.second, text.substr(0, bytes));
+    }
+  }
+
+  void Post(int peer, uint64_t slot, void* data, size_t bytes) {
+    posted_[{peer, slot}] = {static_cast<char*>(data), bytes};
+  }
+  bool HasReceived(int peer, uint64_t slot) const { return received_.count({peer, slot}) > 0; }
+  void Send(int peer, uint64_t slot, const void* data, size_t bytes) {
+    sent_[{peer, slot}].assign(static_cast<const char*>(data), bytes);
+  }
+
+ private:
+  using Message = std::pair<int, uint64_t>;  // peer and slot
+
+  void Receive(int peer, uint64_t slot, const std::string& text) {
+    const auto& [data, bytes] = posted_.at({peer, slot});
+    std::memcpy(data, text.data(), text.size());
+    if (text.size() == bytes) received_.insert({peer, slot});
+  }
+
+  std::map<int, bool> broken_;
+  std::map<Message, std::pair<char*, size_t>> posted_;
+  std::set<Message> received_;
+  std::map<Message, std::string> sent_;
+};
+
+class Buffer final : public gloo::transport::UnboundBuffer {
+ public:
+  Buffer(Connections* connections, void* data, size_t bytes)
+      : UnboundBuffer(data, bytes), connections_(connections) {}
+  ~Buffer() override = default;
+
+  void recv(int peer, uint64_t slot, size_t, size_t) override {
+    peer_ = peer;
+    slot_ = slot;
+    connections_->Post(peer, slot, ptr, size);
+  }
+  void recv(std::vector<int>, uint64_t, size_t, size_t) override { std::abort(); }
+  void send(int peer, uint64_t slot, size_t, size_t) override {
+    connections_->Send(peer, slot, ptr, size);
+  }
+
+  bool waitRecv(int*, std::chrono::milliseconds) override {
+    if (connections_->HasReceived(peer_, slot_)) return true;
+    if (connections_->IsBroken(peer_)) throw std::runtime_error("the connection is broken");
+    if (std::exchange(told_to_end_, false)) return false;
+    connections_->BreakAll();
+    throw std::runtime_error("the time is up");
+  }
+  bool waitSend(int*, std::chrono::milliseconds) override { return true; }
+  void abortWaitRecv() override { told_to_end_ = true; }
+  void abortWaitSend() override {}
+
+ private:
+  Connections* const connections_;
+  int peer_ = -1;
+  uint64_t slot_ = 0;
+  bool told_to_end_ = false;
+};
+
+std::unique_ptr<gloo::transport::UnboundBuffer> Connections::createUnboundBuffer(void* data,
+                                                                                 size_t bytes) {
+  return std::make_unique<Buffer>(this, data, bytes);
+}
+
+// Four ranks, and what each knows of the others.
+class PeerEndsTest : public ::testing::Test {
+ protected:
+  static constexpr int kRanks = 4;
+
+  PeerEndsTest() {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      connections_.push_back(std::make_shared<Connections>(rank, kRanks));
+      ends_.push_back(std::make_unique<PeerEnds>(connections_.back()));
+    }
+  }
+
+  // `speaker` says that `culprit` has ended; rank 0 gets so many bytes of it.
+  void Say(int speaker, int culprit, bool failed = true, size_t bytes = std::string::npos) {
+    ends_[speaker]->Say(PeerEnd{culprit, failed, "its reason"});
+    connections_[speaker]->DeliverTo(*connections_[0], bytes);
+  }
+  void Break(int peer) { connections_[0]->Break(peer); }
+  PeerEnds& rank0() { return *ends_[0]; }
+
+  std::vector<std::shared_ptr<Connections>> connections_;
+  std::vector<std::unique_ptr<PeerEnds>> ends_;
+};
+
+TEST_F(PeerEndsTest, HearsWhatAPeerSaidBeforeItsConnectionBroke) {
+  Say(2, /*culprit=*/1);
+  Break(2);
+  const std::optional<PeerEnd> words = rank0().WordsOf(2);
+  ASSERT_TRUE(words.has_value());
+  EXPECT_EQ(words->rank, 1);
+  EXPECT_TRUE(words->failed);
+  EXPECT_EQ(words->reason, "its reason");
+}
+
+TEST_F(PeerEndsTest, ListeningInVainClosesNoConnection) {
+  EXPECT_FALSE(rank0().WordsOf(1).has_value());
+  EXPECT_FALSE(rank0().WordsOf(2).has_value());
+  EXPECT_THAT(rank0().BrokenPeers(), IsEmpty());
+}
+
+TEST_F(PeerEndsTest, APeerThatSaidNothingMaySpeakLater) {
+  EXPECT_FALSE(rank0().WordsOf(2).has_value());
+  Say(2, /*culprit=*/1);
+  Break(2);
+  EXPECT_TRUE(rank0().WordsOf(2).has_value());
+  EXPECT_THAT(rank0().BrokenPeers(), ElementsAre(2));
+}
+
+TEST_F(PeerEndsTest, APeerThatEndsInTheMiddleOfItsWordsIsMute) {
+  Say(2, /*culprit=*/1, /*failed=*/true, /*bytes=*/100);
+  Break(2);
+  EXPECT_FALSE(rank0().WordsOf(2).has_value());
+  EXPECT_THAT(rank0().BrokenPeers(), ElementsAre(2));
+}
+
+TEST_F(PeerEndsTest, ThoseThatHaveSpokenAreBlamedFirst) {
+  Say(3, /*culprit=*/1);
+  for (int peer : {1, 2, 3}) Break(peer);
+  EXPECT_THAT(rank0().FailedPeers(), ElementsAre(3, 1, 2));
+}
+
+TEST_F(PeerEndsTest, AnEndInTheNormalCourseIsNoFailure) {
+  Say(3, /*culprit=*/3, /*failed=*/false);
+  for (int peer : {1, 3}) Break(peer);
+  EXPECT_THAT(rank0().FailedPeers(), ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace muster::internal
