@@ -22,8 +22,8 @@ struct ncclComm {
   int device = 0;
   bool blocking = true;
   int max_ctas = NCCL_CONFIG_UNDEF_INT;
-  uint64_t hash = 0;                 // the same on all ranks
-  std::vector<uint64_t> hosts;       // by rank
+  uint64_t hash = 0;            // the same on all ranks
+  std::vector<uint64_t> hosts;  // by rank
 
   std::atomic<ncclResult_t> state{ncclInProgress};     // of the calls on it
   std::atomic<ncclResult_t> proxy_error{ncclSuccess};  // of its connections; stays for good
