@@ -18,9 +18,9 @@ void Activity::Begin(WaiterId call, std::shared_ptr<const std::string> what, Tim
   since_ = since;
 }
 
-void Activity::Finish(WaiterId call, State state, Time now) {
+void Activity::Finish(WaiterId call, bool completed, Time now) {
   if (call != call_ || state_ != State::kIn) return;
-  state_ = state;
+  state_ = completed ? State::kCompleted : State::kEnded;
   until_ = now;
 }
 

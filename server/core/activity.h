@@ -17,8 +17,7 @@ class Activity {
   // The member is parked in a call, since that time.
   void Begin(WaiterId call, std::shared_ptr<const std::string> what, Time since);
   // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
-  void Complete(WaiterId call, Time now) { Finish(call, State::kCompleted, now); }
-  void End(WaiterId call, Time now) { Finish(call, State::kEnded, now); }
+  void Finish(WaiterId call, bool completed, Time now);
   // The member is known from a claim: what it did before, only an earlier daemon knew.
   void Recovered(Time now);
   // The member's connection has ended, and its calls with it.
@@ -39,8 +38,6 @@ class Activity {
 
  private:
   enum class State { kNone, kRecovered, kIn, kCompleted, kEnded, kCutOff };
-
-  void Finish(WaiterId call, State state, Time now);
 
   State state_ = State::kNone;
   WaiterId call_ = 0;

@@ -19,6 +19,7 @@ void Coordinator::Impl::Advance() {
   while (AdvanceOnce()) {
   }
   AnnounceNewcomers();
+  TellNewcomersOfRecovery();
 }
 
 // Each of these looks at a count, or at a deadline, before it looks at anybody: most steps change
@@ -92,7 +93,8 @@ bool Coordinator::Impl::TryDropOldRun() {
 // What is due by now was done in the step that came to now.
 Time Coordinator::Impl::NextRecoveryStep() const {
   if (!recovering()) return absl::InfiniteFuture();
-  const Time next = std::min(*recovery_ends_, claims_.next_question());
+  Time next = std::min(*recovery_ends_, claims_.next_question());
+  if (!untold_.empty()) next = std::min(next, may_tell_);
   const Time check = epoch_claimed_ + kOldRunCheck;
   return epoch_ && check > now_ ? std::min(check, next) : next;
 }
@@ -205,8 +207,9 @@ bool Coordinator::Impl::ServeNextDeferred() {
     call.call.since = parked->since;
     return Serve(id, parked->member, call);
   };
-  const MemberCall& call = *std::get<ForRecovery>(parked->wait).call;
-  if (absl::Status s = std::visit(serve, call); !s.ok()) Refuse(id, s);
+  const absl::Status served = std::visit(serve, *std::get<ForRecovery>(parked->wait).call);
+  if (!served.ok()) Refuse(id, served);
+  if (parked_.Find(id) == nullptr) parked->member->activity.Finish(id, served.ok(), now_);
   return true;
 }
 

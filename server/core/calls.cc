@@ -117,11 +117,14 @@ void Coordinator::Impl::Park(WaiterId id, Member* member, Wait wait, const CallC
                     std::move(wait)});
 }
 
+std::optional<ParkedCall> Coordinator::Impl::Unpark(WaiterId id, bool completed) {
+  std::optional<ParkedCall> call = parked_.Take(id);
+  if (call) call->member->activity.Finish(id, completed, now_);
+  return call;
+}
+
 void Coordinator::Impl::Finish(WaiterId id, const absl::Status& status, Answer answer) {
-  const std::optional<ParkedCall> call = parked_.Take(id);
-  if (!call) return;
-  Activity& activity = call->member->activity;
-  status.ok() ? activity.Complete(id, now_) : activity.End(id, now_);
+  if (!Unpark(id, status.ok())) return;
   if (NodeBatches::IsPart(id)) return batches_.End(id, status, std::move(answer));
   out_.Reply(id, status, std::move(answer));
 }
@@ -171,10 +174,8 @@ void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& statu
 void Coordinator::Impl::Cancel(WaiterId id) {
   if (batches_.Forget(id)) return;  // its parts stay
   Withdraw(id);
-  const std::optional<ParkedCall> call = parked_.Take(id);
-  if (!call) return;
-  NoteWithdrawn(*call);
-  call->member->activity.End(id, now_);
+  const std::optional<ParkedCall> call = Unpark(id, /*completed=*/false);
+  if (call) NoteWithdrawn(*call);
 }
 
 absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {

@@ -146,6 +146,9 @@ class Coordinator::Impl {
     return std::make_shared<const std::string>(std::move(what));
   }
   void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
+  // Takes the call out of those that wait, and notes in its member's activity how it ended; nullopt
+  // if the id is not parked.
+  std::optional<ParkedCall> Unpark(WaiterId id, bool completed);
   // Ends a parked call; ids that are not parked are ignored.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
   // Answers a call that was never parked.
@@ -223,7 +226,9 @@ class Coordinator::Impl {
   void DropEpoch(const Roster& successor, const absl::Status& over);
   uint32_t NewcomersWorldSize() const;
   absl::Status Defer(WaiterId id, Member* member, MemberCall call);
-  void TellOfRecovery(const Member& member);
+  // The caller of a deferred call, if it has no place; else null.
+  const Member* NewcomerBehind(WaiterId id) const;
+  void TellNewcomersOfRecovery();
   void DeferCandidates();
   void EndRecovery();
   void LoseAbsent();
@@ -425,6 +430,9 @@ class Coordinator::Impl {
       recovery_ends_;              // while it lasts; before the roster is heard there is no epoch
   Time epoch_claimed_;             // the epoch that it recovers: first claimed at
   std::deque<WaiterId> deferred_;  // calls to serve then, in order
+  // Deferred calls of newcomers, which must be told what they wait for: at most once a second.
+  std::vector<WaiterId> untold_;
+  Time may_tell_;
 
   // What only elastic jobs use.
   Time formation_changed_;            // when somebody last came or went

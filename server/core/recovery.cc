@@ -22,6 +22,8 @@ namespace {
 
 // Awaited members that a message describes one by one; the list of all is in ranges.
 constexpr size_t kMaxDescribed = 4;
+// How often newcomers are told whom the recovery waits for.
+constexpr absl::Duration kTellInterval = absl::Seconds(1);
 
 std::string DescribeCall(const MemberCall& call) {
   struct Namer {
@@ -91,6 +93,8 @@ void Coordinator::Impl::EndParkedClaim(WaiterId stream, const absl::Status& stat
 
 void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Claim& claim) {
   recovery_ends_ = now_ + options_.recovery_grace;
+  may_tell_ = now_;
+  untold_.clear();
   recovery_stall_.Restart(now_);
   WatchForStalls();
   Log(Severity::kInfo, absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
@@ -199,18 +203,35 @@ absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall ca
   Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
        Say(std::move(what)));
   deferred_.push_back(id);
-  if (!member->rank()) TellOfRecovery(*member);
+  if (!member->rank()) untold_.push_back(id);
   return absl::OkStatus();
 }
 
-// A newcomer waits for an epoch that it knows nothing of: it is told so at once.
-void Coordinator::Impl::TellOfRecovery(const Member& member) {
+const Member* Coordinator::Impl::NewcomerBehind(WaiterId id) const {
+  const ParkedCall* call = parked_.Find(id);
+  if (call == nullptr || !std::holds_alternative<ForRecovery>(call->wait)) return nullptr;
+  return call->member->rank() ? nullptr : call->member;
+}
+
+// The event names every awaited member, and there may be as many newcomers as members. So the
+// newcomers of one second share one event; the first one is told at once.
+void Coordinator::Impl::TellNewcomersOfRecovery() {
+  if (!recovering() || untold_.empty() || now_ < may_tell_) return;
+  absl::flat_hash_set<const Member*> told;
+  std::vector<const Member*> newcomers;
+  for (WaiterId id : std::exchange(untold_, {})) {
+    const Member* newcomer = NewcomerBehind(id);
+    if (newcomer != nullptr && told.insert(newcomer).second) newcomers.push_back(newcomer);
+  }
+  if (newcomers.empty()) return;
+  may_tell_ = now_ + kTellInterval;
   Stall stall = StalledRecovery();
   StillWaiting event;
   event.operation = stall.operation;
   event.text = DescribeAwaited();
   event.missing = std::make_shared<const std::vector<MissingMember>>(std::move(stall.missing));
-  Send(&member, out_.Share(std::move(event)));
+  const SharedEvent shared = out_.Share(std::move(event));
+  for (const Member* newcomer : newcomers) Send(newcomer, shared);
 }
 
 // How many processes that are not of the claimed epoch fill a whole world, as the flags or they
@@ -237,7 +258,7 @@ void Coordinator::Impl::DeferCandidates() {
     Member* member = CandidateOf(candidate_id);
     const WaiterId id = parked_.JoinOf(*member);
     StopSeeking(*member);
-    const std::optional<ParkedCall> parked = parked_.Take(id);
+    const std::optional<ParkedCall> parked = Unpark(id, /*completed=*/false);
     const CallContext call{options_.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
     JoinRequest request{call,           wish.world_size, wish.rank,          wish.local_rank,

@@ -6,6 +6,20 @@
 #include "gtest/gtest.h"
 
 namespace muster::core {
+namespace {
+
+// A step makes each word on a wait once, for all who wait: it names everybody who is awaited.
+void ExpectShared(const std::vector<StreamEvent>& events) {
+  std::map<std::string, const Event*> by_text;
+  for (const StreamEvent& sent : events) {
+    const auto* waiting = std::get_if<StillWaiting>(sent.event.get());
+    if (waiting == nullptr) continue;
+    const Event* const first = by_text.emplace(waiting->text, sent.event.get()).first->second;
+    EXPECT_EQ(first, sent.event.get()) << "made twice: " << waiting->text;
+  }
+}
+
+}  // namespace
 
 core::Options Harness::DefaultOptions(uint32_t world_size) {
   core::Options options;
@@ -274,6 +288,7 @@ WaiterId Harness::Absorb(WaiterId id, Effects effects) {
     const bool first = replies_.emplace(reply.waiter, reply).second;
     EXPECT_TRUE(first) << "call " << reply.waiter << " is answered twice: " << reply.status;
   }
+  ExpectShared(effects.events);
   for (StreamEvent& event : effects.events) {
     EXPECT_EQ(ends_.count(event.stream), 0u) << "an event after the end of its stream";
     events_[event.stream].push_back(event);

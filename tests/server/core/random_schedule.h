@@ -124,6 +124,8 @@ class RandomSchedule {
   void DropExpiredParts();
   // Who waits in a call of its own has arrived.
   void CheckNobodyWhoWaitsIsMissing();
+  // A member that is said to be in a call has a call that waits.
+  void CheckActivities();
 
   // ---- random_schedule_checks.cc: what must hold ----
   // An answer is lost, and with it the connection that it came on.

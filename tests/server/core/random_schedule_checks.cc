@@ -8,6 +8,13 @@
 
 namespace muster::core {
 
+void RandomSchedule::CheckActivities() {
+  for (const MemberStatus& member : h_.coordinator().GetStatus(h_.now()).members) {
+    if (!member.latest.Tell().goes_on) continue;
+    EXPECT_NE(member.waiting_in, "") << member.activity << ", but no call of it waits";
+  }
+}
+
 bool RandomSchedule::IsLost(uint32_t rank) {
   if (Pick(8) != 0) return false;
   Say(absl::StrCat("  the answer to rank ", rank, " is lost"));
@@ -19,7 +26,10 @@ void RandomSchedule::Absorb() {
   LookAtAnswers();
   Contribute();
   LookAtAnswers();
-  if (Pick(4) == 0) CheckNobodyWhoWaitsIsMissing();
+  if (Pick(4) == 0) {
+    CheckNobodyWhoWaitsIsMissing();
+    CheckActivities();
+  }
   for (uint32_t rank : std::exchange(lost_, {})) Break(rank);
 }
 

@@ -417,5 +417,69 @@ TEST(RecoveryTest, ANewcomerIsToldAtOnceWhatItWaitsFor) {
   EXPECT_THAT(*event.missing, SizeIs(1));
 }
 
+// The list of the awaited is as long as the job is large, and so may be the number of newcomers.
+TEST(RecoveryTest, NewcomersShareOneListOfTheAwaited) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  std::vector<Process> early = {h.Attached(), h.Attached()};
+  for (Process& newcomer : early) h.Join(newcomer);
+  h.Recover(p[0], 0);  // their joins are deferred in this step
+  std::vector<Process> late = {h.Attached(), h.Attached()};
+  for (Process& newcomer : late) h.Join(newcomer);
+  h.Advance(absl::Seconds(1));
+  for (const std::vector<Process>& newcomers : {early, late}) {
+    const auto told = h.Events<StillWaiting>(newcomers[0].stream);
+    const auto told_too = h.Events<StillWaiting>(newcomers[1].stream);
+    ASSERT_THAT(told, SizeIs(1));
+    ASSERT_THAT(told_too, SizeIs(1));
+    EXPECT_EQ(told[0].missing, told_too[0].missing) << "each has a list of its own";
+  }
+}
+
+TEST(RecoveryTest, ANewcomerThatGaveUpIsNotToldWhatItWaitedFor) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 0);
+  Process first = h.Attached();
+  h.Join(first);
+  Process second = h.Attached();
+  h.Cancel(h.Join(second));
+  h.Advance(absl::Seconds(1));
+  EXPECT_THAT(h.Events<StillWaiting>(second.stream), IsEmpty());
+}
+
+std::string ActivityOf(Harness& h, size_t member) {
+  return h.coordinator().GetStatus(h.now()).members.at(member).activity;
+}
+
+TEST(RecoveryTest, ACallThatIsServedAtOnceAfterwardsIsNotOneThatGoesOn) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  Claim claim = h.ClaimOf(p[0], 0);
+  claim.held.push_back({"work", LeaseScope::kJob, 7, 1});
+  h.Attach(p[0], claim);
+  const WaiterId complete = h.Complete(p[0], "work", 7, "done");
+  EXPECT_THAT(ActivityOf(h, 0), HasSubstr("in CompleteLease('work')"));
+  h.Recover(p[1], 0);
+  EXPECT_EQ(h.StatusOf(complete), absl::OkStatus());
+  h.Advance(absl::Minutes(20));
+  EXPECT_EQ(ActivityOf(h, 0), "last completed CompleteLease('work') 20m ago");
+}
+
+TEST(RecoveryTest, ACallThatIsRefusedAfterwardsIsNotOneThatGoesOn) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Restart();
+  h.Recover(p[0], 0);
+  const WaiterId complete = h.Complete(p[0], "work", 7, "done");
+  h.Recover(p[1], 0);
+  EXPECT_FALSE(h.StatusOf(complete).ok());
+  h.Advance(absl::Minutes(20));
+  EXPECT_EQ(ActivityOf(h, 0), "last called CompleteLease('work'), which ended 20m ago");
+}
+
 }  // namespace
 }  // namespace muster::core
