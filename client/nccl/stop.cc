@@ -14,7 +14,8 @@ namespace {
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
 void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
-  Log(LogLevel::kWarning, NcclStatus(handle.Title(what), result).ToString());
+  const absl::Status status = NcclStatus(handle.Title(what), result);
+  Log(LogLevel::kWarning, status.ToString(absl::StatusToStringMode::kWithNoExtraData));
 }
 
 ncclResult_t StateOf(const NcclHandle& handle) {
