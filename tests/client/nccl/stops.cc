@@ -43,7 +43,9 @@ Operation AllGatherOf(const Job& job, int count) {
   std::vector<double> after(before.size());
   const auto own = before.begin() + count * job.rank();
   std::fill(own, own + count, job.rank() + 1);
-  for (size_t i = 0; i < after.size(); ++i) after[i] = static_cast<double>(i / count + 1);
+  for (int peer = 0; peer < job.world_size(); ++peer) {
+    std::fill_n(after.begin() + count * peer, count, peer + 1);
+  }
   const int rank = job.rank();
   return {[=](NcclCommunicator& comm, const DeviceMemory& data, cudaStream_t stream) {
             return comm.AllGather(data.at(count * rank), data.get(), count, DataType::kFloat32,
