@@ -66,16 +66,13 @@ std::vector<int> PeerEnds::BrokenPeers() {
 // A wait for the words would have to end by a time-out, upon which Gloo closes all connections of
 // this rank. There is no need for one: Gloo's thread receives in order, and once the connection has
 // broken it writes no more.
-std::optional<PeerEnd> PeerEnds::Hear(Peer* peer) {
-  const Message& message = peer->received;
-  if (!CheckBroken(peer) || message.complete == 0) return std::nullopt;
-  const size_t length = std::min<size_t>(message.length, sizeof(message.text));
-  return PeerEnd{message.rank, message.failed != 0, std::string(message.text, length)};
-}
-
 std::optional<PeerEnd> PeerEnds::WordsOf(int peer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return Hear(peers_[peer].get());
+  Peer* const from = peers_[peer].get();
+  const Message& message = from->received;
+  if (!CheckBroken(from) || message.complete == 0) return std::nullopt;
+  const size_t length = std::min<size_t>(message.length, sizeof(message.text));
+  return PeerEnd{message.rank, message.failed != 0, std::string(message.text, length)};
 }
 
 std::vector<int> PeerEnds::FailedPeers() {

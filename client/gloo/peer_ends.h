@@ -63,7 +63,6 @@ class PeerEnds {
   bool CheckBroken(Peer* peer);
   void Send(int rank);
   void Flush();
-  std::optional<PeerEnd> Hear(Peer* peer);
 
   const std::shared_ptr<gloo::transport::Context> context_;
   std::mutex mutex_;
