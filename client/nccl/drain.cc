@@ -2,12 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/nccl/device.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
-#include "client/nccl/free.h"
 #include "client/nccl/wait.h"
 #include "muster/log.h"
 
@@ -47,7 +48,7 @@ void Drain(NcclHandle& handle, const Deadline& deadline) {
   if (status.ok()) status = Allocate(stream, &memory);
   status = status.ok() ? Meet(handle, stream, memory, deadline) : handle.End(status);
   if (!status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", status.ToString()));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", TextOf(status)));
     if (!handle.IsQuiet()) return;  // the memory may yet be written to
   }
   if (stream == nullptr) return;

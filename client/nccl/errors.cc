@@ -77,6 +77,10 @@ bool MayBeLostPeer(const absl::Status& error) {
   return absl::IsUnavailable(error) || error.GetPayload(kSuspicion).has_value();
 }
 
+std::string TextOf(const absl::Status& error) {
+  return error.ToString(absl::StatusToStringMode::kWithNoExtraData);
+}
+
 std::string NcclText(ncclResult_t result) {
   const std::string last = LastNcclError();
   return absl::StrCat(

@@ -32,6 +32,9 @@ absl::Status NcclStatus(absl::string_view what, ncclResult_t result);
 // cudaErrorNvlinkUncorrectable and others), and no connection breaks.
 bool MayBeLostPeer(const absl::Status& error);
 
+// The code and the text of an error, for logs: without its payloads, which only Muster reads.
+std::string TextOf(const absl::Status& error);
+
 // "NCCL says: unhandled system error (...); NCCL's last error in this process: Connect to 10.0.0.1
 // failed". Ask for it directly after the call that failed.
 std::string NcclText(ncclResult_t result);

@@ -102,7 +102,7 @@ void NcclHandle::Close(const Deadline& deadline) {
   if (!status.ok()) Fail(status);
   failure_.Reset();
   if (healthy && !status.ok()) {
-    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", status.ToString()));
+    Log(LogLevel::kWarning, absl::StrCat("the communicator was stopped: ", TextOf(status)));
   }
   if (status.ok()) {
     Destroy();
@@ -139,7 +139,7 @@ void NcclHandle::Free(SteadyTime deadline) {
     Log(LogLevel::kWarning, absl::StrCat(Title("the communicator"),
                                          " is freed later, if ever: NCCL has not stopped yet; it "
                                          "ended with: ",
-                                         health().ToString()));
+                                         TextOf(health())));
     {
       absl::MutexLock lock(&mutex_);
       abandoned_ = true;
@@ -165,7 +165,7 @@ void NcclHandle::Destroy() {
   if (state != ncclSuccess) AnnounceStop();
   FreeOnDevice(device_.index, Title("the communicator"), [comm, state, title = Title("freeing")] {
     const ncclResult_t result = state == ncclSuccess ? ncclCommDestroy(comm) : ncclCommAbort(comm);
-    if (result != ncclSuccess) Log(LogLevel::kWarning, NcclStatus(title, result).ToString());
+    if (result != ncclSuccess) Log(LogLevel::kWarning, TextOf(NcclStatus(title, result)));
   });
 }
 

@@ -14,8 +14,7 @@ namespace {
 constexpr absl::Duration kSettleWait = absl::Milliseconds(100);
 
 void Warn(const NcclHandle& handle, absl::string_view what, ncclResult_t result) {
-  const absl::Status status = NcclStatus(handle.Title(what), result);
-  Log(LogLevel::kWarning, status.ToString(absl::StatusToStringMode::kWithNoExtraData));
+  Log(LogLevel::kWarning, TextOf(NcclStatus(handle.Title(what), result)));
 }
 
 ncclResult_t StateOf(const NcclHandle& handle) {
