@@ -1,32 +1,16 @@
 // The plug-in's book of NCCL's operations.
 
-#include <cstdlib>
-#include <memory>
-#include <vector>
-
 #include "client/nccl/profiler/operations.h"
 #include "common/rank_activity.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/client/nccl/watched_rank.h"
 
 namespace muster {
 namespace {
 
 using nccl_profiler::BytesOf;
-using ::testing::SizeIs;
-
-// Of the calling rank, which gets memory for it as a launcher would give it.
-std::unique_ptr<RankActivity> Watch() {
-  std::unique_ptr<RankActivity> activity = RankActivity::Make().value();
-  setenv("MUSTER_ACTIVITY_FILE", activity->path().c_str(), 1);
-  return activity;
-}
-
-CommunicatorActivity Only(const RankActivity& activity) {
-  const std::vector<CommunicatorActivity> all = activity.Read();
-  EXPECT_THAT(all, SizeIs(1));
-  return all.empty() ? CommunicatorActivity() : all[0];
-}
+using testing::Only;
+using testing::Watch;
 
 // Looked for once in a process.
 class OperationsTest : public ::testing::Test {

@@ -3,7 +3,6 @@
 
 #include <nccl.h>
 
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "common/rank_activity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/client/nccl/watched_rank.h"
 #include "tests/nccl/real/kernel_rank.h"
 #include "tests/util/wait_until.h"
 
@@ -53,19 +53,6 @@ class Program {
   Rank rank_;
   Buffer<float> data_;
 };
-
-// Of the calling rank, which gets memory for it as a launcher would give it.
-std::unique_ptr<RankActivity> Watch() {
-  std::unique_ptr<RankActivity> activity = RankActivity::Make().value();
-  setenv("MUSTER_ACTIVITY_FILE", activity->path().c_str(), 1);
-  return activity;
-}
-
-CommunicatorActivity Only(const RankActivity& activity) {
-  const std::vector<CommunicatorActivity> all = activity.Read();
-  EXPECT_THAT(all, SizeIs(1));
-  return all.empty() ? CommunicatorActivity() : all[0];
-}
 
 // NCCL's proxy threads see what the GPU has done, some time later.
 void AwaitEnded(const RankActivity& activity, uint64_t ended) {

@@ -1,0 +1,30 @@
+#ifndef MUSTER_TESTS_CLIENT_NCCL_WATCHED_RANK_H_
+#define MUSTER_TESTS_CLIENT_NCCL_WATCHED_RANK_H_
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "common/rank_activity.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+// What a launcher sees of a rank's communicators.
+namespace muster::testing {
+
+// Of the calling rank, which gets memory for it as a launcher would give it.
+inline std::unique_ptr<RankActivity> Watch() {
+  std::unique_ptr<RankActivity> activity = RankActivity::Make().value();
+  setenv("MUSTER_ACTIVITY_FILE", activity->path().c_str(), 1);
+  return activity;
+}
+
+inline CommunicatorActivity Only(const RankActivity& activity) {
+  const std::vector<CommunicatorActivity> all = activity.Read();
+  EXPECT_THAT(all, ::testing::SizeIs(1));
+  return all.empty() ? CommunicatorActivity() : all[0];
+}
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_CLIENT_NCCL_WATCHED_RANK_H_
