@@ -24,8 +24,7 @@ ncclResult_t StateOf(const NcclHandle& handle) {
 }
 
 // The state once it is not ncclInProgress, or at the deadline.
-ncclResult_t AwaitState(const NcclHandle& handle, absl::Duration timeout) {
-  const SteadyTime deadline = After(SteadyClock::now(), timeout);
+ncclResult_t AwaitState(const NcclHandle& handle, SteadyTime deadline) {
   ncclResult_t state = StateOf(handle);
   for (PollPacer pace; state == ncclInProgress && SteadyClock::now() < deadline; pace.Pause()) {
     state = StateOf(handle);
@@ -33,16 +32,16 @@ ncclResult_t AwaitState(const NcclHandle& handle, absl::Duration timeout) {
   return state;
 }
 
-// ncclInvalidUsage: it cannot be revoked. ncclInProgress: it does not end.
+// ncclInvalidUsage: it cannot be revoked. A revocation frees memory, which may wait for whatever
+// another communicator runs on the GPU: it has no deadline, and nobody waits for it without one.
 ncclResult_t Revoke(const NcclHandle& handle) {
   if (!NcclHasRevoke() || !handle.CanRevoke()) return ncclInvalidUsage;
-  if (AwaitState(handle, kSettleWait) != ncclSuccess) return ncclInvalidUsage;
+  if (AwaitState(handle, After(SteadyClock::now(), kSettleWait)) != ncclSuccess)
+    return ncclInvalidUsage;
   const ncclResult_t result = ncclCommRevoke(handle.comm(), kNcclRevokeDefault);
   const bool begun = result == ncclSuccess || result == ncclInProgress;
-  const ncclResult_t state = begun ? AwaitState(handle, NcclHandle::kStopWait) : result;
-  if (state != ncclSuccess && state != ncclInProgress) {
-    Warn(handle, "revoking the communicator", state);
-  }
+  const ncclResult_t state = begun ? AwaitState(handle, SteadyTime::max()) : result;
+  if (state != ncclSuccess) Warn(handle, "revoking the communicator", state);
   return state;
 }
 
@@ -58,11 +57,8 @@ void Abort(NcclHandle& handle) {
 void StopCommunicator(NcclHandle& handle) {
   handle.AnnounceStop();
   handle.AwaitNewsElsewhere();
-  const ncclResult_t revoked = Revoke(handle);
-  if (revoked == ncclSuccess) return handle.MarkStopped(/*freed=*/false);
-  // A revocation that does not end holds what ncclCommAbort would wait for. It is never marked as
-  // stopped, and is leaked: freeing it could block for ever.
-  if (revoked != ncclInProgress) Abort(handle);
+  if (Revoke(handle) == ncclSuccess) return handle.MarkStopped(/*freed=*/false);
+  Abort(handle);
 }
 
 }  // namespace muster::internal

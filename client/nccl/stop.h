@@ -13,8 +13,9 @@ namespace muster::internal {
 // The peers' kernels take what a stopped kernel leaves behind for data, so the stop is announced
 // before (stop_board.h).
 //
-// Blocks until NCCL has stopped, which may be never: a live CUDA graph keeps ncclCommAbort waiting
-// after an ncclCommFinalize. So each communicator has a thread of its own for this call.
+// Blocks until NCCL has stopped. That may take as long as another communicator's kernel, for which
+// NCCL waits when it frees memory, or for ever: a live CUDA graph keeps ncclCommAbort waiting after
+// an ncclCommFinalize. So each communicator has a thread of its own for this call.
 //
 // What NCCL (2.22 to 2.30, src/init.cc and src/group.cc) does in these calls:
 //   - ncclCommRevoke sets the abort flag, returns at once on a non-blocking communicator, and waits
