@@ -74,7 +74,9 @@ TEST(NcclDevice, TwoRanksMayShareAGpuWhereAllAllowIt) {
 }
 
 TEST(NcclDevice, NcclsOwnRefusalOfASharedGpuIsShown) {
-  auto job = NcclJob::Start(2, {"create", "shared=1", "timeout=10"}, {{"FAKE_CUDA_DEVICES", "1"}});
+  Variables env = kNcclLeaksHere;
+  env["FAKE_CUDA_DEVICES"] = "1";
+  auto job = NcclJob::Start(2, {"create", "shared=1", "timeout=10"}, env);
   for (int rank : {0, 1}) {
     EXPECT_THAT(job->OutputOf(rank, kRankError),
                 AllOf(HasSubstr("error: FAILED_PRECONDITION: "),

@@ -69,7 +69,7 @@ TEST(NcclSplit, WhatSharesByAFileEndsTogether) {
 
 // Rank 3 is in no part, which NCCL itself does not survive.
 TEST(NcclSplit, ARankThatIsLostInTheMiddleEndsTheOthers) {
-  auto job = NcclJob::Start(4, {"splits"}, {}, {{1, {{kFaults, "split-die"}}}});
+  auto job = NcclJob::Start(4, {"splits"}, kNcclLeaksHere, {{1, {{kFaults, "split-die"}}}});
   job->OutputOf(1, Exit{true, SIGKILL});
   for (int rank : {0, 2, 3}) {
     EXPECT_THAT(job->OutputOf(rank, kRankError), HasSubstr(job->LossOf(1)));
