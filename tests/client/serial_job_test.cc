@@ -3,9 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
+#include "muster/communicator.h"
 #include "muster/job.h"
+#include "muster/parallel_exchange.h"
 
 namespace muster {
 namespace {
@@ -112,6 +116,18 @@ TEST(SerialJobTest, CancelledCallsDoNotBegin) {
   Cancellation cancellation;
   cancellation.Cancel();
   EXPECT_EQ(job->Barrier("", {std::nullopt, &cancellation}).code(), absl::StatusCode::kCancelled);
+}
+
+TEST(SerialJobTest, AnExchangeEndsWithoutTheCancellationOfItsCall) {
+  const auto job = JoinSerial();
+  const std::vector<float> own = {1, 2};
+  auto cancellation = std::make_unique<Cancellation>();
+  absl::StatusOr<TensorExchange> exchange =
+      GetTensorsParallel(ViewOf(own, {2}), {0}, job->world(), {std::nullopt, cancellation.get()});
+  ASSERT_TRUE(exchange.ok()) << exchange.status();
+  cancellation->Cancel();
+  cancellation.reset();
+  EXPECT_TRUE(exchange->Release().ok());
 }
 
 TEST(SerialJobTest, WorkRunsOnceAndItsOutcomeIsKept) {

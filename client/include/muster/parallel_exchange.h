@@ -57,7 +57,8 @@ struct ExchangeOptions {
   // stays behind.
   std::string folder;
 
-  // For each of the waits.
+  // For each of the waits. The one at the end of the scope takes the time-out alone: a cancellation
+  // need not live so long.
   CallOptions call;
 };
 

@@ -11,7 +11,7 @@ FolderRemover::~FolderRemover() {
 }
 
 absl::Status ExchangeScope::Release() {
-  absl::Status status = group_.Barrier("end of an exchange", options_);
+  absl::Status status = group_.Barrier("end of an exchange", CallOptions{timeout_});
   storage_.clear();
   return status;
 }

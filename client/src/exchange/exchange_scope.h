@@ -2,11 +2,12 @@
 #define MUSTER_CLIENT_SRC_EXCHANGE_EXCHANGE_SCOPE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "muster/call_options.h"
+#include "absl/time/time.h"
 #include "muster/group.h"
 
 namespace muster::internal {
@@ -26,8 +27,10 @@ class FolderRemover {
 // What holds an exchange's values until all ranks have ended their scope.
 class ExchangeScope {
  public:
-  ExchangeScope(const Group& group, const CallOptions& options)
-      : group_(group), options_(options) {}
+  // `timeout` is that of the barrier at the end; unset: the job's. The rest of a call's options does
+  // not come along: a cancellation may be gone by then.
+  ExchangeScope(const Group& group, std::optional<absl::Duration> timeout)
+      : group_(group), timeout_(timeout) {}
 
   // Keeps what the values point to.
   void Hold(std::shared_ptr<const void> storage) { storage_.push_back(std::move(storage)); }
@@ -37,7 +40,7 @@ class ExchangeScope {
 
  private:
   const Group group_;
-  const CallOptions options_;
+  const std::optional<absl::Duration> timeout_;
   std::vector<std::shared_ptr<const void>> storage_;
 };
 

@@ -178,7 +178,7 @@ absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
         [&] { return TakeAll(exchange, group, configuration, medium.get(), &values); });
   }
   if (!status.ok()) return status;
-  auto scope = std::make_unique<internal::ExchangeScope>(group, options.call);
+  auto scope = std::make_unique<internal::ExchangeScope>(group, options.call.timeout);
   scope->Hold(medium->storage());
   return ConfigurationExchange(std::move(values), std::move(scope));
 }

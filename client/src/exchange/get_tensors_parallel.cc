@@ -86,7 +86,7 @@ absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
     return Encode(*ticket);
   });
   if (!status.ok()) return status;
-  auto scope = std::make_unique<internal::ExchangeScope>(group, options);
+  auto scope = std::make_unique<internal::ExchangeScope>(group, options.timeout);
   std::vector<TensorView> values;
   status = exchange.Take([&] { return TakeAll(exchange, group, tensor, scope.get(), &values); });
   if (!status.ok()) return status;
