@@ -84,6 +84,41 @@ TEST(SerialJobTest, WhatOutlivesTheJobIsCancelled) {
   EXPECT_TRUE(absl::IsCancelled(lease->Complete("done")));
 }
 
+TEST(SerialJobTest, WhoeverListensHearsThatTheJobIsDestroyed) {
+  auto job = JoinSerial();
+  const Group world = job->world();
+  std::vector<absl::Status> heard;
+  const auto listen = [&](const absl::Status& why) { heard.push_back(why); };
+  const Subscription before = world.OnFailure(listen);
+  Subscription ended = world.OnFailure(listen);
+  ended.Reset();
+  EXPECT_TRUE(world.health().ok());
+  job.reset();
+  const Subscription after = world.OnFailure(listen);
+  EXPECT_TRUE(absl::IsCancelled(world.health()));
+  EXPECT_THAT(Message(world.health()), HasSubstr("the Job was destroyed"));
+  EXPECT_THAT(heard, ElementsAre(world.health(), world.health()));
+  EXPECT_TRUE(absl::IsCancelled(world.AwaitLoss()));
+}
+
+TEST(SerialJobTest, WhoeverAwaitsAFailureIsWokenByTheEndOfTheJob) {
+  auto job = JoinSerial();
+  const Group world = job->world();
+  absl::Status awaited;
+  std::thread watcher([&] { awaited = world.AwaitFailure(absl::InfiniteDuration()); });
+  job.reset();
+  watcher.join();
+  EXPECT_TRUE(absl::IsCancelled(awaited)) << awaited;
+}
+
+TEST(SerialJobTest, ACommunicatorEndsWithItsJob) {
+  auto job = JoinSerial();
+  absl::StatusOr<std::unique_ptr<Communicator>> communicator = Communicator::Create(job->world());
+  ASSERT_TRUE(communicator.ok()) << communicator.status();
+  job.reset();
+  EXPECT_TRUE(absl::IsCancelled((*communicator)->Barrier()));
+}
+
 TEST(SerialJobTest, GroupsAndTheirArguments) {
   const auto job = JoinSerial();
   absl::StatusOr<Group> group = job->NewGroup("mine", {0});

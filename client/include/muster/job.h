@@ -241,8 +241,9 @@ class Job {
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
   // Calls `callback` once, with the error that health() then is, as soon as that is known
-  // (CANCELLED where the Job is destroyed first): from a thread of the SDK, or at once in this one.
-  // It must not block, nor call the Job. Of the current epoch: subscribe again after Rejoin().
+  // (CANCELLED where the Job is destroyed first): from a thread of the SDK, or at once in this one,
+  // or, in serial mode, in the one that destroys the Job. It must not block, nor call the Job. Of
+  // the current epoch: subscribe again after Rejoin().
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
 
   // Not for programs.

@@ -50,10 +50,10 @@ absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string&
   absl::MutexLock lock(&mutex_);
   if (absl::Status status = CheckMember(); !status.ok()) return status;
   WorkState& work = work_[{name, scope}];
-  const auto decided = [&] { return !work.held || cancelled || closed_; };
+  const auto decided = [&] { return !work.held || cancelled || !health_.ok(); };
   const bool in_time = mutex_.AwaitWithTimeout(absl::Condition(&decided), *options.timeout);
   if (cancelled) return absl::CancelledError(absl::StrCat("waiting for lease '", name, "'"));
-  if (closed_) return CheckMember();
+  if (!health_.ok()) return health_;
   if (!in_time) {
     return absl::DeadlineExceededError(
         absl::StrCat("lease '", name, "': timed out after ", absl::FormatDuration(*options.timeout),
@@ -71,7 +71,7 @@ absl::Status SerialControlPlane::CompleteLease(const std::string& name, LeaseSco
   absl::MutexLock lock(&mutex_);
   WorkState& work = work_[{name, scope}];
   work.held = false;
-  if (closed_) return CheckMember();
+  if (!health_.ok()) return health_;
   work.completed = true;
   work.result = outcome;
   return absl::OkStatus();
@@ -107,24 +107,34 @@ bool SerialControlPlane::stop_requested() const {
   return stop_requested_;
 }
 
+absl::Status SerialControlPlane::health() const {
+  absl::MutexLock lock(&mutex_);
+  return health_;
+}
+
 absl::Status SerialControlPlane::AwaitFailure(absl::Duration timeout) const {
-  absl::SleepFor(timeout);  // nobody else is there to be lost
-  return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  const auto ended = [this] { return !health_.ok(); };
+  mutex_.AwaitWithTimeout(absl::Condition(&ended), timeout);
+  return health_;
 }
 
 Subscription SerialControlPlane::OnFailure(std::function<void(const absl::Status&)> callback) {
-  return Subscription();
+  return failure_->Add(std::move(callback));
 }
 
 void SerialControlPlane::Close() {
-  absl::MutexLock lock(&mutex_);
-  closed_ = true;
+  const absl::Status destroyed =
+      absl::CancelledError(absl::StrCat("job '", job_id_, "': the Job was destroyed"));
+  {
+    absl::MutexLock lock(&mutex_);
+    health_ = destroyed;
+  }
+  failure_->Notify(destroyed);
 }
 
 absl::Status SerialControlPlane::CheckMember() const {
-  if (closed_) {
-    return absl::CancelledError(absl::StrCat("job '", job_id_, "': the Job was destroyed"));
-  }
+  if (!health_.ok()) return health_;
   return left_ ? LeftError(job_id_, 0) : absl::OkStatus();
 }
 

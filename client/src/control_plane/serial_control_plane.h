@@ -1,7 +1,9 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_SERIAL_CONTROL_PLANE_H_
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "client/src/control_plane/control_plane.h"
+#include "client/src/control_plane/one_time_event.h"
 #include "muster/job_options.h"
 
 namespace muster::internal {
@@ -44,9 +47,10 @@ class SerialControlPlane final : public ControlPlane {
   Subscription OnNewcomers(std::function<void()> callback) override { return Subscription(); }
   absl::Status RequestStop(const CallOptions& options) override;
   bool stop_requested() const override;
-  absl::Status health() const override { return absl::OkStatus(); }
+  // Nobody else is there to be lost: only the end of the Job is told.
+  absl::Status health() const override;
   absl::Status AwaitFailure(absl::Duration timeout) const override;
-  absl::Status AwaitLoss(const CallOptions&) const override { return absl::OkStatus(); }
+  absl::Status AwaitLoss(const CallOptions&) const override { return health(); }
   Subscription OnFailure(std::function<void(const absl::Status&)> callback) override;
   void Close() override;
 
@@ -65,8 +69,10 @@ class SerialControlPlane final : public ControlPlane {
   const std::string job_id_;
   const absl::Duration default_timeout_;
   const std::vector<Member> members_;
+  const std::shared_ptr<OneTimeEvent<absl::Status>> failure_ =
+      std::make_shared<OneTimeEvent<absl::Status>>();
   mutable absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status health_ ABSL_GUARDED_BY(mutex_);  // an error once the Job is destroyed
   bool left_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
