@@ -188,6 +188,17 @@ TEST(SerialJobTest, WorkMayReturnAnything) {
   EXPECT_EQ(job->RunOnMain(fail).status(), absl::DataLossError("disk full"));
 }
 
+TEST(SerialJobTest, WhatWorkThrowsIsItsOutcome) {
+  const auto job = JoinSerial();
+  const auto fail = []() -> int { throw std::runtime_error("the disk is full"); };
+  const absl::Status thrown = job->RunOncePerNode("unpack", fail).status();
+  EXPECT_EQ(thrown.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(Message(thrown), HasSubstr("the disk is full"));
+  EXPECT_EQ(job->RunOncePerNode("unpack", [] { return 1; }).status(), thrown);
+  EXPECT_EQ(job->RunOncePerJob("log", [] { throw std::runtime_error("no"); }).code(),
+            absl::StatusCode::kInternal);
+}
+
 TEST(SerialJobTest, LeaseExcludesOtherThreads) {
   const auto job = JoinSerial();
   absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kJob);

@@ -206,8 +206,9 @@ class Job {
 
   // Runs `work` on the first process of each node to ask, and returns its value to all of them; the
   // others wait. `work` returns T or StatusOr<T> (T: see muster/codec.h), or Status or nothing. An
-  // error of the work is returned to all. If the process that does the work dies, another one does
-  // it: work must bear being repeated. Returns StatusOr<T>, or Status where the work has no value.
+  // error of the work is returned to all; what it throws is INTERNAL. If the process that does the
+  // work dies, another one does it: work must bear being repeated. Returns StatusOr<T>, or Status
+  // where the work has no value.
   template <class F>
   auto RunOncePerNode(absl::string_view name, F&& work, const CallOptions& options = {}) {
     return RunOnce(name, LeaseScope::kNode, std::forward<F>(work), options);
@@ -312,14 +313,18 @@ absl::Status CallGuarded(absl::FunctionRef<void()> work);
 // Calls `work` while a PreventBlock scope is open.
 absl::Status CallAlone(Job& job, absl::FunctionRef<void()> work);
 
-// RunWork() in CallAlone().
-template <class F>
-WorkReturn<F> RunAlone(Job& job, F&& work) {
+// RunWork() in `guard`, which is one of these.
+template <class F, class Guard>
+WorkReturn<F> RunGuarded(F&& work, Guard&& guard) {
   std::optional<WorkReturn<F>> result;
-  const absl::Status thrown =
-      CallAlone(job, [&] { result.emplace(RunWork(std::forward<F>(work))); });
+  const absl::Status thrown = guard([&] { result.emplace(RunWork(std::forward<F>(work))); });
   if (!thrown.ok()) return thrown;
   return *std::move(result);
+}
+template <class F>
+WorkReturn<F> RunAlone(Job& job, F&& work) {
+  return RunGuarded(std::forward<F>(work),
+                    [&](absl::FunctionRef<void()> body) { return CallAlone(job, body); });
 }
 
 // Gives the outcome at the root of the group, an index, to all; an error with the root's name. What
@@ -357,7 +362,7 @@ auto Job::RunOnce(absl::string_view name, LeaseScope scope, F&& work, const Call
   absl::StatusOr<Lease> lease = AcquireLease(name, scope, options);
   if (!lease.ok()) return Return(lease.status());
   if (!lease->held()) return internal::DecodeOutcome<Return>(lease->result());
-  Return value = internal::RunWork(std::forward<F>(work));
+  Return value = internal::RunGuarded(std::forward<F>(work), internal::CallGuarded);
   const absl::StatusOr<std::string> outcome = internal::EncodeOutcome(value);
   const absl::Status published = lease->Publish(outcome);
   if (!published.ok()) return Return(published);
