@@ -252,6 +252,13 @@ TEST(SerialJobTest, NobodyElseCanBeLost) {
   EXPECT_FALSE(called);
 }
 
+// What a listener for the end of the job hears at once.
+absl::Status Heard(const Job& job) {
+  absl::Status heard;
+  const Subscription now = job.OnFailure([&](const absl::Status& why) { heard = why; });
+  return heard;
+}
+
 TEST(SerialJobTest, CallsInAForkAreRefused) {
   auto job = JoinSerial();
   absl::StatusOr<Lease> lease = job->AcquireLease("work", LeaseScope::kNode);
@@ -261,7 +268,10 @@ TEST(SerialJobTest, CallsInAForkAreRefused) {
     const absl::Status status = job->Barrier();
     const bool named = absl::IsFailedPrecondition(status) && job->Leave() == status &&
                        job->NewGroup("g", {0}).status() == status &&
-                       lease->Complete("x") == status &&
+                       lease->Complete("x") == status && job->health() == status &&
+                       job->AwaitFailure(absl::InfiniteDuration()) == status &&
+                       job->world().AwaitLoss() == status && Heard(*job) == status &&
+                       !job->StopRequested() && job->NewcomersWaiting() == 0 &&
                        Message(status).find("is a fork of process") != std::string::npos;
     job.reset();
     _exit(named ? 0 : 1);

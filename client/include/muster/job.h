@@ -51,7 +51,8 @@ struct JobAccess;
 // is over here as after a loss, with UNAVAILABLE: nobody could tell it any more that a peer has
 // died.
 //
-// A process that called fork() cannot use a Job it had before: calls in the child are refused.
+// A process that called fork() cannot use a Job it had before: calls in the child are refused, and
+// so is Join() at a coordinator, since the child shares the connections of its parent.
 class Job {
  public:
   // Joins the job and blocks until all its members have (options.timeout at most). Takes an error

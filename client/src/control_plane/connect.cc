@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code.h"
+#include "client/src/control_plane/fork_guard.h"
 #include "client/src/control_plane/grpc_transport.h"
 #include "client/src/control_plane/remote_control_plane.h"
 #include "client/src/control_plane/resolve.h"
@@ -49,6 +50,10 @@ absl::StatusOr<std::unique_ptr<ControlPlane>> JoinRemote(const JobOptions& optio
   const Deadline deadline(options.timeout, cancellation);
   const absl::StatusOr<HostPort> address = ParseHostPort(options.coordinator);
   if (!address.ok()) return address.status();
+  if (absl::Status forked = CheckNotForked(); !forked.ok()) {
+    return absl::Status(forked.code(),
+                        absl::StrCat("joining job '", options.job, "': ", forked.message()));
+  }
   absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials = LoadCredentials(options);
   if (!credentials.ok()) return credentials.status();
   const absl::Status resolved = AwaitResolvable(*address, deadline);

@@ -9,7 +9,8 @@ absl::Status ControlPlane::CheckProcess() const {
   if (getpid() == process_) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("process ", getpid(), " is a fork of process ", process_, ", which joined job '",
-                   job_id(), "'; a Job works only in the process that joined: join after fork()"));
+                   job_id(), "'; a Job works only in the process that joined: fork before Join(), "
+                   "or start a new program with exec"));
 }
 
 absl::Status HeldResult(const std::string& lease) {

@@ -1,6 +1,8 @@
 #ifndef MUSTER_CLIENT_SRC_CONTROL_PLANE_ONE_TIME_EVENT_H_
 #define MUSTER_CLIENT_SRC_CONTROL_PLANE_ONE_TIME_EVENT_H_
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,7 +19,7 @@
 namespace muster::internal {
 
 // Those who want to know when something happens, which it does once. Thread-safe. A subscription
-// may outlive the job.
+// may outlive the job, and may be ended in a fork of the process, where nothing runs a callback.
 template <class... Args>
 class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> {
  public:
@@ -54,6 +56,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> 
 
  private:
   void Remove(int64_t number) {
+    if (getpid() != process_) return;  // the lock may be one that a thread of the parent holds
     absl::MutexLock lock(&mutex_);
     callbacks_.erase(number);
     // A callback that ends its own subscription cannot wait for itself.
@@ -78,6 +81,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> 
     running_.reset();
   }
 
+  const pid_t process_ = getpid();
   absl::Mutex mutex_;
   int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<std::tuple<Args...>> happened_ ABSL_GUARDED_BY(mutex_);

@@ -129,18 +129,31 @@ bool Group::prevents_block() const { return PreventsBlock(*state_); }
 const Member& Group::member(int index) const {
   return state_->control->members()[state_->ranks[index]];
 }
-absl::Status Group::health() const { return state_->control->health(); }
-absl::Status Group::AwaitFailure(absl::Duration timeout) const {
-  return state_->control->AwaitFailure(timeout);
+
+absl::Status Group::health() const {
+  const absl::Status forked = state_->control->CheckProcess();
+  return forked.ok() ? state_->control->health() : forked;
 }
+
+absl::Status Group::AwaitFailure(absl::Duration timeout) const {
+  const absl::Status forked = state_->control->CheckProcess();
+  return forked.ok() ? state_->control->AwaitFailure(timeout) : forked;
+}
+
 absl::Status Group::AwaitLoss(const CallOptions& options) const {
+  if (absl::Status forked = state_->control->CheckProcess(); !forked.ok()) return forked;
   CallOptions resolved = options;
   resolved.timeout = options.timeout.value_or(default_timeout());
   return state_->control->AwaitLoss(resolved);
 }
+
 Subscription Group::OnFailure(std::function<void(const absl::Status&)> callback) const {
-  return state_->control->OnFailure(std::move(callback));
+  const absl::Status forked = state_->control->CheckProcess();
+  if (forked.ok()) return state_->control->OnFailure(std::move(callback));
+  callback(forked);
+  return Subscription();
 }
+
 absl::Duration Group::default_timeout() const { return state_->control->default_timeout(); }
 std::string Group::local_address() const { return state_->control->local_address(); }
 

@@ -131,9 +131,15 @@ absl::Status Job::Rejoin(const CallOptions& options) {
 
 uint64_t Job::epoch() const { return control()->epoch(); }
 bool Job::resumed() const { return members().front().previous_rank.has_value(); }
-int Job::NewcomersWaiting() const { return control()->newcomers_waiting(); }
+
+int Job::NewcomersWaiting() const {
+  const Control now = control();
+  return now->CheckProcess().ok() ? now->newcomers_waiting() : 0;
+}
+
 Subscription Job::OnNewcomers(std::function<void()> callback) const {
-  return control()->OnNewcomers(std::move(callback));
+  const Control now = control();
+  return now->CheckProcess().ok() ? now->OnNewcomers(std::move(callback)) : Subscription();
 }
 
 absl::Status Job::RequestStop(const CallOptions& options) {
@@ -143,7 +149,10 @@ absl::Status Job::RequestStop(const CallOptions& options) {
   return now->RequestStop(*admitted);
 }
 
-bool Job::StopRequested() const { return control()->stop_requested(); }
+bool Job::StopRequested() const {
+  const Control now = control();
+  return now->CheckProcess().ok() && now->stop_requested();
+}
 
 absl::Status Job::Leave(const CallOptions& options) {
   const Control now = control();
@@ -239,14 +248,14 @@ absl::StatusOr<Lease> Job::AcquireLease(absl::string_view name, LeaseScope scope
   return Lease(std::move(state));
 }
 
-absl::Status Job::health() const { return control()->health(); }
+absl::Status Job::health() const { return world().health(); }
 
 absl::Status Job::AwaitFailure(absl::Duration timeout) const {
-  return control()->AwaitFailure(timeout);
+  return world().AwaitFailure(timeout);
 }
 
 Subscription Job::OnFailure(std::function<void(const absl::Status&)> callback) const {
-  return control()->OnFailure(std::move(callback));
+  return world().OnFailure(std::move(callback));
 }
 
 }  // namespace muster
