@@ -39,11 +39,12 @@ class NodeMachine {
     Reply(absl::OkStatus(), place);
   }
 
-  void Accept(uint64_t session, bool node_collectives = true) {
+  void Accept(uint64_t session, bool node_collectives = true, uint64_t daemon_instance = 1) {
     v1::AttachResponse response;
     v1::Attached* const attached = response.mutable_attached();
     attached->mutable_member_grace()->set_seconds(2);
     attached->mutable_session()->set_counter(session);
+    attached->mutable_session()->set_daemon_instance(daemon_instance);
     attached->mutable_limits()->set_max_name_bytes(64);
     attached->set_node_collectives(node_collectives);
     Take(member_.OnStreamResponse(now_, stream_, response));
@@ -292,6 +293,77 @@ TEST(MemberCoreNodeTest, ARefusalThatRecordsNothingDoesNot) {
   m.TakeLog();
   m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
   EXPECT_THAT(m.TakeLog(), ElementsAre("WithdrawArrivalRequest"));
+}
+
+// As group.h says of RESOURCE_EXHAUSTED: call again with less, or call something else.
+TEST(MemberCoreNodeTest, AfterARefusalTheProgramCallsWhatItLikesOnceTheRefusedIsTakenBack) {
+  for (const CollectiveCall& next : {AllGatherOf(5), CollectiveCall()}) {
+    NodeMachine m;
+    m.Collective(2, AllGatherOf(10));
+    m.Met(MeetingEnd::kCallAlone);
+    m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
+    m.TakeLog();
+    m.Collective(3, next);
+    EXPECT_THAT(m.TakeLog(), IsEmpty()) << "a late part of the batch would count for it";
+    m.Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
+    EXPECT_THAT(m.TakeLog(), ElementsAre("meet"));
+    EXPECT_EQ(m.meeting().contribution.sequence, 0u);
+    EXPECT_EQ(m.meeting().contribution.payload, next.payload);
+    m.Met(MeetingEnd::kAnswered);
+    EXPECT_TRUE(m.Succeeded(3));
+  }
+}
+
+TEST(MemberCoreNodeTest, ARefusalIsTheSameToAProgramWithoutMeetings) {
+  NodeMachine m(/*node_fanin=*/false);
+  m.Collective(2, AllGatherOf(10));
+  m.Cancel(2);
+  m.Collective(3, AllGatherOf(10));
+  m.TakeLog();
+  m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
+  m.Barrier(4);
+  EXPECT_THAT(m.TakeLog(), ElementsAre("WithdrawArrivalRequest")) << "of what was cancelled";
+  m.Reply(absl::OkStatus(), v1::WithdrawArrivalResponse());
+  EXPECT_THAT(m.TakeLog(), ElementsAre("BarrierRequest"));
+}
+
+TEST(MemberCoreNodeTest, WhoeverWaitsForATakingBackMayGiveUpAndComeAgain) {
+  NodeMachine m;
+  m.Collective(2, AllGatherOf(10));
+  m.Met(MeetingEnd::kCallAlone);
+  m.Reply(absl::ResourceExhaustedError("--max-held-bytes"));
+  m.TakeLog();
+  m.Barrier(3);
+  m.Cancel(3);
+  EXPECT_TRUE(absl::IsCancelled(m.EndOf(3)->status()));
+  m.Barrier(4);
+  m.Advance(absl::Minutes(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(m.EndOf(4)->status()));
+  m.Barrier(5);
+  EXPECT_THAT(m.TakeLog(), IsEmpty());
+  m.EndStream();
+  m.Step();
+  m.Accept(2);
+  EXPECT_THAT(m.TakeLog(), ElementsAre("cancel", "attach", "meet"))
+      << "what was sent in a session that has ended does not count";
+}
+
+// That daemon may have completed the number for others before it was killed, but not one that is
+// malformed.
+TEST(MemberCoreNodeTest, WhatAnotherDaemonMayHaveTakenIsFixed) {
+  for (const absl::Status& refusal : {absl::ResourceExhaustedError("--max-held-bytes"),
+                                      absl::InvalidArgumentError("the label is too long")}) {
+    NodeMachine m;
+    m.Collective(2, AllGatherOf(10));
+    m.Met(MeetingEnd::kCallAlone);
+    m.EndStream();
+    m.Step();
+    m.Accept(2, /*node_collectives=*/true, /*daemon_instance=*/2);
+    m.Reply(refusal);
+    m.Barrier(3);
+    const bool fixed = m.EndOf(3) != nullptr && absl::IsFailedPrecondition(m.EndOf(3)->status());
+    EXPECT_EQ(fixed, absl::IsResourceExhausted(refusal)) << refusal;
+  }
 }
 
 TEST(MemberCoreNodeTest, WhatWasNeverTakenIsNotTakenBack) {

@@ -102,7 +102,7 @@ TEST(CollectiveSequenceTest, NumbersGrowWithCompletion) {
   ASSERT_TRUE(sequence.Begin(Barrier("a")).ok());
   EXPECT_EQ(sequence.number(), 0);
   EXPECT_EQ(sequence.Describe(), "Barrier('a') op 0 of the world");
-  sequence.End(absl::OkStatus(), 1);
+  sequence.End(absl::OkStatus(), 1, false);
   ASSERT_TRUE(sequence.Begin(Broadcast(2, "")).ok());
   EXPECT_EQ(sequence.Describe(), "Broadcast(root 2, string) op 1 of the world");
 }
@@ -119,7 +119,7 @@ TEST(CollectiveSequenceTest, OverlappingCallsAreRefused) {
 TEST(CollectiveSequenceTest, WhatWasSentIsRepeatedWhateverTheValueIsNow) {
   CollectiveSequence sequence("group 'g'");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
-  sequence.End(kTimedOut, 1);
+  sequence.End(kTimedOut, 1, false);
   const absl::Status other = sequence.Begin(Barrier("x"));
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(other.message()),
@@ -128,30 +128,41 @@ TEST(CollectiveSequenceTest, WhatWasSentIsRepeatedWhateverTheValueIsNow) {
   EXPECT_TRUE(sequence.Begin(Broadcast(0, "abcd")).ok());
   EXPECT_EQ(sequence.number(), 0);
   EXPECT_EQ(sequence.call().payload, "abc") << "some ranks may have got it";
-  sequence.End(absl::OkStatus(), 1);
+  sequence.End(absl::OkStatus(), 1, false);
   EXPECT_TRUE(sequence.Begin(Barrier("x")).ok());
 }
 
 TEST(CollectiveSequenceTest, WhatWasNeverSentFixesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Barrier("a")).ok());
-  sequence.End(absl::CancelledError(), 0);
+  sequence.End(absl::CancelledError(), 0, false);
   EXPECT_TRUE(sequence.Begin(Barrier("b")).ok());
 }
 
 TEST(CollectiveSequenceTest, WhatTheCoordinatorRefusedFixesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "too large")).ok());
-  sequence.End(absl::ResourceExhaustedError("limit"), 1);
+  sequence.End(absl::ResourceExhaustedError("limit"), 1, false);
   EXPECT_TRUE(sequence.Begin(Broadcast(0, "small")).ok());
+}
+
+TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesTheNumberIfNothingElseCanCount) {
+  CollectiveSequence sequence("the world");
+  ASSERT_TRUE(sequence.Begin(Broadcast(0, "too large")).ok());
+  sequence.End(kTimedOut, 1, false);
+  EXPECT_TRUE(sequence.is_fixed());
+  ASSERT_TRUE(sequence.Begin(Broadcast(0, "too large")).ok());
+  sequence.End(absl::ResourceExhaustedError("limit"), 1, true);
+  EXPECT_FALSE(sequence.is_fixed());
+  EXPECT_TRUE(sequence.Begin(Barrier("x")).ok());
 }
 
 TEST(CollectiveSequenceTest, RefusalOfARepetitionFreesNothing) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
-  sequence.End(kTimedOut, 1);
+  sequence.End(kTimedOut, 1, false);
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
-  sequence.End(absl::ResourceExhaustedError("limit"), 1);
+  sequence.End(absl::ResourceExhaustedError("limit"), 1, false);
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "other")).ok());
   EXPECT_EQ(sequence.call().payload, "abc");
 }
@@ -161,9 +172,9 @@ TEST(CollectiveSequenceTest, ARepetitionWithOtherArgumentsIsRefused) {
   CollectiveCall call = Broadcast(0, "abc");
   call.arguments = 1;
   ASSERT_TRUE(sequence.Begin(call).ok());
-  sequence.End(kTimedOut, 1);
+  sequence.End(kTimedOut, 1, false);
   EXPECT_TRUE(sequence.Begin(call).ok());
-  sequence.End(kTimedOut, 1);
+  sequence.End(kTimedOut, 1, false);
   call.arguments = 2;
   const absl::Status other = sequence.Begin(call);
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
@@ -173,13 +184,13 @@ TEST(CollectiveSequenceTest, ARepetitionWithOtherArgumentsIsRefused) {
 TEST(CollectiveSequenceTest, WhatIsRefusedToAllIsFreeForOtherContentHoweverOftenItWasSent) {
   CollectiveSequence sequence("the world");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
-  sequence.End(kTimedOut, 3);
+  sequence.End(kTimedOut, 3, false);
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "abc")).ok());
-  sequence.End(absl::OutOfRangeError("too large"), 1);
+  sequence.End(absl::OutOfRangeError("too large"), 1, false);
   EXPECT_EQ(sequence.refusals(), 1u);
   EXPECT_TRUE(sequence.Begin(Barrier("other")).ok());
   EXPECT_EQ(sequence.number(), 0u);
-  sequence.End(absl::OkStatus(), 1);
+  sequence.End(absl::OkStatus(), 1, false);
   EXPECT_EQ(sequence.refusals(), 0u) << "of the next number";
 }
 
@@ -187,7 +198,7 @@ TEST(CollectiveSequenceTest, DisagreementFinishesTheGroup) {
   CollectiveSequence sequence("the world");
   const absl::Status mismatch = absl::FailedPreconditionError("op 0: rank 1 called Barrier('b')");
   ASSERT_TRUE(sequence.Begin(Barrier("a")).ok());
-  sequence.End(mismatch, 1);
+  sequence.End(mismatch, 1, false);
   EXPECT_EQ(sequence.Begin(Barrier("a")), mismatch);
   EXPECT_EQ(sequence.Begin(Barrier("b")), mismatch);
 }
@@ -196,13 +207,13 @@ TEST(CollectiveSequenceTest, OwnContributionIsKeptUntilTheNextCompletes) {
   CollectiveSequence sequence("the world");
   EXPECT_FALSE(sequence.retained());
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "first")).ok());
-  sequence.End(absl::OkStatus(), 1);
+  sequence.End(absl::OkStatus(), 1, false);
   EXPECT_EQ(sequence.retained()->payload, "first");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "second")).ok());
-  sequence.End(kTimedOut, 1);
+  sequence.End(kTimedOut, 1, false);
   EXPECT_EQ(sequence.retained()->payload, "first");
   ASSERT_TRUE(sequence.Begin(Broadcast(0, "second")).ok());
-  sequence.End(absl::OkStatus(), 1);
+  sequence.End(absl::OkStatus(), 1, false);
   EXPECT_EQ(sequence.retained()->payload, "second");
 }
 

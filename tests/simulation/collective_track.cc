@@ -40,7 +40,7 @@ void CollectiveTrack::CallNext() {
   const internal::CallId id = actor_->process->Call(
       Name(), timeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.Collective(now, call, group, CallOf(*group_, next_, index_),
+        return member.Collective(now, call, group, Call(),
                                  internal::Deadline(now, timeout));
       },
       [this, timeout](absl::StatusOr<internal::Response> reply) {
@@ -49,14 +49,22 @@ void CollectiveTrack::CallNext() {
   actor_->MayCancel(id);
 }
 
+internal::CollectiveCall CollectiveTrack::Call() const {
+  return IsOverlong() ? OverlongCallOf(*group_, next_, index_) : CallOf(*group_, next_, index_);
+}
+
 void CollectiveTrack::Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply) {
   if (actor_->gone()) return;
   actor_->CheckError(Name(), reply.status());
   if (reply.ok()) {
     Completed(*std::move(reply));
+  } else if (absl::IsInvalidArgument(reply.status()) && IsOverlong()) {
+    corrected_ = true;
+    tries_ = 0;
   } else if (absl::IsResourceExhausted(reply.status()) && group_->steps[next_].large) {
     actor_->checks->collectives.TooLarge(*actor_->process, *group_, next_++);
     tries_ = 0;
+    corrected_ = false;
   } else if (absl::IsFailedPrecondition(reply.status())) {
     CheckRefusal(reply.status());
     return End(absl::OkStatus());
@@ -79,6 +87,7 @@ void CollectiveTrack::Completed(internal::Response response) {
   ++next_;
   ++sequence_;
   tries_ = 0;
+  corrected_ = false;
   on_step_();
 }
 

@@ -21,6 +21,9 @@ class CollectiveTrack final : public Track {
 
  private:
   void CallNext();
+  // What this rank calls now.
+  internal::CollectiveCall Call() const;
+  bool IsOverlong() const { return group_->steps[next_].overlong && !corrected_; }
   void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
   void Completed(internal::Response response);
   bool MeetsDisagreement() const;
@@ -34,6 +37,7 @@ class CollectiveTrack final : public Track {
   const size_t steps_;
   size_t next_ = 0;
   uint64_t sequence_ = 0;  // a step whose answer is too large takes none
+  bool corrected_ = false;  // this step's overlong label was refused
   int tries_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/options.h"
 
 namespace muster::simulation {
 namespace {
@@ -46,6 +47,7 @@ GroupPlan DrawGroup(uint64_t epoch_nonce, std::string name, std::vector<int> ran
   group.name = std::move(name);
   group.ranks = std::move(ranks);
   const size_t steps = 3 + random.Pick(8);
+  Random overlong(setting.seed ^ epoch_nonce, absl::StrCat("overlong labels of ", group.name));
   for (size_t i = 0; i < steps; ++i) {
     CollectiveStep step;
     step.kind = static_cast<CollectiveKind>(random.Pick(4));
@@ -56,6 +58,7 @@ GroupPlan DrawGroup(uint64_t epoch_nonce, std::string name, std::vector<int> ran
     const bool gathers =
         step.kind == CollectiveKind::kGather || step.kind == CollectiveKind::kAllGather;
     step.large = setting.large_answers && gathers && group.ranks.size() > 1 && random.Chance(0.3);
+    step.overlong = setting.overlong_labels && overlong.Chance(0.3);
     group.steps.push_back(std::move(step));
   }
   if (setting.mismatches && group.ranks.size() > 1 && random.Chance(0.5)) {
@@ -110,6 +113,12 @@ CollectiveCall CallOf(const GroupPlan& group, size_t step, size_t index) {
   if (group.dissent_at == step && group.dissenter == index) {
     absl::StrAppend(&call.label, " of another program");
   }
+  return call;
+}
+
+CollectiveCall OverlongCallOf(const GroupPlan& group, size_t step, size_t index) {
+  CollectiveCall call = CallOf(group, step, index);
+  call.label.resize(core::Limits().max_name_bytes + 1, '.');
   return call;
 }
 

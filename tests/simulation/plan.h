@@ -19,6 +19,7 @@ struct CollectiveStep {
   int root = 0;
   std::string label;
   bool large = false;  // its answer is larger than a message may be
+  bool overlong = false;  // all call it first under a label that the daemon refuses
 };
 
 // One group's collectives.
@@ -59,6 +60,8 @@ std::optional<size_t> IndexOf(const GroupPlan& group, int rank);
 // What the rank at this index calls at a step. Who sends it, where and when can be read from its
 // payload.
 internal::CollectiveCall CallOf(const GroupPlan& group, size_t step, size_t index);
+// The same under a label that is longer than the daemon takes.
+internal::CollectiveCall OverlongCallOf(const GroupPlan& group, size_t step, size_t index);
 
 // What a collective must answer the rank at this index with, by the naive model: the contributions
 // in the group's order.

@@ -55,6 +55,8 @@ void DrawMore(Setting* setting) {
   Random node(setting->seed, "node");
   setting->node_fanin = node.Chance(0.7);
   setting->apart = node.Chance(0.1);
+  Random refusals(setting->seed, "refusals");
+  setting->overlong_labels = !setting->leftovers && refusals.Chance(0.2);
 }
 
 }  // namespace
@@ -95,6 +97,7 @@ std::string Setting::Describe() const {
   if (wishes == Wishes::kLocalRanks) words.push_back("local ranks asked for");
   if (replacements) words.push_back("replacements");
   if (large_answers) words.push_back("large answers");
+  if (overlong_labels) words.push_back("overlong labels");
   if (churn) words.push_back("comers and goers");
   if (leftovers) words.push_back("leftovers of an earlier run");
   if (hostile) words.push_back("a hostile member");

@@ -43,6 +43,7 @@ struct Setting {
   Wishes wishes = Wishes::kNothing;
   bool replacements = false;   // processes are started for places that have one
   bool large_answers = false;  // some step's answer is larger than a message may be
+  bool overlong_labels = false;  // programs call what the daemon refuses, and then what it takes
   bool churn = false;          // processes come and go while the job re-forms
   bool leftovers = false;      // the job is started again, and not all of its processes have ended
   bool hostile = false;        // the process at the first place sends what no SDK would send

@@ -61,7 +61,7 @@ absl::Status CollectiveSequence::CheckSame(const CollectiveCall& call) const {
                    "it with the same ones (shapes, types, operation), others may have got them"));
 }
 
-void CollectiveSequence::End(const absl::Status& status, int sends) {
+void CollectiveSequence::End(const absl::Status& status, int sends, bool none_counts) {
   in_progress_ = false;
   sends_ += sends;
   if (status.ok()) {
@@ -74,7 +74,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends) {
   } else if (absl::IsOutOfRange(status)) {
     ++refusals_;
     sends_ = 0;
-  } else if (NothingRecorded(status) && sends_ == 1) {
+  } else if (NothingRecorded(status) && (sends_ == 1 || none_counts)) {
     sends_ = 0;
   }
 }

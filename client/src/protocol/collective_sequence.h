@@ -28,8 +28,13 @@ class CollectiveSequence {
   absl::Status Begin(CollectiveCall call);
 
   // The call in progress has ended like this after `sends` sends. OK completes the number;
-  // OUT_OF_RANGE frees it for other content, whatever was sent before.
-  void End(const absl::Status& status, int sends);
+  // OUT_OF_RANGE frees it for other content, whatever was sent before; so does a refusal that has
+  // recorded nothing, if this was the only send of the number, or `none_counts`: no earlier one has
+  // counted, nor will.
+  void End(const absl::Status& status, int sends, bool none_counts);
+
+  // Whether the number was sent, so that it stands for what was sent first.
+  bool is_fixed() const { return sends_ > 0; }
 
   // No collective of this group can succeed any more, as this error says. Calls in progress get
   // their own answers. The first reason counts.

@@ -97,11 +97,13 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
   if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
   Membership::Group& known = membership_.GroupOf(group.name, group.ranks);
   const std::shared_ptr<CollectiveSequence> sequence = known.sequence;
+  const bool repeats = sequence->is_fixed();
   if (absl::Status status = sequence->Begin(std::move(call)); !status.ok()) {
     return Refuse(id, status);
   }
-  DropTakingBack(&known);
+  if (repeats) DropTakingBack(&known);
   PendingCall pending = NewCall(now, sequence->Describe(), deadline);
+  pending.after = known.taking_back;
   pending.epoch = group.epoch;
   pending.collective = CollectivePlace{group, sequence};
   // What the sequence holds of the call does not change before End().
@@ -136,15 +138,29 @@ void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequ
     known->known_in = session_.session();
     known->NoteAnswer(sequence->call().kind, **reply);
   }
+  const bool refused = call.answered && NothingRecorded(reply->status());
   // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
-  const bool dealt_with = call.answered && !NothingRecorded(reply->status());
-  if (known != nullptr && dealt_with) known->carried_in.reset();
-  sequence->End(reply->status(), call.sends);
+  const bool dealt_with = call.answered && !refused;
+  if (known != nullptr && dealt_with) known->unsettled_in.reset();
+  const bool none_counts = refused && known != nullptr && NoneHasCounted(*known, reply->status());
+  if (none_counts && (sequence->is_fixed() || call.sends > 1)) {
+    known->unsettled_in = session_.session();
+  }
+  sequence->End(reply->status(), call.sends, none_counts);
   if (!dealt_with) TakeBack(call.ended, group);
   // To the program it is one more limit: only the protocol must know that it is told to all.
   if (absl::IsOutOfRange(reply->status())) {
     *reply = absl::ResourceExhaustedError(reply->status().message());
   }
+}
+
+// No daemon takes what is malformed. One that lacks room at the moment would have answered, had an
+// earlier send completed there; another one, before it was killed, may have had room, and have
+// completed the number for others. What may yet arrive is taken back.
+bool MemberCore::NoneHasCounted(const Membership::Group& group, const absl::Status& refusal) const {
+  if (!node_collectives_ || !group.first_sent_in || !session_.session()) return false;
+  return absl::IsInvalidArgument(refusal) ||
+         group.first_sent_in->daemon_instance == session_.session()->daemon_instance;
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,

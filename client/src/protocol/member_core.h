@@ -185,6 +185,7 @@ class MemberCore {
   void EnterNodeOfPlace();
   // The group in which the call is a collective, in the latest epoch; nullptr where there is none.
   Membership::Group* GroupOf(const PendingCall& call);
+  bool NoneHasCounted(const Membership::Group& group, const absl::Status& refusal) const;
   // False, and the call is to be sent: it does not go that way.
   bool Meet(SteadyTime now, CallId id, PendingCall* call);
   void TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end);

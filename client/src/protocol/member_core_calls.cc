@@ -27,6 +27,10 @@ Effects MemberCore::Settle(SteadyTime now) {
 void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
   if (absl::Status status = Interruption(*call); !status.ok()) return End(now, id, status);
   if (MustWaitForBackground(now, *call)) return;
+  if (calls_.count(call->after) > 0) {
+    if (now >= call->deadline.when()) End(now, id, Unreachable(now, *call));
+    return;
+  }
   const bool sent = call->in_flight.has_value();
   if (sent && !call->last && !session_.IsCurrent(*call->in_flight)) Withdraw(call);
   if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
@@ -71,6 +75,10 @@ void MemberCore::Send(SteadyTime now, CallId id, PendingCall* call) {
   call->in_flight = session_.NewStamp();
   call->answered = false;
   ++call->sends;
+  Membership::Group* const group = GroupOf(*call);
+  if (group != nullptr && call->sends == 1 && !group->sequence->is_fixed()) {
+    group->first_sent_in = call->in_flight->session;
+  }
   if (call->sends > 1 || !Meet(now, id, call)) SendInFlight(now, call);
 }
 

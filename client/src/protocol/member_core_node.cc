@@ -110,7 +110,7 @@ void MemberCore::TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const
     }
   }
   // Settle() sends it anew.
-  if (end.was_taken && group != nullptr) group->carried_in = call->in_flight->session;
+  if (end.was_taken && group != nullptr) group->unsettled_in = call->in_flight->session;
   call->in_flight.reset();
 }
 
@@ -141,7 +141,9 @@ bool MemberCore::IsMeeting(uint64_t attempt) const {
 // Whether somebody has taken the arrival is found out later; it may have been.
 void MemberCore::LeaveMeeting(PendingCall* call) {
   effects_.outputs.push_back(internal::LeaveMeeting{call->in_flight->attempt});
-  if (Membership::Group* const group = GroupOf(*call)) group->carried_in = call->in_flight->session;
+  if (Membership::Group* const group = GroupOf(*call)) {
+    group->unsettled_in = call->in_flight->session;
+  }
   call->meeting = false;
 }
 
@@ -153,9 +155,9 @@ void MemberCore::LeaveMeetings() {
 
 void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
   Membership::Group* const known = membership_.FindGroup(group.epoch, group.name);
-  const bool may_count = known != nullptr && known->carried_in &&
-                         known->carried_in == session_.session() && HealthOf(group.epoch).ok();
-  if (!may_count || stopping_) return;
+  const bool may_count = known != nullptr && known->unsettled_in &&
+                         known->unsettled_in == session_.session() && HealthOf(group.epoch).ok();
+  if (!may_count || known->taking_back != 0 || stopping_) return;
   PendingCall call = NewCall(now, absl::StrCat("taking back ", known->sequence->Describe()),
                              Deadline(now, options_.coordinator_timeout));
   call.epoch = group.epoch;
@@ -169,7 +171,7 @@ void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
     Membership::Group* const ended = membership_.FindGroup(group.epoch, group.name);
     if (ended == nullptr) return;
     ended->taking_back = 0;
-    if (reply->ok()) ended->carried_in.reset();
+    if (reply->ok()) ended->unsettled_in.reset();
   };
   known->taking_back = next_background_;
   calls_.emplace(next_background_++, std::move(call));

@@ -41,9 +41,11 @@ class Membership {
 
     // Who of it is on this node; null where this member is alone there.
     std::shared_ptr<const NodeGroup> at_node;
-    // In this session another member has, or had, an arrival of this one at the current number,
-    // which may reach the coordinator yet.
-    std::optional<SessionId> carried_in;
+    // Of the current number: the session in which it was sent first.
+    std::optional<SessionId> first_sent_in;
+    // In this session an arrival of this member at the current number, which another one has or had,
+    // or which was refused when it was sent again, may reach the coordinator yet.
+    std::optional<SessionId> unsettled_in;
     // The call of the background that takes it back; 0: there is none.
     CallId taking_back = 0;
     // How large the latest answer of each kind was, in bytes.

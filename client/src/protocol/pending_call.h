@@ -51,6 +51,8 @@ struct PendingCall {
   bool in_background = false;
   // The member does not leave before it has ended.
   bool before_leave = false;
+  // It is not sent before this other call, of the background, has ended; 0: there is none.
+  CallId after = 0;
   // The collective that it is.
   std::optional<CollectivePlace> collective;
   // The arrival, by its attempt, for which this call is sent together with those of others: it is
