@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "absl/strings/string_view.h"
 #include "tests/util/status_reader.h"
 
 namespace muster::testing {
@@ -11,6 +14,8 @@ JobOptions OptionsFor(const std::string& coordinator) {
   options.coordinator = coordinator;
   options.timeout = absl::Seconds(60);
   options.coordinator_timeout = absl::Seconds(60);
+  const char* const fanin = std::getenv("MUSTER_NODE_FANIN");  // as JobOptions::FromEnvironment()
+  options.node_fanin = fanin == nullptr || absl::string_view(fanin) != "0";
   return options;
 }
 
