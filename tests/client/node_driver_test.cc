@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/control_plane/member_driver.h"
 #include "client/src/protocol/messages.h"
+#include "muster/log.h"
 #include "tests/client/fake_transport.h"
 
 namespace muster::internal {
@@ -41,6 +43,21 @@ class NodeDriverTest : public ::testing::Test {
   }
 
   void Join(int rank, const MeetingTimes& times) {
+    Joining joining = BeginToJoin(rank, times);
+    ASSERT_TRUE(joining.place.get().ok());
+    members_.push_back(std::move(joining.member));
+  }
+
+  struct Member {
+    std::unique_ptr<MemberDriver> driver;
+    std::shared_ptr<FakeCoordinator::Stream> stream;
+  };
+  struct Joining {
+    Member member;
+    std::future<Reply> place;
+  };
+  // The coordinator has given it its place; nobody has waited until the member has taken that.
+  Joining BeginToJoin(int rank, const MeetingTimes& times) {
     Member member;
     member.driver =
         std::make_unique<MemberDriver>(OptionsOf(rank), coordinator_.NewTransport(), times);
@@ -52,8 +69,7 @@ class NodeDriverTest : public ::testing::Test {
       });
     });
     coordinator_.NextCall()->Reply(absl::OkStatus(), PlaceOf(rank));
-    ASSERT_TRUE(joining.get().ok());
-    members_.push_back(std::move(member));
+    return {std::move(member), std::move(joining)};
   }
   std::future<Reply> Begin(int rank, CollectiveCall call, absl::Duration timeout = absl::Hours(1),
                            Cancellation* cancellation = nullptr) {
@@ -153,10 +169,6 @@ class NodeDriverTest : public ::testing::Test {
     return calls;
   }
 
-  struct Member {
-    std::unique_ptr<MemberDriver> driver;
-    std::shared_ptr<FakeCoordinator::Stream> stream;
-  };
   FakeCoordinator coordinator_;
   std::vector<Member> members_;
   const EpochId epoch_{100, std::random_device()()};  // another one in each process
@@ -349,6 +361,25 @@ TEST_F(NodeDriverTest, ASessionsArrivalsEndWithIt) {
   EXPECT_NE(AttemptOf(met.request, 11), 0u);
   met.call->Reply(absl::OkStatus(), Completed(met.request));
   ExpectSuccess(&met);
+}
+
+// A log may go to a full pipe.
+TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
+  Join(0, {kLong, kLong});
+  std::promise<void> told, taken;
+  SetLogSink([&, told_once = false](LogLevel, absl::string_view line) mutable {
+    if (!absl::StrContains(line, "each by itself") || std::exchange(told_once, true)) return;
+    told.set_value();
+    taken.get_future().wait();
+  });
+  Joining twin = BeginToJoin(0, {kLong, kLong});  // whose slot is taken
+  told.get_future().wait();
+  auto health = std::async(std::launch::async, [&] { return twin.member.driver->HealthOf(epoch_); });
+  EXPECT_EQ(health.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  taken.set_value();
+  EXPECT_TRUE(health.get().ok());
+  EXPECT_TRUE(twin.place.get().ok());
+  SetLogSink(nullptr);
 }
 
 TEST_F(NodeDriverTest, AMemberThatRejoinsMeetsNobody) {

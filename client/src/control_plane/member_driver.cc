@@ -10,18 +10,6 @@
 #include "muster/log.h"
 
 namespace muster::internal {
-namespace {
-
-// How long the transport is left alone between the calls of a program that makes one after the
-// other. What the coordinator says meanwhile is heard that much later.
-constexpr std::chrono::milliseconds kStandBack(20);
-// The same where a thread waits for just that.
-constexpr std::chrono::milliseconds kStandBackForNews(5);
-// A call that takes longer than this may cost one more wake-up when it ends.
-constexpr std::chrono::seconds kLongPoll(1);
-
-}  // namespace
-
 MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
                            const MeetingTimes& times)
     : transport_(std::move(transport)),
@@ -29,7 +17,12 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
         options.connected = [this] { return transport_->connected(); };
         return std::move(options);
       }()),
-      node_(times) {
+      node_(times),
+      turns_(
+          [this](PollingTurns::How how) {
+            how == PollingTurns::How::kNow ? transport_->PollNow() : transport_->Poll();
+          },
+          [this](Lock* lock) { Drain(lock); }) {
   Lock lock(mutex_);
   Apply(member_.Start(SteadyClock::now()));
   thread_ = std::thread([this] { RunThread(); });
@@ -43,7 +36,7 @@ MemberDriver::~MemberDriver() {
     stopping_ = true;
     news_.notify_all();
     WakeThread();
-    stand_in_wakes_.notify_one();
+    turns_.WakeStandIn();
     transport_->Wake();
   }
   thread_.join();
@@ -110,19 +103,11 @@ void MemberDriver::Cancel(CallId id) {
 }
 
 void MemberDriver::AwaitReply(Lock* lock, Waiter* waiter) {
-  ++turns_;
-  while (!waiter->reply || waiter->meeting) {
-    if (waiter->meeting) {
-      RunMeeting(lock, waiter);
-    } else if (polling_) {
-      waiter->wakes.wait(*lock, [&] { return waiter->reply || waiter->meeting || !polling_; });
-    } else {
-      Poll(lock, waiter);
-    }
+  while (true) {
+    turns_.Await(lock, waiter, [&] { return waiter->reply || waiter->meeting; });
+    if (waiter->meeting == nullptr) return;
+    RunMeeting(lock, waiter);
   }
-  ++turns_;
-  PassPolling();
-  if (stand_in_sleeps_) stand_in_wakes_.notify_one();
 }
 
 void MemberDriver::RunMeeting(Lock* lock, Waiter* waiter) {
@@ -145,51 +130,9 @@ std::optional<Delivery> MemberDriver::SendForNode(uint64_t attempt,
   }));
 }
 
-void MemberDriver::Poll(Lock* lock, Waiter* waiter, void (Transport::*how)()) {
-  polling_ = true;
-  poller_ = waiter;
-  poller_thread_ = std::this_thread::get_id();
-  if (waiter != nullptr) ++polls_;
-  lock->unlock();
-  (transport_.get()->*how)();
-  lock->lock();
-  polling_ = false;
-  poller_ = nullptr;
-  Drain(lock);
-}
-
-void MemberDriver::PassPolling() {
-  if (polling_) return;
-  for (const auto& [id, waiter] : waiters_) {
-    if (!waiter->reply) return waiter->wakes.notify_one();
-  }
-}
-
 void MemberDriver::StandIn() {
   Lock lock(mutex_);
-  uint64_t turns = 0;
-  uint64_t polls = 0;
-  SteadyTime called_at;
-  while (!stopping_) {
-    const bool called_of_late = std::exchange(turns, turns_) != turns_;
-    const bool polled_of_late = std::exchange(polls, polls_) != polls_;
-    if (called_of_late) called_at = SteadyClock::now();
-    if (!called_of_late && !polling_) {
-      Poll(&lock, nullptr);
-      PassPolling();
-    } else if (SteadyClock::now() - called_at < kLongPoll) {
-      // Calls that others of the node have sent.
-      if (!polled_of_late && !polling_) {
-        Poll(&lock, nullptr, &Transport::PollNow);
-        PassPolling();
-      }
-      stand_in_wakes_.wait_for(lock, awaiting_news_ > 0 ? kStandBackForNews : kStandBack);
-    } else {
-      stand_in_sleeps_ = true;
-      stand_in_wakes_.wait(lock, [&] { return stopping_ || turns_ != turns; });
-      stand_in_sleeps_ = false;
-    }
-  }
+  turns_.StandIn(&lock, [this] { return stopping_; });
 }
 
 void MemberDriver::Apply(Effects effects) {
@@ -206,8 +149,7 @@ void MemberDriver::Complete(Completion completion) {
 }
 
 void MemberDriver::Notify(Waiter* waiter) {
-  if (waiter != poller_) return waiter->wakes.notify_one();
-  if (poller_thread_ != std::this_thread::get_id()) transport_->Wake();
+  if (turns_.Notify(waiter)) transport_->Wake();
 }
 
 void MemberDriver::Drain(Lock* lock) {
@@ -250,8 +192,10 @@ void MemberDriver::Do(OpenStream open) {
 void MemberDriver::Do(const CancelSend& cancel) { transport_->Cancel(cancel.attempt); }
 
 void MemberDriver::Do(const EnterNode& enter) {
+  auto segment = NodeMeetings::Open(enter);
   Lock lock(mutex_);
-  node_.Enter(enter);
+  node_.Enter(enter, std::move(segment));
+  QueueNodeNews();
 }
 
 void MemberDriver::Do(const MeetAtNode& meet) {
@@ -259,6 +203,7 @@ void MemberDriver::Do(const MeetAtNode& meet) {
   const auto waiter = waiters_.find(meet.call);
   if (waiter == waiters_.end()) return;  // the call has ended meanwhile
   waiter->second->meeting = node_.Begin(meet);
+  QueueNodeNews();
   if (waiter->second->meeting != nullptr) return Notify(waiter->second);
   const MeetingEnd alone{MeetingEnd::kCallAlone, /*unsent=*/true, false, {}};
   Apply(member_.OnMet(SteadyClock::now(), meet.contribution.attempt, alone));
@@ -272,6 +217,12 @@ void MemberDriver::Do(const LeaveMeeting& leave) {
 void MemberDriver::Do(const PassNode& pass) {
   Lock lock(mutex_);
   node_.Pass(pass);
+  QueueNodeNews();
+}
+
+void MemberDriver::QueueNodeNews() {
+  std::optional<std::string> news = node_.TakeNews();
+  if (news) outbox_.push_back(WriteLog{LogLevel::kDebug, *std::move(news)});
 }
 
 void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
@@ -329,7 +280,7 @@ absl::Status MemberDriver::HealthOf(const EpochId& epoch) const {
 absl::Status MemberDriver::AwaitFailure(const EpochId& epoch, absl::Duration timeout) const {
   const SteadyTime until = After(SteadyClock::now(), timeout);
   Lock lock(mutex_);
-  const AwaitingNews awaiting(this);
+  const PollingTurns::AwaitingNews awaiting(&turns_);
   news_.wait_until(lock, until, [&] { return stopping_ || !member_.HealthOf(epoch).ok(); });
   return member_.HealthOf(epoch);
 }
@@ -346,7 +297,7 @@ absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeou
   });
   const auto ended = [&] { return stopping_ || cancelled || !member_.HealthOf(epoch).ok(); };
   Lock lock(mutex_);
-  const AwaitingNews awaiting(this);
+  const PollingTurns::AwaitingNews awaiting(&turns_);
   SteadyTime wake;
   // What has been heard of the coordinator meanwhile may give the answer more time.
   while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {

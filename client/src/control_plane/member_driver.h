@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "client/src/control_plane/node_meetings.h"
 #include "client/src/control_plane/one_time_event.h"
+#include "client/src/control_plane/polling_turns.h"
 #include "client/src/control_plane/transport.h"
 #include "client/src/protocol/member_core.h"
 #include "muster/call_options.h"
@@ -29,12 +30,11 @@ namespace muster::internal {
 // effects to the network, and lets threads of the program wait for their calls. Decides nothing.
 // Thread-safe.
 //
-// A thread of the program that waits for its call polls the transport meanwhile, and so takes the
-// answer by itself: handing it over from one thread to another would cost as much as all the rest
-// of a call. Of several that wait one polls, for all. A thread whose arrival goes by way of its
-// node waits there, and polls only if it is the one that sends for all. While no thread of the
-// program polls, one of this object stands in. Another one keeps the time and runs listeners, which
-// may take long.
+// A thread of the program that waits for its call polls the transport meanwhile (PollingTurns):
+// handing its answer over from one thread to another would cost as much as all the rest of a call.
+// A thread whose arrival goes by way of its node waits there, and polls only if it is the one that
+// sends for all. Of the two threads of this object one stands in for the program's, and the other
+// keeps the time and runs listeners, which may take long.
 //
 // The transport is called without a lock, by those whose steps have asked for something, one at a
 // time, never from its own callbacks.
@@ -80,10 +80,9 @@ class MemberDriver {
   Subscription OnNewcomers(const EpochId& epoch, OneTimeEvent<>::Callback callback);
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = PollingTurns::Lock;
   // A thread of the program that waits for the end of its call.
-  struct Waiter {
-    std::condition_variable wakes;
+  struct Waiter : PollingTurns::Waiter {
     std::shared_ptr<NodeMeetings::Place> meeting;  // that has begun, and is this thread's to run
     std::optional<absl::StatusOr<Response>> reply;
   };
@@ -94,20 +93,6 @@ class MemberDriver {
     bool failure_told = false;
     std::shared_ptr<OneTimeEvent<>> newcomers = std::make_shared<OneTimeEvent<>>();
     bool newcomers_told = false;
-  };
-
-  // A thread that waits for news. It does not poll; the one that stands in is told to hurry. Made
-  // and destroyed under the lock.
-  class AwaitingNews {
-   public:
-    explicit AwaitingNews(const MemberDriver* driver) : driver_(driver) {
-      ++driver_->awaiting_news_;
-      driver_->stand_in_wakes_.notify_one();
-    }
-    ~AwaitingNews() { --driver_->awaiting_news_; }
-
-   private:
-    const MemberDriver* const driver_;
   };
 
   // Takes what a step has asked for. Under the lock.
@@ -123,10 +108,6 @@ class MemberDriver {
   void Notify(Waiter* waiter);
   void RunMeeting(Lock* lock, Waiter* waiter);
   std::optional<Delivery> SendForNode(uint64_t attempt, const std::vector<TakenPart>& parts);
-  // Polls once. `waiter`: whose thread this is; null: the one that stands in.
-  void Poll(Lock* lock, Waiter* waiter, void (Transport::*how)() = &Transport::Poll);
-  // Nobody polls any more: somebody who waits shall.
-  void PassPolling();
   void StandIn();
 
   // Does what the steps have asked for, unless another thread is at it.
@@ -138,6 +119,8 @@ class MemberDriver {
   void Do(const MeetAtNode& meet);
   void Do(const LeaveMeeting& leave);
   void Do(const PassNode& pass);
+  // Logs what the meetings have to say, when the lock is released.
+  void QueueNodeNews();
   void Do(const WriteLog& log);
 
   void RunThread();
@@ -161,14 +144,7 @@ class MemberDriver {
   SteadyTime armed_ = SteadyTime::max();  // when the thread wakes
   std::condition_variable thread_wakes_;
 
-  bool polling_ = false;
-  Waiter* poller_ = nullptr;       // for whom, where it is a thread of the program
-  std::thread::id poller_thread_;  // of whoever polls now, or did last
-  uint64_t turns_ = 0;             // how often threads of the program have begun or ended to wait
-  uint64_t polls_ = 0;             // and how often they have polled
-  bool stand_in_sleeps_ = false;   // until a thread of the program has polled
-  mutable int awaiting_news_ = 0;
-  mutable std::condition_variable stand_in_wakes_;
+  mutable PollingTurns turns_;
 
   std::thread thread_;  // these last: they use all the others
   std::thread stand_in_;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "muster/log.h"
 
 namespace muster::internal {
 namespace {
@@ -29,10 +28,7 @@ int64_t NanosOf(SteadyTime time) {
 
 }  // namespace
 
-void NodeMeetings::Enter(const EnterNode& enter) {
-  node_ = enter;
-  places_.clear();
-  segment_.reset();
+absl::StatusOr<std::unique_ptr<NodeSegment>> NodeMeetings::Open(const EnterNode& enter) {
   SegmentOptions options;
   options.job_id = enter.job_id;
   options.epoch_number = enter.epoch.number;
@@ -41,13 +37,18 @@ void NodeMeetings::Enter(const EnterNode& enter) {
   options.members = enter.members;
   options.self = enter.self;
   options.groups = GroupsFor(options);
-  absl::StatusOr<std::unique_ptr<NodeSegment>> segment = NodeSegment::Open(options);
+  return NodeSegment::Open(options);
+}
+
+void NodeMeetings::Enter(const EnterNode& enter,
+                         absl::StatusOr<std::unique_ptr<NodeSegment>> segment) {
+  node_ = enter;
+  places_.clear();
+  segment_.reset();
   if (segment.ok()) {
     segment_ = *std::move(segment);
   } else {
-    Log(LogLevel::kDebug,
-        absl::StrCat("job '", enter.job_id, "': ranks of node '", enter.node_id,
-                     "' call the coordinator each by itself: ", segment.status().message()));
+    news_ = CallsAlone(segment.status().message());
   }
   entered_ = SteadyClock::now();
   told_ = false;
@@ -58,13 +59,16 @@ bool NodeMeetings::IsReady() {
   if (segment_->Ready()) return true;
   if (!told_ && SteadyClock::now() > entered_ + kAllShouldHaveCome) {
     told_ = true;
-    Log(LogLevel::kDebug,
-        absl::StrCat("job '", node_.job_id, "': ranks of node '", node_.node_id,
-                     "' call the coordinator each by itself: ", segment_->Mapped(), " of ",
-                     node_.members, " share memory (", segment_->path(),
-                     "); containers need a common /dev/shm and user for that"));
+    news_ = CallsAlone(absl::StrCat(segment_->Mapped(), " of ", node_.members, " share memory (",
+                                    segment_->path(),
+                                    "); containers need a common /dev/shm and user for that"));
   }
   return false;
+}
+
+std::string NodeMeetings::CallsAlone(absl::string_view why) const {
+  return absl::StrCat("job '", node_.job_id, "': ranks of node '", node_.node_id,
+                      "' call the coordinator each by itself: ", why);
 }
 
 std::shared_ptr<NodeMeetings::Place> NodeMeetings::Find(const NodeGroup& group) {

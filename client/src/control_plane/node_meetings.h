@@ -4,8 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/node/futex.h"
 #include "client/src/node/meeting.h"
@@ -35,9 +39,11 @@ class NodeMeetings {
   explicit NodeMeetings(const MeetingTimes& times) : times_(times) {}
   const MeetingTimes& times() const { return times_; }
 
-  // Maps the epoch's segment. Where that is not possible nobody is met; that is logged, for those
-  // who want to know, and is no error.
-  void Enter(const EnterNode& enter);
+  // Maps the epoch's segment, for Enter(). Uses files: not to be called under a lock.
+  static absl::StatusOr<std::unique_ptr<NodeSegment>> Open(const EnterNode& enter);
+  // The members of the epoch meet in its segment. Where there is none nobody is met; that is news,
+  // for those who want to know, and no error.
+  void Enter(const EnterNode& enter, absl::StatusOr<std::unique_ptr<NodeSegment>> segment);
 
   // Arrives; what follows is Place::meeting.Run(), which blocks, and then End(). Null where the
   // member cannot meet others now and calls by itself.
@@ -48,16 +54,21 @@ class NodeMeetings {
   // Nobody need wait for this member at that number.
   void Pass(const PassNode& pass);
 
+  // What is to be logged since this was asked last.
+  std::optional<std::string> TakeNews() { return std::exchange(news_, std::nullopt); }
+
  private:
   // The group's place; null where there is none, or not yet.
   std::shared_ptr<Place> Find(const NodeGroup& group);
   bool IsReady();
+  std::string CallsAlone(absl::string_view why) const;
 
   const MeetingTimes times_;
   EnterNode node_;
   std::shared_ptr<NodeSegment> segment_;
   SteadyTime entered_;
   bool told_ = false;                                  // that somebody is missing
+  std::optional<std::string> news_;
   std::map<uint64_t, std::shared_ptr<Place>> places_;  // by the group's name; null: no room
 };
 

@@ -106,15 +106,16 @@ absl::Status ReserveSegmentFile(int descriptor, const std::string& path, size_t 
 void RemoveAbandonedSegmentFiles(const std::string& folder,
                                  absl::FunctionRef<bool(absl::string_view name)> is_one_of_ours) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (!is_one_of_ours(entry.path().filename().native())) continue;
-    const int descriptor =
-        open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path();
+    if (!is_one_of_ours(path.substr(path.rfind('/') + 1))) continue;
+    const int descriptor = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) continue;
     struct stat info;
     const bool own =
         fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
-    if (own && flock(descriptor, LOCK_EX | LOCK_NB) == 0) unlink(entry.path().c_str());
+    if (own && flock(descriptor, LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
     close(descriptor);
   }
 }

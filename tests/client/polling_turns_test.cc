@@ -1,0 +1,160 @@
+// Whose turn it is to poll; polls are played by hand.
+#include "client/src/control_plane/polling_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace muster::internal {
+namespace {
+
+class PollingTurnsTest : public ::testing::Test {
+ protected:
+  PollingTurnsTest()
+      : turns_([this](PollingTurns::How how) { Poll(how); },
+               [this](PollingTurns::Lock*) { ++polls_ended_; }) {}
+
+  // A thread of the program, which waits until the test says that it is ready.
+  struct Thread {
+    PollingTurns::Waiter waiter;
+    bool ready = false;  // under mutex_
+    std::thread::id id;  // likewise, once it waits
+    std::future<void> ended;
+  };
+  // Returns when it polls, or waits for its turn, or is ready.
+  void Start(Thread* thread) {
+    thread->id = std::thread::id();
+    thread->ended = std::async(std::launch::async, [this, thread] {
+      PollingTurns::Lock lock(mutex_);
+      thread->id = std::this_thread::get_id();
+      changed_.notify_all();
+      turns_.Await(&lock, &thread->waiter, [thread] { return thread->ready; });
+    });
+    PollingTurns::Lock lock(mutex_);
+    changed_.wait(lock, [thread] { return thread->id != std::thread::id(); });
+  }
+  // The thread has what it waits for, and goes on.
+  void End(Thread* thread) {
+    {
+      PollingTurns::Lock lock(mutex_);
+      thread->ready = true;
+      if (turns_.Notify(&thread->waiter)) Wake();
+    }
+    thread->ended.get();
+  }
+  // Returns when it polls.
+  void AwaitPollOf(std::thread::id thread) {
+    PollingTurns::Lock lock(mutex_);
+    changed_.wait(lock, [&] { return in_poll_ && poller_ == thread; });
+  }
+  // Returns when `polls` polls that did not wait have been made.
+  void AwaitLooksOfTheStandIn(int polls) {
+    PollingTurns::Lock lock(mutex_);
+    changed_.wait(lock, [&] { return looks_ >= polls; });
+  }
+  bool Polls(const Thread& thread) {
+    PollingTurns::Lock lock(mutex_);
+    return in_poll_ && poller_ == thread.id;
+  }
+
+  PollingTurns turns_;
+  std::mutex mutex_;
+  int looks_ = 0;
+  int polls_ended_ = 0;
+  bool woken_ = false;
+
+  // Under the lock: ends the poll in progress.
+  void Wake() {
+    woken_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void Poll(PollingTurns::How how) {
+    PollingTurns::Lock lock(mutex_);
+    EXPECT_FALSE(in_poll_) << "two poll";
+    in_poll_ = true;
+    poller_ = std::this_thread::get_id();
+    if (how == PollingTurns::How::kNow) ++looks_;
+    changed_.notify_all();
+    if (how == PollingTurns::How::kUntilWoken) {
+      changed_.wait(lock, [this] { return std::exchange(woken_, false); });
+    }
+    in_poll_ = false;
+  }
+
+  std::condition_variable changed_;
+  bool in_poll_ = false;
+  std::thread::id poller_;
+};
+
+TEST_F(PollingTurnsTest, WhoeverIsReadyPollsNot) {
+  Thread one;
+  one.ready = true;
+  Start(&one);
+  one.ended.get();
+  EXPECT_EQ(polls_ended_, 0);
+}
+
+TEST_F(PollingTurnsTest, OnePollsForAllAndThenTheNextInLine) {
+  Thread one, two, three;
+  Start(&one);
+  AwaitPollOf(one.id);
+  Start(&two);
+  Start(&three);
+  End(&two);
+  EXPECT_TRUE(Polls(one)) << "another one's end is none of its own";
+  End(&one);
+  AwaitPollOf(three.id);
+  End(&three);
+}
+
+// It may wait for something that takes no polling, and come back to wait for the turn.
+TEST_F(PollingTurnsTest, WhoeverDoesSomethingElseIsPassedOver) {
+  Thread one, two, three;
+  Start(&one);
+  AwaitPollOf(one.id);
+  Start(&two);
+  End(&two);  // it had the first place in line
+  Start(&three);
+  End(&one);
+  AwaitPollOf(three.id);
+  two.ready = false;
+  Start(&two);
+  End(&three);
+  AwaitPollOf(two.id);
+  End(&two);
+}
+
+TEST_F(PollingTurnsTest, TheStandInPollsWhileNobodyElseDoes) {
+  Thread one;
+  bool stopping = false;
+  std::thread stand_in([&] {
+    PollingTurns::Lock lock(mutex_);
+    turns_.StandIn(&lock, [&] { return stopping; });
+  });
+  AwaitPollOf(stand_in.get_id());
+  Start(&one);
+  {
+    PollingTurns::Lock lock(mutex_);
+    Wake();  // something has come, for nobody in particular
+  }
+  AwaitPollOf(one.id);
+  End(&one);
+  AwaitLooksOfTheStandIn(1);
+  AwaitPollOf(stand_in.get_id());
+  {
+    PollingTurns::Lock lock(mutex_);
+    stopping = true;
+    turns_.WakeStandIn();
+    Wake();
+  }
+  stand_in.join();
+}
+
+}  // namespace
+}  // namespace muster::internal
