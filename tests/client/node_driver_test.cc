@@ -374,7 +374,8 @@ TEST_F(NodeDriverTest, ALogLineThatIsNotTakenHoldsNobodyUp) {
   });
   Joining twin = BeginToJoin(0, {kLong, kLong});  // whose slot is taken
   told.get_future().wait();
-  auto health = std::async(std::launch::async, [&] { return twin.member.driver->HealthOf(epoch_); });
+  auto health =
+      std::async(std::launch::async, [&] { return twin.member.driver->HealthOf(epoch_); });
   EXPECT_EQ(health.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   taken.set_value();
   EXPECT_TRUE(health.get().ok());

@@ -40,8 +40,7 @@ void CollectiveTrack::CallNext() {
   const internal::CallId id = actor_->process->Call(
       Name(), timeout,
       [&](MemberCore& member, SteadyTime now, internal::CallId call) {
-        return member.Collective(now, call, group, Call(),
-                                 internal::Deadline(now, timeout));
+        return member.Collective(now, call, group, Call(), internal::Deadline(now, timeout));
       },
       [this, timeout](absl::StatusOr<internal::Response> reply) {
         Done(timeout, std::move(reply));

@@ -36,7 +36,7 @@ class CollectiveTrack final : public Track {
   const size_t index_;  // of this rank in the group
   const size_t steps_;
   size_t next_ = 0;
-  uint64_t sequence_ = 0;  // a step whose answer is too large takes none
+  uint64_t sequence_ = 0;   // a step whose answer is too large takes none
   bool corrected_ = false;  // this step's overlong label was refused
   int tries_ = 0;
 };

@@ -18,7 +18,7 @@ struct CollectiveStep {
   internal::CollectiveKind kind = internal::CollectiveKind::kBarrier;
   int root = 0;
   std::string label;
-  bool large = false;  // its answer is larger than a message may be
+  bool large = false;     // its answer is larger than a message may be
   bool overlong = false;  // all call it first under a label that the daemon refuses
 };
 

@@ -41,12 +41,12 @@ struct Setting {
   // What processes ask for: the rank, or the local rank and node rank, that go with their place.
   enum class Wishes { kNothing, kRanks, kLocalRanks };
   Wishes wishes = Wishes::kNothing;
-  bool replacements = false;   // processes are started for places that have one
-  bool large_answers = false;  // some step's answer is larger than a message may be
+  bool replacements = false;     // processes are started for places that have one
+  bool large_answers = false;    // some step's answer is larger than a message may be
   bool overlong_labels = false;  // programs call what the daemon refuses, and then what it takes
-  bool churn = false;          // processes come and go while the job re-forms
-  bool leftovers = false;      // the job is started again, and not all of its processes have ended
-  bool hostile = false;        // the process at the first place sends what no SDK would send
+  bool churn = false;            // processes come and go while the job re-forms
+  bool leftovers = false;  // the job is started again, and not all of its processes have ended
+  bool hostile = false;    // the process at the first place sends what no SDK would send
   bool many_leases = false;
   bool fewer_places = false;        // a restarted daemon has one place less
   bool node_fanin = false;          // processes of a node arrive at collectives together;

@@ -7,10 +7,10 @@ namespace muster::internal {
 
 absl::Status ControlPlane::CheckProcess() const {
   if (getpid() == process_) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("process ", getpid(), " is a fork of process ", process_, ", which joined job '",
-                   job_id(), "'; a Job works only in the process that joined: fork before Join(), "
-                   "or start a new program with exec"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "process ", getpid(), " is a fork of process ", process_, ", which joined job '", job_id(),
+      "'; a Job works only in the process that joined: fork before Join(), "
+      "or start a new program with exec"));
 }
 
 absl::Status HeldResult(const std::string& lease) {

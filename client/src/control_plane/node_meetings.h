@@ -67,7 +67,7 @@ class NodeMeetings {
   EnterNode node_;
   std::shared_ptr<NodeSegment> segment_;
   SteadyTime entered_;
-  bool told_ = false;                                  // that somebody is missing
+  bool told_ = false;  // that somebody is missing
   std::optional<std::string> news_;
   std::map<uint64_t, std::shared_ptr<Place>> places_;  // by the group's name; null: no room
 };

@@ -28,8 +28,8 @@ class PollingTurns {
     kNow,         // takes what is there
   };
 
-  // `poll` is called without the lock, and returns soon after it was woken. `polled` is called under
-  // it after each poll, when the turn is free again, and may release it meanwhile.
+  // `poll` is called without the lock, and returns soon after it was woken. `polled` is called
+  // under it after each poll, when the turn is free again, and may release it meanwhile.
   PollingTurns(std::function<void(How)> poll, std::function<void(Lock*)> polled)
       : poll_(std::move(poll)), polled_(std::move(polled)) {}
 

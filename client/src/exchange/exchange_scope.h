@@ -27,8 +27,8 @@ class FolderRemover {
 // What holds an exchange's values until all ranks have ended their scope.
 class ExchangeScope {
  public:
-  // `timeout` is that of the barrier at the end; unset: the job's. The rest of a call's options does
-  // not come along: a cancellation may be gone by then.
+  // `timeout` is that of the barrier at the end; unset: the job's. The rest of a call's options
+  // does not come along: a cancellation may be gone by then.
   ExchangeScope(const Group& group, std::optional<absl::Duration> timeout)
       : group_(group), timeout_(timeout) {}
 

@@ -43,8 +43,8 @@ class Membership {
     std::shared_ptr<const NodeGroup> at_node;
     // Of the current number: the session in which it was sent first.
     std::optional<SessionId> first_sent_in;
-    // In this session an arrival of this member at the current number, which another one has or had,
-    // or which was refused when it was sent again, may reach the coordinator yet.
+    // In this session an arrival of this member at the current number, which another one has or
+    // had, or which was refused when it was sent again, may reach the coordinator yet.
     std::optional<SessionId> unsettled_in;
     // The call of the background that takes it back; 0: there is none.
     CallId taking_back = 0;
