@@ -158,6 +158,7 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::IsMember({"2.22.3", "2.30.7"}));
   app.add_option("--ranks", ranks, "Numbers of ranks to measure")
+      ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::Range(2, 8));
   app.add_option("--rounds", rounds, "Rounds of each; each starts its ranks anew")
