@@ -5,6 +5,9 @@
 //   MUSTER_TEST_NCCL_FAULTS=abort-hang   the process's first ncclCommAbort never returns
 //   MUSTER_TEST_NCCL_FAULTS=op-die@N     the process is killed in its N-th all-reduce
 //   MUSTER_TEST_NCCL_FAULTS=slow-proxy   NCCL's threads take 100 ms to see what they were woken for
+//   MUSTER_TEST_NCCL_FAULTS=revoke-fails the first time that NCCL waits for the GPU after the
+//   process's
+//                                        second all-reduce, that fails: so a revocation fails
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -24,7 +27,7 @@ bool Has(const std::string& fault) {
 }
 
 template <typename Function>
-Function* InNccl(Function*, const char* name) {
+Function* Next(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
@@ -34,6 +37,8 @@ bool IsInNccl(const void* code) {
          std::string(library.dli_fname).find("libnccl.so") != std::string::npos;
 }
 
+std::atomic<int> all_reduces{0};
+
 }  // namespace
 
 extern "C" {
@@ -41,21 +46,30 @@ extern "C" {
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* child,
                            ncclConfig_t* config) {
   if (Has("split-die")) kill(getpid(), SIGKILL);
-  return InNccl(&ncclCommSplit, "ncclCommSplit")(comm, color, key, child, config);
+  return Next(&ncclCommSplit, "ncclCommSplit")(comm, color, key, child, config);
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   static std::atomic<int> calls{0};
   const bool first = ++calls == 1;
   while (first && Has("abort-hang")) pause();
-  return InNccl(&ncclCommAbort, "ncclCommAbort")(comm);
+  return Next(&ncclCommAbort, "ncclCommAbort")(comm);
 }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  static std::atomic<int> calls{0};
-  if (Has("op-die@" + std::to_string(++calls))) kill(getpid(), SIGKILL);
-  return InNccl(&ncclAllReduce, "ncclAllReduce")(from, to, count, type, op, comm, stream);
+  const int calls = ++all_reduces;
+  if (Has("op-die@" + std::to_string(calls))) kill(getpid(), SIGKILL);
+  return Next(&ncclAllReduce, "ncclAllReduce")(from, to, count, type, op, comm, stream);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  static std::atomic<bool> failed{false};
+  const bool fails = Has("revoke-fails") && all_reduces >= 2;
+  if (fails && IsInNccl(__builtin_return_address(0)) && !failed.exchange(true)) {
+    return cudaErrorUnknown;
+  }
+  return Next(&cudaStreamSynchronize, "cudaStreamSynchronize")(stream);
 }
 
 #ifndef __SANITIZE_THREAD__  // which has a pthread_cond_wait of its own

@@ -51,6 +51,18 @@ TEST(NcclStoppedPeer, ARankThatGivesUpWhatSharesResourcesEndsItsNeighbours) {
                {{"NCCL_COMM_SPLIT_SHARE_RESOURCES", "1"}});
 }
 
+// A revocation that fails has not looked whether what runs on the GPU has ended. ncclCommAbort then
+// waits for threads that the revocation should have ended (src/init.cc, commReclaim).
+TEST(NcclStoppedPeer, ARevocationThatFailsLeavesTheBuffersInUse) {
+  auto job = NcclJob::Start(2, {"give-up-first", "absent=1", "first=0"}, {},
+                            {{0, {{"MUSTER_TEST_NCCL_FAULTS", "revoke-fails"}}}});
+  EXPECT_THAT(
+      job->OutputOf(0, kRankError),
+      AllOf(HasSubstr("revoking the communicator"), HasSubstr("ended: DEADLINE_EXCEEDED"),
+            HasSubstr("NCCL has not stopped within 10s, so buffers"), HasSubstr("in time\n")));
+  EXPECT_THAT(job->OutputOf(1, kRankError), HasSubstr(job->LossOf(0)));
+}
+
 // Rank 0 is killed while all are at work.
 void ExpectNoWrongValues(int size, const std::string& operation,
                          const std::map<int, Variables>& by_rank = {}) {
