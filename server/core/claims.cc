@@ -21,13 +21,17 @@ uint64_t HeldBytes(const Claim& claim) {
   return bytes;
 }
 
-// A claim has the latest results first, so it is the oldest that find no room.
+// A claim has the latest results first, so it is the oldest that find no room. Whoever holds a
+// lease or has completed it here is believed, and not what another member says of it; a coordinator
+// that recovers cannot know better.
 void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
   size_t refused = 0;
   absl::Status why;
   for (const CompletedLease& done : claim.completed) {
-    absl::StatusOr<LeaseTable::Step> step = leases_.AdoptResult(
-        KeyOf(*member, done.scope, done.name), member->incarnation(), done.result);
+    const LeaseKey key = KeyOf(*member, done.scope, done.name);
+    if (!recovering() && leases_.IsTaken(key)) continue;
+    absl::StatusOr<LeaseTable::Step> step =
+        leases_.AdoptResult(key, member->incarnation(), done.result);
     if (step.ok()) {
       Apply(*step);
     } else if (++refused == 1) {

@@ -209,6 +209,11 @@ bool LeaseTable::AdoptHolder(const LeaseKey& key, const Request& request, uint64
   return true;
 }
 
+bool LeaseTable::IsTaken(const LeaseKey& key) const {
+  const Lease* known = Find(key);
+  return known != nullptr && (known->holder || known->result);
+}
+
 absl::StatusOr<LeaseTable::Step> LeaseTable::AdoptResult(const LeaseKey& key,
                                                          const Incarnation& claimant,
                                                          const LeaseResult& result) {

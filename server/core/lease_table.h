@@ -111,6 +111,8 @@ class LeaseTable {
   uint64_t highest_token() const { return highest_token_; }
   // Whether the lease is held by this request under this token, or was completed under it.
   bool Stands(const LeaseKey& key, const Request& request, uint64_t token) const;
+  // Somebody holds the lease, or its result is kept.
+  bool IsTaken(const LeaseKey& key) const;
   // The request says that it holds the lease: it does, unless a later grant or a result of the same
   // or a later token is known, or there is no room.
   bool AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token, Time now);

@@ -1,0 +1,148 @@
+// A member of the job, or whoever has its secret and its session, has no say in what is another
+// member's.
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "tests/server/service/test_job.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Rank 2 is the hostile one.
+class HostileMemberTest : public ::testing::Test {
+ protected:
+  std::future<absl::StatusOr<v1::AllGatherResponse>> Gather(int rank) {
+    return std::async(std::launch::async,
+                      [this, rank] { return job_[rank].AllGather(absl::StrCat("of ", rank)); });
+  }
+  // All meet, and get what they have sent.
+  void ExpectUnharmed() {
+    std::vector<std::future<absl::StatusOr<v1::AllGatherResponse>>> calls;
+    for (int rank = 0; rank < 3; ++rank) calls.push_back(Gather(rank));
+    for (auto& call : calls) {
+      const auto gathered = call.get();
+      ASSERT_THAT(gathered, IsOk());
+      EXPECT_THAT(gathered->payloads(), ElementsAre("of 0", "of 1", "of 2"));
+    }
+  }
+  absl::Status AttachAgainWith(const v1::Claim& claim) {
+    v1::AttachRequest request = hostile_.AttachRequest();
+    request.set_attempt(1'000'000);
+    *request.mutable_claim() = claim;
+    hostile_.Disconnect();
+    return hostile_.Attach(request);
+  }
+
+  const std::unique_ptr<service::Server> server_ = StartServer();
+  TestJob job_{server_->address(), 3};
+  TestMember& hostile_ = job_[2];
+};
+
+TEST_F(HostileMemberTest, CannotCallInAnothersPlace) {
+  auto first = Gather(0);
+  AwaitStatus(hostile_.stub(), [](const v1::GetStatusResponse& status) {
+    return status.pending_collectives_size() == 1;
+  });
+  v1::NodeCollectiveRequest node;  // as if both had arrived with it
+  *node.mutable_context() = hostile_.CollectiveContext();
+  node.set_kind(v1::COLLECTIVE_KIND_ALL_GATHER);
+  for (int rank = 1; rank < 3; ++rank) {
+    v1::NodeArrival* const part = node.add_parts();
+    *part->mutable_session() = job_[rank].attached().session();
+    if (rank == 1) part->mutable_session()->set_key(hostile_.attached().session().key());
+    part->set_attempt(1'000'000);
+    part->set_payload("forged");
+  }
+  const auto answer = hostile_.Call(&Stub::NodeCollective, node);
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_TRUE(answer->resend());
+  v1::AllGatherRequest alone;  // as the other one, of whose session it knows but the key
+  *alone.mutable_context() = hostile_.CollectiveContext();
+  *alone.mutable_context()->mutable_call()->mutable_session() = node.parts(0).session();
+  alone.set_payload("forged");
+  EXPECT_THAT(hostile_.Call(&Stub::AllGather, alone), Not(IsOk()));
+  auto second = Gather(1);
+  auto third = Gather(2);
+  for (auto* call : {&first, &second, &third}) {
+    const auto gathered = call->get();
+    ASSERT_THAT(gathered, IsOk());
+    EXPECT_THAT(gathered->payloads(), ElementsAre("of 0", "of 1", "of 2"));
+  }
+}
+
+TEST_F(HostileMemberTest, CannotReadWhatWasNotSentToIt) {
+  std::vector<std::future<absl::StatusOr<v1::GatherResponse>>> gathers;
+  for (int rank = 0; rank < 3; ++rank) {
+    gathers.push_back(std::async(std::launch::async, [this, rank] {
+      return job_[rank].Gather(/*root=*/0, "for rank 0 alone");
+    }));
+  }
+  ASSERT_THAT(gathers[0].get(), IsOk());
+  ASSERT_THAT(gathers[1].get(), IsOk());
+  const auto read = gathers[2].get();
+  ASSERT_THAT(read, IsOk());
+  EXPECT_THAT(read->payloads(), IsEmpty());
+  v1::AllGatherRequest others;  // in a group of which it is not
+  *others.mutable_context() = hostile_.CollectiveContext();
+  others.mutable_context()->set_sequence(0);
+  others.mutable_context()->mutable_group()->set_name("of others");
+  others.mutable_context()->mutable_group()->add_ranks(0);
+  others.mutable_context()->mutable_group()->add_ranks(1);
+  EXPECT_THAT(hostile_.Call(&Stub::AllGather, others),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 2 is not in group")));
+  ExpectUnharmed();
+}
+
+TEST_F(HostileMemberTest, CannotCompleteAnothersLease) {
+  const auto granted = job_[1].AcquireLease("weights", 1);
+  ASSERT_THAT(granted, IsOk());
+  const uint64_t token = granted->granted().token();
+  EXPECT_THAT(hostile_.CompleteLease("weights", token, "forged"), Not(IsOk()));
+  EXPECT_THAT(hostile_.CompleteLease("weights", token + 1, "forged"), Not(IsOk()));
+  v1::Claim claim = hostile_.Claim();
+  v1::CompletedLease* const done = claim.add_completed_leases();
+  done->set_name("weights");
+  done->set_scope(v1::LEASE_SCOPE_JOB);
+  done->mutable_result()->set_token(token + 1);
+  done->mutable_result()->set_value("forged");
+  EXPECT_THAT(AttachAgainWith(claim), IsOk());
+  ASSERT_THAT(job_[1].CompleteLease("weights", token, "true"), IsOk());
+  done->mutable_result()->set_token(token + 2);
+  EXPECT_THAT(AttachAgainWith(claim), IsOk());
+  const auto answered = job_[0].AcquireLease("weights", 1);
+  ASSERT_THAT(answered, IsOk());
+  EXPECT_EQ(answered->completed().value(), "true");
+  ExpectUnharmed();
+}
+
+TEST_F(HostileMemberTest, CannotReportAnothersEnd) {
+  v1::ReportExitRequest exit;
+  exit.set_job_id("default");
+  exit.set_signal(9);
+  v1::ReportProcessStateRequest stop;
+  stop.set_job_id("default");
+  stop.set_state(v1::PROCESS_STATE_STOPPED);
+  for (const std::string& guess :
+       {job_[1].identity().incarnation(), hostile_.identity().incarnation()}) {
+    exit.set_secret(guess);
+    stop.set_secret(guess);
+    EXPECT_THAT(hostile_.Call(&Stub::ReportExit, exit), IsOk());  // of a process nobody knows
+    EXPECT_THAT(hostile_.Call(&Stub::ReportProcessState, stop), IsOk());
+  }
+  const auto status = GetStatus(hostile_.stub());
+  ASSERT_THAT(status, IsOk());
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(status->members(rank).state(), v1::MEMBER_STATE_RUNNING) << "rank " << rank;
+  }
+  ExpectUnharmed();
+}
+
+}  // namespace
+}  // namespace muster::testing
