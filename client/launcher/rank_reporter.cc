@@ -99,6 +99,8 @@ void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
   state_->Add({secret, Stopped{stopped}});
 }
 
+void RankReporter::ReportStarted(const std::string& secret) { ReportStopped(secret, false); }
+
 void RankReporter::Flush() {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->last_try = true;

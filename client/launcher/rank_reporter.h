@@ -29,6 +29,8 @@ class RankReporter {
   // No process comes to this node at all.
   void ReportNotStarted(const std::string& why);
   void ReportStopped(const std::string& secret, bool stopped);
+  // The process was started: while the job forms nobody else can say that its place stays empty.
+  void ReportStarted(const std::string& secret);
 
   // Tries once more what has not got through. Blocks until every report has been answered or
   // dropped: for five seconds at most, and not at all where the coordinator has gone.

@@ -125,10 +125,14 @@ void Supervisor::Listen() {
   });
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
   watch_ = std::make_unique<JobWatch>(plan_);
-  for (int rank : ranks_.Living()) {
-    watch_->AddOwn(IncarnationOf(ranks_.At(rank - plan_.GlobalRank(0)).secret));
-  }
+  for (int rank : ranks_.Living()) TellOfStart(ranks_.At(rank - plan_.GlobalRank(0)));
   loop_->Watch(watch_->fd(), [this] { OnJobFailed(); });
+}
+
+void Supervisor::TellOfStart(const RankTable::Place& place) {
+  if (watch_ == nullptr) return;
+  watch_->AddOwn(IncarnationOf(place.secret));
+  reporter_->ReportStarted(place.secret);
 }
 
 // ---- Running ----
@@ -188,7 +192,7 @@ bool Supervisor::Continue(Restart* restart) {
   TellResponder();
   outcome_.Add(restart->end);
   if (started.ok()) {
-    if (watch_ != nullptr) watch_->AddOwn(IncarnationOf(restart->place->secret));
+    TellOfStart(*restart->place);
     Say(absl::StrCat(what, "; restarted as pid ", restart->place->pid, " (restart ", restart_count_,
                      " of at most ", plan_.max_restarts, ")"));
   } else if (phase_ == Phase::kRunning) {

@@ -103,6 +103,8 @@ class Supervisor {
   void OnCoordinatorEnd(const ProcessEnd& end);
   void OnJobFailed();
   // The ranks that live have changed.
+  // To the coordinator, which may count on the process then.
+  void TellOfStart(const RankTable::Place& place);
   void TellResponder();
 
   void BeginFailure(const std::string& what);

@@ -18,6 +18,7 @@
 #include "server/core/coordinator.h"
 #include "server/core/counters.h"
 #include "server/core/epoch.h"
+#include "server/core/expected_processes.h"
 #include "server/core/fingerprint.h"
 #include "server/core/formation.h"
 #include "server/core/group_table.h"
@@ -39,9 +40,9 @@ namespace muster::core {
 // another one.
 //
 // Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
-// members say of themselves), recovery.cc (a restarted daemon), joining.cc, forming.cc, elastic.cc,
-// stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc, leaving.cc, status.cc,
-// checkpoint.cc; calls.cc has what all calls share.
+// members say of themselves), giving_up.cc, recovery.cc (a restarted daemon), joining.cc,
+// forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc,
+// leaving.cc, status.cc, checkpoint.cc; calls.cc has what all calls share.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);
@@ -192,13 +193,17 @@ class Coordinator::Impl {
   Loss Silenced(Member* member) const;
   static Loss Ended(Member* member, const ExitReport& report);
   void NoteExit(Member* member, const ExitReport& report);
-  void NoteGivenUp(const std::string& why);
-  Time NextGivingUp() const;
   void Lose(const std::vector<Loss>& losses);
   void RecordLoss(Member* member, Failure failure);
   void Break(const std::vector<Member*>& lost);
   void BreakEpoch(const std::string& reason);
   SharedEvent BrokenEvent(bool may_rejoin) const;
+
+  // ---- giving_up.cc: while the first epoch of a job forms that is not elastic ----
+  bool FormsOnce() const { return !elastic() && !epoch_ && state_ == JobState::kForming; }
+  void Expect(const Incarnation& process);
+  void NoteGivenUp(const ExitReport& report);
+  Time NextGivingUp() const;
 
   // ---- claims.cc ----
   void AdoptResults(Member* member, const Claim& claim);
@@ -409,6 +414,7 @@ class Coordinator::Impl {
   std::deque<Failure> failures_;  // the latest first
   // Exits of processes that this daemon does not know: a claim may name them yet.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
+  ExpectedProcesses expected_;
   // Before there is an epoch: a place that nobody will take, and when the job fails for it.
   struct GivenUp {
     std::string why;

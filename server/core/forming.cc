@@ -91,6 +91,7 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
   state_ = JobState::kRunning;
   reason_.clear();
   early_exits_.clear();
+  expected_.Clear();
   given_up_.reset();
   enough_since_.reset();
   if (previous) Retire(*previous);

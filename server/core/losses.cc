@@ -12,9 +12,6 @@ namespace muster::core {
 namespace {
 
 constexpr size_t kMaxFailuresKept = 64;
-// A daemon that was restarted may hear of a failure before it hears of the epoch that this one is
-// no matter of: members are back within a second or two.
-constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
@@ -47,7 +44,8 @@ absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& re
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
   Respond(waiter);
-  if (!report.given_up.empty()) NoteGivenUp(report.given_up);
+  if (!report.given_up.empty()) NoteGivenUp(report);
+  expected_.Remove(report.incarnation);
   if (!report.started) return absl::OkStatus();
   if (Member* member = members_.Find(report.incarnation); member != nullptr) {
     NoteExit(member, report);
@@ -62,6 +60,7 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   Respond(waiter);
   Member* member = members_.Find(report.incarnation);
+  if (member == nullptr) Expect(report.incarnation);
   if (member == nullptr || member->gone()) return absl::OkStatus();
   if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
   Log(Severity::kWarning,
@@ -73,18 +72,6 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
       report.stopped ? "stopped" : "continued");
   member->stopped_since = report.stopped ? std::optional<Time>(now_) : std::nullopt;
   return absl::OkStatus();
-}
-
-// Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
-void Coordinator::Impl::NoteGivenUp(const std::string& why) {
-  if (elastic() || epoch_ || state_ != JobState::kForming || given_up_) return;
-  given_up_ = GivenUp{why, now_ + kGivenUpPause};
-  Log(Severity::kInfo, absl::StrCat("a node has given its ranks up: ", why, "; the job fails in ",
-                                    absl::FormatDuration(kGivenUpPause), " unless it forms"));
-}
-
-Time Coordinator::Impl::NextGivingUp() const {
-  return given_up_ && !recovering() ? given_up_->fails_at : absl::InfiniteFuture();
 }
 
 Coordinator::Impl::Loss Coordinator::Impl::Ended(Member* member, const ExitReport& report) {

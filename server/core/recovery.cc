@@ -270,6 +270,7 @@ void Coordinator::Impl::DeferCandidates() {
 void Coordinator::Impl::EndRecovery() {
   recovery_ends_.reset();
   early_exits_.clear();
+  expected_.Clear();
   const auto& members = epoch_->members();
   const auto here = [](const Member* m) { return m->attached(); };
   Log(Severity::kInfo, absl::StrCat("epoch ", epoch_->id().number, " is recovered: ",

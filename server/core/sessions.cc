@@ -81,6 +81,7 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
         absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
   if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
+  Expect(request.member.incarnation);
   return members_.Add(request.member, now_);
 }
 
@@ -152,6 +153,7 @@ void Coordinator::Impl::StreamClosed(WaiterId stream) {
 void Coordinator::Impl::Remove(Member* member) {
   StopSeeking(*member);
   leases_.Forget(member->incarnation());
+  expected_.Remove(member->incarnation());
   members_.Remove(member);
 }
 

@@ -13,6 +13,7 @@ constexpr int kMaxStarts = 3;
 // How soon the other end of a connection sees that a process has ended, and that a host has died.
 constexpr absl::Duration kProcessNotice = absl::Milliseconds(50);
 constexpr absl::Duration kHostNotice = absl::Seconds(15);
+constexpr absl::Duration kLauncherRetry = absl::Milliseconds(50);
 constexpr absl::Duration kClockError = absl::Hours(1);
 
 std::function<uint64_t()> Numbers(uint64_t seed, std::string purpose) {
@@ -152,8 +153,26 @@ internal::MemberOptions Cluster::OptionsOf(ProcessId id, uint32_t place) {
 void Cluster::Launch(uint32_t place) {
   --launches_pending_;
   ++places_[place].starts;
-  places_[place].program = NewProgram(place);
-  places_[place].program->Start();
+  Program* const program = places_[place].program = NewProgram(place);
+  ReportStarted(program->process());
+  Random start(setting_->seed, absl::StrCat("start of ", program->process().id()));
+  if (!setting_->slow_starts || start.Chance(0.5)) return program->Start();
+  stage_->timeline.After(start.Between(absl::ZeroDuration(), absl::Seconds(3)), [program] {
+    if (program->process().alive()) program->Start();
+  });
+}
+
+// A launcher goes on trying while there is no daemon.
+void Cluster::ReportStarted(const Process& process) {
+  if (!process.alive()) return;
+  if (current() == nullptr || !current()->alive()) {
+    return stage_->timeline.After(kLauncherRetry, [this, &process] { ReportStarted(process); });
+  }
+  v1::ReportProcessStateRequest report;
+  report.set_job_id("simulated");
+  report.set_secret(process.identity().secret);
+  report.set_state(v1::PROCESS_STATE_RUNNING);
+  current()->ReportProcessState(report);
 }
 
 Program* Cluster::NewProgram(uint32_t place) {

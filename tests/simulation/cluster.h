@@ -80,6 +80,7 @@ class Cluster {
   void RouteAll();
   void Launch(uint32_t place);
   void LaunchAgain(uint32_t place);
+  void ReportStarted(const Process& process);
   void ReportExit(const Process& process);
   internal::MemberOptions OptionsOf(ProcessId id, uint32_t place);
   core::Options DaemonOptions();

@@ -1,12 +1,15 @@
 #include "tests/simulation/daemon.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
+#include "common/process_secret.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
@@ -76,6 +79,7 @@ void Daemon::Tick() {
 
 void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
   streams_.emplace(stream, false);
+  started_.erase(request.member().incarnation());
   const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
   const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
@@ -147,17 +151,47 @@ void Daemon::CloseStream(WaiterId stream) {
             [&] { return core_.StreamClosed(Now(), stream); }));
 }
 
-void Daemon::ReportExit(const v1::ReportExitRequest& report) {
-  const absl::StatusOr<core::ExitReport> converted = Read(report);
-  const journal::KeptRequest kept = journal::Tape::KeepCopy(report);
-  core::Effects effects = Put({kept.kind, next_report_, &kept},
-                              [&] { return core_.ReportExit(Now(), next_report_, *converted); });
+template <typename Request, typename CoreRequest>
+void Daemon::Report(const Request& request,
+                    core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
+  const absl::StatusOr<CoreRequest> converted = Read(request);
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  const WaiterId report = next_report_++;
+  core::Effects effects =
+      Put({kept.kind, report, &kept}, [&] { return (core_.*step)(Now(), report, *converted); });
   effects.replies.erase(
       std::remove_if(effects.replies.begin(), effects.replies.end(),
-                     [this](const core::Reply& reply) { return reply.waiter == next_report_; }),
+                     [report](const core::Reply& reply) { return reply.waiter == report; }),
       effects.replies.end());
-  ++next_report_;
   Apply(effects);
+}
+
+void Daemon::ReportExit(const v1::ReportExitRequest& report) {
+  started_.erase(IncarnationOf(report.secret()));
+  Report(report, &Coordinator::ReportExit);
+}
+
+void Daemon::ReportProcessState(const v1::ReportProcessStateRequest& report) {
+  started_.insert(IncarnationOf(report.secret()));
+  Report(report, &Coordinator::ReportProcessState);
+}
+
+bool Daemon::AllPlacesAreTaken() const {
+  const core::JobStatus status = core_.GetStatus(Now());
+  const auto is_known = [&status](const std::string& process) {
+    return std::any_of(status.members.begin(), status.members.end(),
+                       [&](const auto& member) { return member.member.incarnation == process; });
+  };
+  const size_t others = std::count_if(started_.begin(), started_.end(), std::not_fn(is_known));
+  return status.world_size != 0 && status.members.size() + others >= status.world_size;
+}
+
+// Before that a stranger is as good as anybody.
+void Daemon::ReportAsStranger(const v1::ReportExitRequest& report) {
+  if (!report.given_up().empty() && !AllPlacesAreTaken()) return;
+  is_misled_ = true;
+  Report(report, &Coordinator::ReportExit);
+  is_misled_ = false;
 }
 
 void Daemon::AttachStranger(const v1::AttachRequest& request) {
@@ -194,7 +228,10 @@ void Daemon::Suffer(uint64_t choice) {
   const core::JobStatus before = core_.GetStatus(Now());
   const Guess guess = DrawGuess(choice, core_.options().instance, before);
   std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
-                        [this](const v1::ReportExitRequest& r) { ReportExit(r); },
+                        [this](const v1::ReportExitRequest& r) { ReportAsStranger(r); },
+                        [this](const v1::ReportProcessStateRequest& r) {
+                          Report(r, &Coordinator::ReportProcessState);
+                        },
                         [this](const internal::Request& r) { CallAsStranger(r); }},
              guess);
   if (PictureOf(core_.GetStatus(Now())) == PictureOf(before)) return;
@@ -206,6 +243,9 @@ void Daemon::Apply(const core::Effects& effects) {
   for (const core::LogLine& line : effects.log) {
     stage_->Say("daemon ", id_, ": ", line.text);
     CheckText(line.text);
+    if (is_misled_ && absl::StrContains(line.text, "the job fails in")) {
+      stage_->Violation("daemon ", id_, " gives the job up because a stranger says so");
+    }
   }
   for (const core::Reply& reply : effects.replies) Deliver(reply);
   for (const core::StreamEvent& event : effects.events) Deliver(event);

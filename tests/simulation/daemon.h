@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -45,6 +46,7 @@ class Daemon {
   void Cancel(core::WaiterId waiter);
   void CloseStream(core::WaiterId stream);
   void ReportExit(const v1::ReportExitRequest& report);
+  void ReportProcessState(const v1::ReportProcessStateRequest& report);
   // Somebody who is no member sends something; `choice` decides what. Nothing may come of it.
   void Suffer(uint64_t choice);
 
@@ -76,6 +78,14 @@ class Daemon {
     return Put(journal::Input{kind, waiter}, step);
   }
   void Tick();
+  // A report of a launcher, to whose answer nobody listens.
+  template <typename Request, typename CoreRequest>
+  void Report(const Request& request,
+              core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
+                                                       const CoreRequest&));
+  // As many processes have come, or are said to run, as the job has places.
+  bool AllPlacesAreTaken() const;
+  void ReportAsStranger(const v1::ReportExitRequest& report);
   void AttachStranger(const v1::AttachRequest& request);
   void CallAsStranger(const internal::Request& request);
   void Apply(const core::Effects& effects);
@@ -104,6 +114,8 @@ class Daemon {
   std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
   core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;
+  std::set<std::string> started_;  // processes that launchers say run, and that have not come yet
+  bool is_misled_ = false;         // a stranger reports something
 };
 
 }  // namespace muster::simulation

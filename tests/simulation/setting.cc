@@ -57,6 +57,8 @@ void DrawMore(Setting* setting) {
   setting->apart = node.Chance(0.1);
   Random refusals(setting->seed, "refusals");
   setting->overlong_labels = !setting->leftovers && refusals.Chance(0.2);
+  Random starts(setting->seed, "starts");
+  setting->slow_starts = !setting->leftovers && starts.Chance(0.2);
 }
 
 }  // namespace
@@ -104,6 +106,7 @@ std::string Setting::Describe() const {
   if (many_leases) words.push_back("many leases");
   if (fewer_places) words.push_back("fewer places");
   if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
+  if (slow_starts) words.push_back("slow starts");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
                       " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));

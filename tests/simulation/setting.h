@@ -51,6 +51,7 @@ struct Setting {
   bool fewer_places = false;        // a restarted daemon has one place less
   bool node_fanin = false;          // processes of a node arrive at collectives together;
   bool apart = false;               // but the first one shares no memory with the others
+  bool slow_starts = false;         // processes attach long after their launchers have started them
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic

@@ -20,26 +20,29 @@ class Stranger {
       : random_(seed, "stranger"), instance_(daemon_instance), status_(status) {}
 
   Guess Draw() {
-    if (!status_.epoch || random_.Chance(0.2)) return Claiming();
-    switch (random_.Pick(6)) {
+    if (!status_.epoch) return DrawBeforeAnEpoch();
+    if (random_.Chance(0.2)) return Claiming();
+    switch (random_.Pick(7)) {
       case 0:
         return AsMember();
       case 1:
         return Exit();
-      case 2: {
+      case 2:
+        return Stop();
+      case 3: {
         v1::BarrierRequest barrier;
         *barrier.mutable_context()->mutable_call() = Call();
         SetEpoch(barrier.mutable_context()->mutable_epoch());
         barrier.mutable_context()->set_sequence(random_.Pick(6));
         return internal::Request(barrier);
       }
-      case 3: {
+      case 4: {
         v1::LeaveRequest leave;
         *leave.mutable_call() = Call();
         SetEpoch(leave.mutable_epoch());
         return internal::Request(leave);
       }
-      case 4: {
+      case 5: {
         v1::RejoinRequest rejoin;
         *rejoin.mutable_call() = Call();
         SetEpoch(rejoin.mutable_claim()->mutable_epoch());
@@ -54,6 +57,17 @@ class Stranger {
   }
 
  private:
+  // As a launcher that has lost what nobody else knows of.
+  Guess DrawBeforeAnEpoch() {
+    if (random_.Chance(0.3)) return Claiming();
+    v1::ReportExitRequest report;
+    report.set_job_id(kJob);
+    report.set_secret(Secret());
+    if (random_.Chance(0.5)) report.set_exit_code(1);
+    report.set_given_up("a stranger says so");
+    return report;
+  }
+
   // The name of a member of the epoch.
   const std::string& Incarnation() {
     return status_.members[random_.Pick(status_.world_size)].member.incarnation;
@@ -100,6 +114,14 @@ class Stranger {
     report.set_job_id(kJob);
     report.set_secret(random_.Chance(0.5) ? Incarnation() : Secret());
     report.set_signal(9);
+    return report;
+  }
+
+  Guess Stop() {
+    v1::ReportProcessStateRequest report;
+    report.set_job_id(kJob);
+    report.set_secret(random_.Chance(0.5) ? Incarnation() : Secret());
+    report.set_state(v1::PROCESS_STATE_STOPPED);
     return report;
   }
 

@@ -11,7 +11,8 @@ namespace muster::simulation {
 
 // Something that somebody sends who is no member, but knows the job and all that the daemon tells
 // anybody: its instance and its status. The rest, the members' secrets and sessions, is guessed.
-using Guess = std::variant<v1::AttachRequest, v1::ReportExitRequest, internal::Request>;
+using Guess = std::variant<v1::AttachRequest, v1::ReportExitRequest, v1::ReportProcessStateRequest,
+                           internal::Request>;
 
 // `choice` decides what it is.
 Guess DrawGuess(uint64_t choice, uint64_t daemon_instance, const core::JobStatus& status);

@@ -8,6 +8,8 @@ namespace muster::core {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -87,6 +89,83 @@ TEST(GivingUpTest, DoesNotEndAnElasticJobWhichOthersMayJoin) {
   h.ReportExit(h.New("n1"), false, 3, kWhy);
   h.Advance(absl::Minutes(10));
   EXPECT_TRUE(h.Parked(join));
+}
+
+// As many processes as the job has places are known: nobody else has a place to give up.
+TEST(GivingUpTest, OfAProcessThatNobodyCountsOnChangesNothing) {
+  Harness h(3);
+  Process waits = h.Attached();
+  const WaiterId join = h.Join(waits, {}, absl::Minutes(30));
+  Process starts = h.New();
+  Process starts_elsewhere = h.New("n1");
+  h.ReportStarted(starts);
+  h.ReportStarted(starts_elsewhere);
+  h.ReportExit(h.New("n2"), false, 3, kWhy);
+  h.Advance(absl::Minutes(10));
+  EXPECT_EQ(StateOf(h), JobState::kForming);
+  EXPECT_TRUE(h.Parked(join));
+  EXPECT_THAT(h.log(), Contains(Field(&LogLine::text,
+                                      AllOf(HasSubstr("none of the 3 places"), HasSubstr(kWhy)))));
+  h.ReportExit(starts_elsewhere, false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kAborted) << "its launcher has said so";
+}
+
+// It can say that it was started as often as it likes: the places are taken.
+TEST(GivingUpTest, WhoComesAfterAllPlacesAreTakenIsNotCountedOn) {
+  Harness h(2);
+  Process waits = h.Attached();
+  h.Join(waits);
+  h.ReportStarted(h.New());
+  Process late = h.New("n1");
+  h.ReportStarted(late);
+  h.Attach(late);
+  h.ReportExit(late, false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(StateOf(h), JobState::kForming);
+}
+
+TEST(GivingUpTest, WhoHasComeLaterMovesUpWhereAnotherEnds) {
+  Harness h(2);
+  Process waits = h.Attached();
+  h.Join(waits);
+  Process first = h.New("n1");
+  Process second = h.New("n1");
+  h.ReportStarted(first);
+  h.ReportStarted(second);
+  h.ReportExit(first, false, 3);
+  h.ReportExit(h.New("n2"), false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(StateOf(h), JobState::kForming);
+  h.ReportExit(second, false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+}
+
+TEST(GivingUpTest, AProcessThatHasEndedLeavesItsPlaceToTheNextOne) {
+  Harness h(2);
+  Process waits = h.Attached();
+  h.Join(waits);
+  Process first = h.New("n1");
+  h.ReportStarted(first);
+  h.ReportExit(first, false, 3);
+  Process second = h.New("n1");
+  h.ReportStarted(second);
+  h.ReportExit(second, false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
+}
+
+TEST(GivingUpTest, SoDoesOneWhoseConnectionHasEnded) {
+  Harness h(2);
+  Process waits = h.Attached();
+  h.Join(waits);
+  Process gone = h.Attached("n1");
+  h.CloseStream(gone);
+  h.Advance(absl::Minutes(1));
+  h.ReportExit(h.New("n1"), false, 3, kWhy);
+  h.Advance(kPause);
+  EXPECT_EQ(StateOf(h), JobState::kFailed);
 }
 
 TEST(GivingUpTest, IsNoMatterOfAnEpoch) {

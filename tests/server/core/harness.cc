@@ -276,6 +276,12 @@ WaiterId Harness::ReportExit(const Process& process, bool signaled, int code,
                     now_, id, {"train", process.identity.incarnation, signaled, code, given_up}));
 }
 
+WaiterId Harness::ReportStarted(const Process& process) {
+  const WaiterId id = NextId();
+  return Absorb(id, coordinator_->ReportProcessState(
+                        now_, id, {"train", process.identity.incarnation, /*stopped=*/false}));
+}
+
 void Harness::Cancel(WaiterId id) {
   cancelled_.insert(id);
   Absorb(0, coordinator_->Cancel(now_, id));

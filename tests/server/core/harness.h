@@ -97,6 +97,8 @@ class Harness {
   WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
   WaiterId ReportExit(const Process& process, bool signaled, int code,
                       const std::string& given_up = "");
+  // A launcher says that it has started the process.
+  WaiterId ReportStarted(const Process& process);
   void Cancel(WaiterId id);
 
   // Whether a call is still parked.

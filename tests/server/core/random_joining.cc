@@ -169,13 +169,25 @@ void RandomJoining::Cut(Actor& actor) {
   Absorb();
 }
 
+// Where others might fill all places, the job may go on forming for them.
+void RandomJoining::NoteGivenUp(const Actor& actor) {
+  if (!given_up_) given_up_ = h_.now();
+  const JobStatus status = h_.coordinator().GetStatus(h_.now());
+  const auto others =
+      std::count_if(status.members.begin(), status.members.end(), [&](const MemberStatus& member) {
+        return member.member.incarnation != actor.process.identity.incarnation;
+      });
+  const bool missed = status.world_size == 0 || others < status.world_size;
+  if (missed && !missed_) missed_ = h_.now();
+}
+
 void RandomJoining::Kill(Actor& actor) {
   if (actor.dead) return;
   Say(absl::StrCat("pid ", actor.process.identity.pid, " dies"));
   actor.dead = true;
   actor.disturbed = true;
   const bool gives_up = OneIn(10);
-  if (gives_up && !given_up_) given_up_ = h_.now();
+  if (gives_up) NoteGivenUp(actor);
   if (gives_up || OneIn(2)) h_.ReportExit(actor.process, true, 9, gives_up ? "it was killed" : "");
   Cut(actor);
   Absorb();

@@ -53,6 +53,7 @@ class RandomJoining {
   void Join(Actor& actor);
   void Rejoin(Actor& actor);
   void Cut(Actor& actor);
+  void NoteGivenUp(const Actor& actor);
   void Kill(Actor& actor);
   void Cancel(Actor& actor);
   void Pass(absl::Duration time);
@@ -99,8 +100,10 @@ class RandomJoining {
   std::map<uint64_t, std::shared_ptr<const Roster>> epochs_;  // by nonce
   uint64_t highest_epoch_ = 0;
   std::optional<Time> reforming_since_;
-  size_t reforming_from_ = 0;     // epochs that there were then
-  std::optional<Time> given_up_;  // the first place of which a launcher has said so
+  size_t reforming_from_ = 0;  // epochs that there were then
+  // The first place of which a launcher has said so, and the first that nobody else was there for.
+  std::optional<Time> given_up_;
+  std::optional<Time> missed_;
 };
 
 }  // namespace muster::core

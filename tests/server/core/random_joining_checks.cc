@@ -300,8 +300,8 @@ void RandomJoining::CheckReforming() {
 
 // Nobody waits for a place that nobody will take.
 void RandomJoining::CheckGivenUp() {
-  if (elastic() || !epochs_.empty() || !given_up_) return;
-  if (h_.now() < *given_up_ + absl::Seconds(5)) return;
+  if (elastic() || !epochs_.empty() || !missed_) return;
+  if (h_.now() < *missed_ + absl::Seconds(5)) return;
   EXPECT_EQ(h_.coordinator().GetStatus(h_.now()).state, JobState::kFailed);
 }
 
