@@ -68,6 +68,8 @@ struct InquiryResponder::State {
   }
 
   std::vector<pid_t> Pids();
+  // With the secrets of those that live.
+  muster::v1::LauncherIdentity Identity();
   absl::StatusOr<Inquiry> Await(CoordinatorClient* client, absl::Duration wait);
   // What each rank is doing now.
   ReportInquiryRequest Look(const Inquiry& inquiry);
@@ -98,6 +100,12 @@ std::vector<pid_t> InquiryResponder::State::Pids() {
   return pids;
 }
 
+muster::v1::LauncherIdentity InquiryResponder::State::Identity() {
+  muster::v1::LauncherIdentity identity = launcher;
+  for (const WatchedRank& rank : Ranks()) identity.add_process_secrets(rank.secret);
+  return identity;
+}
+
 absl::StatusOr<Inquiry> InquiryResponder::State::Await(CoordinatorClient* client,
                                                        absl::Duration wait) {
   GetInquiryRequest request;
@@ -105,7 +113,7 @@ absl::StatusOr<Inquiry> InquiryResponder::State::Await(CoordinatorClient* client
   request.set_without_reports(true);
   request.set_after(last);
   request.mutable_wait_timeout()->set_seconds(absl::ToInt64Seconds(wait));
-  *request.mutable_launcher() = launcher;
+  *request.mutable_launcher() = Identity();
   absl::StatusOr<GetInquiryResponse> response = client->GetInquiry(request, wait + kAnswerTime);
   if (!response.ok()) return response.status();
   return response->inquiry();
@@ -116,7 +124,7 @@ ReportInquiryRequest InquiryResponder::State::Look(const Inquiry& inquiry) {
   ReportInquiryRequest report;
   report.set_job_id(job);
   report.set_number(inquiry.number());
-  *report.mutable_launcher() = launcher;
+  *report.mutable_launcher() = Identity();
   for (auto& seen : looks->Observe(watch.stillness())) *report.add_ranks() = std::move(seen);
   for (const WatchedRank& rank : Ended()) *report.add_ranks() = EndedRank(rank);
   return report;

@@ -73,10 +73,7 @@ void Inquiries::Begin(Time now, std::string reason, bool requested, JobStatus jo
   job_ = std::move(job);
   state_ = job_.state;
   job_.inquiry.reset();
-  ranks_.clear();
-  for (const MemberStatus& member : job_.members) {
-    if (member.rank) ranks_[member.member.incarnation] = *member.rank;
-  }
+  members_ = InquiryMembers(job_);
   verdict_ = {};
   reports_.clear();
   held_bytes_ = 0;
@@ -89,15 +86,21 @@ void Inquiries::ForgetLaunchersGoneBefore(Time time) {
   }
 }
 
+// Of one that has not shown that it is of this job nothing more can come where all is told.
+bool Inquiries::Awaits(const LauncherIdentity& launcher) const {
+  if (reports_.count(launcher.id) > 0) return false;
+  return !members_.all_told() || members_.AreOfTheJob(launcher.processes);
+}
+
 bool Inquiries::AllHaveReported() const {
-  return std::all_of(launchers_.begin(), launchers_.end(),
-                     [this](const auto& entry) { return reports_.count(entry.first) > 0; });
+  return std::none_of(launchers_.begin(), launchers_.end(),
+                      [this](const auto& entry) { return Awaits(entry.second.identity); });
 }
 
 std::vector<std::string> Inquiries::Awaited() const {
   std::set<std::string> nodes;
   for (const auto& [id, launcher] : launchers_) {
-    if (reports_.count(id) == 0) nodes.insert(launcher.identity.node);
+    if (Awaits(launcher.identity)) nodes.insert(launcher.identity.node);
   }
   return {nodes.begin(), nodes.end()};
 }
@@ -106,7 +109,8 @@ std::vector<LauncherView> Inquiries::Views() const {
   std::vector<LauncherView> views;
   for (const auto& [id, report] : reports_) views.push_back({report->launcher.node, true});
   for (const auto& [id, launcher] : launchers_) {
-    if (reports_.count(id) == 0) views.push_back({launcher.identity.node, false});
+    const LauncherIdentity& who = launcher.identity;
+    if (reports_.count(id) == 0) views.push_back({who.node, false, who.processes});
   }
   return views;
 }
@@ -148,20 +152,43 @@ absl::Status Inquiries::CheckAmounts(const LauncherReport& report) const {
   return absl::OkStatus();
 }
 
+// The processes of the report, and what it says of others is left out.
+absl::StatusOr<std::vector<Incarnation>> Inquiries::Admit(LauncherReport* report) const {
+  std::vector<Incarnation> own = report->launcher.processes;
+  for (const RankObservation& seen : report->ranks) own.push_back(seen.incarnation);
+  if (!members_.MayTell(report->launcher.id, own)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the report of the launcher of node '", report->launcher.node,
+                     "' is about no member of the job that no other launcher has told of; a "
+                     "launcher shows by the secrets of its ranks which are its own"));
+  }
+  if (members_.complete()) {
+    report->ranks.erase(
+        std::remove_if(report->ranks.begin(), report->ranks.end(),
+                       [this](const auto& seen) { return !members_.Has(seen.incarnation); }),
+        report->ranks.end());
+  }
+  return own;
+}
+
 absl::Status Inquiries::Take(Time now, uint64_t number, LauncherReport report) {
   if (number == 0 || number != number_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "inquiry ", number, " is not the current one, ", number_, "; look again for that one"));
   }
+  absl::StatusOr<std::vector<Incarnation>> own = Admit(&report);
+  if (!own.ok()) return own.status();
   if (absl::Status s = CheckAmounts(report); !s.ok()) return s;
   for (RankObservation& seen : report.ranks) {
     seen.node = report.launcher.node;
-    if (const auto rank = ranks_.find(seen.incarnation); rank != ranks_.end()) {
-      seen.rank = rank->second;
-    }
+    if (const auto rank = members_.RankOf(seen.incarnation)) seen.rank = rank;
   }
   const std::string id = report.launcher.id;
-  if (const auto known = launchers_.find(id); known != launchers_.end()) known->second.gone = now;
+  members_.Tell(id, *own);
+  if (const auto known = launchers_.find(id); known != launchers_.end()) {
+    known->second.gone = now;
+    known->second.identity.processes = *std::move(own);
+  }
   const auto before = reports_.find(id);
   if (before != reports_.end()) held_bytes_ -= BytesOf(*before->second);
   held_bytes_ += BytesOf(report);
@@ -190,9 +217,13 @@ WaiterId Inquiries::Watch(WaiterId id, Watcher watcher, const LauncherIdentity& 
   WaiterId superseded = 0;
   if (!watcher.launcher.empty()) {
     if (launchers_.count(watcher.launcher) == 0) MakeRoomForLauncher();
-    superseded = launchers_[watcher.launcher].call;
+    Launcher& known = launchers_[watcher.launcher];
+    superseded = known.call;
     Forget(watcher.until, superseded);
-    launchers_[watcher.launcher] = {launcher, id, {}};
+    // An older launcher shows its processes in its reports alone.
+    std::vector<Incarnation> shown = std::move(known.identity.processes);
+    known = {launcher, id, {}};
+    if (known.identity.processes.empty()) known.identity.processes = std::move(shown);
   }
   by_deadline_.emplace(watcher.until, id);
   watchers_[id] = std::move(watcher);

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/inquiry_members.h"
 #include "server/core/job_status.h"
 #include "server/core/observation.h"
 #include "server/core/verdict.h"
@@ -88,6 +89,7 @@ class Inquiries {
     Time gone;          // since when it waits in none
   };
 
+  bool Awaits(const LauncherIdentity& launcher) const;
   bool AllHaveReported() const;
   std::vector<std::string> Awaited() const;
   uint64_t NextNumber(Time now) const;
@@ -96,6 +98,7 @@ class Inquiries {
   // Forgets the one that has been gone for the longest time, where there are as many as may be.
   void MakeRoomForLauncher();
   absl::Status CheckAmounts(const LauncherReport& report) const;
+  absl::StatusOr<std::vector<Incarnation>> Admit(LauncherReport* report) const;
 
   size_t max_waiters_;
   uint64_t number_ = 0;
@@ -107,9 +110,9 @@ class Inquiries {
   JobState state_ = JobState::kForming;  // of the job, then
   JobStatus job_;                        // then; empty once there is a verdict
   Verdict verdict_;
-  absl::flat_hash_map<Incarnation, uint32_t> ranks_;  // of the members that the job had then
-  std::map<std::string, SharedReport> reports_;       // by the launcher's id
-  size_t held_bytes_ = 0;                             // of them
+  InquiryMembers members_;                       // then
+  std::map<std::string, SharedReport> reports_;  // by the launcher's id
+  size_t held_bytes_ = 0;                        // of them
 
   std::map<std::string, Launcher> launchers_;  // by id
   std::map<WaiterId, Watcher> watchers_;

@@ -67,11 +67,8 @@ absl::Status CheckObservation(const RankObservation& seen) {
 }  // namespace
 
 absl::Status CheckLauncher(const LauncherIdentity& launcher) {
-  if (launcher.id.size() != kIncarnationBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("launcher.id has ", launcher.id.size(),
-                                                   " bytes; expected ", kIncarnationBytes));
-  }
-  return ValidateName("launcher.node", launcher.node, kMaxObservedBytes);
+  absl::Status s = CheckCount("launcher.process_secrets", launcher.processes.size(), kMaxRanks);
+  return !s.ok() ? s : ValidateName("launcher.node", launcher.node, kMaxObservedBytes);
 }
 
 absl::Status CheckReportContent(const LauncherReport& report) {

@@ -48,9 +48,10 @@ struct RankObservation {
 };
 
 struct LauncherIdentity {
-  std::string id;  // 16 bytes
+  std::string id;  // made of its secret, as an incarnation is
   std::string node;
   int64_t pid = 0;
+  std::vector<Incarnation> processes = {};  // those that it has shown to be its own
 };
 
 struct BundleFile {
@@ -70,6 +71,7 @@ struct LauncherReport {
 struct LauncherView {
   std::string node;
   bool reported = false;
+  std::vector<Incarnation> processes = {};
 };
 
 }  // namespace muster::core

@@ -18,7 +18,8 @@ Scene::Scene(const JobStatus& job, const std::vector<RankObservation>& seen,
   }
   for (const RankObservation& one : seen_) seen_by_incarnation_[one.incarnation] = &one;
   for (const LauncherView& launcher : launchers_) {
-    if (!launcher.reported) silent_nodes_.insert(launcher.node);
+    if (launcher.reported) continue;
+    silent_.insert(launcher.processes.begin(), launcher.processes.end());
   }
 }
 
@@ -37,16 +38,11 @@ const RankObservation* Scene::SeenOf(const MemberStatus& member) const {
   return found == seen_by_incarnation_.end() ? nullptr : found->second;
 }
 
-// Launchers of one node may be several; one that answers has looked at its own ranks only.
-bool Scene::LauncherIsSilent(const MemberStatus& member) const {
-  return silent_nodes_.contains(member.member.node_id) ||
-         silent_nodes_.contains(member.member.hostname);
-}
-
 VerdictKind Scene::KindOf(const MemberStatus& member) const {
   if (const RankObservation* seen = SeenOf(member)) return core::KindOf(*seen);
   if (member.state == MemberState::kStopped) return VerdictKind::kStopped;
-  return LauncherIsSilent(member) ? VerdictKind::kSilentNode : VerdictKind::kUnknown;
+  return silent_.contains(member.member.incarnation) ? VerdictKind::kSilentNode
+                                                     : VerdictKind::kUnknown;
 }
 
 std::string Scene::DescribeDoing(const MemberStatus& member) const {
@@ -54,7 +50,7 @@ std::string Scene::DescribeDoing(const MemberStatus& member) const {
   if (member.state == MemberState::kStopped) {
     return absl::StrCat("it is stopped; 'kill -CONT ", member.member.pid, "' continues it");
   }
-  if (!LauncherIsSilent(member))
+  if (!silent_.contains(member.member.incarnation))
     return "no launcher looks after it, which could see what it is doing";
   return absl::StrCat("the launcher of node '", member.member.node_id,
                       "' does not answer: the node is down, cut off from the network, or stopped");

@@ -40,15 +40,13 @@ class Scene {
   const MemberStatus* Worst(const std::vector<uint32_t>& ranks) const;
 
  private:
-  bool LauncherIsSilent(const MemberStatus& member) const;
-
   const JobStatus& job_;
   const std::vector<RankObservation>& seen_;
   const std::vector<LauncherView>& launchers_;
   std::map<uint32_t, const MemberStatus*> by_rank_;
   absl::flat_hash_map<Incarnation, const MemberStatus*> by_incarnation_;
   absl::flat_hash_map<Incarnation, const RankObservation*> seen_by_incarnation_;
-  absl::flat_hash_set<std::string> silent_nodes_;
+  absl::flat_hash_set<Incarnation> silent_;  // processes whose launchers do not answer
 };
 
 // "2 others wait", "1 other waits".

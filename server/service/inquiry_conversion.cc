@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/process_secret.h"
 #include "server/service/reader.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
@@ -52,8 +53,16 @@ v1::ProcessCondition Convert(core::Condition in) {
   return v1::PROCESS_CONDITION_UNSPECIFIED;
 }
 
-core::LauncherIdentity Convert(const v1::LauncherIdentity& in) {
-  return {in.id(), in.node(), in.pid()};
+// Its id proves who speaks, as a process's secret does: what others are told is a name made of it.
+core::LauncherIdentity Read(const v1::LauncherIdentity& in, Reader& r) {
+  r.Require(in.id().size() == kProcessSecretBytes, "launcher.id", [&] {
+    return absl::StrCat("has ", in.id().size(), " bytes; expected ", kProcessSecretBytes);
+  });
+  core::LauncherIdentity out = {IncarnationOf(in.id()), in.node(), in.pid()};
+  for (const std::string& secret : in.process_secrets()) {
+    out.processes.push_back(ReadSecret(secret, r));
+  }
+  return out;
 }
 
 core::CommunicatorCount Read(const v1::CommunicatorCount& in, Reader& r) {
@@ -132,7 +141,7 @@ absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in) {
   core::InquiryReport out;
   out.job_id = in.job_id();
   out.number = in.number();
-  out.report.launcher = Convert(in.launcher());
+  out.report.launcher = Read(in.launcher(), r);
   out.report.complete = in.complete();
   for (v1::RankObservation& seen : *in.mutable_ranks()) {
     out.report.ranks.push_back(Read(std::move(seen), r));
@@ -149,7 +158,7 @@ absl::StatusOr<core::InquiryQuestion> FromProto(const v1::GetInquiryRequest& in)
   out.job_id = in.job_id();
   out.after = in.after();
   if (in.has_wait_timeout()) out.wait_timeout = ReadDuration(in.wait_timeout(), "wait_timeout", r);
-  if (in.has_launcher()) out.launcher = Convert(in.launcher());
+  if (in.has_launcher()) out.launcher = Read(in.launcher(), r);
   out.files_of = in.files_of();
   out.without_reports = in.without_reports();
   return r.Result(std::move(out));

@@ -15,7 +15,6 @@ EXCEPTIONS = {
     ("Broadcast", "tests/server/service/stranger_test.cc"): "to the daemon it is a Barrier with a payload",
     ("AbandonLease", "tests/simulation"): "the member sends it by itself, for ReleaseLease",
     ("GetStatus", "tests/simulation"): "the checks read the core's status",
-    ("ReportProcessState", "tests/simulation"): "it changes what the status shows, and nothing else",
     ("RequestInquiry", "tests/simulation"): "it changes what is told, and nothing that the members do",
     ("ReportInquiry", "tests/simulation"): "as RequestInquiry",
     ("GetInquiry", "tests/simulation"): "as RequestInquiry",
@@ -66,6 +65,7 @@ class PagesTest(unittest.TestCase):
 
 class NamedTestsTest(unittest.TestCase):
     def check(self, document):
+        """The tests that the document names, as (suite, name, link)."""
         named = TEST_LINK.findall(text_of(document))
         for suite, name, link in named:
             with self.subTest(document=document, test=f"{suite}.{name}"):
@@ -79,6 +79,14 @@ class NamedTestsTest(unittest.TestCase):
         for path in (TREE / "tests" / "fault").glob("*_test.cc"):
             for suite, _ in tests_in(path):
                 self.assertIn(suite, suites, f"docs/failures.md has no row of {path.name}'s {suite}")
+
+    def test_of_security_are_there_and_none_of_a_stranger_is_missing(self):
+        named = {(suite, name) for suite, name, _ in self.check("docs/security.md")}
+        self.assertGreater(len(named), 20)
+        for page in ("stranger_test.cc", "lying_launcher_test.cc", "hostile_member_test.cc"):
+            for suite, name in tests_in(TREE / "tests" / "server" / "service" / page):
+                if suite != "SessionsTest":
+                    self.assertIn((suite, name), named, f"docs/security.md has no row of {page}'s {suite}.{name}")
 
     def test_of_decisions_are_there(self):
         for page in sorted((TREE / "docs" / "decisions").glob("*.md")):

@@ -1,8 +1,10 @@
 #include "tests/fuzz/fuzzed_desk.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "common/process_secret.h"
 #include "server/service/request_conversion.h"
 #include "server/service/response_conversion.h"
 #include "tests/fuzz/promises.h"
@@ -16,6 +18,7 @@ using core::Time;
 using core::WaiterId;
 
 constexpr int kLaunchers = 3;
+constexpr char kLauncher[] = "lllllllllllllll";  // the first 15 bytes of what proves one
 // Launchers have this long to say what they see.
 constexpr absl::Duration kLongestInquiry = absl::Seconds(10);
 
@@ -27,11 +30,38 @@ bool WantsReports(const v1::GetInquiryRequest& request) {
   return !request.without_reports() && !request.has_launcher();
 }
 
+template <typename Request>
+bool NamesOneOf(const std::vector<FuzzedMember>&, const Request&) {
+  return true;
+}
+// Whether the report shows the secret of a member, which a stranger cannot.
+bool NamesOneOf(const std::vector<FuzzedMember>& members, const v1::ReportInquiryRequest& report) {
+  return std::any_of(members.begin(), members.end(), [&](const FuzzedMember& member) {
+    const auto& shown = report.launcher().process_secrets();
+    return std::count(shown.begin(), shown.end(), member.secret()) > 0 ||
+           std::any_of(report.ranks().begin(), report.ranks().end(),
+                       [&](const auto& seen) { return seen.secret() == member.secret(); });
+  });
+}
+
 template <typename Response>
 bool HasReports(const Response&) {
   return false;
 }
 bool HasReports(const v1::GetInquiryResponse& response) { return response.reports_size() > 0; }
+
+template <typename Response>
+void CheckSecrecy(const Response&) {}
+// By what is told of a launcher nobody can speak in its name.
+void CheckSecrecy(const v1::GetInquiryResponse& response) {
+  for (const v1::LauncherReport& report : response.reports()) {
+    Check(report.launcher().id().rfind(kLauncher, 0) != 0, "what proves a launcher is not told");
+    Check(report.launcher().process_secrets_size() == 0, "nor are its processes' secrets");
+    for (const v1::RankObservation& seen : report.ranks()) {
+      Check(seen.secret().empty(), "nor is the secret of one of them");
+    }
+  }
+}
 
 }  // namespace
 
@@ -60,10 +90,16 @@ void FuzzedDesk::Step(Time now, const Coordinator& core) {
 
 void FuzzedDesk::Begin(Time now, const core::InquiryCause& cause) {
   const bool may = MayBegin(now, cause.job->state);
+  const uint64_t before = number_;
   Take(now, desk_.Begin(now, cause));
+  if (number_ > before) Note(*cause.job);
   const std::optional<core::InquiryStatus> status = desk_.Status(now);
   Check(!may || (status && status->reason == cause.reason),
         "an inquiry that may begin begins, and says why");
+}
+
+void FuzzedDesk::Note(const core::JobStatus& job) {
+  all_are_known_ = job.epoch && job.state != core::JobState::kReforming;
 }
 
 void FuzzedDesk::Tick(Time now) { Take(now, desk_.Tick(now)); }
@@ -83,9 +119,12 @@ v1::LauncherIdentity FuzzedDesk::Launcher() {
   const char last =
       static_cast<char>(launcher == kLaunchers ? 128 + bytes_->Below(128) : '0' + launcher);
   v1::LauncherIdentity identity;
-  identity.set_id(std::string(15, 'l') + last);
+  identity.set_id(kLauncher + std::string(1, last));
   identity.set_node(std::string(1, static_cast<char>('a' + launcher % 2)));
   identity.set_pid(launcher);
+  for (const FuzzedMember& member : members_) {
+    if (bytes_->OneIn(4)) identity.add_process_secrets(member.secret());
+  }
   return identity;
 }
 
@@ -110,12 +149,22 @@ void FuzzedDesk::Write(v1::ReportInquiryRequest* request) {
   for (const FuzzedMember& member : members_) {
     if (!bytes_->OneIn(4)) Write(member, request->add_ranks());
   }
+  if (bytes_->OneIn(4)) Forge(request);
   if (bytes_->OneIn(2)) {
     v1::BundleFile* const file = request->add_files();
     file->set_name(Word({"rank-0/threads.txt", "host.txt", "../escape", ""}));
     file->set_content(bytes_->Text(bytes_->Below(9)));
   }
   request->set_complete(bytes_->OneIn(2));
+}
+
+// As somebody tells of ranks who knows nothing of them but what everybody may.
+void FuzzedDesk::Forge(v1::ReportInquiryRequest* request) {
+  request->mutable_launcher()->clear_process_secrets();
+  for (v1::RankObservation& seen : *request->mutable_ranks()) {
+    seen.set_secret(IncarnationOf(seen.secret()));
+    seen.set_rank(static_cast<uint32_t>(bytes_->Below(4)));
+  }
 }
 
 void FuzzedDesk::Write(const FuzzedMember& member, v1::RankObservation* seen) {
@@ -146,16 +195,21 @@ void FuzzedDesk::Send(Time now, const Coordinator& core,
           bytes_, known_, [&] { Write(&request); }, &request))
     return;
   const bool wanted = WantsReports(request);
+  const bool forged = !NamesOneOf(members_, request);
   const absl::StatusOr<CoreRequest> converted = service::FromProto(std::move(request));
   if (!converted.ok()) return CheckError(converted.status());
   const WaiterId id = ++last_id_;
-  calls_.Add(id, [wanted](const core::Answer& answer) {
+  calls_.Add(id, [=](const core::Answer& answer) {
     const std::optional<Response> response = service::Whole<Response>(answer);
     Check(response.has_value(), "answers can be parsed");
     CheckMessage(*response);
+    CheckSecrecy(*response);
     Check(wanted || !HasReports(*response), "reports are for those who want them");
+    Check(!forged || !all_are_known_, "of a job that has formed only its own launchers tell");
   });
+  const uint64_t before = number_;
   Take(now, (desk_.*step)(now, id, *converted, core));
+  if (number_ > before) Note(core.GetStatus(now));
 }
 
 void FuzzedDesk::CancelOne(Time now) {

@@ -43,6 +43,7 @@ class FuzzedDesk {
   void Write(v1::ReportInquiryRequest* request);
   void Write(v1::GetInquiryRequest* request);
   void Write(const FuzzedMember& member, v1::RankObservation* seen);
+  void Forge(v1::ReportInquiryRequest* request);
   v1::LauncherIdentity Launcher();
   std::string Word(std::vector<std::string> words);
 
@@ -51,6 +52,8 @@ class FuzzedDesk {
             core::Effects (core::InquiryDesk::*step)(core::Time, core::WaiterId, const CoreRequest&,
                                                      const core::Coordinator&));
   void CancelOne(core::Time now);
+  // How the job was when an inquiry began.
+  void Note(const core::JobStatus& job);
   void Take(core::Time now, const core::Effects& effects);
   void CheckVerdicts(core::Time now, const core::Effects& effects);
 
@@ -60,9 +63,10 @@ class FuzzedDesk {
   core::InquiryDesk desk_;
   core::WaiterId last_id_ = 0;
   PendingCalls calls_;
-  uint64_t number_ = 0;  // of the latest inquiry
-  core::Time began_;     // that one
-  bool open_ = false;    // it is
+  uint64_t number_ = 0;         // of the latest inquiry
+  core::Time began_;            // that one
+  bool open_ = false;           // it is
+  bool all_are_known_ = false;  // the job had formed then: all its processes are members
   std::optional<std::string> verdict_;
 };
 

@@ -18,17 +18,27 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Le;
+using ::testing::Not;
 using ::testing::SizeIs;
 
-LauncherIdentity Launcher(const std::string& node) {
-  return {"launcher of " + node + std::string(4 - node.size(), ' '), node, 7};
+LauncherIdentity Launcher(const std::string& node, std::vector<Incarnation> processes = {}) {
+  return {"launcher of " + node, node, 7, std::move(processes)};
 }
 
 class InquiryTest : public ::testing::Test {
  protected:
+  explicit InquiryTest(uint32_t size = 2, bool formed = true)
+      : h_(size), p_(formed ? h_.Formed(size) : std::vector<Process>()) {}
+
+  // The launcher of rank 0 is "n0", that of rank 1 "n1"; of any other number it is a stranger.
+  LauncherIdentity OfTheJob(const std::string& node) const {
+    const size_t rank = std::stoul(node.substr(1));
+    if (rank >= p_.size()) return Launcher(node);
+    return Launcher(node, {p_[rank].identity.incarnation});
+  }
   // A launcher that waits for work, as it does all its life.
   WaiterId Watch(const std::string& node, uint64_t after = 0) {
-    return Ask({"train", after, absl::Minutes(1), Launcher(node)});
+    return Ask({"train", after, absl::Minutes(1), OfTheJob(node)});
   }
   WaiterId Ask(const InquiryQuestion& question) {
     const WaiterId id = h_.NextId();
@@ -40,8 +50,10 @@ class InquiryTest : public ::testing::Test {
   }
   absl::Status Report(const std::string& node, uint64_t number, std::vector<RankObservation> ranks,
                       std::vector<BundleFile> files = {}, bool complete = true) {
+    return Send({"train", number, {OfTheJob(node), ranks, files, complete}});
+  }
+  absl::Status Send(const InquiryReport& report) {
     const WaiterId id = h_.NextId();
-    const InquiryReport report = {"train", number, {Launcher(node), ranks, files, complete}};
     return h_.StatusOf(h_.Absorb(id, desk_.ReportInquiry(h_.now(), id, report, h_.coordinator())));
   }
   InquiryStatus StatusIn(WaiterId id) const { return *AnswerTo(id).status; }
@@ -81,9 +93,19 @@ class InquiryTest : public ::testing::Test {
     }
   }
 
-  Harness h_{2};
-  std::vector<Process> p_ = h_.Formed(2);
+  Harness h_;
+  std::vector<Process> p_;
   InquiryDesk desk_{h_.coordinator().options()};
+};
+
+class InquiryOfManyTest : public InquiryTest {
+ protected:
+  InquiryOfManyTest() : InquiryTest(32) {}
+};
+
+class FormingInquiryTest : public InquiryTest {
+ protected:
+  FormingInquiryTest() : InquiryTest(2, /*formed=*/false) {}
 };
 
 TEST_F(InquiryTest, AStallWakesTheLaunchersAndTheirReportsMakeTheVerdict) {
@@ -259,7 +281,7 @@ TEST_F(InquiryTest, ReportsOfAnEarlierInquiryAreRefused) {
   EXPECT_EQ(Report("n0", 0, {}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(InquiryTest, FilesAreBoundedOfOneLauncherAndOfAll) {
+TEST_F(InquiryOfManyTest, FilesAreBoundedOfOneLauncherAndOfAll) {
   const uint64_t number = StatusIn(Request()).number;
   const auto report = [&](int launcher, size_t bytes) {
     const auto content = std::make_shared<const std::string>(bytes, 'x');
@@ -273,7 +295,7 @@ TEST_F(InquiryTest, FilesAreBoundedOfOneLauncherAndOfAll) {
   EXPECT_TRUE(report(16, most - 100).ok());
 }
 
-TEST_F(InquiryTest, WhatIsSeenOfRanksCountsAsFilesDo) {
+TEST_F(InquiryOfManyTest, WhatIsSeenOfRanksCountsAsFilesDo) {
   const uint64_t number = StatusIn(Request()).number;
   RankObservation seen = StoppedRank(0);
   seen.target = std::string(1024, 'x');
@@ -370,10 +392,86 @@ TEST_F(InquiryTest, WhatIsSeenOfARankIsGivenOutWithItsPlaceInTheJob) {
   const InquiryAnswer& answer = AnswerTo(Ask({"train"}));
   ASSERT_THAT(answer.reports, SizeIs(1));
   const std::vector<RankObservation>& seen = answer.reports[0]->ranks;
-  ASSERT_THAT(seen, SizeIs(3));
+  ASSERT_THAT(seen, SizeIs(2)) << "a process that is no member is nobody's matter";
   EXPECT_EQ(seen[0].rank, 1u);
   EXPECT_EQ(seen[1].rank, 0u);
-  EXPECT_EQ(seen[2].rank, std::nullopt);
+}
+
+// ---- Launchers that lie ----
+
+TEST_F(InquiryTest, WhoKnowsNoMembersSecretTellsNothing) {
+  Watch("n0");
+  const uint64_t number = StatusIn(Request()).number;
+  RankObservation stopped = StoppedRank(1);
+  stopped.incarnation = std::string(16, 's');
+  stopped.rank = 1;
+  const auto text = std::make_shared<const std::string>("lies");
+  const absl::Status refused = Report("n7", number, {stopped}, {{"rank-1/threads.txt", text}});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the launcher of node 'n7'"));
+  EXPECT_THAT(AnswerTo(Ask({"train"})).reports, IsEmpty());
+  ASSERT_TRUE(Report("n0", number, {stopped}).ok());
+  EXPECT_EQ(Latest().kind, "nothing-waits");
+  EXPECT_THAT(Latest().verdict, Not(HasSubstr("stopped")));
+}
+
+TEST_F(InquiryTest, OfOneMemberOneLauncherTells) {
+  const uint64_t number = StatusIn(Request()).number;
+  ASSERT_TRUE(Report("n0", number, {StoppedRank(0)}).ok());
+  for (int i = 0; i < 9; ++i) {
+    LauncherIdentity another = OfTheJob("n0");
+    another.id += std::to_string(i);
+    EXPECT_EQ(Send({"train", number, {another, {StoppedRank(0)}, {}, true}}).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_TRUE(Report("n0", number, {}).ok()) << "the same one, once more";
+  EXPECT_TRUE(Report("n1", number, {StoppedRank(0), StoppedRank(1)}).ok());
+}
+
+TEST_F(InquiryTest, WhoseProcessesAreUnknownIsNotWaitedForWhereAllIsTold) {
+  Watch("n0");
+  Watch("n1");
+  Watch("n7");
+  const uint64_t number = StatusIn(Request()).number;
+  ASSERT_TRUE(Report("n0", number, {StoppedRank(0)}).ok());
+  EXPECT_THAT(Latest().awaited_nodes, ElementsAre("n1", "n7"));
+  ASSERT_TRUE(Report("n1", number, {StoppedRank(1)}).ok());
+  EXPECT_FALSE(Latest().open);
+  EXPECT_TRUE(Latest().complete);
+}
+
+TEST_F(InquiryTest, TheSilenceOfAStrangerSaysNothingOfANode) {
+  LauncherIdentity stranger = Launcher("n0");
+  stranger.id = "somebody";
+  Ask({"train", 0, absl::Minutes(1), stranger});
+  Stall();
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(Latest().kind, "unknown");
+}
+
+TEST_F(InquiryTest, TheSilenceOfALauncherThatHasReportedOnceSaysThatItsNodeIsCutOff) {
+  const LauncherIdentity older = Launcher("n1");  // which names its processes in reports alone
+  Ask({"train", 0, absl::Minutes(1), older});
+  const uint64_t number = StatusIn(Request()).number;
+  ASSERT_TRUE(Send({"train", number, {older, {StoppedRank(1)}, {}, true}}).ok());
+  Ask({"train", number, absl::Minutes(1), older});
+  h_.Barrier(p_[0], "x", absl::Hours(1));
+  Advance(absl::Seconds(2));
+  Request();
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(Latest().kind, "silent-node");
+}
+
+// Of what is not there yet, nobody can prove that it is his.
+TEST_F(FormingInquiryTest, AnyLauncherTellsOfWhatItHasStarted) {
+  Ask({"train", 0, absl::Minutes(1), Launcher("n1")});
+  const uint64_t number = StatusIn(Request()).number;
+  RankObservation late;
+  late.incarnation = std::string(16, 's');
+  late.rank = 1;
+  late.condition = Condition::kStopped;
+  ASSERT_TRUE(Send({"train", number, {Launcher("n1"), {late}, {}, true}}).ok());
+  EXPECT_THAT(Latest().verdict, HasSubstr("rank 1 (node 'n1'"));
 }
 
 TEST_F(InquiryTest, NumbersGrowOverARestart) {

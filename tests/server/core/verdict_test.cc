@@ -90,12 +90,17 @@ TEST(VerdictTest, OfSeveralThatAreMissingNamesTheOneThatExplainsMost) {
 TEST(VerdictTest, ALauncherThatDoesNotAnswerIsANodeThatIsCutOff) {
   JobStatus job = AllButRank3();
   job.members[3].state = MemberState::kDetached;
-  const Verdict verdict =
-      Judge(job, {Seen(0, Condition::kSleeping)}, {{"n0", true}, {"n1", false}});
+  const Verdict verdict = Judge(job, {Seen(0, Condition::kSleeping)},
+                                {{"n0", true}, {"n1", false, {NameOfProcess(3)}}});
   EXPECT_EQ(verdict.kind, VerdictKind::kSilentNode);
   EXPECT_THAT(verdict.text,
               HasSubstr("the launcher of node 'n1' does not answer: the node is down, "
                         "cut off from the network, or stopped; its connection has ended"));
+}
+
+TEST(VerdictTest, ALauncherThatHasNotShownToBeOfANodeSaysNothingOfIt) {
+  const Verdict verdict = Judge(AllButRank3(), {}, {{"n1", false}});
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
 }
 
 TEST(VerdictTest, WithoutALauncherTheCoordinatorSaysWhatItKnows) {
@@ -213,7 +218,7 @@ TEST(VerdictTest, InARecoveryItSaysWhatTheRankIsDoingThatHasNotComeBack) {
   job.members[1].state = MemberState::kAwaited;
   EXPECT_EQ(Judge(job, {}, {}).text, job.reason);
   EXPECT_EQ(NameOf(Judge(job, {}, {}).kind), "unknown") << "they do wait";
-  EXPECT_EQ(NameOf(Judge(job, {}, {{"n0", false}}).kind), "silent-node");
+  EXPECT_EQ(NameOf(Judge(job, {}, {{"n0", false, {NameOfProcess(1)}}}).kind), "silent-node");
   const Verdict verdict = Judge(job, {Seen(1, Condition::kStopped)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_EQ(verdict.text,

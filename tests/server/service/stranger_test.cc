@@ -199,7 +199,8 @@ TEST_F(StrangerTest, CannotSayWhatARankIsDoing) {
     forged->set_condition(v1::PROCESS_CONDITION_STOPPED);
   }
   report.set_complete(true);
-  EXPECT_THAT(stranger_.Call(&Stub::ReportInquiry, report), IsOk());
+  EXPECT_THAT(stranger_.Call(&Stub::ReportInquiry, report),
+              StatusIs(kTurnedAway, HasSubstr("no member of the job")));
   const auto inquiry = stranger_.Call(&Stub::GetInquiry, v1::GetInquiryRequest());
   ASSERT_THAT(inquiry, IsOk());
   EXPECT_THAT(inquiry->inquiry().verdict(), Not(HasSubstr("it is stopped")));
