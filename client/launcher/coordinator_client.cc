@@ -80,9 +80,22 @@ absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl:
   muster::v1::GetStatusRequest request;
   request.set_job_id(job);
   request.set_with_timeline(with_timeline);
+  request.set_with_completed_leases(true);
   muster::v1::GetStatusResponse response;
   const absl::Status status =
       Call(&CoordinatorService::Stub::GetStatus, request, &response, timeout, wait_for_connection);
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetBriefStatus(
+    const std::vector<std::string>& incarnations, absl::Duration timeout) {
+  muster::v1::GetStatusRequest request;
+  request.set_brief(true);
+  for (const std::string& incarnation : incarnations) request.add_incarnations(incarnation);
+  muster::v1::GetStatusResponse response;
+  const absl::Status status = Call(&CoordinatorService::Stub::GetStatus, request, &response,
+                                   timeout, /*wait_for_connection=*/true);
   if (!status.ok()) return status;
   return response;
 }

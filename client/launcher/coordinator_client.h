@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,12 @@ class CoordinatorClient {
                                                           bool wait_for_connection = false,
                                                           const std::string& job = "",
                                                           bool with_timeline = false);
+
+  // How far the job is, and which of these processes are members of it (GetStatusRequest.brief);
+  // all of the status where the coordinator is an older one. A coordinator that is not there yet is
+  // waited for.
+  absl::StatusOr<muster::v1::GetStatusResponse> GetBriefStatus(
+      const std::vector<std::string>& incarnations, absl::Duration timeout);
 
   // OK if grpc.health.v1 says SERVING of all that is served there.
   absl::Status CheckHealth(absl::Duration timeout);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <set>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -22,10 +22,16 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 constexpr absl::Duration kShortest = absl::Seconds(2);
 constexpr absl::Duration kLongest = absl::Minutes(1);
+constexpr size_t kMostOwn = 4096;  // that one call may ask for
 
-// An answer costs the coordinator microseconds for each rank, and each node asks: together they
-// must not keep it from its work.
+// All nodes together take a twentieth of a processor of the coordinator at most: a brief answer
+// costs it up to 200 microseconds.
 absl::Duration Interval(const JobPlan& plan) {
+  return std::clamp(absl::Milliseconds(4) * plan.nnodes, kShortest, kLongest);
+}
+
+// A coordinator that does not know brief answers takes microseconds for each rank.
+absl::Duration IntervalOfWholeAnswers(const JobPlan& plan) {
   const absl::Duration fair = absl::Microseconds(50) * plan.nnodes * plan.world_size();
   return std::clamp(fair, kShortest, kLongest);
 }
@@ -38,15 +44,22 @@ struct JobWatch::State {
         address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
-        interval(Interval(plan)) {}
+        brief_interval(Interval(plan)),
+        whole_interval(IntervalOfWholeAnswers(plan)),
+        interval(brief_interval) {}
   ~State() { close(fd); }
+
+  bool IsOwn(const std::string& incarnation) const {
+    return std::find(own.begin(), own.end(), incarnation) != own.end();
+  }
 
   // Takes what the coordinator says.
   void Note(const GetStatusResponse& status) {
+    interval = status.brief() ? brief_interval : whole_interval;
     if (status.job_id() != job) return;
     const bool ours = std::any_of(
         status.members().begin(), status.members().end(),
-        [this](const auto& m) { return m.has_rank() && own.count(m.member().incarnation()) > 0; });
+        [this](const auto& m) { return m.has_rank() && IsOwn(m.member().incarnation()); });
     formed |= ours;
     if (status.state() != muster::v1::JOB_STATE_FAILED) return;
     failed = ours || !status.has_epoch();
@@ -57,12 +70,14 @@ struct JobWatch::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
-  const absl::Duration interval;
+  const absl::Duration brief_interval;
+  const absl::Duration whole_interval;
   std::mutex mutex;
   std::condition_variable changed;
   // All below under the mutex.
-  std::set<std::string> own;
-  bool formed = false;  // some of them have had ranks
+  absl::Duration interval;
+  std::vector<std::string> own;  // the latest last
+  bool formed = false;           // some of them have had ranks
   bool failed = false;
   std::string reason;
   bool stopped = false;
@@ -78,11 +93,16 @@ JobWatch::~JobWatch() {
   state_->changed.notify_all();
 }
 
-absl::Duration JobWatch::Delay(const JobPlan& plan) { return Interval(plan) + kAnswerTime; }
+// The launchers of other nodes may be older ones, which ask for whole answers.
+absl::Duration JobWatch::Delay(const JobPlan& plan) {
+  return std::max(Interval(plan), IntervalOfWholeAnswers(plan)) + kAnswerTime;
+}
 
 void JobWatch::AddOwn(const std::string& incarnation) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->own.insert(incarnation);
+  std::vector<std::string>& own = state_->own;
+  own.push_back(incarnation);
+  if (own.size() > kMostOwn) own.erase(own.begin());
 }
 
 int JobWatch::fd() const { return state_->fd; }
@@ -104,12 +124,12 @@ void JobWatch::Run(const std::shared_ptr<State>& state) {
     state->changed.wait_for(lock, absl::ToChronoMilliseconds(state->interval),
                             [&] { return state->stopped; });
     if (state->stopped) return;
+    const std::vector<std::string> own = state->own;
     lock.unlock();
     // Without a call nobody completes a connection, and one that does not wait for that ends at
     // once where the last attempt has failed: again and again. An error is no answer: the
     // coordinator may be about to be started again.
-    const absl::StatusOr<GetStatusResponse> status =
-        client.GetStatus(kCallTimeout, /*wait_for_connection=*/true);
+    const absl::StatusOr<GetStatusResponse> status = client.GetBriefStatus(own, kCallTimeout);
     lock.lock();
     if (status.ok()) state->Note(*status);
     if (!state->failed) continue;

@@ -112,7 +112,12 @@ Effects Coordinator::Drain(Time now, std::string reason) {
 absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->CheckJob(job_id);
 }
-JobStatus Coordinator::GetStatus(Time now) const { return impl_->GetStatus(now); }
+JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
+  return impl_->GetStatus(now, with_completed_leases);
+}
+JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
+  return impl_->GetBriefStatus(now, members);
+}
 std::vector<TimelineEntry> Coordinator::GetTimeline() const { return impl_->GetTimeline(); }
 Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->Outcome(); }

@@ -80,7 +80,10 @@ class Coordinator {
 
   // Whose NOT_FOUND is answered if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;
-  JobStatus GetStatus(Time now) const;
+  JobStatus GetStatus(Time now, bool with_completed_leases = true) const;
+  // How far the job is, and these members of it: costs little, however large it is. The reason is
+  // there where the job waits for nobody.
+  JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   // What has happened of late, the oldest first.
   std::vector<TimelineEntry> GetTimeline() const;
   Metrics Measure(Time now) const;

@@ -70,7 +70,8 @@ class Coordinator::Impl {
   std::optional<Checkpoint> MakeCheckpoint() const;
   void Restore(Time now, const Checkpoint& checkpoint);
   absl::Status CheckJob(absl::string_view job_id) const;
-  JobStatus GetStatus(Time now) const;
+  JobStatus GetStatus(Time now, bool with_completed_leases) const;
+  JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   std::vector<TimelineEntry> GetTimeline() const { return timeline_.Entries(); }
   Metrics Measure(Time now) const;
 
@@ -171,7 +172,7 @@ class Coordinator::Impl {
   void Inquire(const std::string& reason) {
     if (out_.inquires()) return;
     if (options_.wants_inquiry && !options_.wants_inquiry(now_, State())) return;
-    out_.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(now_))});
+    out_.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(now_, false))});
   }
 
   // ---- sessions.cc ----

@@ -66,7 +66,7 @@ absl::Status InquiryDesk::Request(Time now, WaiterId waiter, const InquiryReques
   if (!s.ok()) return s;
   if (inquiries_.MayBeginAtRequest(now)) {
     Start(now, request.reason.empty() ? kAtRequest : request.reason, /*requested=*/true,
-          core.GetStatus(now));
+          core.GetStatus(now, /*with_completed_leases=*/false));
   }
   out_.Reply(waiter, absl::OkStatus(), InquiryAnswer{SharedStatus(now), {}, {}});
   return absl::OkStatus();

@@ -145,7 +145,21 @@ std::vector<Straggler> Coordinator::Impl::Stragglers() const {
   return stragglers;
 }
 
-JobStatus Coordinator::Impl::GetStatus(Time now) const {
+JobStatus Coordinator::Impl::GetBriefStatus(Time now,
+                                            const std::vector<Incarnation>& members) const {
+  JobStatus status;
+  status.state = State();
+  status.reason = recovering() ? "" : reason_;
+  status.world_size = WorldSize();
+  if (epoch_) status.epoch = epoch_->id();
+  for (const Incarnation& incarnation : members) {
+    const Member* member = members_.Find(incarnation);
+    if (member != nullptr) status.members.push_back(StatusOf(*member, now));
+  }
+  return status;
+}
+
+JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) const {
   JobStatus status;
   status.state = State();
   status.reason = DescribeState();
@@ -156,6 +170,7 @@ JobStatus Coordinator::Impl::GetStatus(Time now) const {
   }
   status.pending = PendingCollectives(now);
   for (const auto& [key, lease] : leases_.all()) {
+    if (lease.result && !with_completed_leases) continue;
     status.leases.push_back(StatusOf(key, lease, now));
   }
   status.recent_failures.assign(failures_.begin(), failures_.end());

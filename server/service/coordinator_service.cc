@@ -51,17 +51,39 @@ ServerUnaryReactor* StartAtDesk(const Host& host, CallbackServerContext* context
                                           step);
 }
 
+// As many as one node can have.
+constexpr int kMaxIncarnations = 4096;
+
+absl::StatusOr<Driver::Snapshot> TakeSnapshot(const Driver& driver,
+                                              const v1::GetStatusRequest& request) {
+  if (!request.brief()) {
+    return driver.GetStatus(request.job_id(),
+                            {request.with_timeline(), request.with_completed_leases()});
+  }
+  if (request.incarnations_size() > kMaxIncarnations) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("GetStatusRequest.incarnations has ", request.incarnations_size(),
+                     " entries; expected at most ", kMaxIncarnations));
+  }
+  return driver.GetBriefStatus(request.job_id(),
+                               {request.incarnations().begin(), request.incarnations().end()});
+}
+
 absl::Status AnswerStatus(const Host& host, const ByteBuffer& bytes, ByteBuffer* out) {
   const Driver& driver = *host.driver;
   const absl::StatusOr<v1::GetStatusRequest> request = ParseRequest<v1::GetStatusRequest>(bytes);
   if (!request.ok()) return request.status();
-  const absl::StatusOr<Driver::Snapshot> snapshot =
-      driver.GetStatus(request->job_id(), request->with_timeline());
+  const absl::StatusOr<Driver::Snapshot> snapshot = TakeSnapshot(driver, *request);
   if (!snapshot.ok()) return snapshot.status();
   v1::GetStatusResponse response;
   response.set_job_id(driver.options().job_id);
   response.set_daemon_version(driver.options().daemon_version);
+  response.set_brief(request->brief());
   ToProto(snapshot->job, snapshot->now, &response);
+  if (request->brief()) {
+    *out = ToBytes(response);
+    return absl::OkStatus();
+  }
   ToProto(snapshot->timeline, snapshot->now, &response);
   ToProto(snapshot->uptime, response.mutable_uptime());
   response.set_unauthenticated_calls(host.guard->refused());

@@ -102,14 +102,22 @@ void Driver::Drain(const std::string& reason) {
 }
 
 absl::StatusOr<Driver::Snapshot> Driver::GetStatus(absl::string_view job_id,
-                                                   bool with_timeline) const {
+                                                   const Extent& extent) const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (absl::Status status = core_.CheckJob(job_id); !status.ok()) return status;
   const Time now = clock_.Now();
-  Snapshot snapshot{core_.GetStatus(now), now, clock_.Elapsed(), {}};
-  if (with_timeline) snapshot.timeline = core_.GetTimeline();
+  Snapshot snapshot{core_.GetStatus(now, extent.completed_leases), now, clock_.Elapsed(), {}};
+  if (extent.timeline) snapshot.timeline = core_.GetTimeline();
   snapshot.job.inquiry = desk_.Status(now);
   return snapshot;
+}
+
+absl::StatusOr<Driver::Snapshot> Driver::GetBriefStatus(
+    absl::string_view job_id, const std::vector<core::Incarnation>& members) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (absl::Status status = core_.CheckJob(job_id); !status.ok()) return status;
+  const Time now = clock_.Now();
+  return Snapshot{core_.GetBriefStatus(now, members), now, clock_.Elapsed(), {}};
 }
 
 core::Metrics Driver::Measure() const {

@@ -94,8 +94,16 @@ class Driver {
     absl::Duration uptime;
     std::vector<core::TimelineEntry> timeline;  // where it is asked for
   };
+  // What is wanted of it.
+  struct Extent {
+    bool timeline = false;
+    bool completed_leases = false;
+  };
   // NOT_FOUND if `job_id` is neither empty nor this job's.
-  absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id, bool with_timeline = false) const;
+  absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id, const Extent& extent) const;
+  // See Coordinator::GetBriefStatus.
+  absl::StatusOr<Snapshot> GetBriefStatus(absl::string_view job_id,
+                                          const std::vector<core::Incarnation>& members) const;
   core::Metrics Measure() const;
   std::optional<absl::Status> Outcome() const;
   bool Quiet() const;

@@ -81,7 +81,9 @@ class Server {
   bool Quiet() const { return driver_.Quiet(); }
 
   // What the status page shows, the timeline included.
-  Driver::Snapshot Status() const { return *driver_.GetStatus("", /*with_timeline=*/true); }
+  Driver::Snapshot Status() const {
+    return *driver_.GetStatus("", {/*timeline=*/true, /*completed_leases=*/true});
+  }
   // Calls that were refused for their credentials.
   uint64_t refused_calls() const { return guard_->refused(); }
   const core::Options& options() const { return driver_.options(); }

@@ -1,8 +1,8 @@
 // What a job of thousands costs a real musterd: simulated members in a few processes, by default
-// with a connection for each node of 8. Forms the job, runs barriers and all-gathers, starts the
-// daemon anew, and loses a member. The members share the processors with the daemon, so that wall
-// time says what this machine does; the daemon's processor time for each member is the figure to
-// look at.
+// with a connection for each node of 8. Forms the job, runs barriers and all-gathers, asks as the
+// launchers of all nodes do, starts the daemon anew, and loses a member. The members share the
+// processors with the daemon, so that wall time says what this machine does; the daemon's processor
+// time for each member is the figure to look at.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/process_secret.h"
 #include "grpcpp/grpcpp.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "nlohmann/json.hpp"
@@ -84,6 +85,26 @@ class ScaleJob {
 
   absl::StatusOr<Cost> Run(const std::string& line) {
     return Measure(Nanos(CLOCK_MONOTONIC), ProcessorNanosOf(pid()), {line});
+  }
+
+  // A launcher for each node asks how far the job is, as each does every two seconds.
+  absl::StatusOr<Cost> Watch() const {
+    const auto channel =
+        grpc::CreateChannel(daemon_->address(), grpc::InsecureChannelCredentials());
+    channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
+    const auto stub = v1::CoordinatorService::NewStub(channel);
+    AwaitQuiet();
+    Cost cost;
+    const int64_t cpu = ProcessorNanosOf(pid());
+    const int64_t begin = Nanos(CLOCK_MONOTONIC);
+    for (int first = 0; first < members_; first += kMembersOfNode) {
+      const absl::StatusOr<size_t> bytes = AskInBrief(stub.get(), first);
+      if (!bytes.ok()) return bytes.status();
+      cost.bytes += static_cast<double>(*bytes) / members_;
+    }
+    cost.wall_ms = static_cast<double>(Nanos(CLOCK_MONOTONIC) - begin) / 1e6;
+    cost.daemon_us = static_cast<double>(ProcessorNanosOf(pid()) - cpu) / 1e3 / members_;
+    return cost;
   }
 
   // From the start of the new process to the end of a barrier of all.
@@ -153,6 +174,25 @@ class ScaleJob {
       cost->bytes += static_cast<double>(answer.at(3)) / members_;
     }
     return absl::OkStatus();
+  }
+
+  // Asks for the launcher of the node whose first member that is. Returns the answer's size.
+  absl::StatusOr<size_t> AskInBrief(v1::CoordinatorService::Stub* stub, int first) const {
+    v1::GetStatusRequest request;
+    request.set_brief(true);
+    const int end = std::min(first + kMembersOfNode, members_);
+    for (int member = first; member < end; ++member) {
+      request.add_incarnations(IncarnationOf(SecretOf(member)));
+    }
+    grpc::ClientContext context;
+    v1::GetStatusResponse response;
+    const grpc::Status status = stub->GetStatus(&context, request, &response);
+    if (!status.ok()) return absl::InternalError(status.error_message());
+    if (response.members_size() != end - first) {
+      return absl::InternalError(absl::StrCat("a brief answer has ", response.members_size(),
+                                              " members; expected ", end - first));
+    }
+    return response.ByteSizeLong();
   }
 
   absl::Status ReportExit(const std::shared_ptr<grpc::Channel>& channel) const {
@@ -251,6 +291,7 @@ absl::StatusOr<Result> MeasureJob(int members, const Settings& settings) {
     done = add("all-gather, one call a node", Repeat(&job, gather_by_node, settings.rounds));
   }
   if (done.ok()) result.resident = job.ResidentOfMember();
+  if (done.ok()) done = add("all launchers ask for the state", job.Watch());
   if (done.ok()) done = add("restart to a completed barrier", job.Restart());
   if (done.ok()) done = add("a loss told to all", job.Lose());
   std::fprintf(stderr, "\n");

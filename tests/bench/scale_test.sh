@@ -12,9 +12,9 @@ import xml.etree.ElementTree as xml
 sizes = json.load(open(sys.argv[1]))["sizes"]
 assert [size["members"] for size in sizes] == [64, 128], sizes
 for size in sizes:
-    assert len(size["steps"]) == 7, size
+    assert len(size["steps"]) == 8, size
     for step in size["steps"].values():
         assert step["wall_ms"] > 0 and step["daemon_cpu_us_per_member"] > 0, size
 lines = xml.parse(sys.argv[2]).getroot().findall("{http://www.w3.org/2000/svg}polyline")
-assert len(lines) == 14, len(lines)
+assert len(lines) == 16, len(lines)
 PYTHON

@@ -85,5 +85,33 @@ TEST(StatusTest, MembersGoThroughTheirStates) {
   EXPECT_EQ(status.recent_failures[0].rank, 1u);
 }
 
+TEST(StatusTest, LeavesCompletedLeasesOutWhereTheyAreNotWanted) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const uint64_t token = h.TokenOf(h.Acquire(p[0], "done", 1));
+  h.Complete(p[0], "done", token, "result");
+  h.Acquire(p[0], "held", 2);
+  EXPECT_THAT(h.coordinator().GetStatus(h.now()).leases, SizeIs(2));
+  const auto open = h.coordinator().GetStatus(h.now(), /*with_completed_leases=*/false).leases;
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0].name, "held");
+}
+
+TEST(StatusTest, InBriefSaysHowFarTheJobIsAndWhoOfTheseIsAMember) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const std::vector<Incarnation> asked = {p[1].identity.incarnation, std::string(16, 'x')};
+  const JobStatus runs = h.coordinator().GetBriefStatus(h.now(), asked);
+  EXPECT_EQ(runs.state, JobState::kRunning);
+  EXPECT_TRUE(runs.epoch.has_value());
+  ASSERT_THAT(runs.members, SizeIs(1));
+  EXPECT_EQ(runs.members[0].rank, 1u);
+  h.ReportExit(p[0], false, 3);
+  const JobStatus failed = h.coordinator().GetBriefStatus(h.now(), {});
+  EXPECT_EQ(failed.state, JobState::kFailed);
+  EXPECT_EQ(failed.reason, h.coordinator().GetStatus(h.now()).reason);
+  EXPECT_TRUE(failed.members.empty());
+}
+
 }  // namespace
 }  // namespace muster::core

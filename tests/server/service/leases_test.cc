@@ -94,5 +94,36 @@ TEST(LeasesTest, StatusShowsTheHolder) {
   EXPECT_FALSE(status->leases(0).completed());
 }
 
+TEST(LeasesTest, StatusHasCompletedOnesWhereTheyAreAskedForAndNothingOfThemInBrief) {
+  const auto server = StartServer();
+  TestJob job(server->address(), 2);
+  const auto granted = job[0].AcquireLease("done", 1);
+  ASSERT_THAT(granted, IsOk());
+  ASSERT_THAT(job[0].CompleteLease("done", granted->granted().token(), "result"), IsOk());
+  ASSERT_THAT(job[0].AcquireLease("held", 2), IsOk());
+  v1::GetStatusRequest request;
+  const auto open = job[0].Call(&Stub::GetStatus, request);
+  ASSERT_THAT(open, IsOk());
+  ASSERT_EQ(open->leases_size(), 1);
+  EXPECT_EQ(open->leases(0).name(), "held");
+  EXPECT_FALSE(open->brief());
+  request.set_with_completed_leases(true);
+  const auto all = job[0].Call(&Stub::GetStatus, request);
+  ASSERT_THAT(all, IsOk());
+  EXPECT_EQ(all->leases_size(), 2);
+  request.set_brief(true);
+  request.add_incarnations(job[1].identity().incarnation());
+  const auto brief = job[0].Call(&Stub::GetStatus, request);
+  ASSERT_THAT(brief, IsOk());
+  EXPECT_TRUE(brief->brief());
+  EXPECT_EQ(brief->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(brief->leases_size(), 0);
+  ASSERT_EQ(brief->members_size(), 1);
+  EXPECT_EQ(brief->members(0).rank(), 1u);
+  for (int i = 0; i < 4096; ++i) request.add_incarnations("");
+  EXPECT_THAT(job[0].Call(&Stub::GetStatus, request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 entries")));
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -39,6 +39,7 @@ absl::StatusOr<v1::GetStatusResponse> GetStatus(Stub* stub, const std::string& j
   v1::GetStatusRequest request;
   request.set_job_id(job);
   request.set_with_timeline(with_timeline);
+  request.set_with_completed_leases(true);
   v1::GetStatusResponse response;
   const grpc::Status status = stub->GetStatus(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);
