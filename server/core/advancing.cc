@@ -125,13 +125,14 @@ bool Coordinator::Impl::TryResolveContenders() {
   const auto is_attached = [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); };
   const std::optional<PlaceBook::Verdict> verdict = places_.Decide(now_, is_attached);
   if (!verdict) return false;
-  const Member& contender = *CandidateOf(verdict->contender);
+  Member* const contender = CandidateOf(verdict->contender);
   Member* holder = CandidateOf(verdict->conflict.holder);
   if (verdict->displaces) {
     Lose({{holder, LossCause::kReplaced,
-           absl::StrCat("replaced by a newer process, ", contender.who())}});
+           absl::StrCat("replaced by a newer process, ", contender->who())}});
   } else {
-    RefuseCandidate(contender, PlaceTaken(verdict->conflict.place, holder->who(), contender.who()));
+    RefuseCandidate(contender,
+                    PlaceTaken(verdict->conflict.place, holder->who(), contender->who()));
   }
   return true;
 }

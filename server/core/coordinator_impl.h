@@ -257,7 +257,9 @@ class Coordinator::Impl {
                  bool rejoins);
   void StopSeeking(const Member& member);
   Member* CandidateOf(PlaceBook::Id id) const;
-  void RefuseCandidate(const Member& member, const absl::Status& status);
+  absl::Status Join(WaiterId id, Member* member, const JoinRequest& request);
+  void NoteRefused(Member* member, const absl::Status& why);
+  void RefuseCandidate(Member* member, const absl::Status& status);
   std::string DescribeCandidates() const;
   absl::Status JoinTimeout(const ParkedCall& call) const;
 

@@ -156,7 +156,7 @@ void Coordinator::Impl::Retire(const Epoch& previous) {
 // There will be no place for those who still wait for one.
 void Coordinator::Impl::RefuseCandidates(const absl::Status& why) {
   while (!places_.empty()) {
-    RefuseCandidate(*CandidateOf(places_.candidates().begin()->first), why);
+    RefuseCandidate(CandidateOf(places_.candidates().begin()->first), why);
   }
 }
 

@@ -90,6 +90,12 @@ absl::Status Coordinator::Impl::CheckAttempt(const Member& member, const CallCon
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinRequest& request) {
+  const absl::Status joined = Join(id, member, request);
+  if (!joined.ok()) NoteRefused(member, joined);
+  return joined;
+}
+
+absl::Status Coordinator::Impl::Join(WaiterId id, Member* member, const JoinRequest& request) {
   if (epoch_ && member->rank() && !member->left()) {
     // A broken epoch of an elastic job is named too: the answer was lost, and Rejoin must name it.
     if (epoch_->broken() && state_ != JobState::kReforming) return epoch_->broken_with();
@@ -99,6 +105,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
   if (absl::Status s = CheckJoin(*member, request); !s.ok()) return s;
   if (absl::Status s = CheckAttempt(*member, request.call); !s.ok()) return s;
   const PlaceWish wish = WishOf(request);
+  member->refused = false;
   SeekPlace(id, member, request.call, wish, /*rejoins=*/false);
   NoteFingerprint(member, request);
   AgreeOnSize(*member, wish.world_size);
@@ -123,7 +130,7 @@ void Coordinator::Impl::AgreeOnSize(const Member& member, uint32_t size) {
   places_.Agree(size, member.who());
   if (epoch_) return;
   while (auto wrong = places_.FindOutOfRange(size)) {
-    RefuseCandidate(*CandidateOf(wrong->first), wrong->second);
+    RefuseCandidate(CandidateOf(wrong->first), wrong->second);
   }
 }
 
@@ -154,9 +161,19 @@ Member* Coordinator::Impl::CandidateOf(PlaceBook::Id id) const {
   return members_.Find(places_.candidates().at(id).member.incarnation);
 }
 
-void Coordinator::Impl::RefuseCandidate(const Member& member, const absl::Status& status) {
-  StopSeeking(member);
-  Finish(parked_.JoinOf(member), status);
+void Coordinator::Impl::RefuseCandidate(Member* member, const absl::Status& status) {
+  StopSeeking(*member);
+  NoteRefused(member, status);
+  Finish(parked_.JoinOf(*member), status);
+}
+
+// Its end, which follows, is no loss of the job's. Of a job that is over its own end tells.
+void Coordinator::Impl::NoteRefused(Member* member, const absl::Status& why) {
+  const bool may_ask_again = absl::IsUnavailable(why) || absl::IsCancelled(why);
+  if (may_ask_again || member->rank() || std::exchange(member->refused, true)) return;
+  const bool over = state_ == JobState::kFailed || state_ == JobState::kFinished;
+  Log(over ? Severity::kDebug : Severity::kWarning,
+      absl::StrCat(member->who(), " is refused a place: ", why.message()), "refused");
 }
 
 // "; missing: rank 3; present: process (node 'n0', ...), ...".

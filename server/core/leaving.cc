@@ -60,7 +60,7 @@ void Coordinator::Impl::MarkLeft(Member* member) {
   FormationChanged();
   leases_.Forget(member->incarnation());
   Finish(parked_.LeaveOf(*member), absl::OkStatus());
-  RefuseCandidate(*member,
+  RefuseCandidate(member,
                   absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 

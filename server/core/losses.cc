@@ -115,8 +115,9 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
 void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
-  // Of a member of the epoch the end of that tells; those that go afterwards are consequences.
-  const bool consequence = state_ == JobState::kFailed && !member->rank();
+  // Of a member of the epoch the end of that tells; those that go afterwards are consequences, and
+  // so is the end of a process that has no place.
+  const bool consequence = !member->rank() && (state_ == JobState::kFailed || member->refused);
   Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
       absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity), "loss");
   FinishAllOf(member, status);

@@ -70,6 +70,7 @@ class Member {
   bool sends_for_node = false;                         // a NodeCollective of its epoch
   Activity activity;
   std::optional<Time> stopped_since;  // its launcher says so
+  bool refused = false;               // it has been told that there is no place for it
   Time last_call;
 
  private:

@@ -1,3 +1,5 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"
@@ -286,6 +288,44 @@ TEST(JoiningTest, ACancelledJoinFreesItsPlace) {
   const WaiterId jb = h.Join(b, Wish(0, 0));
   h.Join(c, Wish(0, 1));
   EXPECT_EQ(JoinedAs(h, jb).rank, 0u);
+}
+
+std::vector<LogLine> LinesAbout(const Harness& h, const Process& process) {
+  std::vector<LogLine> lines;
+  const std::string pid = absl::StrCat("pid ", process.identity.pid, ")");
+  for (const LogLine& line : h.log()) {
+    const bool is_news = line.severity != Severity::kDebug;
+    if (is_news && absl::StrContains(line.text, pid)) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(JoiningTest, WhoIsRefusedAPlaceIsSaidToBeRefusedAndNotToBeLost) {
+  Harness h(2);
+  std::vector<Process> job = h.Formed(2);
+  Process late = h.Attached("n1");
+  const WaiterId join = h.Join(late);
+  EXPECT_EQ(h.StatusOf(join).code(), absl::StatusCode::kFailedPrecondition);
+  h.CloseStream(late);
+  h.ReportExit(late, false, 64);
+  const std::vector<LogLine> told = LinesAbout(h, late);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].severity, Severity::kWarning);
+  EXPECT_TRUE(absl::StrContains(told[0].text, "is refused a place: the job is full"))
+      << told[0].text;
+  EXPECT_TRUE(h.coordinator().GetStatus(h.now()).recent_failures.empty());
+}
+
+TEST(JoiningTest, WhoseWorldSizeDisagreesIsSaidToBeRefused) {
+  Harness h(Harness::DefaultOptions(0));
+  Process first = h.Attached();
+  h.Join(first, Wish(3));
+  Process other = h.Attached("n1");
+  EXPECT_EQ(h.StatusOf(h.Join(other, Wish(4))).code(), absl::StatusCode::kInvalidArgument);
+  h.ReportExit(other, false, 64);
+  const std::vector<LogLine> told = LinesAbout(h, other);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(absl::StrContains(told[0].text, "is refused a place")) << told[0].text;
 }
 
 }  // namespace
