@@ -12,9 +12,9 @@
 namespace muster::daemon {
 namespace {
 
-// What the daemon itself has open (about a dozen), and connections that are not members': status,
-// launchers, and old ones of members that attach again.
-constexpr uint64_t kNotForMembers = 32;
+// What the daemon itself has open (about a dozen), and connections that are neither members' nor
+// launchers': status, and old ones of members that attach again.
+constexpr uint64_t kForOthers = 32;
 
 // The usual soft limit is 1024; the hard one mostly is much higher.
 uint64_t RaiseLimit() {
@@ -29,16 +29,20 @@ uint64_t RaiseLimit() {
 
 absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options) {
   const uint64_t limit = RaiseLimit();
-  const uint64_t room = limit - std::min(limit, kNotForMembers + for_pages);
-  if (options->limits.max_members <= room) return absl::OkStatus();
+  const uint64_t room = limit - std::min(limit, kForOthers + for_pages);
+  const bool elastic = options->max_world_size != 0;
+  const uint64_t world = elastic ? options->max_world_size : options->world_size;
   const std::string what = absl::StrCat("the limit of open files (ulimit -Hn) is ", limit,
                                         ", enough for ", room, room == 1 ? " member" : " members");
-  if (options->world_size > room || room == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, "; --world-size is ", options->world_size, ": raise the limit"));
+  if (world > room || room == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(what, "; --", elastic ? "max-" : "",
+                                                   "world-size is ", world, ": raise the limit"));
   }
-  spdlog::debug("{}: --max-members is lowered to that", what);
-  options->limits.max_members = static_cast<uint32_t>(room);
+  // A node has a launcher, and may have one member alone. A world of known size keeps its room.
+  const uint64_t most = std::max(world, (room + 1) / 2);
+  if (options->limits.max_members <= most) return absl::OkStatus();
+  spdlog::debug("{} without launchers: --max-members is lowered to {}", what, most);
+  options->limits.max_members = static_cast<uint32_t>(most);
   return absl::OkStatus();
 }
 

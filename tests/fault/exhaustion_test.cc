@@ -83,16 +83,24 @@ TEST_F(DescriptorsTest, AWorldThatNeedsMoreThanTheDaemonMayOpenIsRefusedAtItsSta
                                       HasSubstr("16 members")));
 }
 
+TEST_F(DescriptorsTest, AnElasticWorldThatNeedsMoreIsRefusedToo) {
+  auto daemon = StartUnder(kFewDescriptors, {MusterdPath(), "--listen=127.0.0.1:0",
+                                             "--min-world-size=1", "--max-world-size=17"});
+  EXPECT_EQ(daemon->Wait(), (Exit{false, 64}));
+  EXPECT_THAT(daemon->Output(), HasSubstr("--max-world-size is 17"));
+}
+
 // The flag that raises the limit, and how far.
 constexpr char kRaise[] = "(musterd --max-members raises it, as far as its ulimit -Hn goes)";
 
+// Half of the descriptors are kept for launchers then.
 TEST_F(DescriptorsTest, AWorldThatNeedsMoreIsRefusedWhereOnlyItsMembersKnowItsSize) {
   const std::string coordinator = Start({});
-  const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "17"}});
+  const auto rank = StartRank(coordinator, 0, {}, {{"MUSTER_WORLD_SIZE", "9"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(),
               AllOf(HasSubstr("error: INVALID_ARGUMENT"),
-                    HasSubstr(absl::StrCat("world size 17 is over the limit of 16 ", kRaise))));
+                    HasSubstr(absl::StrCat("world size 9 is over the limit of 8 ", kRaise))));
 }
 
 TEST_F(DescriptorsTest, MoreMembersThanTheDaemonCanHoldAreToldTheLimit) {
