@@ -19,6 +19,7 @@
 #include "client/launcher/verdict_file.h"
 #include "client/observe/bundle_folder.h"
 #include "common/exit_codes.h"
+#include "common/steady_now.h"
 
 namespace muster::cli {
 namespace {
@@ -59,12 +60,12 @@ class Question {
   absl::Status Ask() {
     const absl::StatusOr<uint64_t> number = Request();
     if (!number.ok()) return number.status();
-    const absl::Time enough = absl::Now() + wait_;
+    const absl::Time enough = SteadyNow() + wait_;
     while (true) {
       if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
       const muster::v1::Inquiry& now = inquiry_.inquiry();
       const bool over = now.number() != *number || now.complete();
-      if (over || (absl::Now() >= enough && !now.open())) break;
+      if (over || (SteadyNow() >= enough && !now.open())) break;
       absl::SleepFor(kPoll);
     }
     if (absl::Status s = Look(/*reports=*/true); !s.ok()) return s;
@@ -96,14 +97,14 @@ class Question {
   absl::StatusOr<uint64_t> Request() {
     muster::v1::RequestInquiryRequest request;
     request.set_job_id(job_);
-    const absl::Time give_up = absl::Now() + kOtherInquiry;
+    const absl::Time give_up = SteadyNow() + kOtherInquiry;
     for (bool said = false;; said = true) {
       const auto begun = client_.RequestInquiry(request, kCallTimeout);
       if (!begun.ok()) return begun.status();
       if (absl::Status s = Look(/*reports=*/false); !s.ok()) return s;
       const muster::v1::Inquiry& now = inquiry_.inquiry();
       if (now.number() == begun->number() && now.wants_files()) return now.number();
-      if (absl::Now() >= give_up) break;
+      if (SteadyNow() >= give_up) break;
       if (!said)
         Say("the coordinator is at an inquiry of its own, without files; asking again when it is "
             "over");

@@ -7,12 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_end.h"
 #include "common/exit_codes.h"
+#include "common/steady_now.h"
 #include "common/termination_log.h"
 
 namespace muster::cli {
 namespace {
-
-using launcher::SteadyNow;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitNotExecutable = 126;

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_end.h"
+#include "common/steady_now.h"
 
 namespace muster::cli {
 namespace {
@@ -78,7 +79,7 @@ void Output::WatchReaders() {
   for (const Screen* screen : {stdout_, stderr_}) {
     loop_->WatchReader(screen->fd, [this, fd = screen->fd] {
       loop_->Forget(fd);
-      loop_->At(launcher::SteadyNow() + kReaderPatience, [self = self_] {
+      loop_->At(SteadyNow() + kReaderPatience, [self = self_] {
         if (*self != nullptr) (*self)->OnReaderGone(/*lost=*/false);
       });
     });
@@ -177,7 +178,7 @@ void Output::NoteBegun(Pipe* pipe, absl::string_view chunk) {
   if (!pipe->shows_begun || !pipe->screen->lines.HasBegun(pipe->shown_stream)) {
     pipe->begun.reset();
   } else if (!pipe->begun || absl::StrContains(chunk, '\n')) {
-    pipe->begun = launcher::SteadyNow();
+    pipe->begun = SteadyNow();
     if (!std::exchange(awaits_begun_, true)) AwaitBegun(*pipe->begun);
   }
 }
@@ -192,8 +193,8 @@ void Output::ShowBegun() {
   std::optional<absl::Time> next;
   for (auto& [fd, pipe] : pipes_) {
     if (!pipe.begun) continue;
-    if (pipe.screen->paused) pipe.begun = launcher::SteadyNow();  // its end may be there, unread
-    if (*pipe.begun + kLinePatience > launcher::SteadyNow()) {
+    if (pipe.screen->paused) pipe.begun = SteadyNow();  // its end may be there, unread
+    if (*pipe.begun + kLinePatience > SteadyNow()) {
       next = next ? std::min(*next, *pipe.begun) : *pipe.begun;
       continue;
     }

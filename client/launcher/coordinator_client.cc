@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "common/caller_credentials.h"
 #include "common/grpc_status.h"
+#include "common/steady_now.h"
 #include "common/utf8.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
@@ -57,11 +58,11 @@ absl::Status CoordinatorClient::Call(
     const Request& request, Response* response, absl::Duration timeout, bool wait_for_connection) {
   if (!stub_->credentials.ok()) return stub_->credentials.status();
   const CallerCredentials& credentials = **stub_->credentials;
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   while (true) {
     grpc::ClientContext context;
     context.set_wait_for_ready(wait_for_connection);
-    context.set_deadline(absl::ToChronoTime(deadline));
+    context.set_deadline(absl::ToChronoTime(absl::Now() + (deadline - SteadyNow())));
     const uint64_t token = credentials.Sign(&context);
     const absl::Status status = FromGrpc((stub_->rpcs.get()->*rpc)(&context, request, response));
     CallerCredentials::Judgement judgement = credentials.Judge(token, status, stub_->address);

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
+
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {
@@ -19,12 +20,6 @@ int Milliseconds(absl::Duration timeout) {
 }
 
 }  // namespace
-
-absl::Time SteadyNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return absl::TimeFromTimespec(now);
-}
 
 EventLoop::EventLoop() : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
 

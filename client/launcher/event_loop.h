@@ -10,9 +10,6 @@
 
 namespace muster::launcher {
 
-// The steady clock, in absl's types.
-absl::Time SteadyNow();
-
 // Calls a handler when a file descriptor can be read (or its other end has gone). Handlers run in
 // the order in which their descriptors became ready, which for pidfds is the order in which the
 // processes ended. Not thread-safe.
@@ -33,7 +30,7 @@ class EventLoop {
   // Must come before `fd` is closed.
   void Forget(int fd);
 
-  // Calls the handler once, at this time of the steady clock or soon after.
+  // Calls the handler once, when SteadyNow() says this time or soon after.
   void At(absl::Time time, Handler handler);
 
   // Waits until something is ready or `timeout` has passed, and handles what is.

@@ -9,6 +9,7 @@
 #include "client/launcher/verdict_file.h"
 #include "client/observe/bundle_folder.h"
 #include "client/observe/work.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {
@@ -43,7 +44,7 @@ absl::StatusOr<std::string> AwaitVerdict(CoordinatorClient* client, const std::s
   GetInquiryRequest request;
   request.set_job_id(job);
   request.set_without_reports(true);
-  for (const absl::Time give_up = absl::Now() + kVerdictPatience; absl::Now() < give_up;) {
+  for (const absl::Time give_up = SteadyNow() + kVerdictPatience; SteadyNow() < give_up;) {
     const auto now = client->GetInquiry(request, kAnswerTime);
     if (!now.ok()) return now.status();
     if (now->inquiry().number() != number) {

@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {
@@ -122,8 +123,8 @@ bool HasChildren() {
 
 void KillDescendants(const std::function<bool(const ProcessInfo&)>& ours) {
   // A process may fork between the look and the signal: hence again, until there is none.
-  const absl::Time give_up = absl::Now() + kSweepPatience;
-  while (ReapWhatHasEnded() && absl::Now() < give_up) {
+  const absl::Time give_up = SteadyNow() + kSweepPatience;
+  while (ReapWhatHasEnded() && SteadyNow() < give_up) {
     int signalled = 0;
     for (const ProcessInfo& process : Descendants(getpid())) {
       if (ours(process) && kill(process.pid, SIGKILL) == 0) ++signalled;

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/time/clock.h"
 #include "client/observe/redact.h"
 #include "client/observe/work.h"
+#include "common/steady_now.h"
 #include "common/utf8.h"
 
 namespace muster::launcher {
@@ -141,8 +141,8 @@ struct RankLooks::Seen {
 
   void Look(pid_t started, const observe::Stillness& stillness) {
     const pid_t pid = observe::WorkerOf(started);
-    const absl::Time give_up = absl::Now() + kHeldPatience;
-    while (!LookOnce(pid, stillness, absl::Now() >= give_up)) {
+    const absl::Time give_up = SteadyNow() + kHeldPatience;
+    while (!LookOnce(pid, stillness, SteadyNow() >= give_up)) {
     }
   }
   // `last`: what is held still will not be waited for.
@@ -153,7 +153,7 @@ struct RankLooks::Seen {
     if (look.held() && earlier.pid == pid) {
       seen = earlier;
     } else if (seen.thread.empty()) {
-      seen.in_call_for = stillness.Of(pid, absl::Now());
+      seen.in_call_for = stillness.Of(pid, SteadyNow());
     }
     const std::lock_guard<std::mutex> lock(mutex);
     sight = std::move(seen);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "client/launcher/event_loop.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -17,6 +17,7 @@
 #include "client/launcher/signal_relay.h"
 #include "client/observe/bundle.h"
 #include "common/process_secret.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/supervisor.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "common/steady_now.h"
 
 extern char** environ;
 
@@ -87,7 +87,7 @@ bool ReadAll(int fd, absl::Time deadline, size_t max_bytes, std::string* text) {
   char piece[4096];
   while (true) {
     pollfd poller = {fd, POLLIN, 0};
-    const int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left = absl::ToInt64Milliseconds(deadline - SteadyNow());
     if (left <= 0) return false;
     if (poll(&poller, 1, static_cast<int>(std::min<int64_t>(left, 1000))) <= 0) continue;
     const ssize_t size = read(fd, piece, sizeof(piece));
@@ -117,7 +117,7 @@ absl::StatusOr<HelperOutput> RunHelper(const std::vector<std::string>& command,
   const int error = SpawnKnown(path, command, fds[1], &pid);
   close(fds[1]);
   HelperOutput output;
-  output.killed = error == 0 && !ReadAll(fds[0], absl::Now() + timeout, max_bytes, &output.text);
+  output.killed = error == 0 && !ReadAll(fds[0], SteadyNow() + timeout, max_bytes, &output.text);
   close(fds[0]);
   if (error != 0) return absl::UnavailableError(absl::StrCat(path, ": ", strerror(error)));
   if (output.killed) {

@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/steady_now.h"
 
 namespace muster::observe {
 namespace {
@@ -80,7 +80,7 @@ class Connection {
 
   absl::Status Await(int16_t events) {
     pollfd poller = {fd_, events, 0};
-    const absl::Duration left = std::max(deadline_ - absl::Now(), absl::ZeroDuration());
+    const absl::Duration left = std::max(deadline_ - SteadyNow(), absl::ZeroDuration());
     if (poll(&poller, 1, static_cast<int>(absl::ToInt64Milliseconds(left))) > 0) {
       return absl::OkStatus();
     }
@@ -124,7 +124,7 @@ absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time
   if (s.ok()) s = Greet(&connection);
   if (!s.ok()) return s;
   // So that it does not wait for other nodes longer than we do for it.
-  const int64_t seconds = std::max<int64_t>(1, absl::ToInt64Seconds(deadline - absl::Now()) - 1);
+  const int64_t seconds = std::max<int64_t>(1, absl::ToInt64Seconds(deadline - SteadyNow()) - 1);
   Accepts(&connection, absl::StrCat("TIMEOUT ", seconds));
   if (json && !Accepts(&connection, "SET FORMAT json")) {
     return absl::UnimplementedError("it knows no JSON");
@@ -139,7 +139,7 @@ absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time
 
 absl::StatusOr<RasReport> AskRas(const std::string& host, uint16_t port, absl::Duration timeout,
                                  size_t max_bytes) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   absl::StatusOr<RasReport> report = Ask(host, port, deadline, max_bytes, /*json=*/true);
   if (!absl::IsUnimplemented(report.status())) return report;
   return Ask(host, port, deadline, max_bytes, /*json=*/false);

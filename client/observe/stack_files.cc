@@ -8,11 +8,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/observe/bundle.h"
 #include "client/observe/helper_program.h"
 #include "client/observe/locks.h"
 #include "client/observe/sight.h"
+#include "common/steady_now.h"
 
 namespace muster::observe {
 namespace {
@@ -99,14 +99,14 @@ bool AddStack(const std::vector<std::string>& command, const std::string& name,
 std::vector<File> StackFiles(pid_t pid, absl::Duration timeout) {
   // One that is stopped already must stay so, and gdb would not get anywhere.
   if (IsStopped(pid)) return {};
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   if (const auto stuck = StuckThread(pid, kSlowDisk)) return {WithoutStacks(pid, *stuck)};
   std::vector<File> files;
   const WhileDebugged debugged(pid);
-  bool killed = AddStack(StackCommand(pid), "stacks.txt", deadline - absl::Now(), &files);
+  bool killed = AddStack(StackCommand(pid), "stacks.txt", deadline - SteadyNow(), &files);
   if (!killed && IsPython(pid)) {
     killed = AddStack({"py-spy", "dump", "--pid", absl::StrCat(pid)}, "python.txt",
-                      deadline - absl::Now(), &files);
+                      deadline - SteadyNow(), &files);
   }
   // A debugger that was killed may have left behind the signal by which it stops the process; and
   // where a thread cannot take it yet, as nothing that could be seen.

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "client/observe/work.h"
+#include "common/steady_now.h"
 
 namespace muster::observe {
 namespace {
@@ -60,7 +60,7 @@ void StillnessWatch::Note(const std::vector<pid_t>& started) {
   DoWithin(kPatience, kAtOnce, std::move(work));
   std::map<pid_t, std::string> run_counts;
   for (const auto& [pid, glance] : glances_) glance->AddTo(&run_counts);
-  stillness_.Note(run_counts, absl::Now());
+  stillness_.Note(run_counts, SteadyNow());
 }
 
 }  // namespace muster::observe

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/util/wall_clock.h"
 
 namespace muster::observe {
 namespace {
@@ -124,6 +125,13 @@ TEST(RasClientTest, OneThatIsSilentIsGivenUp) {
   FakeRas ras([](const std::string&) { return ""; });
   EXPECT_EQ(AskRas(kRasHost, ras.port(), absl::Milliseconds(200), 1000).status().code(),
             absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(RasClientTest, AWallClockThatIsSetForwardEndsNoWait) {
+  FakeRas ras(AnswerOf228);
+  const testing::JumpingWallClock clock;
+  const auto report = AskRas(kRasHost, ras.port(), absl::Minutes(1), 1000);
+  EXPECT_TRUE(report.ok()) << report.status();
 }
 
 TEST(RasClientTest, SomethingElseThatListensThereIsNotTakenForIt) {

@@ -34,6 +34,7 @@
 #include "gtest/gtest.h"
 #include "tests/util/process.h"
 #include "tests/util/wait_until.h"
+#include "tests/util/wall_clock.h"
 
 namespace muster::observe {
 namespace {
@@ -362,6 +363,15 @@ TEST(HelperProgramTest, GivesWhatItHasWrittenUpToABound) {
   EXPECT_EQ(RunHelper({"seq", "1000000"}, absl::Minutes(1), 4)->text, "1\n2\n");
   EXPECT_EQ(RunHelper({"no-such-program"}, absl::Minutes(1), 10).status().code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST(HelperProgramTest, AWallClockThatIsSetForwardKillsNone) {
+  const testing::JumpingWallClock clock;
+  const absl::StatusOr<HelperOutput> output =
+      RunHelper({"sh", "-c", "echo begun; sleep 0.1; echo ended"}, absl::Minutes(1), 1000);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_FALSE(output->killed);
+  EXPECT_EQ(output->text, "begun\nended\n");
 }
 
 TEST(StackFilesTest, LeaveTheProcessAsItWas) {
