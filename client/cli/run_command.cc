@@ -10,12 +10,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/node_run.h"
+#include "client/launcher/environment_reader.h"
 #include "client/launcher/find_program.h"
 #include "client/launcher/process_end.h"
 #include "client/launcher/process_tree.h"
@@ -29,6 +33,7 @@
 namespace muster::cli {
 namespace {
 
+using launcher::Leftovers;
 using launcher::ProcessInfo;
 
 constexpr int kExitFailure = 1;
@@ -84,12 +89,13 @@ int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
 
 class Launcher {
  public:
-  // Takes the writing end of the supervisor's control pipe. `had_children`: before the supervisor.
-  Launcher(sigset_t signals, pid_t supervisor, int control_fd, bool had_children)
+  // Takes the writing end of the supervisor's control pipe. `earlier` are the descendants that this
+  // process had before the supervisor.
+  Launcher(sigset_t signals, pid_t supervisor, int control_fd, std::vector<ProcessInfo> earlier)
       : signals_(signals),
         supervisor_(supervisor),
         relay_(control_fd),
-        had_children_(had_children) {}
+        earlier_(std::move(earlier)) {}
 
   int WaitForSupervisor() {
     while (true) {
@@ -106,7 +112,7 @@ class Launcher {
  private:
   int Finish(const launcher::ProcessEnd& end) {
     if (!end.signaled) return end.code;  // it has left nothing behind that could be ended
-    launcher::KillDescendants([this](const ProcessInfo& process) { return IsOurs(process); });
+    launcher::KillDescendants([this] { return LeftByRanks(); });
     Say(absl::StrCat("the supervisor process (pid ", supervisor_, ") ", Describe(end),
                      "; the ranks were killed"));
     return ShellStatus(end);
@@ -114,23 +120,47 @@ class Launcher {
 
   // Where this process had children before, descendants may be theirs. Those of the supervisor are
   // or come from ranks, which know whose they are.
-  bool IsOurs(const ProcessInfo& process) const {
-    if (!had_children_) return true;
-    const std::string secret = launcher::VariableOf(process.pid, "MUSTER_PROCESS_SECRET");
-    return !secret.empty() && secret != launcher::GetEnv("MUSTER_PROCESS_SECRET");
+  Leftovers LeftByRanks() {
+    std::vector<ProcessInfo> all = launcher::Descendants(getpid());
+    if (earlier_.empty()) return {std::move(all), {}};
+    std::vector<ProcessInfo> open = launcher::NotOf(LivingEarlier(all), all);
+    // Ranks are in groups of their own.
+    launcher::EraseIf(&open, [](const ProcessInfo& process) { return process.group == getpgrp(); });
+    const std::vector<std::optional<std::string>> secrets = secrets_.ValuesOf(open);
+    Leftovers left;
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (!secrets[i]) left.undecided.push_back(open[i]);
+      if (secrets[i] && IsRanks(*secrets[i])) left.processes.push_back(open[i]);
+    }
+    return left;
+  }
+
+  std::set<pid_t> LivingEarlier(const std::vector<ProcessInfo>& all) const {
+    std::set<pid_t> living;
+    for (const ProcessInfo& now : all) {
+      for (const ProcessInfo& then : earlier_) {
+        if (now.pid == then.pid && now.started == then.started) living.insert(now.pid);
+      }
+    }
+    return living;
+  }
+
+  static bool IsRanks(const std::string& secret) {
+    return !secret.empty() && secret != launcher::GetEnv(launcher::kSecretVariable);
   }
 
   const sigset_t signals_;
   const pid_t supervisor_;
   launcher::SignalRelay relay_;
-  const bool had_children_;
+  const std::vector<ProcessInfo> earlier_;
+  launcher::EnvironmentReader secrets_{launcher::kSecretVariable};
 };
 
 int StartAndWait(LaunchPlan plan, const std::string& program, int argc, char** argv) {
   int control[2];
   if (pipe2(control, O_CLOEXEC) != 0) return RefuseStart(errno, "cannot create a pipe");
   const sigset_t signals = BlockSignals();
-  const bool had_children = launcher::HasChildren();
+  std::vector<ProcessInfo> earlier = launcher::Descendants(getpid());
   launcher::BecomeSubreaper();
   const pid_t supervisor = fork();
   if (supervisor < 0) return RefuseStart(errno, "cannot start the supervisor process");
@@ -140,7 +170,7 @@ int StartAndWait(LaunchPlan plan, const std::string& program, int argc, char** a
     _exit(Supervise(std::move(plan), program, control[0]));
   }
   close(control[0]);
-  return Launcher(signals, supervisor, control[1], had_children).WaitForSupervisor();
+  return Launcher(signals, supervisor, control[1], std::move(earlier)).WaitForSupervisor();
 }
 
 std::vector<std::string> CoordinatorFlags(const LaunchPlan& plan) {

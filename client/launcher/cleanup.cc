@@ -12,6 +12,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
+constexpr absl::Duration kLookPatience = absl::Seconds(2);
 
 std::string Names(const std::vector<ProcessInfo>& processes) {
   constexpr size_t kMost = 5;
@@ -29,14 +30,30 @@ Cleanup::Cleanup(Pick pick, Say say, absl::Duration grace, absl::Time now)
     : pick_(std::move(pick)), say_(std::move(say)), grace_(grace), deadline_(now + grace) {}
 
 bool Cleanup::Step(absl::Time now) {
-  std::vector<ProcessInfo> left = pick_();
+  const Leftovers picked = pick_();
+  std::vector<ProcessInfo> left = picked.processes;
   for (const ProcessInfo& process : left) {
     // Those of a later look are new: something forks while it is ended.
     if (signalled_.insert(process.pid).second) Signal(process, killing_ ? SIGKILL : SIGTERM);
   }
   EraseIf(&left, [this](const ProcessInfo& p) { return given_up_.count(p.pid) > 0; });
   if (!left.empty() && now >= deadline_) Escalate(left, now);
-  return left.empty();
+  return !Undecided(picked.undecided, now) && left.empty();
+}
+
+bool Cleanup::Undecided(const std::vector<ProcessInfo>& processes, absl::Time now) {
+  bool undecided = false;
+  for (const ProcessInfo& process : processes) {
+    if (now < undecided_since_.emplace(process.pid, now).first->second + kLookPatience) {
+      undecided = true;
+    } else if (given_up_.insert(process.pid).second) {
+      say_(absl::StrCat(
+          "whether a rank left ", Names({process}),
+          " in the background cannot be seen: a driver or a file system may hold its memory map; "
+          "it is left running until the run ends"));
+    }
+  }
+  return undecided;
 }
 
 void Cleanup::Signal(const ProcessInfo& process, int signal) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,10 +19,11 @@ namespace muster::launcher {
 // or does not end. Does not wait: call Step() until it has finished.
 class Cleanup {
  public:
-  using Pick = std::function<std::vector<ProcessInfo>()>;
+  using Pick = std::function<Leftovers()>;
   using Say = std::function<void(const std::string&)>;
 
-  // `pick` returns those that are to end and have not. `now` is of a steady clock, here and below.
+  // `pick` returns those that are to end and have not. One that stays undecided is waited for, for
+  // some seconds, and then left running. `now` is of a steady clock, here and below.
   Cleanup(Pick pick, Say say, absl::Duration grace, absl::Time now);
 
   // Signals what has to be signalled. True once nothing is left that it could end.
@@ -33,6 +35,8 @@ class Cleanup {
   }
 
  private:
+  // Of those that are undecided, whether one may yet be decided.
+  bool Undecided(const std::vector<ProcessInfo>& processes, absl::Time now);
   void Signal(const ProcessInfo& process, int signal);
   void Escalate(const std::vector<ProcessInfo>& left, absl::Time now);
 
@@ -42,6 +46,7 @@ class Cleanup {
   absl::Time deadline_;
   bool killing_ = false;
   std::set<pid_t> signalled_;
+  std::map<pid_t, absl::Time> undecided_since_;
   std::set<pid_t> given_up_;
 };
 

@@ -9,17 +9,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/steady_now.h"
@@ -49,8 +49,11 @@ std::optional<ProcessInfo> Look(pid_t pid) {
   process.name = stat.substr(begin + 1, end - begin - 1);
   char state = 0;
   const int found =
-      std::sscanf(stat.c_str() + end, ") %c %d %d", &state, &process.parent, &process.group);
-  if (found != 3 || state == 'Z' || state == 'X') return std::nullopt;
+      std::sscanf(stat.c_str() + end,
+                  ") %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                  "%" SCNu64,
+                  &state, &process.parent, &process.group, &process.session, &process.started);
+  if (found != 5 || state == 'Z' || state == 'X') return std::nullopt;
   return process;
 }
 
@@ -67,6 +70,12 @@ std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
     }
   }
   return children;
+}
+
+// False if this process has no children, which of a subreaper means no descendants either.
+bool HasChildren() {
+  siginfo_t info;
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 // False once this process has no children.
@@ -99,13 +108,21 @@ void EraseIf(std::vector<ProcessInfo>* processes,
                    processes->end());
 }
 
-std::string VariableOf(pid_t pid, const std::string& name) {
-  const std::string environment = ReadAll(absl::StrCat("/proc/", pid, "/environ"));
-  const std::string begin = absl::StrCat(name, "=");
-  for (absl::string_view variable : absl::StrSplit(environment, '\0')) {
-    if (absl::StartsWith(variable, begin)) return std::string(variable.substr(begin.size()));
+std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> processes) {
+  const auto comes_of_known = [&](const ProcessInfo& process) {
+    for (pid_t pid : {process.pid, process.parent, process.group, process.session}) {
+      if (known.count(pid) > 0) return true;
+    }
+    return false;
+  };
+  for (bool found = true; found;) {  // each may lead to more of them
+    found = false;
+    for (const ProcessInfo& process : processes) {
+      if (comes_of_known(process)) found |= known.insert(process.pid).second;
+    }
   }
-  return "";
+  EraseIf(&processes, comes_of_known);
+  return processes;
 }
 
 int ChildSignalFd() {
@@ -116,20 +133,16 @@ int ChildSignalFd() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-bool HasChildren() {
-  siginfo_t info;
-  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
-void KillDescendants(const std::function<bool(const ProcessInfo&)>& ours) {
+void KillDescendants(const std::function<Leftovers()>& pick) {
   // A process may fork between the look and the signal: hence again, until there is none.
   const absl::Time give_up = SteadyNow() + kSweepPatience;
   while (ReapWhatHasEnded() && SteadyNow() < give_up) {
+    const Leftovers left = pick();
     int signalled = 0;
-    for (const ProcessInfo& process : Descendants(getpid())) {
-      if (ours(process) && kill(process.pid, SIGKILL) == 0) ++signalled;
+    for (const ProcessInfo& process : left.processes) {
+      if (kill(process.pid, SIGKILL) == 0) ++signalled;
     }
-    if (signalled == 0) return;
+    if (signalled == 0 && left.undecided.empty()) return;
     absl::SleepFor(kSweepPause);
   }
 }

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,16 @@ struct ProcessInfo {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
-  std::string name;  // as ps(1) shows it
+  pid_t session = 0;
+  uint64_t started = 0;  // in ticks since the machine's start: no other process has both this and
+                         // the pid
+  std::string name;      // as ps(1) shows it
+};
+
+// Descendants that are to end.
+struct Leftovers {
+  std::vector<ProcessInfo> processes;
+  std::vector<ProcessInfo> undecided;  // it is not known yet whether these are to end
 };
 
 // From now on every descendant whose parent dies becomes this process's child, double forks and
@@ -28,20 +39,17 @@ std::vector<ProcessInfo> Descendants(pid_t root);
 void EraseIf(std::vector<ProcessInfo>* processes,
              const std::function<bool(const ProcessInfo&)>& condition);
 
-// Value of a variable in the environment that the process, or the one that it is a fork of, was
-// executed with; empty if it is not there or may not be read.
-std::string VariableOf(pid_t pid, const std::string& name);
+// Those that do not come of a process in `known`: neither one of these, nor a descendant, nor in a
+// process group or session that one of these leads.
+std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> processes);
 
 // Blocks SIGCHLD. A descriptor that becomes readable when a child ends, stops or goes on.
 int ChildSignalFd();
 
-// False if this process has no children, which of a subreaper means no descendants either.
-bool HasChildren();
-
-// SIGKILLs and reaps those of this process's descendants that `ours` picks, until none is left but
-// what this user may not kill and what does not end within some seconds, in an uninterruptible
-// system call. Needs BecomeSubreaper() before.
-void KillDescendants(const std::function<bool(const ProcessInfo&)>& ours);
+// SIGKILLs and reaps those of this process's descendants that `pick` returns, until none is left
+// but what this user may not kill, what does not end within some seconds, in an uninterruptible
+// system call, and what is still undecided by then. Needs BecomeSubreaper() before.
+void KillDescendants(const std::function<Leftovers()>& pick);
 
 }  // namespace muster::launcher
 

@@ -20,7 +20,7 @@ RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
       {"MUSTER_JOB", plan.job},
       {"MUSTER_LOCAL_RANK", absl::StrCat(start.local_rank)},
       {"MUSTER_NODE_RANK", absl::StrCat(plan.node_rank)},
-      {"MUSTER_PROCESS_SECRET", absl::BytesToHexString(start.secret)},
+      {kSecretVariable, absl::BytesToHexString(start.secret)},
       {"MUSTER_RESTART_COUNT", absl::StrCat(start.restarts)},
       {"MUSTER_WORLD_SIZE", absl::StrCat(plan.world_size())},
       {"MUSTER_RANK", absl::StrCat(plan.GlobalRank(start.local_rank))},

@@ -10,6 +10,9 @@
 
 namespace muster::launcher {
 
+// Where a rank finds its secret, in hexadecimal digits.
+inline constexpr char kSecretVariable[] = "MUSTER_PROCESS_SECRET";
+
 // One start of a process in the place of a rank.
 struct RankStart {
   int local_rank = 0;

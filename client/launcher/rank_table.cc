@@ -111,13 +111,11 @@ void RankTable::Abandon() {
   }
 }
 
-std::vector<ProcessInfo> RankTable::LeftBehind(const Place& place) const {
-  const std::string secret = absl::BytesToHexString(place.secret);
-  std::vector<ProcessInfo> processes = Descendants(getpid());
-  EraseIf(&processes, [&](const ProcessInfo& process) {
-    return process.group != place.pid && VariableOf(process.pid, "MUSTER_PROCESS_SECRET") != secret;
-  });
-  return processes;
+Leftovers RankTable::LeftBehind(const Place& place, pid_t coordinator) {
+  LeftoverFinder::Ranks ranks = {{coordinator}, {}};
+  for (const Place& other : places_) (other.alive ? ranks.living : ranks.ended).insert(other.pid);
+  return leftovers_.Of(place.pid, absl::BytesToHexString(place.secret), ranks,
+                       Descendants(getpid()));
 }
 
 }  // namespace muster::launcher

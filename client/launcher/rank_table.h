@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "client/launcher/event_loop.h"
 #include "client/launcher/job_plan.h"
+#include "client/launcher/leftover_finder.h"
 #include "client/launcher/process_tree.h"
 #include "client/launcher/rank_starter.h"
 #include "common/rank_activity.h"
@@ -60,9 +61,9 @@ class RankTable {
   // Does as if they had ended.
   void Abandon();
 
-  // What the process that was last started in a place has started itself, and has left behind:
-  // its process group, and whatever has inherited its environment.
-  std::vector<ProcessInfo> LeftBehind(const Place& place) const;
+  // What the process that was last started in a place, and has ended, has left behind.
+  // `coordinator`, where it is hosted here, has not.
+  Leftovers LeftBehind(const Place& place, pid_t coordinator);
 
  private:
   void WatchEnd(Place* place);
@@ -72,6 +73,7 @@ class RankTable {
   EventLoop* const loop_;
   const OnEnd on_end_;
   std::vector<Place> places_;  // by local rank
+  LeftoverFinder leftovers_;
 };
 
 }  // namespace muster::launcher

@@ -208,7 +208,7 @@ void Supervisor::OnControl() {
   if (size < 0) return;
   if (size == 1) return OnSignal(signal);
   // The launcher was killed. Nobody is left who could wait for anything.
-  KillDescendants([](const ProcessInfo&) { return true; });
+  KillDescendants([] { return Leftovers{Descendants(getpid()), {}}; });
   coordinator_.reset();  // and its directory
   _exit(kExitFailure);
 }
@@ -334,8 +334,9 @@ void Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
 }
 
 Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
-  return Cleanup([this, place] { return ranks_.LeftBehind(*place); },
-                 [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
+  const auto left_behind = [this, place] { return ranks_.LeftBehind(*place, CoordinatorPid()); };
+  return Cleanup(
+      left_behind, [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
 }
 
 int Supervisor::Left() const {

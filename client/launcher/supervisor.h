@@ -113,7 +113,9 @@ class Supervisor {
   // Until what was found of a hang is in --debug-dir; not where the user wants to leave.
   void AwaitBundle();
   void EndLeftovers();
-  std::vector<ProcessInfo> Leftovers() const;
+  Leftovers AllButTheCoordinator() const;
+  // -1: there is none here.
+  pid_t CoordinatorPid() const { return coordinator_ == nullptr ? -1 : coordinator_->pid(); }
   void StopCoordinator();
   // Until the coordinator has ended, the user wants to leave, or `patience` has passed.
   void AwaitCoordinatorEnd(absl::Duration patience);

@@ -41,8 +41,8 @@ void Supervisor::AwaitBundle() {
 }
 
 void Supervisor::EndLeftovers() {
-  Cleanup cleanup([this] { return Leftovers(); }, [this](const std::string& text) { Say(text); },
-                  plan_.grace, SteadyNow());
+  Cleanup cleanup([this] { return AllButTheCoordinator(); },
+                  [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
   if (phase_ >= Phase::kKilled) cleanup.Hurry();
   const int signals_before = ending_signals_;
   while (!cleanup.Step(SteadyNow())) {
@@ -51,11 +51,11 @@ void Supervisor::EndLeftovers() {
   }
 }
 
-std::vector<ProcessInfo> Supervisor::Leftovers() const {
-  std::vector<ProcessInfo> processes = Descendants(getpid());
-  const pid_t coordinator = coordinator_ == nullptr ? -1 : coordinator_->pid();
-  EraseIf(&processes, [&](const ProcessInfo& process) { return process.pid == coordinator; });
-  return processes;
+Leftovers Supervisor::AllButTheCoordinator() const {
+  Leftovers left = {Descendants(getpid()), {}};
+  EraseIf(&left.processes,
+          [&](const ProcessInfo& process) { return process.pid == CoordinatorPid(); });
+  return left;
 }
 
 void Supervisor::StopCoordinator() {

@@ -1,0 +1,82 @@
+#include "client/launcher/environment_reader.h"
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/observe/work.h"
+
+namespace muster::launcher {
+namespace {
+
+// Threads that read, those that hang included.
+constexpr int64_t kAtOnce = 64;
+
+std::string ReadVariable(const std::string& path, const std::string& variable) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string environment = text.str();
+  const std::string begin = absl::StrCat(variable, "=");
+  for (absl::string_view line : absl::StrSplit(environment, '\0')) {
+    if (absl::StartsWith(line, begin)) return std::string(line.substr(begin.size()));
+  }
+  return "";
+}
+
+}  // namespace
+
+// Of one process, once.
+struct EnvironmentReader::Read {
+  std::mutex mutex;
+  std::optional<std::string> value;
+
+  void Take(std::string read) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    value = std::move(read);
+  }
+  std::optional<std::string> Value() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return value;
+  }
+};
+
+EnvironmentReader::EnvironmentReader(std::string variable, std::string proc)
+    : variable_(std::move(variable)), proc_(std::move(proc)) {}
+
+std::vector<std::optional<std::string>> EnvironmentReader::ValuesOf(
+    const std::vector<ProcessInfo>& processes) {
+  const std::map<Name, std::shared_ptr<Read>> before = std::exchange(reads_, {});
+  for (const ProcessInfo& process : processes) {
+    const auto found = before.find({process.pid, process.started});
+    if (found != before.end()) reads_.insert(*found);
+  }
+  int64_t reading = std::count_if(reads_.begin(), reads_.end(),
+                                  [](const auto& read) { return !read.second->Value(); });
+  std::vector<std::optional<std::string>> values;
+  for (const ProcessInfo& process : processes) {
+    const Name name = {process.pid, process.started};
+    if (reads_.count(name) == 0 && reading < kAtOnce) {
+      if (auto begun = Begin(process.pid)) reads_.emplace(name, std::move(begun));
+      ++reading;
+    }
+    const auto read = reads_.find(name);
+    values.push_back(read == reads_.end() ? std::nullopt : read->second->Value());
+  }
+  return values;
+}
+
+// Null where the system gives no thread; a later call tries again.
+std::shared_ptr<EnvironmentReader::Read> EnvironmentReader::Begin(pid_t pid) const {
+  const auto read = std::make_shared<Read>();
+  const bool begun =
+      observe::StartThread([read, path = absl::StrCat(proc_, "/", pid, "/environ"),
+                            variable = variable_] { read->Take(ReadVariable(path, variable)); });
+  return begun ? read : nullptr;
+}
+
+}  // namespace muster::launcher
