@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -15,14 +16,11 @@
 #include "client/launcher/find_program.h"
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/spawn.h"
+#include "common/steady_now.h"
 #include "common/token.h"
 
 namespace muster::launcher {
 namespace {
-
-// One that ends as often as this is not worth another start.
-constexpr size_t kMaxEnds = 10;
-constexpr absl::Duration kEndsWindow = absl::Seconds(10);
 
 absl::StatusOr<std::string> MakePrivateDirectory() {
   const std::string base = GetEnv("TMPDIR");
@@ -58,7 +56,22 @@ std::vector<std::string> Environment(bool own_token) {
   return result;
 }
 
+// How long ranks wait for a coordinator that is down, as the SDK reads it; they say so themselves
+// where it is no duration.
+absl::Duration RanksPatience() {
+  constexpr absl::Duration kDefault = absl::Minutes(10);
+  absl::Duration patience;
+  return absl::ParseDuration(GetEnv("MUSTER_COORDINATOR_TIMEOUT"), &patience) ? patience : kDefault;
+}
+
 }  // namespace
+
+CoordinatorProcess::CoordinatorProcess(CoordinatorCommand command, OpenOutput open_output,
+                                       std::string directory)
+    : command_(std::move(command)),
+      open_output_(std::move(open_output)),
+      directory_(std::move(directory)),
+      patience_(RanksPatience()) {}
 
 absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
     CoordinatorCommand command, OpenOutput open_output) {
@@ -88,14 +101,8 @@ std::string CoordinatorProcess::token_file() const {
   return command_.own_token ? directory_ + "/token" : "";
 }
 
-absl::Status CoordinatorProcess::StartAgain(absl::Time now) {
-  ends_.push_back(now);
-  if (ends_.size() > kMaxEnds) ends_.pop_front();
-  if (ends_.size() == kMaxEnds && now - ends_.front() < kEndsWindow) {
-    return absl::ResourceExhaustedError(absl::StrCat("it has ended ", kMaxEnds, " times within ",
-                                                     absl::FormatDuration(kEndsWindow)));
-  }
-  return Spawn();
+std::optional<absl::Duration> CoordinatorProcess::NextPause() {
+  return backoff_.NextPause(started_, SteadyNow());
 }
 
 // A user may have named one.
@@ -121,6 +128,7 @@ std::vector<std::string> CoordinatorProcess::Arguments() const {
 }
 
 absl::Status CoordinatorProcess::Spawn() {
+  started_ = SteadyNow();
   const absl::StatusOr<int> output = open_output_();
   if (!output.ok()) return output.status();
   const absl::StatusOr<pid_t> pid =

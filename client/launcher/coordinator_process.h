@@ -3,17 +3,16 @@
 
 #include <sys/types.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/launcher/restart_backoff.h"
 #include "common/host_port.h"
 
 namespace muster::launcher {
@@ -54,16 +53,17 @@ class CoordinatorProcess {
   // object.
   std::string token_file() const;
 
-  // It has ended at `now` (of a steady clock) and been waited for: starts another one on the same
-  // port, which the job's members will find. Address() must have been known. RESOURCE_EXHAUSTED: it
-  // ends again and again.
-  absl::Status StartAgain(absl::Time now);
+  // It has ended and been waited for, or could not be started again: returns how long to wait until
+  // it is; nullopt if it has not stayed up for patience().
+  std::optional<absl::Duration> NextPause();
+  // As long as ranks wait for a coordinator that is down.
+  absl::Duration patience() const { return patience_; }
+  // Starts another one on the same port, which the job's members will find. Address() must have
+  // been known.
+  absl::Status StartAgain() { return Spawn(); }
 
  private:
-  CoordinatorProcess(CoordinatorCommand command, OpenOutput open_output, std::string directory)
-      : command_(std::move(command)),
-        open_output_(std::move(open_output)),
-        directory_(std::move(directory)) {}
+  CoordinatorProcess(CoordinatorCommand command, OpenOutput open_output, std::string directory);
   std::string port_file() const { return directory_ + "/port"; }
   std::string metrics_port_file() const;
   absl::Status WriteToken() const;
@@ -76,7 +76,9 @@ class CoordinatorProcess {
   std::string directory_;  // private; empty once it has been removed
   bool listens_ = false;   // or has: its port is known
   pid_t pid_ = -1;
-  std::deque<absl::Time> ends_;  // the latest
+  absl::Time started_;     // by SteadyNow(), or was to be
+  const absl::Duration patience_;
+  RestartBackoff backoff_{patience_};
 };
 
 }  // namespace muster::launcher

@@ -23,8 +23,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr int kExitFailure = 1;
-constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
-constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Of processes that are not this one's children nobody tells when they end.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
@@ -68,45 +66,6 @@ absl::Status Supervisor::Run() {
 
 // ---- Starting ----
 
-absl::Status Supervisor::StartCoordinator() {
-  if (!plan_.hosted) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<CoordinatorProcess>> started =
-      CoordinatorProcess::Start(*plan_.hosted, [this] { return starter_->CoordinatorOutput(); });
-  if (!started.ok()) {
-    const std::string text =
-        absl::StrCat("cannot start the coordinator: ", started.status().message());
-    return absl::IsResourceExhausted(started.status()) ? absl::ResourceExhaustedError(text)
-                                                       : absl::UnavailableError(text);
-  }
-  coordinator_ = *std::move(started);
-  return AwaitCoordinator();
-}
-
-absl::Status Supervisor::AwaitCoordinator() {
-  const std::string name = absl::StrCat("the coordinator (", plan_.hosted->musterd, ") ");
-  const absl::Time deadline = SteadyNow() + kCoordinatorStart;
-  while (SteadyNow() < deadline) {
-    if (const std::optional<HostPort> address = coordinator_->Address()) {
-      plan_.coordinator = *address;
-      starter_->CoordinatorServes(*address, coordinator_->Page());
-      if (plan_.hosted->own_token) plan_.credentials = {coordinator_->token_file(), {}, {}, {}, {}};
-      return absl::OkStatus();
-    }
-    if (coordinator_end_) {
-      return absl::UnavailableError(absl::StrCat(
-          name, Describe(*coordinator_end_), " before it listened at ",
-          plan_.hosted->listen.ToString(), "; its own message says why. No rank was started"));
-    }
-    if (first_ending_signal_) {
-      return absl::CancelledError(
-          absl::StrCat("got ", SignalName(*first_ending_signal_), " before any rank was started"));
-    }
-    loop_->Poll(kCoordinatorPoll);
-  }
-  return absl::UnavailableError(absl::StrCat(
-      name, "was not listening after ", absl::FormatDuration(kCoordinatorStart), "; see its log"));
-}
-
 absl::Status Supervisor::StartRanks() {
   if (!plan_.master_port && plan_.nnodes == 1) plan_.master_port = FreePort();
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
@@ -141,8 +100,9 @@ void Supervisor::TellOfStart(const RankTable::Place& place) {
 void Supervisor::Step() {
   const bool look_again = !restarts_.empty() || !cleanups_.empty();
   const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
-  loop_->Poll(std::min(deadline_ - SteadyNow(), look));
+  loop_->Poll(std::min(std::min(deadline_, CoordinatorStart()) - SteadyNow(), look));
   if (SteadyNow() >= deadline_) Escalate();
+  if (SteadyNow() >= CoordinatorStart()) StartCoordinatorAgain();
   StepRestarts();
   cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
 }
@@ -351,23 +311,6 @@ void Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
   Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", Left(), " of ",
                    plan_.world_size(), " ranks"));
   cleanups_.push_back(CleanupAfter(place));
-}
-
-void Supervisor::OnCoordinatorEnd(const ProcessEnd& end) {
-  coordinator_end_ = end;
-  if (!Active() || phase_ != Phase::kRunning) return;
-  const std::string what =
-      absl::StrCat("the coordinator (musterd, pid ", coordinator_->pid(), ") ", Describe(end));
-  const absl::Status started = coordinator_->StartAgain(SteadyNow());
-  if (started.ok()) {
-    coordinator_end_.reset();
-    return Say(
-        absl::StrCat(what, "; restarted as pid ", coordinator_->pid(), ", and the ranks go on"));
-  }
-  coordinator_status_ =
-      absl::UnavailableError(absl::StrCat(what, " and is not restarted (", started.message(), ")"));
-  outcome_.CoordinatorLost(end);
-  BeginFailure(std::string(coordinator_status_.message()));
 }
 
 void Supervisor::OnJobFailed() {

@@ -69,8 +69,6 @@ class Supervisor {
   };
 
   // Starting.
-  absl::Status StartCoordinator();
-  absl::Status AwaitCoordinator();
   absl::Status StartRanks();
   void Listen();
 
@@ -100,7 +98,6 @@ class Supervisor {
   bool MayGoOn() const;
   void GoOnWithout(RankTable::Place* place, const RankEnd& end);
   Cleanup CleanupAfter(RankTable::Place* place);
-  void OnCoordinatorEnd(const ProcessEnd& end);
   void OnJobFailed();
   // The ranks that live have changed.
   // To the coordinator, which may count on the process then.
@@ -114,8 +111,22 @@ class Supervisor {
   void AwaitBundle();
   void EndLeftovers();
   Leftovers AllButTheCoordinator() const;
+
+  // The coordinator: supervisor_coordinator.cc.
+  absl::Status StartCoordinator();
+  absl::Status AwaitCoordinator();
   // -1: there is none here.
   pid_t CoordinatorPid() const { return coordinator_ == nullptr ? -1 : coordinator_->pid(); }
+  void OnCoordinatorEnd(const ProcessEnd& end);
+  std::string HowCoordinatorEnded() const;
+  // It is down: starts it again, at once or after a pause, or gives it up. `what` begins messages.
+  void RestartCoordinator(const std::string& what);
+  void StartCoordinatorAgain();
+  // When to do that: never while the ranks are stopped.
+  absl::Time CoordinatorStart() const {
+    return suspended_ ? absl::InfiniteFuture() : coordinator_start_;
+  }
+  void GiveCoordinatorUp(const std::string& what);
   void StopCoordinator();
   // Until the coordinator has ended, the user wants to leave, or `patience` has passed.
   void AwaitCoordinatorEnd(absl::Duration patience);
@@ -131,6 +142,7 @@ class Supervisor {
 
   std::unique_ptr<CoordinatorProcess> coordinator_;  // where it is hosted here
   std::optional<ProcessEnd> coordinator_end_;
+  absl::Time coordinator_start_ = absl::InfiniteFuture();  // of another one, after a pause
   absl::Status coordinator_status_;
   RankTable ranks_;
   // Both have threads: made when no rank is forked any more that does not execute a program.

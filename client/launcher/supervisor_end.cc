@@ -1,6 +1,5 @@
-// The end of a run: what the ranks have left behind, and the coordinator.
+// The end of a run: the bundle of a hang, and what the ranks have left behind.
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <vector>
@@ -13,11 +12,6 @@
 namespace muster::launcher {
 namespace {
 
-// More than musterd's own time to drain.
-constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
-// How long it waits for a job to form all the same of which a node has given up.
-constexpr absl::Duration kGivingUp = absl::Seconds(5);
-constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // For a bundle of a hang: more than gathering it, and waiting for the verdict, take.
 constexpr absl::Duration kBundlePatience = absl::Seconds(30);
 constexpr absl::Duration kSilence = absl::Seconds(1);
@@ -56,30 +50,6 @@ Leftovers Supervisor::AllButTheCoordinator() const {
   EraseIf(&left.processes,
           [&](const ProcessInfo& process) { return process.pid == CoordinatorPid(); });
   return left;
-}
-
-void Supervisor::StopCoordinator() {
-  if (coordinator_ == nullptr || coordinator_end_) return;
-  // It is the other nodes' too, and the only one that can tell them of a failure.
-  if (watch_ != nullptr && outcome_.ExitStatus() != 0) {
-    AwaitCoordinatorEnd(JobWatch::Delay(plan_) + (gave_up_ ? kGivingUp : absl::ZeroDuration()));
-  }
-  if (coordinator_end_) return;
-  // At SIGTERM it delivers the answers that it owes.
-  kill(coordinator_->pid(), SIGTERM);
-  kill(coordinator_->pid(), SIGCONT);
-  AwaitCoordinatorEnd(kCoordinatorStop);
-  if (coordinator_end_) return;
-  kill(coordinator_->pid(), SIGKILL);
-  AwaitCoordinatorEnd(kKillPatience);
-}
-
-void Supervisor::AwaitCoordinatorEnd(absl::Duration patience) {
-  const absl::Time deadline = SteadyNow() + patience;
-  const int signals_before = ending_signals_;
-  while (!coordinator_end_ && SteadyNow() < deadline && ending_signals_ == signals_before) {
-    loop_->Poll(deadline - SteadyNow());
-  }
 }
 
 }  // namespace muster::launcher

@@ -17,7 +17,8 @@ case $FAKE_MUSTERD in
     exit 3
     ;;
   never-listens) ;;
-  ends-again) [ -n "$port_file" ] || exit 4 ;;   # when it is started a second time
+  # when it is started a second time, until it is told to stay
+  ends-again) [ -n "$port_file" ] || [ -e "$FAKE_MUSTERD_DIR/stays" ] || exit 4 ;;
 esac
 case $FAKE_MUSTERD in
   never-listens) ;;

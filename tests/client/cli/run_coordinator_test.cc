@@ -85,15 +85,32 @@ TEST(RunCoordinatorTest, ThatEndsAgainAndAgainEndsTheRun) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(
       RunShell({"--nproc-per-node=2", "--failure-wait=0s"}, "echo ready; exec sleep 1001"),
-      {{"FAKE_MUSTERD_DIR", directory}, {"FAKE_MUSTERD", "ends-again"}});
+      {{"FAKE_MUSTERD_DIR", directory},
+       {"FAKE_MUSTERD", "ends-again"},
+       {"MUSTER_COORDINATOR_TIMEOUT", "100ms"}});
   ASSERT_TRUE(muster.process().WaitForOutput("[0] ready"));
   kill(std::stoi(ReadFile(directory + "/pid")), SIGKILL);
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 76}));
   EXPECT_THAT(muster.process().Output(),
-              HasSubstr("exited with status 4 and is not restarted (it has ended 10 times "
-                        "within 10s); ending ranks 0-1"));
+              HasSubstr("exited with status 4 and is not restarted: it has not stayed up for "
+                        "100ms, as long as ranks wait for it (MUSTER_COORDINATOR_TIMEOUT); its own "
+                        "messages say why; ending ranks 0-1"));
   EXPECT_THAT(muster.process().Output(), HasSubstr("failed: its coordinator exited with status 4"));
   EXPECT_TRUE(muster.WaitForNone());
+}
+
+TEST(RunCoordinatorTest, ThatEndsForAWhileIsStartedAgainWithPausesUntilItStays) {
+  const std::string directory = MakeTempDir();
+  MusterCommand muster(RunShell({}, "echo ready; exec sleep 1001"),
+                       {{"FAKE_MUSTERD_DIR", directory}, {"FAKE_MUSTERD", "ends-again"}});
+  ASSERT_TRUE(muster.process().WaitForOutput("ready"));
+  kill(std::stoi(ReadFile(directory + "/pid")), SIGKILL);
+  ASSERT_TRUE(muster.process().WaitForOutput("; restarted as pid "));
+  ASSERT_TRUE(muster.process().WaitForOutput("exited with status 4; it is started again in 200ms"));
+  std::ofstream(directory + "/stays").close();
+  ASSERT_TRUE(muster.process().WaitForOutput("exited with status 4; restarted as pid "));
+  ASSERT_TRUE(muster.WaitForProcesses("sleep 1000", 1));
+  EXPECT_TRUE(muster.WaitForProcesses("sleep 1001", 1));
 }
 
 TEST(RunCoordinatorTest, CanBeInterruptedWhileItStarts) {
