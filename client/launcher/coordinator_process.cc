@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,14 @@ absl::StatusOr<std::string> MakePrivateDirectory() {
   std::string path = absl::StrCat(base.empty() ? "/tmp" : base, "/muster-run-XXXXXX");
   if (mkdtemp(path.data()) != nullptr) return path;
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a directory ", path));
+}
+
+// What removes old files from /tmp, systemd-tmpfiles after ten days, leaves a folder alone that is
+// locked, and all that is in it. Where it cannot be locked nothing else is amiss.
+int OpenLocked(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) flock(fd, LOCK_SH | LOCK_NB);
+  return fd;
 }
 
 std::optional<int> ReadPort(const std::string& path) {
@@ -71,6 +80,7 @@ CoordinatorProcess::CoordinatorProcess(CoordinatorCommand command, OpenOutput op
     : command_(std::move(command)),
       open_output_(std::move(open_output)),
       directory_(std::move(directory)),
+      directory_fd_(OpenLocked(directory_)),
       patience_(RanksPatience()) {}
 
 absl::StatusOr<std::unique_ptr<CoordinatorProcess>> CoordinatorProcess::Start(
@@ -172,6 +182,7 @@ void CoordinatorProcess::RemoveDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
   directory_.clear();
+  if (directory_fd_ >= 0) close(std::exchange(directory_fd_, -1));
 }
 
 }  // namespace muster::launcher

@@ -74,9 +74,10 @@ class CoordinatorProcess {
   CoordinatorCommand command_;  // with the ports, once these are known
   const OpenOutput open_output_;
   std::string directory_;  // private; empty once it has been removed
+  int directory_fd_;       // keeps it locked; -1 where there is none
   bool listens_ = false;   // or has: its port is known
   pid_t pid_ = -1;
-  absl::Time started_;     // by SteadyNow(), or was to be
+  absl::Time started_;  // by SteadyNow(), or was to be
   const absl::Duration patience_;
   RestartBackoff backoff_{patience_};
 };

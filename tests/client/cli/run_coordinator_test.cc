@@ -1,7 +1,11 @@
 // `muster run` and the coordinator that it starts, where that one does not do as it should.
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -39,6 +43,22 @@ TEST(RunCoordinatorTest, IsToldTheJob) {
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     EXPECT_THAT(entry.path().filename().string(), Not(StartsWith("muster-run-")));
   }
+}
+
+// The folder of its token is in TMPDIR, where old files are removed as long as a run may take.
+TEST(RunCoordinatorTest, LocksTheFolderOfItsTokenAgainstTheRemovalOfOldFiles) {
+  const std::string directory = MakeTempDir();
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c", "TMPDIR=$0 exec \"$MUSTER\" run -- sh -c 'echo ready; exec sleep 1001'",
+       directory});
+  ASSERT_TRUE(muster->process().WaitForOutput("ready"));
+  const std::filesystem::directory_iterator folder(directory);
+  ASSERT_NE(folder, std::filesystem::directory_iterator());
+  const int fd = open(folder->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  EXPECT_NE(flock(fd, LOCK_EX | LOCK_NB), 0) << folder->path();
+  EXPECT_EQ(errno, EWOULDBLOCK);
+  close(fd);
 }
 
 TEST(RunCoordinatorTest, ThatCannotStartIsAnErrorWithItsWords) {
