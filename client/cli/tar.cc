@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +24,7 @@ extern char** environ;
 namespace muster::cli {
 namespace {
 
-// A folder for this user alone, which goes with the object.
+// A folder for this user alone, which goes with the object, unless it is to stay.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -33,17 +34,28 @@ class TemporaryFolder {
   }
   ~TemporaryFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    if (!stays_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   // Empty: there is none, and errno says why.
   const std::string& path() const { return path_; }
+  void Stay() { stays_ = true; }
 
  private:
   std::string path_;
+  bool stays_ = false;
 };
+
+// For tar's --null --files-from: a command line has not room enough for the files of a large job.
+absl::Status WriteNames(const std::string& path, const std::string& folder,
+                        const std::vector<observe::File>& files) {
+  std::ofstream names(path);
+  for (const observe::File& file : files) names << folder << '/' << file.name << '\0';
+  if (names.flush()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
+}
 
 // For this user alone, also where the file was there for others. -1: errno says why.
 int OpenPrivate(const std::string& path) {
@@ -71,6 +83,23 @@ absl::Status RunTar(std::vector<std::string> words, int out, const std::string& 
       absl::StrCat("tar could not write ", path == "-" ? "to standard output" : path));
 }
 
+// `name`, which is in the folder.
+absl::Status Pack(const std::string& path, const std::string& folder, const std::string& name,
+                  const std::vector<observe::File>& files) {
+  const std::string names = absl::StrCat(folder, "/.names");
+  if (absl::Status s = WriteNames(names, name, files); !s.ok()) return s;
+  const int out = OpenPrivate(path);
+  if (out < 0) {
+    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
+  }
+  std::vector<std::string> words = {"tar",  "--create", "--file=-",     "--directory",
+                                    folder, "--null",   "--files-from", names};
+  if (IsCompressedTar(path)) words.push_back("--gzip");
+  const absl::Status status = RunTar(std::move(words), out, path);
+  close(out);
+  return status;
+}
+
 }  // namespace
 
 bool IsCompressedTar(absl::string_view path) {
@@ -79,22 +108,18 @@ bool IsCompressedTar(absl::string_view path) {
 
 absl::Status WriteTar(const std::string& path, const std::string& name,
                       const std::vector<observe::File>& files) {
-  const TemporaryFolder folder;
+  TemporaryFolder folder;
   if (folder.path().empty()) {
     return absl::UnavailableError(
         absl::StrCat("cannot make a temporary folder: ", strerror(errno)));
   }
-  const absl::Status written = observe::WriteFiles(absl::StrCat(folder.path(), "/", name), files);
-  if (!written.ok()) return written;
-  std::vector<std::string> words = {"tar", "--create", "--file=-", "--directory", folder.path()};
-  if (IsCompressedTar(path)) words.push_back("--gzip");
-  for (const observe::File& file : files) words.push_back(absl::StrCat(name, "/", file.name));
-  const int out = OpenPrivate(path);
-  if (out < 0)
-    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
-  const absl::Status status = RunTar(std::move(words), out, path);
-  close(out);
-  return status;
+  const std::string gathered = absl::StrCat(folder.path(), "/", name);
+  if (absl::Status s = observe::WriteFiles(gathered, files); !s.ok()) return s;
+  const absl::Status packed = Pack(path, folder.path(), name, files);
+  if (packed.ok()) return packed;
+  folder.Stay();  // the hang may be over by now
+  return absl::Status(packed.code(),
+                      absl::StrCat(packed.message(), "; what was gathered is in ", gathered));
 }
 
 }  // namespace muster::cli

@@ -15,7 +15,7 @@ bool IsCompressedTar(absl::string_view path);
 
 // Writes a tar by tar(1) to a path, or for "-" to standard output, with all files in the folder
 // `name`, in their order; the path becomes a file for this user alone, compressed where its name
-// says so. The text of an error is for the user.
+// says so. The text of an error is for the user, and names the folder in which the files are then.
 absl::Status WriteTar(const std::string& path, const std::string& name,
                       const std::vector<observe::File>& files);
 
