@@ -1,10 +1,9 @@
 // When the ranks of a communicator share memory, and what they do where they cannot: processes,
-// each with an environment, limits and a /dev/shm of its own.
+// each with an environment, limits and a /dev/shm of its own, which needs no right to mount
+// anything.
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,22 +18,22 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/node/shared_region.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "muster/communicator.h"
 #include "muster/log.h"
+#include "tests/util/dev_shm.h"
 #include "tests/util/fake_job.h"
-#include "tests/util/namespaces.h"
 #include "tests/util/star_control_plane.h"
 
 namespace muster {
 namespace {
 
-using ::muster::testing::EnterNamespaces;
 using ::muster::testing::FakeJob;
+using ::muster::testing::FillDevShm;
+using ::muster::testing::ShowAsDevShm;
 using ::muster::testing::Star;
 using ::muster::testing::StarControlPlane;
 using ::muster::testing::WorldOf;
@@ -47,28 +46,38 @@ constexpr char kTwoLevels[] =
     "its collectives go through shared memory on each node, and through connections between ";
 constexpr char kDoesNot[] = "its ranks do not share memory: ";
 
-// A /dev/shm of this process's own: empty, or why there is none.
-std::string MountOwn(const char* size) {
-  std::string why = EnterNamespaces(CLONE_NEWNS);
-  if (why.empty() && (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-                      mount("tmpfs", "/dev/shm", "tmpfs", 0, size) != 0)) {
-    why = "no mount of its own";
-  }
-  return why;
-}
-
-// One for all of this test's ranks: in the machine's /dev/shm other tests make files meanwhile.
+// What all ranks see as /dev/shm, where nothing else says so: in the machine's own other tests make
+// files meanwhile.
 class OwnShm : public ::testing::Environment {
  public:
-  void SetUp() override { why_not = MountOwn("size=1g"); }
-  static inline std::string why_not;
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(root_.data()), nullptr) << root_;
+    Show("shared");
+  }
+  void TearDown() override {
+    ShowAsDevShm("/dev/shm");
+    std::filesystem::remove_all(root_);
+  }
+
+  // Shows this process an empty folder of that name.
+  static void Show(const std::string& name) {
+    std::filesystem::create_directory(PathOf(name));
+    ShowAsDevShm(PathOf(name));
+  }
+  // Of a file that all ranks see in /dev/shm; empty: of that folder.
+  static std::string Shared(const std::string& name) {
+    return PathOf(absl::StrCat("shared/", name));
+  }
+
+ private:
+  static std::string PathOf(const std::string& name) { return absl::StrCat(root_, "/", name); }
+  static inline std::string root_ = "/dev/shm/muster-test-XXXXXX";
 };
 
 const ::testing::Environment* const own_shm = ::testing::AddGlobalTestEnvironment(new OwnShm);
 
 void ExpectNothingLeft() {
-  if (!OwnShm::why_not.empty()) GTEST_SKIP() << OwnShm::why_not;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+  for (const auto& entry : std::filesystem::directory_iterator(OwnShm::Shared(""))) {
     ADD_FAILURE() << entry.path() << " is left";
   }
 }
@@ -109,11 +118,10 @@ std::string RunRank(const std::vector<int>& nodes, int rank, const Star& star) {
   return lines.text();
 }
 
-// Runs ranks on these nodes in processes of their own, which `prepare` themselves first: an empty
-// text, or why they cannot.
+// Runs ranks on these nodes in processes of their own, which `prepare` themselves first.
 class Ranks {
  public:
-  Ranks(std::vector<int> nodes, const std::function<std::string(int rank)>& prepare)
+  Ranks(std::vector<int> nodes, const std::function<void(int rank)>& prepare)
       : nodes_(std::move(nodes)), output_(nodes_.size()), said_(nodes_.size()) {
     const int size = static_cast<int>(nodes_.size());
     {
@@ -124,26 +132,16 @@ class Ranks {
   }
 
   const std::string& said(int rank) const { return said_[rank]; }
-  // Whether one of them could not prepare itself, and which.
-  bool skipped() const { return !why_skipped().empty(); }
-  std::string why_skipped() const {
-    for (const std::string& text : said_) {
-      if (absl::StartsWith(text, kSkipped)) return text;
-    }
-    return "";
-  }
 
  private:
-  static constexpr char kSkipped[] = "cannot prepare: ";
-
-  void Start(int rank, const Star& star, const std::function<std::string(int)>& prepare) {
+  void Start(int rank, const Star& star, const std::function<void(int)>& prepare) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
     output_[rank] = ends[0];
     if (fork() == 0) {
       alarm(60);
-      std::string text = prepare(rank);
-      text = text.empty() ? RunRank(nodes_, rank, star) : absl::StrCat(kSkipped, text);
+      prepare(rank);
+      const std::string text = RunRank(nodes_, rank, star);
       _exit(write(ends[1], text.data(), text.size()) < 0);
     }
     close(ends[1]);
@@ -168,16 +166,13 @@ class Ranks {
 // Of one node.
 class Pair : public Ranks {
  public:
-  explicit Pair(const std::function<std::string(int rank)>& prepare) : Ranks({0, 0}, prepare) {}
+  explicit Pair(const std::function<void(int rank)>& prepare) : Ranks({0, 0}, prepare) {}
 };
 
-std::string SetVariable(const char* value) {
-  setenv("MUSTER_GLOO_SHARED_MEMORY", value, 1);
-  return "";
-}
+void SetVariable(const char* value) { setenv("MUSTER_GLOO_SHARED_MEMORY", value, 1); }
 
 TEST(SharedMemoryTest, IsUsedByRanksOfOneMachine) {
-  const Pair pair([](int) { return ""; });
+  const Pair pair([](int) {});
   for (const int rank : {0, 1}) {
     EXPECT_THAT(pair.said(rank),
                 HasSubstr(absl::StrCat("communicator of 2 on rank ", rank, ": ", kShares, "\n")));
@@ -186,7 +181,7 @@ TEST(SharedMemoryTest, IsUsedByRanksOfOneMachine) {
 }
 
 TEST(SharedMemoryTest, IsNotUsedWhereOneRankDoesNotWantIt) {
-  const Pair pair([](int rank) { return SetVariable(rank == 0 ? "1" : "0"); });
+  const Pair pair([](int rank) { SetVariable(rank == 0 ? "1" : "0"); });
   for (const int rank : {0, 1}) {
     EXPECT_THAT(pair.said(rank), HasSubstr(absl::StrCat(kDoesNot,
                                                         "rank 1 (node 'node-0', pid 1001) has "
@@ -195,15 +190,16 @@ TEST(SharedMemoryTest, IsNotUsedWhereOneRankDoesNotWantIt) {
 }
 
 TEST(SharedMemoryTest, TheVariableIsZeroOrOne) {
-  const Pair pair([](int rank) { return SetVariable(rank == 0 ? "1" : "never"); });
+  const Pair pair([](int rank) { SetVariable(rank == 0 ? "1" : "never"); });
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("rank 1"),
                                   HasSubstr("MUSTER_GLOO_SHARED_MEMORY is 'never'")));
   EXPECT_THAT(pair.said(1), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("expected 0 or 1")));
 }
 
 TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
-  const Pair pair([](int rank) { return rank == 0 ? "" : MountOwn("size=64m"); });
-  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
+  const Pair pair([](int rank) {
+    if (rank == 1) OwnShm::Show("of-rank-1");
+  });
   EXPECT_THAT(pair.said(0),
               HasSubstr(absl::StrCat(kDoesNot, "rank 1 (node 'node-0', pid 1001) cannot open it")));
   EXPECT_THAT(pair.said(1), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot open shared memory at "),
@@ -212,8 +208,9 @@ TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsNotShared) {
 }
 
 TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsFull) {
-  const Pair pair([](int rank) { return rank == 0 ? MountOwn("size=64k") : ""; });
-  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
+  const Pair pair([](int rank) {
+    if (rank == 0) FillDevShm();
+  });
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot reserve shared memory"),
                                   HasSubstr("No space left")));
   EXPECT_THAT(pair.said(1), HasSubstr(absl::StrCat(
@@ -221,24 +218,18 @@ TEST(SharedMemoryTest, IsNotUsedWhereDevShmIsFull) {
 }
 
 TEST(SharedMemoryTest, IsNotUsedWhereThereIsNoDevShm) {
-  const Pair pair([](int rank) -> std::string {
-    if (rank != 0) return "";
-    std::string why = MountOwn("size=64m");
-    if (why.empty() && mount("/proc", "/dev/shm", nullptr, MS_BIND | MS_REC, nullptr) != 0) {
-      why = "no /proc";
-    }
-    return why;
+  const Pair pair([](int rank) {
+    if (rank == 0) ShowAsDevShm("/no/such/folder");
   });
-  if (pair.skipped()) GTEST_SKIP() << pair.why_skipped();
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("cannot make shared memory")));
   EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
 }
 
 // Beyond the limit a file would end the process with SIGXFSZ.
 TEST(SharedMemoryTest, IsNotUsedBeyondTheLimitOfFileSizes) {
-  const Pair pair([](int) -> std::string {
+  const Pair pair([](int) {
     const rlimit limit = {1 << 16, 1 << 16};
-    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? "" : "no limit";
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   });
   EXPECT_THAT(pair.said(0), AllOf(HasSubstr(kDoesNot), HasSubstr("ulimit -f")));
   EXPECT_THAT(pair.said(1), HasSubstr(kDoesNot));
@@ -261,7 +252,7 @@ TEST(SharedMemoryTest, GoesWithWhoeverMadeIt) {
 
 TEST(SharedMemoryTest, WhatKilledRanksHaveLeftIsRemoved) {
   const std::string abandoned = internal::SharedRegion::NewName();
-  const std::string others = "/dev/shm/muster-data-of-somebody-else";
+  const std::string others = OwnShm::Shared("muster-data-of-somebody-else");
   const pid_t maker = fork();
   if (maker == 0) {
     auto made = internal::SharedRegion::Make(abandoned, 1 << 20);
@@ -276,17 +267,17 @@ TEST(SharedMemoryTest, WhatKilledRanksHaveLeftIsRemoved) {
   const std::string name = internal::SharedRegion::NewName();
   auto in_use = internal::SharedRegion::Make(name, 1 << 20);
   ASSERT_TRUE(in_use.ok()) << in_use.status();
-  EXPECT_FALSE(std::filesystem::exists("/dev/shm/" + abandoned));
+  EXPECT_FALSE(std::filesystem::exists(OwnShm::Shared(abandoned)));
   auto another = internal::SharedRegion::Make(internal::SharedRegion::NewName(), 1 << 20);
   ASSERT_TRUE(another.ok()) << another.status();
-  EXPECT_TRUE(std::filesystem::exists("/dev/shm/" + name));
+  EXPECT_TRUE(std::filesystem::exists(OwnShm::Shared(name)));
   EXPECT_TRUE(std::filesystem::remove(others));
 }
 
 // ---- Several nodes ----
 
 TEST(TwoLevelsTest, AreUsedBetweenNodesWhoseRanksShareMemory) {
-  const Ranks ranks({0, 1, 0, 1}, [](int) { return ""; });
+  const Ranks ranks({0, 1, 0, 1}, [](int) {});
   for (const int rank : {0, 1, 2, 3}) {
     EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat("communicator of 4 on rank ", rank, ": ",
                                                          kTwoLevels, "2 of them\n")));
@@ -295,7 +286,7 @@ TEST(TwoLevelsTest, AreUsedBetweenNodesWhoseRanksShareMemory) {
 }
 
 TEST(TwoLevelsTest, ARankThatIsAloneTakesPart) {
-  const Ranks ranks({0, 1, 1}, [](int) { return ""; });
+  const Ranks ranks({0, 1, 1}, [](int) {});
   EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels,
                                                     "2 of them; this rank shares none: it is alone "
                                                     "on its node\n")));
@@ -303,12 +294,12 @@ TEST(TwoLevelsTest, ARankThatIsAloneTakesPart) {
 }
 
 TEST(TwoLevelsTest, AreNotUsedWhereEachIsOnANodeOfItsOwn) {
-  const Ranks ranks({0, 1}, [](int) { return ""; });
+  const Ranks ranks({0, 1}, [](int) {});
   EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kDoesNot, "no two are on one node")));
 }
 
 TEST(TwoLevelsTest, OneRankSwitchesBothOff) {
-  const Ranks ranks({0, 0, 1, 1}, [](int rank) { return SetVariable(rank == 3 ? "0" : "1"); });
+  const Ranks ranks({0, 0, 1, 1}, [](int rank) { SetVariable(rank == 3 ? "0" : "1"); });
   for (const int rank : {0, 1, 2, 3}) {
     EXPECT_THAT(ranks.said(rank), HasSubstr(absl::StrCat(kDoesNot,
                                                          "rank 3 (node 'node-1', pid 1003) has "
@@ -318,8 +309,9 @@ TEST(TwoLevelsTest, OneRankSwitchesBothOff) {
 
 // Its ranks are alone; all agree about that, and the other node goes on.
 TEST(TwoLevelsTest, ANodeWithoutRoomFallsBackAlone) {
-  const Ranks ranks({0, 0, 1, 1}, [](int rank) { return rank == 2 ? MountOwn("size=64k") : ""; });
-  if (ranks.skipped()) GTEST_SKIP() << ranks.why_skipped();
+  const Ranks ranks({0, 0, 1, 1}, [](int rank) {
+    if (rank == 2) FillDevShm();
+  });
   EXPECT_THAT(ranks.said(0), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));
   EXPECT_THAT(ranks.said(2), AllOf(HasSubstr(absl::StrCat(kTwoLevels, "3 of them; this rank")),
                                    HasSubstr("No space left")));
@@ -327,8 +319,9 @@ TEST(TwoLevelsTest, ANodeWithoutRoomFallsBackAlone) {
 }
 
 TEST(TwoLevelsTest, ANodeWhoseRanksDoNotSeeOneDevShmFallsBackAlone) {
-  const Ranks ranks({0, 1, 0, 1}, [](int rank) { return rank == 2 ? MountOwn("size=64m") : ""; });
-  if (ranks.skipped()) GTEST_SKIP() << ranks.why_skipped();
+  const Ranks ranks({0, 1, 0, 1}, [](int rank) {
+    if (rank == 2) OwnShm::Show("of-rank-2");
+  });
   EXPECT_THAT(ranks.said(0), HasSubstr("rank 2 (node 'node-0', pid 1002) cannot open it"));
   EXPECT_THAT(ranks.said(2), HasSubstr("cannot open shared memory at "));
   EXPECT_THAT(ranks.said(1), HasSubstr(absl::StrCat(kTwoLevels, "3 of them\n")));

@@ -1,0 +1,88 @@
+#include "tests/util/dev_shm.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace {
+
+constexpr absl::string_view kDevShm = "/dev/shm";
+
+// Never destroyed: other threads, and destructors, open files to the end.
+std::string& Shown() {
+  static auto* const folder = new std::string(kDevShm);
+  return *folder;
+}
+bool is_full = false;
+
+// The folder itself and what is in it; not what is deeper, where the folder that is shown may be.
+std::string WhereItIs(const char* path) {
+  absl::string_view name(path);
+  const bool in_it = absl::ConsumePrefix(&name, kDevShm) && (name.empty() || name.rfind('/') == 0);
+  return in_it ? absl::StrCat(Shown(), name) : std::string(path);
+}
+
+int Open(int folder, const char* path, int flags, va_list more) {
+  const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  const mode_t mode = makes ? va_arg(more, mode_t) : 0;
+  const std::string where = WhereItIs(path);
+  return static_cast<int>(syscall(SYS_openat, folder, where.c_str(), flags, mode));
+}
+
+}  // namespace
+
+// The names of libc's functions, past its headers, which may define these themselves.
+extern "C" {
+
+int OpenShown(const char* path, int flags, ...) __asm__("open");
+int OpenShown(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const int file = Open(AT_FDCWD, path, flags, more);
+  va_end(more);
+  return file;
+}
+
+// Folders are listed by this one.
+int OpenShownAt(int folder, const char* path, int flags, ...) __asm__("openat");
+int OpenShownAt(int folder, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const int file = Open(folder, path, flags, more);
+  va_end(more);
+  return file;
+}
+
+int LinkShownAt(int from, const char* path, int to, const char* name, int flags) __asm__("linkat");
+int LinkShownAt(int from, const char* path, int to, const char* name, int flags) {
+  const std::string where = WhereItIs(name);
+  return static_cast<int>(syscall(SYS_linkat, from, path, to, where.c_str(), flags));
+}
+
+int UnlinkShown(const char* path) __asm__("unlink");
+int UnlinkShown(const char* path) {
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, WhereItIs(path).c_str(), 0));
+}
+
+int FallocateShown(int file, off_t offset, off_t size) __asm__("posix_fallocate");
+int FallocateShown(int file, off_t offset, off_t size) {
+  if (is_full) return ENOSPC;
+  return syscall(SYS_fallocate, file, 0, offset, size) == 0 ? 0 : errno;
+}
+
+}  // extern "C"
+
+namespace muster::testing {
+
+void ShowAsDevShm(std::string folder) { Shown() = std::move(folder); }
+void FillDevShm() { is_full = true; }
+
+}  // namespace muster::testing
