@@ -23,10 +23,30 @@ exec bash -c "\${script//\/var\/log/.}" "\${@:4}"
 EOF
   echo "[[ \$* == dump ]] && echo 'Acquire::http::Proxy \"http://proxy.test:1\";'" | make_command apt-config
   echo 'echo Other main file:/elsewhere; echo Debian main file:/mirror' | make_command apt-get
+  make_podman
   make_command debootstrap <<EOF
 echo "debootstrap \$*" >> '$root/calls'
 mkdir -p "\$3"/{proc,dev,etc/apt/apt.conf.d}
 touch "\$3"/dev/{null,zero,full,random,urandom,tty}
+EOF
+}
+
+# Its image is the new system in a folder, which a container enters as chroot does.
+make_podman() {
+  make_command podman <<EOF
+[[ \$1 == --root ]] && mkdir -p "\$2"
+while [[ \$1 == --* ]]; do shift 2; done
+command=\$1 && shift
+echo "podman \$command" >> '$root/calls'
+case \$command in
+  import) mkdir -p '$root/image' && tar -C '$root/image' -x ;;
+  run)
+    shift 2   # --name muster-fresh
+    while [[ \$1 != muster-fresh ]]; do echo "option of podman run: \$1" >&2 && shift; done
+    [[ \$2 == true ]] || exec chroot '$root/image' "\${@:2}"
+    ;;
+  rm) rm -rf '$root/image' ;;
+esac
 EOF
 }
 
@@ -68,6 +88,22 @@ expect() {
 
 expect_output() { grep -q -- "$1" "$root/output" || fail "the output lacks '$1'"; }
 
+# interrupt_once_running PID: once that run of tools/test-fresh has come to tools/test.
+interrupt_once_running() {
+  local deadline=$((SECONDS + 60))
+  until [[ -s $root/running ]]; do
+    ((SECONDS < deadline)) || fail "tools/test was not started within a minute"
+    sleep 0.1
+  done
+  kill -TERM "$1"
+  status=0
+  wait "$1" || status=$?
+  [[ $status == 143 ]] || fail "status $status, expected 143"
+  [[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
+  kill "$(cat "$root/running")" 2> /dev/null || true   # without a namespace of its own nothing ends it
+  rm "$root/running"
+}
+
 make_commands
 make_checkout
 
@@ -106,6 +142,22 @@ run --packages "$root/checkout"
 expect 1 ''
 expect_output 'has no packages for Debian 12; tools/deb makes them'
 
+echo "== in a container the same happens, without privileges, and it is removed"
+run --container
+expect 0 'debootstrap *,podman import,podman run,podman run,quickstart,test,podman rm'
+expect_output 'everything works on a fresh Debian 12'
+expect_output '^option of podman run: --network$'
+! grep -E '^option .* --(privileged|cap-add|device|security-opt)' "$root/output" || fail "it has privileges"
+[[ ! -e $root/image ]] || fail "the container is left behind"
+
+echo "== why podman runs no container is said in its words"
+echo 'cat > /dev/null; echo "podman is not allowed to"; exit 125' | make_command podman
+run --container
+expect 1 'debootstrap *'
+expect_output 'podman cannot make an image. It says:'
+expect_output '^podman is not allowed to'
+make_podman
+
 echo "== a command that fails ends it"
 write_tool quickstart 'exit 9' && commit_all
 run
@@ -138,18 +190,14 @@ make_commands
 echo "== interrupted, it ends what it has started and leaves nothing behind"
 write_tool test 'echo $$ > '"$root/running"'; exec sleep 1000' && commit_all
 HOME=$root PATH="$root/bin:$PATH" "$root/checkout/tools/test-fresh" --folder "$folder" > "$root/output" 2>&1 &
-running=$!
-deadline=$((SECONDS + 60))
-until [[ -s $root/running ]]; do
-  ((SECONDS < deadline)) || fail "tools/test was not started within a minute"
-  sleep 0.1
-done
-kill -TERM $running
-status=0
-wait $running || status=$?
-[[ $status == 143 ]] || fail "status $status, expected 143"
-[[ -z $(ls "$folder") ]] || fail "left behind: $(find "$folder" -maxdepth 3)"
-kill "$(cat "$root/running")" 2> /dev/null || true   # without a namespace of its own nothing ends it
+interrupt_once_running $!
+
+echo "== so it does where that runs in a container"
+: > "$root/calls"
+HOME=$root PATH="$root/bin:$PATH" "$root/checkout/tools/test-fresh" --container --folder "$folder" 'exec tools/test' \
+  > "$root/output" 2>&1 &
+interrupt_once_running $!
+[[ $(tail -n 1 "$root/calls") == "podman rm" ]] || fail "the container is left behind"
 
 echo "== arguments"
 run --help
