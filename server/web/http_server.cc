@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -66,7 +67,31 @@ Request ToRequest(const mg_request_info& info) {
   return request;
 }
 
-void Send(mg_connection* connection, const Response& response, bool with_body) {
+using Clock = std::chrono::steady_clock;
+
+// In pieces, between which the time is looked at: CivetWeb's time-out begins anew with whatever the
+// client takes. What a client does not take in time it does not get.
+void SendBody(mg_connection* connection, absl::string_view body, absl::Duration patience) {
+  constexpr size_t kPiece = 8192;
+  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
+  while (!body.empty() && Clock::now() < deadline) {
+    const absl::string_view piece = body.substr(0, kPiece);
+    if (mg_write(connection, piece.data(), piece.size()) < static_cast<int>(piece.size())) return;
+    body.remove_prefix(piece.size());
+  }
+}
+
+// A connection that is closed with something unread is reset, and its client may miss the answer.
+// No page takes a body, so one that does not end soon is not read to its end.
+void DiscardBody(mg_connection* connection, absl::Duration patience) {
+  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
+  char buffer[8192];
+  while (mg_read(connection, buffer, sizeof(buffer)) > 0 && Clock::now() < deadline) {
+  }
+}
+
+void Send(mg_connection* connection, const Response& response, bool with_body,
+          absl::Duration patience) {
   mg_response_header_start(connection, response.status);
   const auto add = [&](const std::string& name, const std::string& value) {
     mg_response_header_add(connection, name.c_str(), value.c_str(), -1);
@@ -76,7 +101,8 @@ void Send(mg_connection* connection, const Response& response, bool with_body) {
   for (const auto& [name, value] : SecurityHeaders()) add(name, value);
   for (const auto& [name, value] : response.headers) add(name, value);
   mg_response_header_send(connection);
-  if (with_body) mg_write(connection, response.body.data(), response.body.size());
+  if (with_body) SendBody(connection, response.body, patience);
+  mg_disable_connection_keep_alive(connection);  // else CivetWeb reads a body to its end
 }
 
 }  // namespace
@@ -111,14 +137,17 @@ class HttpServer::Impl {
 
   // CivetWeb's own answer to what is no HTTP, with the words and headers of all others.
   static int OnError(mg_connection* connection, int status, const char* /*text*/) noexcept {
-    Send(connection, Refusal(status), /*with_body=*/true);
+    Send(connection, Refusal(status), /*with_body=*/true, Of(connection).options_.answer_patience);
     return 0;
   }
 
   static int OnRequest(mg_connection* connection) noexcept {
     const mg_request_info* info = mg_get_request_info(connection);
+    const HttpOptions& options = Of(connection).options_;
     const Response response = Of(connection).Answer(*info);
-    Send(connection, response, absl::string_view(info->request_method) != "HEAD");
+    Send(connection, response, absl::string_view(info->request_method) != "HEAD",
+         options.answer_patience);
+    if (info->content_length > 0) DiscardBody(connection, options.patience);
     return response.status;
   }
 

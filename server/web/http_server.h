@@ -37,8 +37,11 @@ struct HttpOptions {
   std::map<std::string, Page> pages;
   // What the error of Start says the address comes from.
   std::string flag = "--metrics-listen";
-  // How long a client may take to send its request, and to take more of its answer.
+  // How long a client may take to send its request, again for a body, and to take more of its
+  // answer.
   absl::Duration patience = absl::Seconds(10);
+  // How long a client may take for all of its answer.
+  absl::Duration answer_patience = absl::Seconds(30);
   // Must not be null.
   std::shared_ptr<spdlog::logger> logger;
 };

@@ -50,6 +50,11 @@ std::string HttpConnection::Receive() const {
   return bytes;
 }
 
+void HttpConnection::ReceiveSome(size_t bytes) const {
+  std::string taken(bytes, '\0');
+  static_cast<void>(recv(fd_, taken.data(), taken.size(), MSG_DONTWAIT));
+}
+
 HttpAnswer ParseHttpAnswer(const std::string& bytes) {
   HttpAnswer answer;
   const std::pair<std::string, std::string> parts =

@@ -17,6 +17,8 @@ class HttpConnection {
   void Send(const std::string& bytes) const;
   // Everything until the other side closes.
   std::string Receive() const;
+  // Takes at most so many bytes of what has come, and waits for none.
+  void ReceiveSome(size_t bytes) const;
 
  private:
   int fd_ = -1;

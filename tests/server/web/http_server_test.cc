@@ -1,6 +1,7 @@
 #include "server/web/http_server.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -225,6 +226,52 @@ TEST(HttpServerTest, ClientsThatDoNotGetOnAreGivenUp) {
   bool given_up = false;
   for (int i = 2; i < 100 && !given_up; i += 3) given_up = idlers[i]->Receive().size() < kLong;
   EXPECT_TRUE(given_up);
+}
+
+// Does something to each of them, again and again, while it lives.
+class Keeping {
+ public:
+  Keeping(const std::vector<std::unique_ptr<HttpConnection>>& connections,
+          const std::function<void(const HttpConnection&)>& busy)
+      : thread_([this, &connections, busy] {
+          while (!ended_) {
+            for (const auto& connection : connections) busy(*connection);
+          }
+        }) {}
+  ~Keeping() {
+    ended_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
+// There are fewer threads, and what each of them sees always gets on.
+TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
+  HttpOptions options = Options({{"/long", [](const Request&) {
+                                    return Response{200, "text/plain", {}, std::string(kLong, 'x')};
+                                  }}});
+  options.patience = absl::Seconds(1);
+  options.answer_patience = absl::Seconds(1);
+  const auto server = Start(std::move(options));
+  const int port = server->address().port;
+  std::vector<std::unique_ptr<HttpConnection>> senders, readers;
+  for (int i = 0; i < 40; ++i) {
+    senders.push_back(std::make_unique<HttpConnection>(port));
+    senders.back()->Send("GET /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
+  }
+  {
+    const Keeping trickling(senders, [](const HttpConnection& one) { one.Send("x"); });
+    EXPECT_EQ(Get(port, "/hello").status, 200) << "a body is still being sent";
+  }
+  for (int i = 0; i < 40; ++i) {
+    readers.push_back(std::make_unique<HttpConnection>(port));
+    readers.back()->Send(RequestOf("GET", "/long"));
+  }
+  const Keeping reading(readers, [](const HttpConnection& one) { one.ReceiveSome(4096); });
+  EXPECT_EQ(Get(port, "/hello").status, 200) << "an answer is still being read";
 }
 
 // Browsers connect ahead of what they may ask for.
