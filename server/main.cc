@@ -104,6 +104,9 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
     }
     const Wakeup wakeup = AwaitSignal(std::min(give_up - absl::Now(), kBetweenLooks));
     if (wakeup == Wakeup::kTimeout) TrimMemory(&trim_policy);
+    if (wakeup == Wakeup::kReload) {
+      spdlog::info("SIGHUP: reading the files of tokens and certificates again");
+    }
     server.LookAtCredentials();
     if (wakeup == Wakeup::kTerminate) {
       spdlog::info("draining: told to stop by a signal");

@@ -147,6 +147,7 @@ void Coordinator::Impl::Tick() {
 }
 
 Time Coordinator::Impl::NextDeadline() const {
+  if (draining_) return absl::InfiniteFuture();  // Advance() does nothing any more
   return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
                    NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
                    NextRecoveryStep()});

@@ -21,25 +21,30 @@ sigset_t Set(std::initializer_list<int> signals) {
   return set;
 }
 
+sigset_t Awaited() { return Set({SIGTERM, SIGINT, SIGHUP, SIGUSR1}); }
+
 }  // namespace
 
 void SetUpSignals() {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGUSR2, SIG_IGN);
   // A container's first process inherits orphans: so they leave no zombies.
   signal(SIGCHLD, SIG_IGN);
   while (waitpid(-1, nullptr, WNOHANG) > 0) {  // those that have ended before
   }
-  const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
+  const sigset_t set = Awaited();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 Wakeup AwaitSignal(absl::Duration timeout) {
-  const sigset_t set = Set({SIGTERM, SIGINT, SIGUSR1});
+  const sigset_t set = Awaited();
   const timespec limit = absl::ToTimespec(std::clamp(timeout, absl::ZeroDuration(), kLongest));
   switch (sigtimedwait(&set, nullptr, &limit)) {
     case SIGTERM:
     case SIGINT:
       return Wakeup::kTerminate;
+    case SIGHUP:
+      return Wakeup::kReload;
     case SIGUSR1:
       return Wakeup::kNotified;
     default:

@@ -193,5 +193,15 @@ TEST(SessionsTest, DrainingAnswersEveryWaiterAndEveryNewCall) {
   EXPECT_TRUE(h.coordinator().Quiet());
 }
 
+// Nor the end of a grace that began before.
+TEST(SessionsTest, NothingIsDueWhileItDrains) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.CloseStream(p[0]);
+  ASSERT_NE(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+  h.Absorb(0, h.coordinator().Drain(h.now(), "musterd is stopping (SIGTERM)"));
+  EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
 }  // namespace
 }  // namespace muster::core
