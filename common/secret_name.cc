@@ -12,20 +12,33 @@
 namespace muster {
 namespace {
 
-constexpr const char* kWords[] = {"TOKEN",      "KEY", "SECRET",     "PASSWORD",     "PASSWD",
-                                  "CREDENTIAL", "JWT", "PASSPHRASE", "AUTHORIZATION"};
+constexpr const char* kWords[] = {"KEY",           "SECRET", "PASSWORD",   "PASSWD",
+                                  "CREDENTIAL",    "JWT",    "PASSPHRASE", "SIGNATURE",
+                                  "AUTHORIZATION", "COOKIE"};
+// Parts of their own: in other words, as AUTHOR, BYPASS or SIGNAL, they say nothing.
+constexpr const char* kParts[] = {"AUTH", "PASS", "PWD", "SIG"};
 
-// As a part of its own: in other words, as AUTHOR, it says nothing.
-bool HasAuth(absl::string_view upper) {
+bool HasPart(absl::string_view upper) {
   const std::vector<absl::string_view> parts = absl::StrSplit(upper, absl::ByAnyChar("_-."));
-  return std::find(parts.begin(), parts.end(), "AUTH") != parts.end();
+  return std::find_first_of(parts.begin(), parts.end(), std::begin(kParts), std::end(kParts)) !=
+         parts.end();
+}
+
+// Programs that train language models have tokenizers, which are none.
+bool HasToken(absl::string_view upper) {
+  constexpr absl::string_view kToken = "TOKEN";
+  for (size_t at = 0; (at = upper.find(kToken, at)) != absl::string_view::npos;) {
+    at += kToken.size();
+    if (!absl::StartsWith(upper.substr(at), "IZ")) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 bool IsSecretName(absl::string_view name) {
   const std::string upper = absl::AsciiStrToUpper(name);
-  return absl::StartsWith(upper, "AWS_") || HasAuth(upper) ||
+  return absl::StartsWith(upper, "AWS_") || HasPart(upper) || HasToken(upper) ||
          std::any_of(std::begin(kWords), std::end(kWords),
                      [&](const char* word) { return absl::StrContains(upper, word); });
 }

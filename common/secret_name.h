@@ -5,9 +5,10 @@
 
 namespace muster {
 
-// Whether what has this name (a variable, an option) may be a secret: AWS_*, *TOKEN*, *KEY*,
-// *SECRET*, *PASSWORD*, *PASSWD*, *PASSPHRASE*, *CREDENTIAL*, *AUTHORIZATION*, *JWT*, and AUTH
-// between '_', '-' or '.', in whatever case.
+// Whether what has this name (a variable, an option, a parameter of a signed address) may be a
+// secret: AWS_*, *TOKEN* (but not *TOKENIZ*), *KEY*, *SECRET*, *PASSWORD*, *PASSWD*, *PASSPHRASE*,
+// *CREDENTIAL*, *AUTHORIZATION*, *COOKIE*, *SIGNATURE*, *JWT*, and AUTH, PASS, PWD or SIG between
+// '_', '-' or '.', in whatever case.
 bool IsSecretName(absl::string_view name);
 
 }  // namespace muster

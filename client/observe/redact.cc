@@ -57,11 +57,6 @@ class Redactor {
  public:
   explicit Redactor(string_view text) : rest_(text) {}
 
-  std::string Addresses() {
-    while (!rest_.empty()) AddressOrCharacter();
-    return std::move(told_);
-  }
-
   std::string All() {
     while (!rest_.empty()) {
       if (IsNameCharacter(rest_[0])) {
@@ -126,7 +121,8 @@ void Redactor::Word() {
   if (!IsSecretName(word)) return;
   if (const size_t size = SizeOfSeparator(); size > 0) {
     Keep(size);
-    return Value(absl::StrContains(absl::AsciiStrToLower(word), "authorization"));
+    const std::string lower = absl::AsciiStrToLower(word);
+    return Value(absl::StrContains(lower, "authorization") || absl::StrContains(lower, "cookie"));
   }
   // "--token x"
   if (!absl::StartsWith(word, "--") || !AtBlank()) return;
@@ -173,8 +169,6 @@ void Redactor::Scheme() {
   if (end > size && IsScheme(rest_.substr(0, size))) Keep(end);
 }
 
-std::string WithoutUserInfo(string_view text) { return Redactor(text).Addresses(); }
-
 // "--name", "name" of "--name=value" and "NAME=value"; empty where that is a text of another kind,
 // as a command for a shell is.
 string_view NameIn(string_view argument) {
@@ -192,7 +186,7 @@ std::vector<std::string> Fingerprint(const std::vector<std::string>& environment
     const std::string name = variable.substr(0, variable.find('='));
     if (!IsTold(name)) continue;
     told.push_back(IsSecretName(name) ? absl::StrCat(name, "=", kLeftOut)
-                                      : WithoutUserInfo(variable));
+                                      : RedactText(variable));
   }
   std::sort(told.begin(), told.end());
   return told;

@@ -40,11 +40,13 @@ TEST(RedactTest, SecretsAreKnownByTheirNames) {
   for (const char* name : {"AWS_REGION", "aws_secret_access_key", "HF_TOKEN", "MUSTER_TOKEN_FILE",
                            "MUSTER_PROCESS_SECRET", "WANDB_API_KEY", "DB_PASSWORD", "MyPasswd",
                            "GOOGLE_APPLICATION_CREDENTIALS", "SLURM_JWT", "UCX_AUTH", "x-auth",
-                           "Proxy-Authorization", "SSH_PASSPHRASE"}) {
+                           "Proxy-Authorization", "SSH_PASSPHRASE", "DB_PASS", "--pass", "Pwd",
+                           "X-Amz-Signature", "sig", "Set-Cookie", "MAX_TOKENS"}) {
     EXPECT_TRUE(IsSecretName(name)) << name;
   }
   for (const char* name : {"NCCL_DEBUG", "MUSTER_RANK", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
-                           "AUTHOR", "GIT_AUTHOR_NAME"}) {
+                           "AUTHOR", "GIT_AUTHOR_NAME", "--tokenizer", "TOKENIZERS_PARALLELISM",
+                           "BYPASS", "NCCL_SIGNAL", "OLDPWD", "passes"}) {
     EXPECT_FALSE(IsSecretName(name)) << name;
   }
 }
@@ -52,10 +54,10 @@ TEST(RedactTest, SecretsAreKnownByTheirNames) {
 TEST(RedactTest, OfAnEnvironmentOnlyWhatSaysHowAJobRunsIsTold) {
   EXPECT_THAT(Fingerprint({"NCCL_DEBUG=INFO", "HOME=/root", "AWS_REGION=eu", "MUSTER_RANK=3",
                            "MUSTER_PROCESS_SECRET=aabb", "NCCL_KEY_FILE=/x", "PATH=/bin",
-                           "UCX_URL=https://joe:pw@host/x", "SLURM_JWT=eyJh"}),
+                           "UCX_URL=https://joe:pw@host/x?sig=abc", "SLURM_JWT=eyJh"}),
               ElementsAre("MUSTER_PROCESS_SECRET=(left out)", "MUSTER_RANK=3", "NCCL_DEBUG=INFO",
                           "NCCL_KEY_FILE=(left out)", "SLURM_JWT=(left out)",
-                          "UCX_URL=https://(left out)@host/x"));
+                          "UCX_URL=https://(left out)@host/x?sig=(left out)"));
   EXPECT_THAT(Fingerprint({"HOME=/root"}), IsEmpty());
 }
 
@@ -102,6 +104,11 @@ TEST(RedactTest, OutputLosesEveryKindOfValueThatMayBeASecret) {
            "passphrase: abc123",
            "auth: token abc123",
            "https://joe:p@abc123@host/x",
+           "https://host/x?X-Amz-Date=1&X-Amz-Signature=abc123",
+           "https://host/x?se=2&sig=abc123%3D",
+           "Cookie: a=1; session=abc123",
+           "Server=db;Uid=joe;Pwd=abc123;",
+           "mysql --db-pass abc123",
        }) {
     const std::string told = RedactText(line);
     EXPECT_THAT(told, HasSubstr(kLeftOut)) << line;
