@@ -28,6 +28,15 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the epoch has ", groups_.size(), " groups, the limit (musterd --max-groups raises it)"));
   }
+  // A member that comes back claims all of its groups: what was made here must fit into a claim.
+  if (groups_.named_ranks() + name.ranks.size() > limits_.max_group_ranks) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        DescribeGroup(name), " has ", name.ranks.size(), " ranks, and the ", groups_.size(),
+        " groups of the epoch have ", groups_.named_ranks(), " already; the limit is ",
+        limits_.max_group_ranks,
+        " (musterd --max-group-ranks raises it). Groups stay until the epoch ends: make a group "
+        "once, and use it for many steps"));
+  }
   std::vector<uint32_t> ranks = name.ranks;
   if (name.name.empty()) {
     ranks.resize(size());

@@ -36,6 +36,7 @@ CollectiveGroup* GroupTable::Add(std::unique_ptr<CollectiveGroup> group) {
     ByRank& by_rank = by_name_[name.name];
     for (uint32_t rank : name.ranks) by_rank[rank] = added;
   }
+  named_ranks_ += name.ranks.size();
   groups_.emplace(name, std::move(group));
   return added;
 }

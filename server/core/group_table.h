@@ -16,6 +16,8 @@ class GroupTable {
   using Groups = std::map<GroupName, std::unique_ptr<CollectiveGroup>>;
 
   size_t size() const { return groups_.size(); }
+  // How many ranks all but the world have, together.
+  size_t named_ranks() const { return named_ranks_; }
   Groups::const_iterator begin() const { return groups_.begin(); }
   Groups::const_iterator end() const { return groups_.end(); }
 
@@ -35,6 +37,7 @@ class GroupTable {
   using ByRank = absl::flat_hash_map<uint32_t, CollectiveGroup*>;
 
   Groups groups_;
+  size_t named_ranks_ = 0;
   CollectiveGroup* world_ = nullptr;
   absl::flat_hash_map<std::string, ByRank> by_name_;
 };

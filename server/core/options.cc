@@ -108,6 +108,7 @@ absl::Status Options::Validate() const {
       {"--max-waiters", limits.max_waiters},
       {"--max-waiters-per-member", limits.max_waiters_per_member},
       {"--max-groups", limits.max_groups},
+      {"--max-group-ranks", limits.max_group_ranks},
       {"--max-leases", limits.max_leases},
       {"--max-leases-per-member", limits.max_leases_per_member},
       {"--max-name-bytes", limits.max_name_bytes}};

@@ -29,6 +29,8 @@ struct Limits {
   // --max-waiters-per-member: parked calls of one member
   uint32_t max_waiters_per_member = 1024;
   uint32_t max_groups = 4096;   // --max-groups: groups of one epoch
+  // --max-group-ranks: the ranks of those with a name, all together; each takes about 0.4 KB
+  uint32_t max_group_ranks = 1 << 20;
   uint32_t max_leases = 65536;  // --max-leases: names of leased work
   // --max-leases-per-member: leases that one member holds or waits for
   uint32_t max_leases_per_member = 1024;

@@ -77,7 +77,8 @@ absl::Status CheckGroupAmounts(const Claim& claim, const Limits& limits) {
   if (!s.ok()) return s;
   size_t ranks = 0;
   for (const GroupClaim& group : claim.groups) ranks += group.group.ranks.size();
-  s = AtMost("the ranks in the claim's groups are", ranks, kMaxClaimedGroupRanks, "");
+  s = AtMost("the ranks in the claim's groups are", ranks, limits.max_group_ranks,
+             " (musterd --max-group-ranks raises it)");
   if (!s.ok()) return s;
   for (const GroupClaim& group : claim.groups) {
     if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;

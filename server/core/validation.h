@@ -27,8 +27,6 @@ inline constexpr size_t kMaxFactValueBytes = 512;
 // Reasons, causes and activities, ours and those that claims bring back. gRPC's metadata, which
 // carries errors, has 8 KiB in all.
 inline constexpr size_t kMaxTextBytes = 6 << 10;
-// Ranks in the groups of one claim, all together.
-inline constexpr size_t kMaxClaimedGroupRanks = size_t{1} << 20;
 // Epoch numbers and, times 1024, lease tokens are microseconds since 1970. A claim may be so far
 // ahead of this daemon's clock, since clocks of earlier daemons may have been wrong; what it may
 // name grows with the clock faster than numbers are given out, so that whatever was once accepted

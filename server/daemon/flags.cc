@@ -178,6 +178,8 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Value("max-waiters-per-member", "N", &limits.max_waiters_per_member,
             "Waiting calls of one member");
   app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch");
+  app.Value("max-group-ranks", "N", &limits.max_group_ranks,
+            "Ranks of those with a name, all together");
   app.Value(
       "max-leases", "N", &limits.max_leases,
       "Names of leased work; to make room, outcomes that nobody has asked for the longest are "

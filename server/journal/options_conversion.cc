@@ -18,8 +18,8 @@ absl::Duration FromProto(const google::protobuf::Duration& in) {
 
 // The bindings fail to compile when there is a limit more, which a replay must know too.
 Limits ToProto(const core::Limits& limits) {
-  const auto& [payload, answer, held, members, waiters, waiters_each, groups, leases, leases_each,
-               name] = limits;
+  const auto& [payload, answer, held, members, waiters, waiters_each, groups, group_ranks, leases,
+               leases_each, name] = limits;
   Limits out;
   out.set_max_payload_bytes(payload);
   out.set_max_answer_bytes(answer);
@@ -28,6 +28,7 @@ Limits ToProto(const core::Limits& limits) {
   out.set_max_waiters(waiters);
   out.set_max_waiters_per_member(waiters_each);
   out.set_max_groups(groups);
+  out.set_max_group_ranks(group_ranks);
   out.set_max_leases(leases);
   out.set_max_leases_per_member(leases_each);
   out.set_max_name_bytes(name);
@@ -43,6 +44,8 @@ core::Limits FromProto(const Limits& in) {
   out.max_waiters = in.max_waiters();
   out.max_waiters_per_member = in.max_waiters_per_member();
   out.max_groups = in.max_groups();
+  // A journal of before has none.
+  if (in.max_group_ranks() != 0) out.max_group_ranks = in.max_group_ranks();
   out.max_leases = in.max_leases();
   out.max_leases_per_member = in.max_leases_per_member();
   out.max_name_bytes = in.max_name_bytes();

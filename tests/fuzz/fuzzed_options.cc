@@ -9,6 +9,7 @@ core::Limits SmallLimits() {
   limits.max_members = 4;
   limits.max_waiters = 16;
   limits.max_groups = 4;
+  limits.max_group_ranks = 6;
   limits.max_leases = 4;
   limits.max_name_bytes = 64;
   return limits;

@@ -5,6 +5,7 @@
 namespace muster::core {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 core::Options With(uint32_t world_size, const std::function<void(Limits&)>& set) {
@@ -77,6 +78,35 @@ TEST(LimitsTest, MembersWaitersGroupsAndLeases) {
   std::vector<Process> q = leases.Formed(1);
   leases.Acquire(q[0], "a", 1);
   ExpectExhausted(leases.StatusOf(leases.Acquire(q[0], "b", 2)), "--max-leases");
+}
+
+// Else a member with many groups would be refused when it comes back, and its job would end.
+TEST(LimitsTest, WhateverGroupsAMemberHasItCanClaim) {
+  const Options options = With(3, [](Limits& l) { l.max_group_ranks = 6; });
+  Harness h(options);
+  std::vector<Process> p = h.Formed(3);
+  const auto arrive = [&h, &p](const std::string& name) {
+    WaiterId last = 0;
+    for (Process& one : p) {
+      last = h.Send(h.Request(one, CollectiveKind::kBarrier, "", name, {0, 1, 2}));
+    }
+    return h.StatusOf(last);
+  };
+  EXPECT_TRUE(arrive("a").ok());
+  EXPECT_TRUE(arrive("b").ok());
+  const absl::Status third = arrive("c");
+  ExpectExhausted(third, "--max-group-ranks");
+  EXPECT_THAT(std::string(third.message()),
+              AllOf(HasSubstr("group 'c'"), HasSubstr("use it for many steps")));
+
+  h.Restart();
+  for (Process& one : p) {
+    Claim claim = h.ClaimOf(one, 0);
+    for (const char* name : {"a", "b"}) claim.groups.push_back({{name, {0, 1, 2}}, 1});
+    h.Attach(one, claim);
+    EXPECT_FALSE(h.EndOf(one.stream).has_value());
+  }
+  EXPECT_FALSE(h.Recovering());
 }
 
 TEST(LimitsTest, NamesThatWereOnlyWaitedForDoNotFillTheTable) {

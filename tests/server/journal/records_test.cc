@@ -60,12 +60,13 @@ TEST(OptionsConversionTest, KeepsAllThatTheCoreIsMadeWith) {
   options.recovery_grace = absl::Milliseconds(8);
   options.stall_warning = absl::Milliseconds(9);
   options.default_wait_timeout = absl::Milliseconds(10);
-  options.limits = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
-  options.daemon_version = "21";
-  options.instance = 22;
+  options.limits = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+  options.daemon_version = "22";
+  options.instance = 23;
   const core::Options read = FromProto(ToProto(options));
   EXPECT_EQ(ToProto(read).SerializeAsString(), ToProto(options).SerializeAsString());
-  EXPECT_EQ(read.limits.max_name_bytes, 20u);
+  EXPECT_EQ(read.limits.max_name_bytes, 21u);
+  EXPECT_EQ(read.limits.max_group_ranks, 18u);
   EXPECT_EQ(read.default_wait_timeout, absl::Milliseconds(10));
   EXPECT_EQ(FromProto(ToProto(kNow)), kNow);
 }
