@@ -12,9 +12,8 @@
 namespace muster {
 namespace {
 
-constexpr const char* kWords[] = {"KEY",           "SECRET", "PASSWORD",   "PASSWD",
-                                  "CREDENTIAL",    "JWT",    "PASSPHRASE", "SIGNATURE",
-                                  "AUTHORIZATION", "COOKIE"};
+constexpr const char* kWords[] = {"KEY", "SECRET",     "PASSWORD",  "PASSWD",        "CREDENTIAL",
+                                  "JWT", "PASSPHRASE", "SIGNATURE", "AUTHORIZATION", "COOKIE"};
 // Parts of their own: in other words, as AUTHOR, BYPASS or SIGNAL, they say nothing.
 constexpr const char* kParts[] = {"AUTH", "PASS", "PWD", "SIG"};
 

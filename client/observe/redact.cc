@@ -185,8 +185,7 @@ std::vector<std::string> Fingerprint(const std::vector<std::string>& environment
   for (const std::string& variable : environment) {
     const std::string name = variable.substr(0, variable.find('='));
     if (!IsTold(name)) continue;
-    told.push_back(IsSecretName(name) ? absl::StrCat(name, "=", kLeftOut)
-                                      : RedactText(variable));
+    told.push_back(IsSecretName(name) ? absl::StrCat(name, "=", kLeftOut) : RedactText(variable));
   }
   std::sort(told.begin(), told.end());
   return told;

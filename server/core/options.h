@@ -28,7 +28,7 @@ struct Limits {
   uint32_t max_waiters = 65536;  // --max-waiters: parked calls
   // --max-waiters-per-member: parked calls of one member
   uint32_t max_waiters_per_member = 1024;
-  uint32_t max_groups = 4096;   // --max-groups: groups of one epoch
+  uint32_t max_groups = 4096;  // --max-groups: groups of one epoch
   // --max-group-ranks: the ranks of those with a name, all together; each takes about 0.4 KB
   uint32_t max_group_ranks = 1 << 20;
   uint32_t max_leases = 65536;  // --max-leases: names of leased work

@@ -32,6 +32,8 @@ absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options)
   const uint64_t room = limit - std::min(limit, kForOthers + for_pages);
   const bool elastic = options->max_world_size != 0;
   const uint64_t world = elastic ? options->max_world_size : options->world_size;
+  // That is a mistake of its own, which core::Options::Validate() names.
+  if (world > options->limits.max_members) return absl::OkStatus();
   const std::string what = absl::StrCat("the limit of open files (ulimit -Hn) is ", limit,
                                         ", enough for ", room, room == 1 ? " member" : " members");
   if (world > room || room == 0) {

@@ -7,7 +7,8 @@
 namespace muster::journal {
 namespace {
 
-// A multiplicative hash of words: there may be thousands of answers in a step, and few bits of each.
+// A multiplicative hash of words: there may be thousands of answers in a step, and few bits of
+// each.
 class Mixer {
  public:
   void Add(uint64_t value) {

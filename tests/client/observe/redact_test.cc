@@ -37,11 +37,27 @@ void OnASmallStack(std::function<void()> call) {
 }
 
 TEST(RedactTest, SecretsAreKnownByTheirNames) {
-  for (const char* name : {"AWS_REGION", "aws_secret_access_key", "HF_TOKEN", "MUSTER_TOKEN_FILE",
-                           "MUSTER_PROCESS_SECRET", "WANDB_API_KEY", "DB_PASSWORD", "MyPasswd",
-                           "GOOGLE_APPLICATION_CREDENTIALS", "SLURM_JWT", "UCX_AUTH", "x-auth",
-                           "Proxy-Authorization", "SSH_PASSPHRASE", "DB_PASS", "--pass", "Pwd",
-                           "X-Amz-Signature", "sig", "Set-Cookie", "MAX_TOKENS"}) {
+  for (const char* name : {"AWS_REGION",
+                           "aws_secret_access_key",
+                           "HF_TOKEN",
+                           "MUSTER_TOKEN_FILE",
+                           "MUSTER_PROCESS_SECRET",
+                           "WANDB_API_KEY",
+                           "DB_PASSWORD",
+                           "MyPasswd",
+                           "GOOGLE_APPLICATION_CREDENTIALS",
+                           "SLURM_JWT",
+                           "UCX_AUTH",
+                           "x-auth",
+                           "Proxy-Authorization",
+                           "SSH_PASSPHRASE",
+                           "DB_PASS",
+                           "--pass",
+                           "Pwd",
+                           "X-Amz-Signature",
+                           "sig",
+                           "Set-Cookie",
+                           "MAX_TOKENS"}) {
     EXPECT_TRUE(IsSecretName(name)) << name;
   }
   for (const char* name : {"NCCL_DEBUG", "MUSTER_RANK", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",

@@ -260,7 +260,8 @@ TEST(HttpServerTest, ClientsThatGetOnSlowlyAreGivenUpToo) {
   std::vector<std::unique_ptr<HttpConnection>> senders, readers;
   for (int i = 0; i < 40; ++i) {
     senders.push_back(std::make_unique<HttpConnection>(port));
-    senders.back()->Send("GET /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
+    senders.back()->Send(
+        "GET /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
   }
   {
     const Keeping trickling(senders, [](const HttpConnection& one) { one.Send("x"); });
