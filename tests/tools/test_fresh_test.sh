@@ -129,6 +129,17 @@ expect_output '^https_proxy=http://proxy.test:2$'
 expect_output '^PIP_INDEX_URL=http://index.test$'
 unset https_proxy PIP_INDEX_URL MUSTER_JOB
 
+echo "== NCCL's sources come along, and a folder without them is refused before anything begins"
+mkdir "$root/nccl"
+MUSTER_NCCL_SOURCES=$root/nccl run
+expect 1 ''
+expect_output "MUSTER_NCCL_SOURCES is '$root/nccl', which has no tarballs of NCCL"
+touch "$root/nccl/nccl-v2.30.7-1.tar.xz"
+MUSTER_NCCL_SOURCES=$(realpath --relative-to . "$root/nccl") run 'ls ../nccl-sources; echo "$MUSTER_NCCL_SOURCES"'
+expect 0 'debootstrap *'
+expect_output '^nccl-v2.30.7-1.tar.xz$'
+expect_output '^/nccl-sources$'
+
 echo "== packages for that Debian are tried there, and nothing is built"
 mkdir -p "$root/checkout/tests/install" "$root/packages"
 printf '#!/bin/bash\necho packages >> %q\nls ../packages\n' "$root/calls" > "$root/checkout/tests/install/packages.sh"
@@ -147,6 +158,7 @@ run --container
 expect 0 'debootstrap *,podman import,podman run,podman run,quickstart,test,podman rm'
 expect_output 'everything works on a fresh Debian 12'
 expect_output '^option of podman run: --network$'
+expect_output '^option of podman run: --shm-size$'
 ! grep -E '^option .* --(privileged|cap-add|device|security-opt)' "$root/output" || fail "it has privileges"
 [[ ! -e $root/image ]] || fail "the container is left behind"
 

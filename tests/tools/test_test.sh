@@ -173,3 +173,14 @@ run --gates
 expect_said '^FAILED //tools:docs (FAILED)'
 
 ! "$root/tools/test" --sanitizers-within > "$root/output" 2>&1 || fail "takes no number"
+
+# Where Bazel may not mount, what is free in /dev/shm must do for all tests: 64 MiB do not.
+make_command "$root/bin/unshare" <<< $'#!/bin/bash\nexit 1'
+make_command "$root/bin/df" <<< $'#!/bin/bash\necho Avail\necho "  $FREE"'
+FREE=2048 run --config=asan
+expect 'config=asan' '1 passed, 0 failed' 0
+rm "$RUNS"
+status=0
+FREE=64 "$root/tools/test" > "$root/output" 2>&1 || status=$?
+[[ $status == 1 && ! -e $RUNS ]] || fail "tests run in 64 MiB of shared memory"
+expect_said '^test: /dev/shm has 64 MiB free, .* --shm-size=2g'
