@@ -83,12 +83,20 @@ HostPort AsSeenHere(HostPort address) {
   return address;
 }
 
-std::string HostOfPeer(absl::string_view uri) {
+std::optional<HostPort> ParsePeer(absl::string_view uri) {
   const std::string text = absl::StrReplaceAll(uri, {{"%5B", "["}, {"%5D", "]"}});
   absl::string_view address = text;
-  if (!absl::ConsumePrefix(&address, "ipv4:") && !absl::ConsumePrefix(&address, "ipv6:")) return "";
-  const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
-  return parsed.ok() ? parsed->host : "";
+  if (!absl::ConsumePrefix(&address, "ipv4:") && !absl::ConsumePrefix(&address, "ipv6:")) {
+    return std::nullopt;
+  }
+  absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return std::nullopt;
+  return *std::move(parsed);
+}
+
+std::string HostOfPeer(absl::string_view uri) {
+  const std::optional<HostPort> peer = ParsePeer(uri);
+  return peer ? peer->host : "";
 }
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 #ifndef MUSTER_COMMON_HOST_PORT_H_
 #define MUSTER_COMMON_HOST_PORT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,10 @@ absl::StatusOr<HostPort> ParseMetricsAddress(absl::string_view text);
 
 // Where a process of this machine reaches what listens at `address`, which may be all addresses.
 HostPort AsSeenHere(HostPort address);
+
+// The address of what gRPC calls a peer: [::1]:7370 of "ipv6:%5B::1%5D:7370". Nullopt for what is
+// not TCP.
+std::optional<HostPort> ParsePeer(absl::string_view uri);
 
 // The host of what gRPC calls a peer: "::1" of "ipv6:%5B::1%5D:7370". Empty for what is not TCP.
 std::string HostOfPeer(absl::string_view uri);

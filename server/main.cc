@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@
 #include "common/exit_codes.h"
 #include "common/local_coordinators.h"
 #include "common/termination_log.h"
+#include "server/daemon/connections.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
@@ -115,6 +117,14 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
   }
 }
 
+// gRPC receives a call's message whole before the call's credentials can be checked. Peers that
+// have shown none yet share the room for one message of the largest kind.
+void BoundStrangers(service::ServerOptions* server) {
+  if (!server->credentials.authenticate_callers()) return;
+  AllConnections().BoundUnadmitted(service::MostRequestBytes(server->core.limits));
+  server->on_admitted = [](absl::FunctionRef<std::string()> peer) { AllConnections().Admit(peer); };
+}
+
 int Serve(Flags flags) {
   const uint64_t for_pages = flags.pages.listen.empty() ? 0 : web::HttpServer::kMostDescriptors;
   absl::Status valid = Validate(flags.pages);
@@ -122,6 +132,7 @@ int Serve(Flags flags) {
   if (!valid.ok()) return Fail(valid);
   if (flags.exit_when_done) flags.server.on_outcome = Notify;
   if (!flags.journal.empty()) flags.server.journal = {flags.journal, flags.journal_max_bytes};
+  BoundStrangers(&flags.server);
   const absl::StatusOr<std::unique_ptr<service::Server>> server =
       service::Server::Start(flags.server);
   if (!server.ok()) return Fail(server.status());

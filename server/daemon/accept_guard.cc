@@ -16,7 +16,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/daemon/guarded_reads.h"
+#include "server/daemon/connections.h"
 #include "spdlog/spdlog.h"
 
 namespace muster::daemon {
@@ -99,7 +99,7 @@ AcceptGuard guard;
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
   const int connection = muster::daemon::guard.Take(listener, address, size, flags);
-  if (connection >= 0) muster::daemon::GuardReads(connection);
+  if (connection >= 0) muster::daemon::AllConnections().Begin(connection);
   return connection;
 }
 

@@ -72,7 +72,8 @@ bool ShowedCertificate(const grpc::ServerContextBase& context) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CallGuard>> CallGuard::Make(const Credentials& credentials,
-                                                           std::shared_ptr<spdlog::logger> logger) {
+                                                           std::shared_ptr<spdlog::logger> logger,
+                                                           AdmissionListener on_admitted) {
   if (absl::Status s = CheckTls(credentials); !s.ok()) return s;
   std::unique_ptr<TokenFile> token_file;
   if (!credentials.token_file.empty()) {
@@ -83,14 +84,15 @@ absl::StatusOr<std::unique_ptr<CallGuard>> CallGuard::Make(const Credentials& cr
     if (!warning.empty()) logger->warn(warning);
   }
   return std::unique_ptr<CallGuard>(
-      new CallGuard(credentials, std::move(token_file), std::move(logger)));
+      new CallGuard(credentials, std::move(token_file), std::move(logger), std::move(on_admitted)));
 }
 
 CallGuard::CallGuard(const Credentials& credentials, std::unique_ptr<TokenFile> token_file,
-                     std::shared_ptr<spdlog::logger> logger)
+                     std::shared_ptr<spdlog::logger> logger, AdmissionListener on_admitted)
     : credentials_(credentials),
       token_file_(std::move(token_file)),
       logger_(std::move(logger)),
+      on_admitted_(std::move(on_admitted)),
       tokens_(credentials.token_overlap) {
   if (token_file_ != nullptr) Learn(token_file_->Get(), SteadyNow());
 }
@@ -110,7 +112,11 @@ std::shared_ptr<grpc::ServerCredentials> CallGuard::TransportCredentials() const
 
 absl::Status CallGuard::Admit(const grpc::ServerContextBase& context) {
   absl::Status status = Check(context);
-  if (!status.ok()) Refused(context, status);
+  if (!status.ok()) {
+    Refused(context, status);
+  } else if (on_admitted_) {
+    on_admitted_([&context] { return context.peer(); });
+  }
   return status;
 }
 

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -35,12 +37,17 @@ struct Credentials {
   bool authenticate_callers() const { return !token_file.empty() || !tls_client_ca.empty(); }
 };
 
+// Hears of each call that has shown its credentials. `peer` returns gRPC's name of the caller.
+using AdmissionListener = std::function<void(absl::FunctionRef<std::string()> peer)>;
+
 // Says who may call. Thread-safe.
 class CallGuard {
  public:
-  // INVALID_ARGUMENT names the file that cannot be used, and what to do.
+  // INVALID_ARGUMENT names the file that cannot be used, and what to do. `on_admitted` may be
+  // empty.
   static absl::StatusOr<std::unique_ptr<CallGuard>> Make(const Credentials& credentials,
-                                                         std::shared_ptr<spdlog::logger> logger);
+                                                         std::shared_ptr<spdlog::logger> logger,
+                                                         AdmissionListener on_admitted);
 
   // For the server's port.
   std::shared_ptr<grpc::ServerCredentials> TransportCredentials() const;
@@ -57,7 +64,7 @@ class CallGuard {
 
  private:
   CallGuard(const Credentials& credentials, std::unique_ptr<TokenFile> token_file,
-            std::shared_ptr<spdlog::logger> logger);
+            std::shared_ptr<spdlog::logger> logger, AdmissionListener on_admitted);
 
   absl::Status Check(const grpc::ServerContextBase& context);
   absl::Status CheckToken(const grpc::ServerContextBase& context);
@@ -69,6 +76,7 @@ class CallGuard {
   const Credentials credentials_;
   const std::unique_ptr<TokenFile> token_file_;  // null: no token is asked for
   const std::shared_ptr<spdlog::logger> logger_;
+  const AdmissionListener on_admitted_;
   std::atomic<uint64_t> refused_{0};
 
   std::mutex mutex_;  // guards all below

@@ -98,18 +98,6 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
-// Twice the largest payload, so that one which is slightly too large gets the core's answer, which
-// names the limit and its flag, and not gRPC's; and a claim's roster.
-int ReceiveLimit(const core::Limits& limits) {
-  constexpr uint64_t kMost = std::numeric_limits<int>::max();
-  constexpr uint64_t kRosterEntry = 1 << 10;
-  const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
-  if (rest >= kMost || limits.max_payload_bytes > (kMost - rest) / 2) {
-    return static_cast<int>(kMost);
-  }
-  return static_cast<int>(2 * limits.max_payload_bytes + rest);
-}
-
 void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               Milliseconds(kMinClientPingInterval));
@@ -151,13 +139,23 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
 
 }  // namespace
 
+// Twice the largest payload, so that one which is slightly too large gets the core's answer, which
+// names the limit and its flag, and not gRPC's; and a claim's roster.
+uint64_t MostRequestBytes(const core::Limits& limits) {
+  constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's
+  constexpr uint64_t kRosterEntry = 1 << 10;
+  const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
+  if (rest >= kMost || limits.max_payload_bytes > (kMost - rest) / 2) return kMost;
+  return 2 * limits.max_payload_bytes + rest;
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   options = Completed(std::move(options));
   absl::StatusOr<HostPort> address = ParseListenAddress(options.listen_address);
   if (!address.ok()) return address.status();
   if (absl::Status s = Validate(options, *address); !s.ok()) return s;
   absl::StatusOr<std::unique_ptr<CallGuard>> guard =
-      CallGuard::Make(options.credentials, options.logger);
+      CallGuard::Make(options.credentials, options.logger, options.on_admitted);
   if (!guard.ok()) return OfConfiguration(guard.status());
   WarnOfEavesdroppers(options, *address);
   std::unique_ptr<Server> server(new Server(options, *std::move(address), *std::move(guard)));
@@ -183,7 +181,7 @@ absl::Status Server::Listen(const ServerOptions& options) {
   SetKeepalive(options, &builder);
   RefuseCompression(&builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCallsOfAConnection);
-  builder.SetMaxReceiveMessageSize(ReceiveLimit(options.core.limits));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(MostRequestBytes(options.core.limits)));
   builder.SetMaxSendMessageSize(-1);
   builder.RegisterService(&service_);
   if (options.credentials.authenticate_callers()) {

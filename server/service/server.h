@@ -44,7 +44,12 @@ struct ServerOptions {
   std::shared_ptr<spdlog::logger> logger;
   // Called, from any thread, after each step that leaves the job's outcome known; may be empty.
   std::function<void()> on_outcome;
+  // Hears of calls only where callers must show something; may be empty.
+  AdmissionListener on_admitted;
 };
+
+// How many bytes a request may have at most, whatever it is.
+uint64_t MostRequestBytes(const core::Limits& limits);
 
 // What a coordinator and its service are like, in numbers.
 struct Figures {

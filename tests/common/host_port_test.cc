@@ -71,6 +71,12 @@ TEST(AsSeenHereTest, AllAddressesAreReachedByTheirLoopback) {
   EXPECT_EQ(AsSeenHere({"10.0.0.7", 1}).host, "10.0.0.7");
 }
 
+TEST(ParsePeerTest, TellsTheAddress) {
+  EXPECT_EQ(ParsePeer("ipv4:10.0.0.7:5512")->ToString(), "10.0.0.7:5512");
+  EXPECT_EQ(ParsePeer("ipv6:%5B::1%5D:5512")->ToString(), "[::1]:5512");
+  EXPECT_FALSE(ParsePeer("unix:/tmp/socket").has_value());
+}
+
 TEST(HostOfPeerTest, LeavesThePortOut) {
   EXPECT_EQ(HostOfPeer("ipv4:10.0.0.7:5512"), "10.0.0.7");
   EXPECT_EQ(HostOfPeer("ipv6:%5B::1%5D:5512"), "::1");

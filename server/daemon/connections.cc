@@ -1,0 +1,154 @@
+#include "server/daemon/connections.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/host_port.h"
+#include "spdlog/spdlog.h"
+
+namespace muster::daemon {
+namespace {
+
+constexpr absl::Duration kBetweenWarnings = absl::Seconds(10);
+
+// gRPC names an IPv4 address as one even where IPv6 carries it. A zone says nothing of the peer.
+std::string KeyOf(absl::string_view host, int port) {
+  absl::ConsumePrefix(&host, "::ffff:");
+  return HostPort{std::string(host.substr(0, host.find('%'))), port}.ToString();
+}
+
+// Empty if the peer has gone.
+std::string PeerOf(int socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  char host[NI_MAXHOST] = "";
+  char port[NI_MAXSERV] = "";
+  int number = 0;
+  if (getpeername(socket, generic, &size) != 0 ||
+      getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0 ||
+      !absl::SimpleAtoi(port, &number)) {
+    return "";
+  }
+  return KeyOf(host, number);
+}
+
+// Says when a line of a kind may be logged again.
+class Pause {
+ public:
+  bool IsOver() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const absl::Time now = absl::Now();
+    if (now - last_ < kBetweenWarnings) return false;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::Time last_ = absl::InfinitePast();
+};
+
+void WarnOfLongHeaders() {
+  static Pause pause;
+  if (!pause.IsOver()) return;
+  spdlog::warn(
+      "the daemon has closed a connection whose peer sent request headers of more than {} KiB; "
+      "see what connects to it",
+      HeaderGuard::kMostBytes >> 10);
+}
+
+void WarnOfStranger(const std::string& peer) {
+  static Pause pause;
+  if (!pause.IsOver()) return;
+  spdlog::warn(
+      "the daemon has closed the connection of {}: its calls hold more than {} KiB and have shown "
+      "no credentials, and such connections together have no more room; see what connects to it",
+      peer.empty() ? "a peer" : peer, OpenCalls::kOwnBytes >> 10);
+}
+
+}  // namespace
+
+void Connections::BoundUnadmitted(uint64_t bytes) {
+  unadmitted_ = std::make_unique<BytePool>(bytes);
+}
+
+void Connections::Begin(int socket) {
+  const auto connection = std::make_shared<Connection>(PeerOf(socket), unadmitted_.get());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  by_socket_[socket] = connection;
+  if (unadmitted_ == nullptr) return;
+  by_peer_.emplace(connection->peer, connection);
+  any_unadmitted_ = true;
+}
+
+void Connections::End(int socket) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto ended = by_socket_.extract(socket);
+  if (!ended.empty()) Forget(*ended.mapped());
+}
+
+void Connections::Forget(const Connection& connection) {
+  const auto [begin, end] = by_peer_.equal_range(connection.peer);
+  const auto its = std::find_if(
+      begin, end, [&](const auto& entry) { return entry.second.get() == &connection; });
+  if (its != end) by_peer_.erase(its);
+  any_unadmitted_ = !by_peer_.empty();
+  // Another client may have drawn the same.
+  const auto drawn = by_random_.find(connection.hello.random());
+  if (drawn != by_random_.end() && drawn->second.get() == &connection) by_random_.erase(drawn);
+}
+
+std::shared_ptr<Connection> Connections::Find(int socket) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto entry = by_socket_.find(socket);
+  return entry == by_socket_.end() ? nullptr : entry->second;
+}
+
+PeerGuard::Verdict Connections::Received(const std::shared_ptr<Connection>& connection,
+                                         absl::string_view bytes) {
+  if (connection->hello.Read(bytes)) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    by_random_.emplace(connection->hello.random(), connection);
+  }
+  if (connection->hello.encrypted()) return PeerGuard::Verdict::kFine;
+  return connection->guard.Received(bytes);
+}
+
+std::shared_ptr<Connection> Connections::TakeByRandom(absl::string_view random) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto entry = by_random_.extract(random);
+  return entry.empty() ? nullptr : entry.mapped();
+}
+
+void Connections::Admit(absl::FunctionRef<std::string()> peer) {
+  if (!any_unadmitted_) return;
+  const std::optional<HostPort> address = ParsePeer(peer());
+  if (!address) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto [begin, end] = by_peer_.equal_range(KeyOf(address->host, address->port));
+  std::for_each(begin, end, [](const auto& entry) { entry.second->guard.Admit(); });
+  by_peer_.erase(begin, end);
+  any_unadmitted_ = !by_peer_.empty();
+}
+
+// Never deleted: gRPC's threads may read until the process ends.
+Connections& AllConnections() {
+  static Connections* const connections = new Connections();
+  return *connections;
+}
+
+void WarnOfPeer(const Connection& connection, PeerGuard::Verdict verdict) {
+  if (verdict == PeerGuard::Verdict::kLongHeaders) WarnOfLongHeaders();
+  if (verdict == PeerGuard::Verdict::kHoldsTooMuch) WarnOfStranger(connection.peer);
+}
+
+}  // namespace muster::daemon
