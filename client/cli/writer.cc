@@ -8,10 +8,10 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "common/start_thread.h"
 
 namespace muster::cli {
 namespace {
@@ -64,9 +64,9 @@ struct Writer::State {
   bool stopped = false;
 };
 
-Writer::Writer() : state_(std::make_shared<State>()) {
-  std::thread([state = state_] { Run(state); }).detach();
-}
+Writer::Writer()
+    : state_(std::make_shared<State>()),
+      has_thread_(StartDetachedThread("write output", [state = state_] { Run(state); }).ok()) {}
 
 Writer::~Writer() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -82,10 +82,11 @@ int Writer::AddSink(int fd, const std::string& name) {
 
 void Writer::Write(int sink, std::string bytes) {
   if (bytes.empty()) return;
-  const std::lock_guard<std::mutex> lock(state_->mutex);
+  std::unique_lock<std::mutex> lock(state_->mutex);
   state_->pending += bytes.size();
   state_->queue.push_back({sink, std::move(bytes)});
   state_->changed.notify_one();
+  if (!has_thread_) WriteNext(state_.get(), &lock);
 }
 
 size_t Writer::pending() const {
@@ -110,21 +111,25 @@ void Writer::Run(const std::shared_ptr<State>& state) {
   while (true) {
     state->changed.wait(lock, [&] { return state->stopped || !state->queue.empty(); });
     if (state->stopped) return;
-    const Item item = std::move(state->queue.front());
-    state->queue.pop_front();
-    Sink& sink = state->sinks[item.sink];  // a deque keeps its elements in place
-    lock.unlock();
-    const int error = sink.broken ? 0 : WriteAll(sink.fd, item.bytes);
-    lock.lock();
-    if (error != 0) {
-      sink.broken = true;
-      state->failures.push_back({item.sink, sink.name, error});
-    }
-    const size_t before = state->pending;
-    state->pending -= item.bytes.size();
-    const bool fell_low = before > kLowWater && state->pending <= kLowWater;
-    if (fell_low || state->pending == 0 || error != 0) eventfd_write(state->wake_fd, 1);
+    WriteNext(state.get(), &lock);
   }
+}
+
+void Writer::WriteNext(State* state, std::unique_lock<std::mutex>* lock) {
+  const Item item = std::move(state->queue.front());
+  state->queue.pop_front();
+  Sink& sink = state->sinks[item.sink];  // a deque keeps its elements in place
+  lock->unlock();
+  const int error = sink.broken ? 0 : WriteAll(sink.fd, item.bytes);
+  lock->lock();
+  if (error != 0) {
+    sink.broken = true;
+    state->failures.push_back({item.sink, sink.name, error});
+  }
+  const size_t before = state->pending;
+  state->pending -= item.bytes.size();
+  const bool fell_low = before > kLowWater && state->pending <= kLowWater;
+  if (fell_low || state->pending == 0 || error != 0) eventfd_write(state->wake_fd, 1);
 }
 
 }  // namespace muster::cli

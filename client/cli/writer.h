@@ -2,6 +2,7 @@
 #define MUSTER_CLIENT_CLI_WRITER_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace muster::cli {
 // Writes to file descriptors on a thread of its own, in the order of the calls: a reader that is
 // slow, or has stopped, must not keep the launcher from seeing signals and ranks that end. A
 // descriptor that is non-blocking, as a pipe or terminal that another program shares may be, is
-// waited for. Its calls may come from one thread at a time.
+// waited for. Where the process gets no thread the calls write, and wait. Its calls may come from
+// one thread at a time.
 class Writer {
  public:
   // A sink that could not be written to (the reader has gone, the disk is full). What is meant for
@@ -31,7 +33,8 @@ class Writer {
   // number.
   int AddSink(int fd, const std::string& name);
 
-  // Never blocks. Everything of one call is written before anything of a later one.
+  // Does not block, but for want of a thread. Everything of one call is written before anything of
+  // a later one.
   void Write(int sink, std::string bytes);
 
   // Bytes that are still to be written.
@@ -48,9 +51,12 @@ class Writer {
  private:
   struct State;
   static void Run(const std::shared_ptr<State>& state);
+  // Writes the first item of the queue, without the lock meanwhile.
+  static void WriteNext(State* state, std::unique_lock<std::mutex>* lock);
 
   // Shared with the thread, which may be stuck in a write when this object goes.
   std::shared_ptr<State> state_;
+  const bool has_thread_;
 };
 
 }  // namespace muster::cli

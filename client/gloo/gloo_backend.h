@@ -9,13 +9,12 @@
 #include "absl/functional/function_ref.h"
 #include "client/gloo/collective_plane.h"
 #include "client/gloo/collectives.h"
+#include "client/gloo/communicator_end.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/mesh.h"
 #include "client/gloo/node_layout.h"
 #include "client/gloo/operation.h"
-#include "client/gloo/peer_ends.h"
 #include "client/gloo/peer_info.h"
-#include "client/src/base/deadline.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/node/shared_region.h"
 
@@ -56,18 +55,16 @@ class GlooBackend final : public Backend {
   explicit GlooBackend(const Group& group);
 
   absl::Status Assemble(const CommunicatorOptions& options);
-  absl::Status Connect(const std::vector<GlooPeerInfo>& infos, absl::Duration timeout,
-                       Cancellation* cancellation);
-  absl::Status Meet(const CallOptions& options);
-  absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const CallOptions& options);
+  absl::Status Connect(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
+  absl::Status Meet(const Deadline& deadline);
+  absl::Status ShareMemory(const std::vector<GlooPeerInfo>& infos, const Deadline& deadline);
   // This rank's part of its node's memory, and in `nodes` what becomes of those that share none.
   absl::StatusOr<std::unique_ptr<SharedRegion>> OpenRegion(const std::vector<GlooPeerInfo>& infos,
-                                                           const CallOptions& options,
+                                                           const Deadline& deadline,
                                                            NodeLayout* nodes);
   void ChoosePlane(std::unique_ptr<SharedRegion> region, const NodeLayout& nodes);
   // What all ranks say. `number` tells these questions apart.
-  absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const CallOptions& options);
-  void Patrol();
+  absl::StatusOr<std::vector<bool>> TellAll(bool yes, uint64_t number, const Deadline& deadline);
 
   // One of the passes of a coalesced all-reduce.
   absl::Status AllReducePass(absl::Span<const Buffer> buffers, DataType type, ReduceOp op,
@@ -79,26 +76,20 @@ class GlooBackend final : public Backend {
                                   absl::FunctionRef<void(const GlooContext&)> call);
   absl::Status Run(const Operation& operation, const CallOptions& options,
                    absl::FunctionRef<void(CollectivePlane&)> call);
+  // Run() as a part of a longer call.
+  absl::Status RunPart(const Operation& operation, const Deadline& whole,
+                       absl::FunctionRef<void(CollectivePlane&)> call);
   absl::Status RunCall(const Operation& operation, const CallOptions& options,
                        absl::FunctionRef<void()> call);
-
-  // What ended an operation that did not complete.
-  struct Failure {
-    std::string reason;        // Gloo's; empty where the interruptor ended it
-    std::vector<int> awaited;  // ranks that it was waiting for, where known
-    int ended = -1;            // the rank that was seen to have ended, where one was
-  };
-  // The operation's error. Tells the peers, and closes the connections.
-  absl::Status End(const Operation& operation, const Deadline& deadline, const Failure& failure);
-  absl::Status ExplainInterruption(const Operation& operation, absl::Duration timeout,
-                                   const Failure& failure) const;
-  absl::Status ExplainBreak(const Operation& operation, const Failure& failure,
-                            const Deadline& deadline, PeerEnd* words);
-  int AwaitCulprit(int ended, const Deadline& deadline);
-  void Close(const PeerEnd* words);
+  // Calls, until the options say to stop. Returns what stopped the call, unless that was the
+  // interruptor.
+  CallFailure Attempt(const CallOptions& options, absl::FunctionRef<void()> call);
+  // Drops the connections and the memory. The communicator has ended.
+  void Disconnect();
 
   const Group group_;
   Interruptor interruptor_;
+  CommunicatorEnd end_;
   std::unique_ptr<Mesh> mesh_;              // null once the communicator has ended
   std::unique_ptr<CollectivePlane> plane_;  // likewise
   uint64_t collectives_ = 0;

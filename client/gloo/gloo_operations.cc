@@ -1,14 +1,13 @@
 // GlooBackend's operations.
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/gloo_backend.h"
+#include "client/src/base/deadline.h"
 #include "client/src/base/reduction.h"
-#include "client/src/base/steady_clock.h"
 
 namespace muster::internal {
 namespace {
@@ -112,13 +111,14 @@ absl::Status GlooBackend::ReduceScatter(const void* in, void* out, size_t count,
 
 absl::Status GlooBackend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
                                              ReduceOp op, const CallOptions& options) {
-  const SteadyTime start = SteadyClock::now();
+  const Deadline deadline(*options.timeout, options.cancellation);
   CallOptions rest = options;
   absl::Status status;
   for (const absl::Span<const Buffer>& pass : PassesOf(buffers, SizeOf(type))) {
-    const absl::Duration elapsed = Between(start, SteadyClock::now());
-    rest.timeout = std::max(*options.timeout - elapsed, absl::ZeroDuration());
-    status = AllReducePass(pass, type, op, rest);
+    status = deadline.RunPart([&](absl::Duration left) {
+      rest.timeout = left;
+      return AllReducePass(pass, type, op, rest);
+    });
     if (!status.ok()) break;
   }
   return status;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/start_thread.h"
+
 namespace muster::internal {
 namespace {
 
@@ -15,8 +18,14 @@ constexpr absl::Duration kLongest = absl::Hours(24 * 365);
 
 }  // namespace
 
-Interruptor::Interruptor()
-    : next_look_(Clock::now() + kPatrolPeriod), thread_([this] { Watch(); }) {}
+absl::Status Interruptor::Start(absl::string_view rank) {
+  next_look_ = Clock::now() + kPatrolPeriod;
+  absl::StatusOr<std::thread> thread = StartThread(
+      absl::StrCat("keep the time-outs of the communicator of ", rank), [this] { Watch(); });
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
+}
 
 Interruptor::~Interruptor() {
   {
@@ -24,7 +33,7 @@ Interruptor::~Interruptor() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Interruptor::Raise(const absl::Status& why) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace muster::internal {
@@ -32,10 +33,14 @@ class Interruptible {
 // Has a thread of its own, which does the waking, so that Raise() never blocks. Thread-safe.
 class Interruptor {
  public:
-  Interruptor();
+  Interruptor() = default;
   ~Interruptor();
   Interruptor(const Interruptor&) = delete;
   Interruptor& operator=(const Interruptor&) = delete;
+
+  // Starts the thread. Nothing is interrupted before. RESOURCE_EXHAUSTED, which says that it is for
+  // the communicator of `rank`, if the process gets none.
+  absl::Status Start(absl::string_view rank);
 
   // Ends the operation in progress and all later ones. Only the first call counts. Does not block.
   // A `why` with a text is the whole error; one without is for the operation to explain.

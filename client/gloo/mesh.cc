@@ -1,6 +1,7 @@
 #include "client/gloo/mesh.h"
 
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "client/gloo/transport.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/job/rank_names.h"
+#include "common/start_thread.h"
 #include "gloo/common/error.h"
 #include "gloo/transport/tcp/device.h"
 
@@ -67,6 +69,10 @@ absl::StatusOr<std::unique_ptr<Mesh>> Mesh::Listen(const Group& group,
   std::unique_ptr<Mesh> mesh(new Mesh(group, interruptor));
   try {
     mesh->Open(address);
+  } catch (const std::system_error& error) {
+    // Of all that Gloo does here, only its thread fails in this way.
+    return NoThread(absl::StrCat("serve the connections of ", DescribePeer(group, group.rank())),
+                    error);
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat("cannot listen for peers at ", address.text, " (",
                                                address.interface, "): ", ReasonOf(error)));

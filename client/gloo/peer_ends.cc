@@ -1,12 +1,12 @@
 #include "client/gloo/peer_ends.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <exception>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "client/gloo/slots.h"
+#include "client/gloo/transport.h"
 #include "gloo/types.h"
 
 namespace muster::internal {
@@ -17,7 +17,26 @@ uint64_t CanarySlot() { return gloo::Slot::build(kCanarySlotPrefix, 0); }
 
 // Writing some hundred bytes to a connection that is not full takes no time; a full one has a peer
 // that does not read.
-constexpr std::chrono::milliseconds kFlushWait(100);
+constexpr absl::Duration kFlushWait = absl::Milliseconds(100);
+
+// Returns what ends the waits for slow peers: upon a time-out of Gloo's own, Gloo closes the
+// connections to all peers. Null if this process can have no more threads; then nothing is waited
+// for.
+std::unique_ptr<Interruptor> MakeTimer(int rank) {
+  auto timer = std::make_unique<Interruptor>();
+  if (!timer->Start(absl::StrCat("rank ", rank)).ok()) return nullptr;
+  return timer;
+}
+
+// Returns whether the connection took it.
+bool Send(gloo::transport::UnboundBuffer* buffer, int rank) {
+  try {
+    buffer->send(rank, WordsSlot());
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -30,7 +49,7 @@ PeerEnds::PeerEnds(std::shared_ptr<gloo::transport::Context> context)
 
 std::unique_ptr<PeerEnds::Peer> PeerEnds::Meet(int rank) {
   auto peer = std::make_unique<Peer>();
-  peer->words = context_->createUnboundBuffer(&peer->received, sizeof(Message));
+  peer->words = context_->createUnboundBuffer(&peer->received, sizeof(WrittenWords));
   peer->canary = context_->createUnboundBuffer(nullptr, 0);
   try {
     peer->words->recv(rank, WordsSlot());
@@ -54,71 +73,46 @@ bool PeerEnds::CheckBroken(Peer* peer) {
   return peer->broken;
 }
 
-std::vector<int> PeerEnds::BrokenPeers() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<int> broken;
-  for (int rank = 0; rank < context_->size; ++rank) {
-    if (peers_[rank] != nullptr && CheckBroken(peers_[rank].get())) broken.push_back(rank);
-  }
-  return broken;
-}
-
 // A wait for the words would have to end by a time-out, upon which Gloo closes all connections of
 // this rank. There is no need for one: Gloo's thread receives in order, and once the connection has
 // broken it writes no more.
-std::optional<PeerEnd> PeerEnds::WordsOf(int peer) {
+std::vector<EndedPeer> PeerEnds::EndedPeers() {
   std::lock_guard<std::mutex> lock(mutex_);
-  Peer* const from = peers_[peer].get();
-  const Message& message = from->received;
-  if (!CheckBroken(from) || message.complete == 0) return std::nullopt;
-  const size_t length = std::min<size_t>(message.length, sizeof(message.text));
-  return PeerEnd{message.rank, message.failed != 0, std::string(message.text, length)};
-}
-
-std::vector<int> PeerEnds::FailedPeers() {
-  std::vector<int> spoken;
-  std::vector<int> mute;
-  for (int peer : BrokenPeers()) {
-    const std::optional<PeerEnd> words = WordsOf(peer);
-    if (!words) mute.push_back(peer);
-    if (words && words->failed) spoken.push_back(peer);
-  }
-  spoken.insert(spoken.end(), mute.begin(), mute.end());
-  return spoken;
-}
-
-void PeerEnds::Say(const PeerEnd& words) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  said_.rank = words.rank;
-  said_.failed = words.failed ? 1 : 0;
-  said_.length = static_cast<uint16_t>(std::min(words.reason.size(), sizeof(said_.text)));
-  std::memcpy(said_.text, words.reason.data(), said_.length);
-  said_.complete = 1;
+  std::vector<EndedPeer> ended;
   for (int rank = 0; rank < context_->size; ++rank) {
-    if (peers_[rank] != nullptr && !CheckBroken(peers_[rank].get())) Send(rank);
+    Peer* const peer = peers_[rank].get();
+    if (peer != nullptr && CheckBroken(peer)) ended.push_back({rank, peer->received.Read()});
   }
-  Flush();
+  return ended;
 }
 
-void PeerEnds::Send(int rank) {
-  auto buffer = context_->createUnboundBuffer(&said_, sizeof(said_));
-  try {
-    buffer->send(rank, WordsSlot());
-  } catch (const std::exception&) {
-    return;
+std::vector<int> PeerEnds::Tell(const PeerEnd& words, const std::vector<int>& ranks) {
+  if (ranks.empty()) return {};
+  std::lock_guard<std::mutex> lock(mutex_);
+  WrittenWords written = WrittenWords::Of(words);
+  const std::unique_ptr<Interruptor> timer = MakeTimer(context_->rank);
+  std::shared_ptr<gloo::transport::Context> context = context_;
+  if (timer != nullptr) context = std::make_shared<InterruptibleContext>(context_, timer.get());
+  std::vector<Buffer> sent;
+  std::vector<int> untold;
+  for (const int rank : ranks) {
+    Buffer buffer = context->createUnboundBuffer(&written, sizeof(written));
+    if (!CheckBroken(peers_[rank].get()) && Send(buffer.get(), rank)) {
+      sent.push_back(std::move(buffer));
+    } else {
+      untold.push_back(rank);
+    }
   }
-  sent_.push_back(std::move(buffer));
+  if (timer != nullptr) Flush(sent, timer.get());
+  return untold;
 }
 
-// For a peer that is gone or stuck the wait fails.
-void PeerEnds::Flush() {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point deadline = Clock::now() + kFlushWait;
-  for (const auto& buffer : sent_) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+// For a peer that is gone or does not read, the wait fails.
+void PeerEnds::Flush(const std::vector<Buffer>& sent, Interruptor* timer) {
+  timer->Arm(kFlushWait);
+  for (const Buffer& buffer : sent) {
     try {
-      buffer->waitSend(std::max(left, std::chrono::milliseconds(0)));
+      buffer->waitSend();
     } catch (const std::exception&) {
       continue;
     }

@@ -3,72 +3,47 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
+#include "client/gloo/end_channel.h"
+#include "client/gloo/interruptor.h"
+#include "client/gloo/written_words.h"
 #include "gloo/transport/context.h"
 
 namespace muster::internal {
 
-// Why a rank ended its communicator.
-struct PeerEnd {
-  int rank = 0;  // who ended it first: a rank that ends because of another's end passes that on
-  bool failed = false;  // by an error; else in the normal course
-  std::string reason;
-};
-
 // The ends of the connections of one rank: which have broken, and what their peers said last. With
 // every peer two receives are outstanding from the beginning: one for its last words, and one that
 // nothing is ever sent to, which fails when the connection does. Thread-safe.
-class PeerEnds {
+class PeerEnds final : public EndChannel {
  public:
   // Over connected pairs; keeps `context`.
   explicit PeerEnds(std::shared_ptr<gloo::transport::Context> context);
 
-  // The peers whose connections have broken, ascending. Does not block.
-  std::vector<int> BrokenPeers();
+  // Returns the peers whose connections have broken, with what they said before that.
+  std::vector<EndedPeer> EndedPeers() override;
 
-  // What `peer` said before its connection broke; nothing if that has not happened, or if it died
-  // without a word or in the middle of one. Does not block.
-  std::optional<PeerEnd> WordsOf(int peer);
-
-  // Of BrokenPeers(), those that did not end in the normal course: first those that have spoken,
-  // since they know more than can be seen from here, then those that died without a word.
-  std::vector<int> FailedPeers();
-
-  // Tells all peers, as far as their connections can take it soon: waits for a moment at most. The
-  // connections are of no use afterwards.
-  void Say(const PeerEnd& words);
+  // Tells those whose connections are whole, as far as these can take it soon.
+  std::vector<int> Tell(const PeerEnd& words, const std::vector<int>& ranks) override;
 
  private:
-  struct Message {
-    int32_t rank;
-    uint16_t failed;
-    uint16_t length;
-    char text[503];
-    uint8_t complete;  // 1; comes last, so what has arrived is whole
-  };
-  static_assert(sizeof(Message) == 512);
+  using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
   // The buffers come after what they point to, so that they go first.
   struct Peer {
-    Message received{};
-    std::unique_ptr<gloo::transport::UnboundBuffer> words;
-    std::unique_ptr<gloo::transport::UnboundBuffer> canary;
+    WrittenWords received{};
+    Buffer words;
+    Buffer canary;
     bool broken = false;
   };
 
   std::unique_ptr<Peer> Meet(int rank);
-  bool CheckBroken(Peer* peer);
-  void Send(int rank);
-  void Flush();
+  static bool CheckBroken(Peer* peer);
+  static void Flush(const std::vector<Buffer>& sent, Interruptor* timer);
 
   const std::shared_ptr<gloo::transport::Context> context_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Peer>> peers_;  // null for this rank
-  Message said_{};
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sent_;
 };
 
 }  // namespace muster::internal

@@ -86,8 +86,8 @@ class SharedCollectives {
   void ReducePieces(uint64_t tag, const void* in, absl::Span<const Pieces> pieces,
                     absl::Span<char* const> results, const Reduction& reduction, AtByte after);
 
-  // Wakes the thread that waits, to look at `stopped`.
-  void Wake() { board_.Wake(); }
+  // For the end of its waits, and of its rank.
+  StepBoard& board() { return board_; }
 
  private:
   // The part of a chunk that one rank reduces.

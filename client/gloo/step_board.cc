@@ -34,6 +34,9 @@ void Relax() {
 #endif
 }
 
+// Whether a rank has ended, and whether it has said why.
+enum Ended : uint32_t { kNotEnded = 0, kEndedMute = 1, kEndedWithWords = 2 };
+
 // Of numbers that wrap.
 bool AtLeast(uint32_t number, uint32_t wanted) {
   return static_cast<int32_t>(number - wanted) >= 0;
@@ -45,7 +48,8 @@ bool AtLeast(uint32_t number, uint32_t wanted) {
 struct alignas(kCacheLine) StepBoard::Line {
   std::atomic<uint32_t> published;  // steps, so the last one's number + 1; wraps
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> ended;
+  std::atomic<uint32_t> ended;         // an Ended
+  std::atomic<uint32_t> here;          // 1
   std::atomic<uint64_t> tags[kSlots];  // of what was published with each slot
 };
 
@@ -56,7 +60,10 @@ struct alignas(kCacheLine) StepBoard::Count {
   std::atomic<uint32_t> sleepers;
 };
 
-size_t StepBoard::BytesFor(int ranks) { return kCounts * sizeof(Count) + ranks * sizeof(Line); }
+// Counts, then lines, then last words, which nobody reads before they are there.
+size_t StepBoard::BytesFor(int ranks) {
+  return kCounts * sizeof(Count) + ranks * (sizeof(Line) + sizeof(WrittenWords));
+}
 
 void StepBoard::StartAt(uint32_t step, void* memory, int ranks) {
   auto* const counts = static_cast<Count*>(memory);
@@ -73,15 +80,39 @@ StepBoard::StepBoard(void* memory, int rank, int ranks, Stopped stopped, std::ve
       names_(std::move(names)),
       crowded_(ranks > Processors()),
       step_(line(rank).published.load(std::memory_order_relaxed)),
-      all_at_(step_ - 1) {}
+      all_at_(step_ - 1) {
+  line(rank_).here.store(1, std::memory_order_release);
+}
 
 StepBoard::~StepBoard() {
-  line(rank_).ended.store(1, std::memory_order_seq_cst);
+  if (line(rank_).ended.load(std::memory_order_relaxed) != kNotEnded) return;
+  line(rank_).ended.store(kEndedMute, std::memory_order_seq_cst);
   Wake();
+}
+
+// The words come first: a rank that dies in between has not ended here, and nobody reads a half of
+// them.
+void StepBoard::End(const PeerEnd& words) {
+  this->words(rank_) = WrittenWords::Of(words);
+  line(rank_).ended.store(kEndedWithWords, std::memory_order_seq_cst);
+  Wake();
+}
+
+std::optional<PeerEnd> StepBoard::WordsOf(int peer) const {
+  if (line(peer).ended.load(std::memory_order_acquire) != kEndedWithWords) return std::nullopt;
+  return words(peer).Read();
+}
+
+bool StepBoard::IsHere(int peer) const {
+  return line(peer).here.load(std::memory_order_acquire) != 0;
 }
 
 StepBoard::Line& StepBoard::line(int rank) const {
   return reinterpret_cast<Line*>(memory_ + kCounts * sizeof(Count))[rank];
+}
+
+WrittenWords& StepBoard::words(int rank) const {
+  return reinterpret_cast<WrittenWords*>(&line(ranks_))[rank];
 }
 
 StepBoard::Count& StepBoard::count(int64_t step) const {
@@ -180,7 +211,7 @@ template <class Late>
 void StepBoard::CheckStopped(bool slept, Late late) {
   if (stopped_(slept)) throw Interrupted(NamesOf(late()));
   for (int peer = 0; peer < ranks_; ++peer) {
-    if (line(peer).ended.load(std::memory_order_seq_cst) == 0) continue;
+    if (line(peer).ended.load(std::memory_order_seq_cst) == kNotEnded) continue;
     const std::vector<int> ranks = late();
     if (std::find(ranks.begin(), ranks.end(), peer) != ranks.end()) throw PeerEnded(NameOf(peer));
   }

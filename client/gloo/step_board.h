@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <vector>
+
+#include "client/gloo/written_words.h"
 
 namespace muster::internal {
 
@@ -35,7 +38,7 @@ class PeerEnded : public std::runtime_error {
 // that dies at any instruction leaves everything whole. The others wait until they are told of it.
 // Waits end by exceptions: Interrupted when `stopped` says so, and PeerEnded.
 //
-// For one thread, but for Wake().
+// For one thread, but for Wake(), IsHere() and WordsOf().
 class StepBoard {
  public:
   // How many ranks may share a board.
@@ -56,7 +59,7 @@ class StepBoard {
   // alignment of a cache line. It must outlive the board. `names` has what the ranks are called in
   // exceptions; empty: by their numbers here.
   StepBoard(void* memory, int rank, int ranks, Stopped stopped, std::vector<int> names = {});
-  // Tells the others.
+  // Tells the others that this rank has ended, unless End() has.
   ~StepBoard();
   StepBoard(const StepBoard&) = delete;
   StepBoard& operator=(const StepBoard&) = delete;
@@ -79,6 +82,13 @@ class StepBoard {
   // Which of a rank's slots is written in this step, and was in the step before.
   int slot() const { return static_cast<int>(step_ % kSlots); }
   int slot_before() const { return static_cast<int>((step_ - 1) % kSlots); }
+
+  // Tells the others that this rank has ended, and why. Nothing but the destructor comes after it.
+  void End(const PeerEnd& words);
+  // What `peer` said in End(); nothing if it has not, or if it ended without a word.
+  std::optional<PeerEnd> WordsOf(int peer) const;
+  // Whether `peer` has its board, and so finds what others say.
+  bool IsHere(int peer) const;
 
   // Wakes whoever sleeps, to look at `stopped`. From any thread.
   void Wake();
@@ -105,6 +115,7 @@ class StepBoard {
   int NameOf(int rank) const { return names_.empty() ? rank : names_[rank]; }
   std::vector<int> NamesOf(std::vector<int> ranks) const;
   Line& line(int rank) const;
+  WrittenWords& words(int rank) const;
   Count& count(int64_t step) const;
   uint32_t CountAfter(int64_t step) const;
 

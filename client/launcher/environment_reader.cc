@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/observe/work.h"
+#include "common/start_thread.h"
 
 namespace muster::launcher {
 namespace {
@@ -73,10 +73,11 @@ std::vector<std::optional<std::string>> EnvironmentReader::ValuesOf(
 // Null where the system gives no thread; a later call tries again.
 std::shared_ptr<EnvironmentReader::Read> EnvironmentReader::Begin(pid_t pid) const {
   const auto read = std::make_shared<Read>();
-  const bool begun =
-      observe::StartThread([read, path = absl::StrCat(proc_, "/", pid, "/environ"),
-                            variable = variable_] { read->Take(ReadVariable(path, variable)); });
-  return begun ? read : nullptr;
+  const absl::Status begun =
+      StartDetachedThread("read a process's environment",
+                          [read, path = absl::StrCat(proc_, "/", pid, "/environ"),
+                           variable = variable_] { read->Take(ReadVariable(path, variable)); });
+  return begun.ok() ? read : nullptr;
 }
 
 }  // namespace muster::launcher

@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "client/launcher/verdict_file.h"
 #include "client/observe/bundle_folder.h"
-#include "client/observe/work.h"
+#include "common/start_thread.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {
@@ -85,13 +85,13 @@ void InquiryGatherer::Start(Task task) {
     }
     busy_ = true;
   }
-  if (!observe::StartThread([self = shared_from_this(), task] { self->Run(task); })) {
-    GiveUp(std::move(task));
-  }
+  const absl::Status started = StartDetachedThread(
+      "gather what the ranks are doing", [self = shared_from_this(), task] { self->Run(task); });
+  if (!started.ok()) GiveUp(std::move(task), started);
 }
 
-void InquiryGatherer::GiveUp(Task task) {
-  tell_("what the ranks here are doing is not gathered: the system gives no further thread");
+void InquiryGatherer::GiveUp(Task task, const absl::Status& why) {
+  tell_(absl::StrCat("what the ranks here are doing is not gathered: ", why.message()));
   writing_ = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

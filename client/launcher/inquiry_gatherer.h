@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "client/launcher/coordinator_client.h"
 #include "client/launcher/rank_looks.h"
 #include "client/observe/bundle.h"
@@ -52,7 +53,7 @@ class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
   std::optional<Task> Next();
   void Deliver(Task task);
   void Write(const Task& task, std::vector<observe::File> files);
-  void GiveUp(Task task);
+  void GiveUp(Task task, const absl::Status& why);
 
   const std::string debug_dir_;
   const std::function<void(std::string)> tell_;

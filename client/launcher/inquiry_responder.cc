@@ -10,11 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "client/launcher/coordinator_client.h"
 #include "client/launcher/node_name.h"
 #include "client/observe/stillness_watch.h"
-#include "client/observe/work.h"
 #include "common/random_bytes.h"
+#include "common/start_thread.h"
 
 namespace muster::launcher {
 namespace {
@@ -148,9 +149,10 @@ InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<const Ou
       gatherer_(std::make_shared<InquiryGatherer>(
           plan.debug_dir, [state = state_](std::string line) { state->Tell(std::move(line)); })) {
   const auto run = [state = state_, gatherer = gatherer_] { Run(state.get(), gatherer.get()); };
-  if (!observe::StartThread(run)) {
-    state_->Tell("no hang of this node's ranks can be looked into: the system gives no thread");
-  }
+  const absl::Status started = StartDetachedThread("look into hangs", run);
+  if (started.ok()) return;
+  state_->Tell(
+      absl::StrCat("no hang of this node's ranks can be looked into: ", started.message()));
 }
 
 InquiryResponder::~InquiryResponder() {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_client.h"
+#include "common/start_thread.h"
 
 namespace muster::launcher {
 namespace {
@@ -83,9 +83,9 @@ struct JobWatch::State {
   bool stopped = false;
 };
 
-JobWatch::JobWatch(const JobPlan& plan) : state_(std::make_shared<State>(plan)) {
-  std::thread([state = state_] { Run(state); }).detach();
-}
+JobWatch::JobWatch(const JobPlan& plan)
+    : state_(std::make_shared<State>(plan)),
+      started_(StartDetachedThread("watch the job", [state = state_] { Run(state); })) {}
 
 JobWatch::~JobWatch() {
   const std::lock_guard<std::mutex> lock(state_->mutex);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/job_plan.h"
 
@@ -17,6 +18,8 @@ namespace muster::launcher {
 class JobWatch {
  public:
   explicit JobWatch(const JobPlan& plan);
+  // OK, or why it finds out nothing: the process gets no thread.
+  const absl::Status& started() const { return started_; }
   // Does not wait.
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
@@ -44,6 +47,7 @@ class JobWatch {
 
   // Shared with the thread, which may be inside a call when this object goes.
   std::shared_ptr<State> state_;
+  absl::Status started_;
 };
 
 }  // namespace muster::launcher

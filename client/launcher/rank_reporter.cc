@@ -4,7 +4,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <variant>
 
@@ -13,6 +12,7 @@
 #include "client/launcher/coordinator_client.h"
 #include "client/launcher/node_name.h"
 #include "common/process_secret.h"
+#include "common/start_thread.h"
 
 namespace muster::launcher {
 namespace {
@@ -61,6 +61,7 @@ struct RankReporter::State {
 
   void Add(Report report) {
     const std::lock_guard<std::mutex> lock(mutex);
+    if (stopped) return;
     reports.push_back(std::move(report));
     changed.notify_all();
   }
@@ -76,8 +77,11 @@ struct RankReporter::State {
   bool stopped = false;
 };
 
-RankReporter::RankReporter(const JobPlan& plan) : state_(std::make_shared<State>(plan)) {
-  std::thread([state = state_] { Run(state); }).detach();
+RankReporter::RankReporter(const JobPlan& plan)
+    : state_(std::make_shared<State>(plan)),
+      started_(StartDetachedThread("report how ranks end", [state = state_] { Run(state); })) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->stopped = !started_.ok();
 }
 
 RankReporter::~RankReporter() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/process_end.h"
@@ -18,6 +19,8 @@ class RankReporter {
  public:
   // Connects at once, so that a first report need not wait for that.
   explicit RankReporter(const JobPlan& plan);
+  // OK, or why it drops every report: the process gets no thread.
+  const absl::Status& started() const { return started_; }
   // Does not wait: reports that are left are dropped.
   ~RankReporter();
   RankReporter(const RankReporter&) = delete;
@@ -42,6 +45,7 @@ class RankReporter {
 
   // Shared with the thread, which may be inside a call when this object goes.
   std::shared_ptr<State> state_;
+  absl::Status started_;
 };
 
 // Tells the coordinator of a job of several nodes that no rank of this one will come, and why.

@@ -78,6 +78,10 @@ absl::Status Supervisor::StartRanks() {
 
 void Supervisor::Listen() {
   reporter_ = std::make_unique<RankReporter>(plan_);
+  if (const absl::Status& started = reporter_->started(); !started.ok()) {
+    Say(absl::StrCat("the coordinator is not told how ranks end here, and notices it later: ",
+                     started.message()));
+  }
   responder_ = std::make_unique<InquiryResponder>(plan_, starter_->output_tails());
   TellResponder();
   loop_->Watch(responder_->fd(), [this] {
@@ -85,6 +89,9 @@ void Supervisor::Listen() {
   });
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
   watch_ = std::make_unique<JobWatch>(plan_);
+  if (const absl::Status& started = watch_->started(); !started.ok()) {
+    Say(absl::StrCat("a failure on another node does not end the ranks here: ", started.message()));
+  }
   for (int rank : ranks_.Living()) TellOfStart(ranks_.At(rank - plan_.GlobalRank(0)));
   loop_->Watch(watch_->fd(), [this] { OnJobFailed(); });
 }

@@ -13,6 +13,7 @@
 #include "client/nccl/ids.h"
 #include "client/nccl/peer_info.h"
 #include "client/nccl/settings.h"
+#include "client/nccl/stopper.h"
 #include "client/nccl/types.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/data_plane/argument_check.h"
@@ -43,6 +44,7 @@ absl::StatusOr<Device> Prepare(const Group& group, const NcclOptions& options,
     return WithExitCode(status, kExitBadConfiguration);
   }
   if (absl::Status status = CheckConfig(options.config); !status.ok()) return status;
+  if (absl::Status status = Stopper::Get().Start(); !status.ok()) return status;
   absl::StatusOr<Device> device = OpenDevice(options.device, group.member(group.rank()).local_rank);
   if (!device.ok()) return device.status();
   if (absl::Status status = prepare(); !status.ok()) return status;

@@ -1,12 +1,12 @@
 #include "client/nccl/stopper.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "client/nccl/device.h"
 #include "client/nccl/poll_pacer.h"
 #include "client/nccl/stop.h"
+#include "common/start_thread.h"
 
 namespace muster::internal {
 namespace {
@@ -18,23 +18,6 @@ constexpr absl::Duration kSeizeWait = absl::Seconds(1);
 
 // How long a thread waits for the others to be ready, too.
 constexpr absl::Duration kStartWait = absl::Seconds(1);
-
-// Where the threads that stop communicators meet before any of them calls NCCL.
-class StartLine {
- public:
-  explicit StartLine(size_t expected) : expected_(expected) {}
-
-  void Meet() {
-    const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return expected_ == 0; };
-    absl::MutexLock lock(&mutex_);
-    --expected_;
-    mutex_.AwaitWithTimeout(absl::Condition(&complete), kStartWait);
-  }
-
- private:
-  absl::Mutex mutex_;
-  size_t expected_ ABSL_GUARDED_BY(mutex_);
-};
 
 // Those of `handles` that no thread is inside of, after a while.
 Handles SeizeAll(Handles handles) {
@@ -52,9 +35,34 @@ Handles SeizeAll(Handles handles) {
 
 }  // namespace
 
+// Where the threads that stop communicators meet before any of them calls NCCL.
+class Stopper::StartLine {
+ public:
+  explicit StartLine(size_t expected) : expected_(expected) {}
+
+  void Meet() {
+    const auto complete = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return expected_ == 0; };
+    absl::MutexLock lock(&mutex_);
+    --expected_;
+    mutex_.AwaitWithTimeout(absl::Condition(&complete), kStartWait);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  size_t expected_ ABSL_GUARDED_BY(mutex_);
+};
+
 Stopper& Stopper::Get() {
   static Stopper* const stopper = new Stopper;  // never destroyed: its thread may outlive main()
   return *stopper;
+}
+
+absl::Status Stopper::Start() {
+  absl::MutexLock lock(&mutex_);
+  if (started_) return absl::OkStatus();
+  absl::Status status = StartDetachedThread("stop NCCL's communicators", [this] { Work(); });
+  started_ = status.ok();
+  return status;
 }
 
 void Stopper::Add(std::shared_ptr<NcclHandle> handle) {
@@ -82,9 +90,7 @@ bool Stopper::Erase(const NcclHandle* handle) {
 void Stopper::Wake() {
   absl::MutexLock lock(&mutex_);
   woken_ = true;
-  if (working_) return;
   working_ = true;
-  std::thread([this] { Work(); }).detach();
 }
 
 bool Stopper::IsQuiet() const {
@@ -114,6 +120,18 @@ bool Stopper::AwaitQuiet(SteadyTime deadline) {
 
 void Stopper::Work() {
   while (true) {
+    AwaitWake();
+    StopBatches();
+  }
+}
+
+void Stopper::AwaitWake() {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&working_));
+}
+
+void Stopper::StopBatches() {
+  while (true) {
     const Handles batch = NextBatch();
     if (batch.empty()) return;
     const Handles seized = SeizeAll(batch);
@@ -126,18 +144,27 @@ void Stopper::Work() {
 // wait for a cudaFree of another thread, and that for a kernel whose flag is not set yet.
 void Stopper::StopAll(const Handles& seized) {
   const auto start = std::make_shared<StartLine>(seized.size());
-  absl::MutexLock lock(&mutex_);
+  std::vector<std::function<void()>> without_thread;
   for (const std::shared_ptr<NcclHandle>& handle : seized) {
-    const uint64_t stop = ++stops_;
-    stopping_[stop] = After(SteadyClock::now(), NcclHandle::kStopWait);
-    std::thread([this, stop, handle, start] {
-      UseDevice(handle->device().index);
-      start->Meet();
-      StopCommunicator(*handle);
-      Forget(stop);
-      handle->FreeIfAbandoned();
-    }).detach();
+    const std::function<void()> stop = BeginStop(handle, start);
+    const bool started = StartDetachedThread("stop an NCCL communicator", stop).ok();
+    if (!started) without_thread.push_back(stop);
   }
+  for (const std::function<void()>& stop : without_thread) stop();
+}
+
+std::function<void()> Stopper::BeginStop(const std::shared_ptr<NcclHandle>& handle,
+                                         const std::shared_ptr<StartLine>& start) {
+  absl::MutexLock lock(&mutex_);
+  const uint64_t stop = ++stops_;
+  stopping_[stop] = After(SteadyClock::now(), NcclHandle::kStopWait);
+  return [this, stop, handle, start] {
+    UseDevice(handle->device().index);
+    start->Meet();
+    StopCommunicator(*handle);
+    Forget(stop);
+    handle->FreeIfAbandoned();
+  };
 }
 
 void Stopper::Forget(uint64_t stop) {

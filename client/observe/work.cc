@@ -4,9 +4,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
+
+#include "common/start_thread.h"
 
 namespace muster::observe {
 namespace {
@@ -31,23 +31,18 @@ void Help(const std::shared_ptr<Queue>& queue) {
   }
 }
 
-}  // namespace
-
-bool StartThread(std::function<void()> run) {
-  try {
-    std::thread(std::move(run)).detach();
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
+bool StartHelper(const std::shared_ptr<Queue>& queue) {
+  return StartDetachedThread("look at processes", [queue] { Help(queue); }).ok();
 }
+
+}  // namespace
 
 bool DoWithin(absl::Duration patience, size_t at_once, std::vector<std::function<void()>> work) {
   const auto queue = std::make_shared<Queue>();
   const size_t all = work.size();
   queue->work = std::move(work);
   size_t threads = 0;
-  while (threads < std::min(at_once, all) && StartThread([queue] { Help(queue); })) ++threads;
+  while (threads < std::min(at_once, all) && StartHelper(queue)) ++threads;
   if (threads == 0) return all == 0;
   std::unique_lock<std::mutex> lock(queue->mutex);
   const bool done = queue->changed.wait_for(lock, absl::ToChronoMilliseconds(patience),

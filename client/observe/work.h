@@ -9,10 +9,6 @@
 
 namespace muster::observe {
 
-// On a thread that nobody waits for. False: the system gives no further thread (a limit of
-// processes, no memory).
-bool StartThread(std::function<void()> run);
-
 // Does the work on at most `at_once` threads. Blocks until all is done, or until `patience` has
 // passed: then false, what was not begun never is, and what hangs, as a look into a driver or a
 // dead file system may, is left alone. So each piece must own what it uses. False at

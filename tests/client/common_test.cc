@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/src/base/checks.h"
+#include "client/src/base/deadline.h"
 #include "client/src/base/local_address.h"
 #include "client/src/base/outcome.h"
 #include "client/src/environment/fingerprint.h"
@@ -22,9 +24,12 @@
 namespace muster::internal {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 TEST(LocalAddressTest, LoopbackIsReachedFromLoopback) {
   EXPECT_EQ(LocalAddressTowards("127.0.0.1"), "127.0.0.1");
@@ -53,6 +58,25 @@ TEST(ChecksTest, TimeoutsAreFiniteAndNotNegative) {
   EXPECT_TRUE(CheckTimeout("timeout", absl::ZeroDuration()).ok());
   EXPECT_FALSE(CheckTimeout("timeout", -absl::Seconds(1)).ok());
   EXPECT_FALSE(CheckTimeout("timeout", absl::InfiniteDuration()).ok());
+}
+
+TEST(DeadlineTest, APartThatIsTooLateNamesTheTimeoutOfTheWhole) {
+  const SteadyTime now = SteadyClock::now();
+  const Deadline whole(now - std::chrono::seconds(20), absl::Minutes(1));
+  const absl::Status late = whole.RunPart([](absl::Duration left) {
+    EXPECT_LE(left, absl::Seconds(40));
+    return absl::DeadlineExceededError("it did not end within 40s");
+  });
+  EXPECT_THAT(std::string(late.message()),
+              AllOf(StartsWith("it did not end within 40s ("), EndsWith(" of the call's 1m)")));
+  const absl::Status broken = absl::UnavailableError("broken");
+  EXPECT_EQ(whole.RunPart([&](absl::Duration) { return broken; }), broken);
+}
+
+TEST(DeadlineTest, APartThatHadAllOfTheTimeNamesItAlone) {
+  const Deadline whole(absl::Hours(1), nullptr);
+  const absl::Status late = absl::DeadlineExceededError("it did not end within 1h");
+  EXPECT_EQ(whole.NameWhole(late, whole.timeout()), late);
 }
 
 TEST(OutcomeTest, CarriesValuesAndErrors) {

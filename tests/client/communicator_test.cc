@@ -4,6 +4,7 @@
 #include "muster/communicator.h"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 
 using ::muster::testing::FakeJob;
 using ::muster::testing::FrontEndTest;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST_F(FrontEndTest, PassesCallsAndTheDefaultTimeoutOn) {
@@ -165,7 +167,34 @@ TEST_F(FrontEndTest, ALossDuringACallIsItsError) {
   EXPECT_EQ(comm_.Barrier(), FakeJob::LossOf(2));
 }
 
+constexpr absl::Duration kSpin = absl::Milliseconds(3);
+
+// Takes a while, so that less time is left.
+void Spin() {
+  const auto until = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(kSpin);
+  while (std::chrono::steady_clock::now() < until) {
+  }
+}
+
+TEST_F(FrontEndTest, TensorsOfSeveralTypesAreReducedWithinOneTimeout) {
+  std::vector<float> floats(2);
+  std::vector<int32_t> integers(3);
+  const MutableTensorView views[] = {MutableViewOf(floats), MutableViewOf(integers)};
+  record_.body = &Spin;
+  EXPECT_TRUE(comm_.AllReduceCoalesced(views).ok());
+  EXPECT_EQ(record_.calls, 2);
+  EXPECT_LT(record_.timeout, absl::Seconds(7) - kSpin / 2);
+  record_.body = [&] {
+    Spin();
+    if (record_.calls == 4) record_.result = absl::DeadlineExceededError("too late");
+  };
+  const absl::Status status = comm_.AllReduceCoalesced(views);
+  EXPECT_THAT(status.ToString(),
+              AllOf(HasSubstr("too late"), HasSubstr("were left of the call's 7s")));
+}
+
 TEST_F(FrontEndTest, ManyBuffersAreReducedWithinOneTimeout) {
+  record_.body = &Spin;
   std::vector<float> a(2), b(3);
   const absl::Span<float> buffers[] = {absl::MakeSpan(a), absl::MakeSpan(b)};
   EXPECT_TRUE(comm_.AllReduceCoalesced<float>(buffers).ok());

@@ -49,7 +49,7 @@ class NodeDriverTest : public ::testing::Test {
   }
 
   struct Member {
-    std::unique_ptr<MemberDriver> driver;
+    std::shared_ptr<MemberDriver> driver;
     std::shared_ptr<FakeCoordinator::Stream> stream;
   };
   struct Joining {
@@ -59,8 +59,7 @@ class NodeDriverTest : public ::testing::Test {
   // The coordinator has given it its place; nobody has waited until the member has taken that.
   Joining BeginToJoin(int rank, const MeetingTimes& times) {
     Member member;
-    member.driver =
-        std::make_unique<MemberDriver>(OptionsOf(rank), coordinator_.NewTransport(), times);
+    member.driver = *MemberDriver::Start(OptionsOf(rank), coordinator_.NewTransport(), times);
     member.stream = coordinator_.NextStream();
     member.stream->Accept(rank + 1, {}, /*node_collectives=*/true);
     auto joining = std::async(std::launch::async, [driver = member.driver.get()] {

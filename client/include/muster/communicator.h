@@ -109,7 +109,9 @@ class Communicator final : public TensorOperations {
   //                        no such network interface or address (lists those that are there);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each
   //                        other, or one of them failed before the connections were made; or a
-  //                        scope of muster/scopes.h is open.
+  //                        scope of muster/scopes.h is open;
+  //   RESOURCE_EXHAUSTED   this process gets no further thread. The other ranks get
+  //                        FAILED_PRECONDITION that names this one, and all may call it again.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       const Group& group, const CommunicatorOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
@@ -332,7 +334,8 @@ class Communicator final : public TensorOperations {
   // `stream` (see CallOptions) when Start() is called, not when its turn comes. The time-out of an
   // operation runs from its turn on. Inside a scope of muster/scopes.h `calls` runs at once, in the
   // caller's thread. Errors are those of the calls; an exception is INTERNAL; FAILED_PRECONDITION:
-  // called within `calls`, or in a fork.
+  // called within `calls`, or in a fork; RESOURCE_EXHAUSTED: this process gets no further thread.
+  // After the last two `calls` has not run, and the communicator goes on.
   PendingOperation Start(std::function<absl::Status(Communicator&)> calls, void* stream = nullptr);
 
   // Not for programs.

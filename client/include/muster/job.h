@@ -65,7 +65,8 @@ class Job {
   //   of the others: world sizes that disagree, a rank out of range, a rank asked for where others
   //   ask for none); FAILED_PRECONDITION (the job is full or finished; versions of SDK and daemon
   //   that do not fit); ABORTED (the job has failed); NOT_FOUND (another job's coordinator);
-  //   ALREADY_EXISTS (the rank asked for is taken); CANCELLED.
+  //   ALREADY_EXISTS (the rank asked for is taken); RESOURCE_EXHAUSTED (this process gets no
+  //   further thread, and nothing was sent; or the coordinator takes no further member); CANCELLED.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 

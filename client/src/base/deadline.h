@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/src/base/steady_clock.h"
@@ -40,8 +41,16 @@ class Deadline {
     return std::max(Between(SteadyClock::now(), when_), absl::ZeroDuration());
   }
 
-  // For a call that is a part of this one.
-  CallOptions Remaining() const { return CallOptions{Left(), cancellation_}; }
+  // For a call that is a part of this one. What has taken less than a millisecond is not counted,
+  // so that a part which begins with the call has its time-out, and names it in errors.
+  CallOptions Remaining() const { return CallOptions{LeftForPart(), cancellation_}; }
+  absl::Duration LeftForPart() const { return absl::Ceil(Left(), absl::Milliseconds(1)); }
+
+  // Runs a part of this call that may take `left`, and returns its status. Where the time of the
+  // part runs out its text can name only `left`, so this adds the time-out of the call.
+  absl::Status RunPart(absl::FunctionRef<absl::Status(absl::Duration left)> part) const;
+  // The same for a part that has returned `part`.
+  absl::Status NameWhole(const absl::Status& part, absl::Duration left) const;
 
   absl::Duration timeout() const { return timeout_; }  // for messages
   SteadyTime when() const { return when_; }

@@ -7,9 +7,19 @@
 #include "client/src/base/cancel_watch.h"
 #include "client/src/base/local_address.h"
 #include "client/src/protocol/messages.h"
+#include "common/start_thread.h"
 #include "muster/log.h"
 
 namespace muster::internal {
+
+absl::StatusOr<std::shared_ptr<MemberDriver>> MemberDriver::Start(
+    MemberOptions options, std::unique_ptr<Transport> transport, const MeetingTimes& times) {
+  std::shared_ptr<MemberDriver> driver(
+      new MemberDriver(std::move(options), std::move(transport), times), &MemberDriver::Delete);
+  if (absl::Status status = driver->StartThreads(); !status.ok()) return status;
+  return driver;
+}
+
 MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
                            const MeetingTimes& times)
     : transport_(std::move(transport)),
@@ -22,34 +32,55 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
           [this](PollingTurns::How how) {
             how == PollingTurns::How::kNow ? transport_->PollNow() : transport_->Poll();
           },
-          [this](Lock* lock) { Drain(lock); }) {
+          [this](Lock* lock) { Drain(lock); }) {}
+
+// The threads do nothing before the lock is released, so that nothing is sent by one of them where
+// there is no other.
+absl::Status MemberDriver::StartThreads() {
+  constexpr absl::string_view kTask = "talk to the coordinator";
   Lock lock(mutex_);
+  absl::StatusOr<std::thread> thread = StartThread(kTask, [this] {
+    RunThread();
+    if (unowned_) delete this;
+  });
+  if (!thread.ok()) return thread.status();
+  thread_ = *std::move(thread);
+  absl::StatusOr<std::thread> stand_in = StartThread(kTask, [this] { StandIn(); });
+  stopping_ = !stand_in.ok();
+  if (stopping_) return stand_in.status();
+  stand_in_ = *std::move(stand_in);
   Apply(member_.Start(SteadyClock::now()));
-  thread_ = std::thread([this] { RunThread(); });
-  stand_in_ = std::thread([this] { StandIn(); });
+  return absl::OkStatus();
 }
 
 MemberDriver::~MemberDriver() {
   Close();
-  {
-    Lock lock(mutex_);
-    stopping_ = true;
-    news_.notify_all();
-    WakeThread();
-    turns_.WakeStandIn();
-    transport_->Wake();
-  }
-  thread_.join();
-  stand_in_.join();
+  Stop();
+  if (unowned_) thread_.detach();
+  if (thread_.joinable()) thread_.join();
+  if (stand_in_.joinable()) stand_in_.join();
   transport_.reset();  // ends its callbacks, which use all of the rest
 }
 
+void MemberDriver::Stop() {
+  Lock lock(mutex_);
+  stopping_ = true;
+  news_.notify_all();
+  WakeThread();
+  turns_.WakeStandIn();
+  transport_->Wake();
+}
+
+// The thread cannot wait for its own end. It deletes the driver when the listener that it runs has
+// returned: a thread that is made for this might not be had.
 void MemberDriver::Delete(MemberDriver* driver) {
   if (driver->thread_.get_id() != std::this_thread::get_id()) {
     delete driver;
-  } else {
-    std::thread([driver] { delete driver; }).detach();
+    return;
   }
+  driver->Close();
+  driver->unowned_ = true;
+  driver->Stop();
 }
 
 void MemberDriver::Close() {

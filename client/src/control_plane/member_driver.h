@@ -40,13 +40,13 @@ namespace muster::internal {
 // time, never from its own callbacks.
 class MemberDriver {
  public:
-  // Begins to attach. `times` are for tests.
-  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
-               const MeetingTimes& times = {});
-  // Close(). Waits for nobody; not on the thread of this object.
-  ~MemberDriver();
-  // Deletes it, from any thread: a listener may have been the last who held it.
-  static void Delete(MemberDriver* driver);
+  // Begins to attach. RESOURCE_EXHAUSTED if the process gets no threads for it; then nothing has
+  // been sent. `times` are for tests.
+  //
+  // The last owner's release closes the driver. It may happen on any thread, in a listener too.
+  static absl::StatusOr<std::shared_ptr<MemberDriver>> Start(MemberOptions options,
+                                                             std::unique_ptr<Transport> transport,
+                                                             const MeetingTimes& times = {});
   MemberDriver(const MemberDriver&) = delete;
   MemberDriver& operator=(const MemberDriver&) = delete;
 
@@ -94,6 +94,14 @@ class MemberDriver {
     std::shared_ptr<OneTimeEvent<>> newcomers = std::make_shared<OneTimeEvent<>>();
     bool newcomers_told = false;
   };
+
+  MemberDriver(MemberOptions options, std::unique_ptr<Transport> transport,
+               const MeetingTimes& times);
+  ~MemberDriver();
+  static void Delete(MemberDriver* driver);
+  absl::Status StartThreads();
+  // Makes the threads end.
+  void Stop();
 
   // Takes what a step has asked for. Under the lock.
   void Apply(Effects effects);
@@ -146,7 +154,8 @@ class MemberDriver {
 
   mutable PollingTurns turns_;
 
-  std::thread thread_;  // these last: they use all the others
+  bool unowned_ = false;  // released by a listener; of `thread_` alone, which then deletes this
+  std::thread thread_;    // these last: they use all the others
   std::thread stand_in_;
 };
 

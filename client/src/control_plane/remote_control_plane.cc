@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/src/environment/fingerprint.h"
 #include "client/src/protocol/messages.h"
 
@@ -24,14 +25,19 @@ MemberOptions MemberOptionsOf(const JobOptions& options) {
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Join(
     std::unique_ptr<Transport> transport, const JobOptions& options, const Deadline& deadline) {
-  const std::shared_ptr<MemberDriver> driver(
-      new MemberDriver(MemberOptionsOf(options), std::move(transport)), MemberDriver::Delete);
+  const absl::StatusOr<std::shared_ptr<MemberDriver>> driver =
+      MemberDriver::Start(MemberOptionsOf(options), std::move(transport));
+  if (!driver.ok()) {
+    return absl::Status(driver.status().code(),
+                        absl::StrCat("joining job '", options.job, "' at ", options.coordinator,
+                                     ": ", driver.status().message()));
+  }
   const absl::StatusOr<Response> place =
-      driver->Call(deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {
+      (*driver)->Call(deadline.cancellation(), [&](MemberCore& member, SteadyTime now, CallId id) {
         return member.Join(now, id, options, deadline);
       });
   if (!place.ok()) return place.status();
-  return std::make_unique<RemoteControlPlane>(options, driver, std::get<v1::JoinResponse>(*place));
+  return std::make_unique<RemoteControlPlane>(options, *driver, std::get<v1::JoinResponse>(*place));
 }
 
 RemoteControlPlane::RemoteControlPlane(const JobOptions& options,

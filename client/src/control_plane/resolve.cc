@@ -8,11 +8,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/cancel_watch.h"
+#include "common/start_thread.h"
 
 namespace muster::internal {
 namespace {
@@ -36,14 +36,14 @@ std::string Resolve(const std::string& host) {
   return "";
 }
 
-void StartLookup(const std::shared_ptr<Lookup>& lookup, const std::string& host) {
+absl::Status StartLookup(const std::shared_ptr<Lookup>& lookup, const std::string& host) {
   lookup->error.reset();
-  std::thread([lookup, host] {
+  return StartDetachedThread("ask the system's resolver", [lookup, host] {
     std::string error = Resolve(host);
     std::lock_guard<std::mutex> lock(lookup->mutex);
     lookup->error = std::move(error);
     lookup->changed.notify_all();
-  }).detach();
+  });
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ absl::Status AwaitResolvable(const HostPort& address, const Deadline& deadline) 
   std::string last_error = "no answer from the resolver";
   std::unique_lock<std::mutex> lock(lookup->mutex);
   while (true) {
-    StartLookup(lookup, address.host);
+    if (absl::Status started = StartLookup(lookup, address.host); !started.ok()) return started;
     lookup->changed.wait_until(lock, deadline.when(),
                                [&] { return lookup->cancelled || lookup->error; });
     if (lookup->cancelled) return absl::CancelledError("the call was cancelled");

@@ -1,11 +1,10 @@
 #include "client/src/data_plane/backend.h"
 
-#include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/steady_clock.h"
+#include "client/src/base/deadline.h"
 #include "client/src/job/rank_names.h"
 
 namespace muster::internal {
@@ -35,15 +34,17 @@ std::string DescribeExchange(absl::Span<const Message> sends, absl::Span<const M
 
 absl::Status Backend::AllReduceCoalesced(absl::Span<const Buffer> buffers, DataType type,
                                          ReduceOp op, const CallOptions& options) {
-  const SteadyTime start = SteadyClock::now();
-  CallOptions remaining = options;
+  const Deadline deadline(*options.timeout, options.cancellation);
+  CallOptions rest = options;
+  absl::Status status;
   for (const Buffer& buffer : buffers) {
-    const absl::Duration elapsed = Between(start, SteadyClock::now());
-    remaining.timeout = std::max(*options.timeout - elapsed, absl::ZeroDuration());
-    absl::Status status = AllReduce(buffer.data, buffer.data, buffer.count, type, op, remaining);
-    if (!status.ok()) return status;
+    status = deadline.RunPart([&](absl::Duration left) {
+      rest.timeout = left;
+      return AllReduce(buffer.data, buffer.data, buffer.count, type, op, rest);
+    });
+    if (!status.ok()) break;
   }
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status Backend::Copy(const void* from, void* to, size_t bytes, const CallOptions& options) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/steady_clock.h"
+#include "client/src/base/deadline.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/data_plane/backend_registry.h"
@@ -141,19 +141,22 @@ void Communicator::Fail(const absl::Status& why) {
   backend_->Abort(why);
 }
 
-// A call from outside comes after all that was started, within its time-out.
+// A call from outside comes after all that was started, within its time-out and unless it is
+// cancelled.
 void Communicator::AwaitStarted(absl::string_view operation, CallOptions* options) {
   if (started_->IsOwnThread() || started_->IsEmpty()) return;
-  const absl::Duration timeout = *options->timeout;
-  const internal::SteadyTime start = internal::SteadyClock::now();
-  if (!started_->AwaitAll(timeout)) {
-    Fail(absl::DeadlineExceededError(absl::StrCat(
-        operation, " on rank ", rank(), " of ", size(), " waited ", absl::FormatDuration(timeout),
-        " for what Start() had begun before; all ranks must start and call the same in the same "
-        "order")));
+  const internal::Deadline deadline(*options->timeout, options->cancellation);
+  const absl::Status awaited = started_->AwaitAll(deadline);
+  const std::string what = absl::StrCat(operation, " on rank ", rank(), " of ", size());
+  constexpr absl::string_view kStarted = "for what Start() had begun before";
+  if (absl::IsCancelled(awaited)) {
+    Fail(absl::CancelledError(absl::StrCat(what, " was cancelled while it waited ", kStarted)));
+  } else if (!awaited.ok()) {
+    Fail(absl::DeadlineExceededError(
+        absl::StrCat(what, " waited ", absl::FormatDuration(deadline.timeout()), " ", kStarted,
+                     "; all ranks must start and call the same in the same order")));
   }
-  const absl::Duration waited = internal::Between(start, internal::SteadyClock::now());
-  options->timeout = std::max(timeout - waited, absl::ZeroDuration());
+  options->timeout = deadline.Left();
 }
 
 absl::Status Communicator::Enter(absl::string_view operation) {
@@ -201,12 +204,13 @@ absl::Status Communicator::Run(absl::string_view operation, const CallOptions& o
   if (absl::Status status = CheckProcess(operation); !status.ok()) return status;
   CallOptions resolved = options;
   if (!resolved.timeout) resolved.timeout = options_.timeout;
+  const internal::Deadline deadline(*resolved.timeout, resolved.cancellation);
   AwaitStarted(operation, &resolved);
   if (absl::Status status = Enter(operation); !status.ok()) return status;
   // What is started has followed when it was.
   const absl::Status followed =
       started_->IsOwnThread() ? absl::OkStatus() : backend_->Follow(options.stream);
-  return Leave(followed.ok() ? call(resolved) : followed);
+  return Leave(followed.ok() ? deadline.NameWhole(call(resolved), *resolved.timeout) : followed);
 }
 
 absl::Status Communicator::RawAllReduce(const void* in, size_t in_count, void* out,

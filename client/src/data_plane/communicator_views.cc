@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/deadline.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/data_plane/started_calls.h"
@@ -52,13 +53,21 @@ absl::Status Communicator::AllReduceCoalesced(absl::Span<const MutableTensorView
     if (!status.ok()) return status;
     by_type[buffer.type].push_back({buffer.data, CountOf(buffer)});
   }
+  status.Update(check.Timeout(options.timeout));
   // All types are looked at first, so that nothing changes if one is refused.
   for (const auto& [type, list] : by_type) {
     status.Update(check.Op(op, type));
     if (status.ok()) status = backend_->CheckSupport(type, op);
   }
+  const internal::Deadline deadline(options.timeout.value_or(*options_.timeout),
+                                    options.cancellation);
+  CallOptions rest = options;
   for (const auto& [type, list] : by_type) {
-    if (status.ok()) status = RawAllReduceCoalesced(list, type, op, options);
+    if (!status.ok()) break;
+    status = deadline.RunPart([&, type = type, &list = list](absl::Duration left) {
+      rest.timeout = left;
+      return RawAllReduceCoalesced(list, type, op, rest);
+    });
   }
   return status;
 }
@@ -140,7 +149,12 @@ PendingOperation Communicator::Start(std::function<absl::Status(Communicator&)> 
     return PendingOperation(Ended(internal::RunStarted(run)));
   }
   if (status.ok()) status = backend_->Follow(stream);
-  return PendingOperation(status.ok() ? started_->Start(run) : Ended(std::move(status)));
+  if (!status.ok()) return PendingOperation(Ended(std::move(status)));
+  auto call = started_->Start(run);
+  if (call.ok()) return PendingOperation(*std::move(call));
+  return PendingOperation(Ended(absl::Status(
+      call.status().code(),
+      absl::StrCat("Start on rank ", rank(), " of ", size(), ": ", call.status().message()))));
 }
 
 }  // namespace muster

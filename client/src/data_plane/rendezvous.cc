@@ -86,10 +86,11 @@ absl::StatusOr<Rendezvous<std::string>> ExchangePeerBytes(const Group& group,
   absl::StatusOr<NumberedGroup> numbered =
       MeetInNumberedGroup(group, kMeeting, deadline.Remaining());
   if (!numbered.ok()) return own.ok() ? numbered.status() : own.status();
-  const auto payloads = numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), kTypeName,
-                                                         deadline.Remaining());
+  const CallOptions rest = deadline.Remaining();
+  const auto payloads =
+      numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), kTypeName, rest);
   if (!own.ok()) return own.status();
-  if (!payloads.ok()) return payloads.status();
+  if (!payloads.ok()) return deadline.NameWhole(payloads.status(), *rest.timeout);
   Entries entries;
   for (const std::string& payload : *payloads) {
     auto entry = Decode<sdk::v1::CommunicatorEntry>(payload);

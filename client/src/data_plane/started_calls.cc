@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/base/cancel_watch.h"
+#include "common/start_thread.h"
 
 namespace muster {
 
@@ -55,12 +57,17 @@ void StartedCalls::Finish() {
   if (thread.joinable()) thread.join();
 }
 
-std::shared_ptr<StartedCall> StartedCalls::Start(std::function<absl::Status()> run) {
+absl::StatusOr<std::shared_ptr<StartedCall>> StartedCalls::Start(
+    std::function<absl::Status()> run) {
   auto call = std::make_shared<StartedCall>();
   call->run = std::move(run);
   absl::MutexLock lock(&mutex_);
+  if (!thread_.joinable()) {
+    absl::StatusOr<std::thread> thread = StartThread("run what is started", [this] { Work(); });
+    if (!thread.ok()) return thread.status();
+    thread_ = *std::move(thread);
+  }
   queue_.push_back(call);
-  if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   return call;
 }
 
@@ -74,10 +81,19 @@ bool StartedCalls::IsEmpty() const {
   return queue_.empty();
 }
 
-bool StartedCalls::AwaitAll(absl::Duration timeout) const {
-  const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty(); };
+absl::Status StartedCalls::AwaitAll(const Deadline& deadline) const {
+  bool cancelled = false;
+  const CancelWatch watch(deadline.cancellation(), [&] {
+    absl::MutexLock lock(&mutex_);
+    cancelled = true;
+  });
+  const auto over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return cancelled || queue_.empty();
+  };
   absl::MutexLock lock(&mutex_);
-  return mutex_.AwaitWithTimeout(absl::Condition(&none), timeout);
+  mutex_.AwaitWithTimeout(absl::Condition(&over), deadline.Left());
+  if (queue_.empty()) return absl::OkStatus();
+  return cancelled ? absl::CancelledError("") : absl::DeadlineExceededError("");
 }
 
 // What is started before the end is done before it.

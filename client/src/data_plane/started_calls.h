@@ -10,9 +10,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
+#include "client/src/base/deadline.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -37,16 +38,18 @@ class StartedCalls {
   // Waits for all that was started. Nothing is started afterwards.
   void Finish();
 
-  // Does not block. An exception in `run` becomes INTERNAL.
-  std::shared_ptr<StartedCall> Start(std::function<absl::Status()> run);
+  // Does not block. An exception in `run` becomes INTERNAL. RESOURCE_EXHAUSTED if there is no
+  // thread for it; then `run` never runs.
+  absl::StatusOr<std::shared_ptr<StartedCall>> Start(std::function<absl::Status()> run);
 
   // Whether the caller is `run` of a started call.
   bool IsOwnThread() const;
 
   // Whether all that was started has ended.
   bool IsEmpty() const;
-  // Waits until that is so; false if it takes longer.
-  bool AwaitAll(absl::Duration timeout) const;
+  // Blocks until all that was started has ended. DEADLINE_EXCEEDED or CANCELLED, without a text, if
+  // the deadline says so before that.
+  absl::Status AwaitAll(const Deadline& deadline) const;
 
  private:
   void Work();

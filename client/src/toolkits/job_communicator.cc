@@ -86,7 +86,7 @@ absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view oper
   if (!communicator.ok()) return communicator.status();
   CallOptions rest = deadline.Remaining();
   rest.stream = options.stream;
-  const absl::Status status = move(**communicator, rest);
+  const absl::Status status = deadline.NameWhole(move(**communicator, rest), *rest.timeout);
   if (HasEnded(status)) Drop();
   return status;
 }
@@ -120,12 +120,12 @@ absl::StatusOr<std::shared_ptr<Communicator>> JobCommunicator::Connect(const Gro
     if (communicator_ != nullptr) return communicator_;
     options.backend = backend_;
   }
-  options.timeout = deadline.Left();
-  options.cancellation = deadline.Remaining().cancellation;
+  options.timeout = deadline.LeftForPart();
+  options.cancellation = deadline.cancellation();
   NumberedGroup numbered(world, number);
   absl::StatusOr<std::shared_ptr<Communicator>> made =
       Communicator::Create(numbered.group(), options);
-  if (!made.ok()) return made;
+  if (!made.ok()) return deadline.NameWhole(made.status(), *options.timeout);
   numbered.Keep();
   absl::MutexLock lock(&mutex_);
   communicator_ = *made;

@@ -77,13 +77,6 @@ absl::Status ChangeInPlace(Job& job, absl::string_view operation,
   return JobCommunicator::Of(job)->Run(job, operation, mine, options, site, move);
 }
 
-// `options` with the time that is left.
-CallOptions Rest(const Deadline& deadline, const CallOptions& options) {
-  CallOptions rest = options;
-  rest.timeout = deadline.Left();
-  return rest;
-}
-
 // Reduces bit by bit where the backend cannot: gathers the bytes, a piece at a time, and folds them
 // here.
 absl::Status FoldBits(Communicator& communicator, const MutableTensorView& tensor, ReduceOp op,
@@ -97,9 +90,12 @@ absl::Status FoldBits(Communicator& communicator, const MutableTensorView& tenso
   for (size_t begin = 0; begin < tensor.num_bytes; begin += piece) {
     char* const data = static_cast<char*>(tensor.data) + begin;
     const size_t bytes = std::min(piece, tensor.num_bytes - begin);
-    const CallOptions rest = Rest(deadline, options);
-    absl::Status status = CommunicatorAccess::AllGather(communicator, data, all.data(), bytes,
-                                                        DataType::kUint8, rest);
+    CallOptions rest = options;
+    absl::Status status = deadline.RunPart([&](absl::Duration left) {
+      rest.timeout = left;
+      return CommunicatorAccess::AllGather(communicator, data, all.data(), bytes, DataType::kUint8,
+                                           rest);
+    });
     for (size_t rank = 1; rank < size && status.ok(); ++rank) {
       fold(all.data(), all.data(), all.data() + rank * bytes, bytes);
     }
@@ -134,10 +130,13 @@ absl::Status Average(Communicator& communicator,
   for (const auto& one : by_type) {
     status.Update(CommunicatorAccess::CheckSupport(communicator, one.first, kOp));
   }
+  CallOptions rest = options;
   for (const auto& [type, buffers] : by_type) {
     if (!status.ok()) return status;
-    status = CommunicatorAccess::AllReduceCoalesced(communicator, buffers, type, kOp,
-                                                    Rest(deadline, options));
+    status = deadline.RunPart([&, type = type, &buffers = buffers](absl::Duration left) {
+      rest.timeout = left;
+      return CommunicatorAccess::AllReduceCoalesced(communicator, buffers, type, kOp, rest);
+    });
   }
   return status;
 }

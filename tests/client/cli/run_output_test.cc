@@ -256,6 +256,22 @@ TEST(NonBlockingOutputTest, LosesNothing) {
   EXPECT_EQ(lines.back(), absl::StrCat(kLines));
 }
 
+// A thread's stack is as large as `ulimit -s` says, and this one has no room in any address space.
+TEST(RunOutputTest, WithoutThreadsRanksRunAllTheSame) {
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c",
+       "ulimit -s 137438953472 && exec \"$MUSTER\" run --coordinator 127.0.0.1:9 -- echo hello"});
+  EXPECT_EQ(muster->process().Wait(), kSuccess);
+  const std::string output = muster->process().Output();
+  EXPECT_THAT(output, HasSubstr("[0] hello\n"));
+  for (const char* missing :
+       {"the coordinator is not told how ranks end here", "does not end the ranks here",
+        "no hang of this node's ranks can be looked into"}) {
+    EXPECT_THAT(output, HasSubstr(missing));
+  }
+  EXPECT_THAT(output, HasSubstr("ulimit -u"));
+}
+
 TEST(SlowLogTest, HoldsNeitherTheTerminalNorTheRanks) {
   const std::string directory = MakeTempDir();
   Fifo log(directory + "/rank-0.log");

@@ -1,7 +1,9 @@
 // How operations end when they cannot complete, on one node and over several.
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -278,6 +280,86 @@ TEST(EndTest, TheFirstToEndIsNamedOnEveryRank) {
   for (const Layout& layout : std::vector<Layout>{
            {0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 1}, {0, 0, 0, 1}}) {
     CheckThatTheFirstToEndIsNamed(layout);
+  }
+}
+
+// Rank 0 is cancelled when its barrier is through on rank 1, so that the cancellation comes as the
+// call ends.
+void CancelAsABarrierEnds() {
+  FakeJob job(FakeJob::OnNodes({0, 0}));
+  absl::Notification cancelling, passed;
+  Cancellation cancellation;
+  // Comes before what the barrier adds, and holds that up.
+  cancellation.Add([&] {
+    cancelling.Notify();
+    passed.WaitForNotification();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  });
+  std::thread canceller([&] {
+    int64_t next = 1;  // other than that once the barrier has added its own
+    while (cancellation.Add([] {}) == next) ++next;
+    cancellation.Cancel();
+  });
+  job.Run([&](int rank, const Group& world) {
+    const std::unique_ptr<Communicator> comm = MustCreate(world);
+    if (rank == 1) {
+      cancelling.WaitForNotification();
+      EXPECT_TRUE(comm->Barrier().ok());
+      passed.Notify();
+    } else {
+      CallOptions options;
+      options.cancellation = &cancellation;
+      const absl::Status first = comm->Barrier(options);
+      EXPECT_EQ(first.code(), absl::StatusCode::kCancelled);
+      EXPECT_THAT(Message(first), HasSubstr("Barrier, collective 1 was cancelled"));
+      EXPECT_EQ(comm->Barrier(), first);
+    }
+  });
+  canceller.join();
+}
+
+TEST(EndTest, ACancellationThatComesAsACallEndsIsOfThatCallAndOfNoLaterOne) {
+  for (int round = 0; round < 5; ++round) CancelAsABarrierEnds();
+}
+
+TEST(EndTest, ACallThatWaitsForWhatWasStartedCanBeCancelled) {
+  FakeJob job(2);
+  job.Run([&](int rank, const Group& world) {
+    const std::unique_ptr<Communicator> comm = MustCreate(world);
+    if (rank == 1) return;
+    Cancellation cancellation;
+    absl::Notification go_on;
+    const PendingOperation started = comm->Start([&](Communicator&) {
+      cancellation.Cancel();
+      go_on.WaitForNotification();
+      return absl::OkStatus();
+    });
+    CallOptions options = Within(absl::Seconds(10));
+    options.cancellation = &cancellation;
+    const absl::Status status = comm->Barrier(options);
+    EXPECT_EQ(status, absl::CancelledError("Barrier on rank 0 of 2 was cancelled while it waited "
+                                           "for what Start() had begun before"));
+    go_on.Notify();
+    EXPECT_TRUE(started.Wait().ok());
+    EXPECT_EQ(comm->Barrier(), status);
+  });
+}
+
+TEST(EndTest, AnOperationWithoutElementsCanBeCancelledToo) {
+  for (const Layout& layout : std::vector<Layout>{{0, 0}, {0, 1}}) {
+    FakeJob job(FakeJob::OnNodes(layout));
+    job.Run([&](int, const Group& world) {
+      const auto comm = MustCreate(world);
+      ASSERT_NE(comm, nullptr);
+      std::vector<float> none;
+      EXPECT_TRUE(comm->AllReduce(none).ok());
+      Cancellation cancellation;
+      cancellation.Cancel();
+      CallOptions options;
+      options.cancellation = &cancellation;
+      const absl::Status status = comm->AllReduce(none, ReduceOp::kSum, options);
+      EXPECT_EQ(status.code(), absl::StatusCode::kCancelled) << status;
+    });
   }
 }
 

@@ -135,6 +135,7 @@ void RunOnOneNode(size_t elements, const Collective& collective) {
   regions.push_back(SharedRegion::Make(name, size).value());
   regions.push_back(SharedRegion::Open(name, size).value());
   Interruptor interruptor;
+  EXPECT_EQ(interruptor.Start("rank 0"), absl::OkStatus());
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < kHere; ++rank) {
     ranks.emplace_back([&, rank] {

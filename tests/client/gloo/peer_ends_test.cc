@@ -7,12 +7,15 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gloo/transport/context.h"
 #include "gloo/transport/pair.h"
 #include "gloo/transport/unbound_buffer.h"
@@ -22,8 +25,12 @@
 namespace muster::internal {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::Optional;
 
 // One rank's connections. As with Gloo's, a wait that ends by its time-out closes them all.
 class Connections final : public gloo::transport::Context {
@@ -39,6 +46,10 @@ class Connections final : public gloo::transport::Context {
     for (int peer = 0; peer < size; ++peer) Break(peer);
   }
   bool IsBroken(int peer) const { return broken_.count(peer) > 0; }
+
+  // What is sent to `peer` from now on does not leave.
+  void Fill(int peer) { full_.insert(peer); }
+  bool IsFull(int peer) const { return full_.count(peer) > 0; }
 
   // The first `bytes` of what this rank has sent to `peer` arrive there.
   void DeliverTo(Connections& peer, size_t bytes = std::string::npos) const {
@@ -65,6 +76,7 @@ class Connections final : public gloo::transport::Context {
   }
 
   std::map<int, bool> broken_;
+  std::set<int> full_;
   std::map<Message, std::pair<char*, size_t>> posted_;
   std::set<Message> received_;
   std::map<Message, std::string> sent_;
@@ -83,6 +95,7 @@ class Buffer final : public gloo::transport::UnboundBuffer {
   }
   void recv(std::vector<int>, uint64_t, size_t, size_t) override { std::abort(); }
   void send(int peer, uint64_t slot, size_t, size_t) override {
+    peer_ = peer;
     connections_->Send(peer, slot, ptr, size);
   }
 
@@ -93,20 +106,35 @@ class Buffer final : public gloo::transport::UnboundBuffer {
     connections_->BreakAll();
     throw std::runtime_error("the time is up");
   }
-  bool waitSend(int*, std::chrono::milliseconds) override { return true; }
+  bool waitSend(int*, std::chrono::milliseconds timeout) override {
+    if (!connections_->IsFull(peer_)) return true;
+    if (send_told_to_end_.WaitForNotificationWithTimeout(absl::FromChrono(timeout))) return false;
+    connections_->BreakAll();
+    throw std::runtime_error("the time is up");
+  }
   void abortWaitRecv() override { told_to_end_ = true; }
-  void abortWaitSend() override {}
+  void abortWaitSend() override { send_told_to_end_.Notify(); }
 
  private:
   Connections* const connections_;
   int peer_ = -1;
   uint64_t slot_ = 0;
   bool told_to_end_ = false;
+  absl::Notification send_told_to_end_;
 };
 
 std::unique_ptr<gloo::transport::UnboundBuffer> Connections::createUnboundBuffer(void* data,
                                                                                  size_t bytes) {
   return std::make_unique<Buffer>(this, data, bytes);
+}
+
+auto Says(int rank, bool failed) {
+  return AllOf(Field(&PeerEnd::rank, rank), Field(&PeerEnd::failed, failed),
+               Field(&PeerEnd::reason, "its reason"));
+}
+template <class Words>
+auto Ended(int rank, const Words& words) {
+  return AllOf(Field(&EndedPeer::rank, rank), Field(&EndedPeer::words, words));
 }
 
 // Four ranks, and what each knows of the others.
@@ -122,8 +150,8 @@ class PeerEndsTest : public ::testing::Test {
   }
 
   // `speaker` says that `culprit` has ended; rank 0 gets so many bytes of it.
-  void Say(int speaker, int culprit, bool failed = true, size_t bytes = std::string::npos) {
-    ends_[speaker]->Say(PeerEnd{culprit, failed, "its reason"});
+  void Say(int speaker, int culprit, bool failed, size_t bytes = std::string::npos) {
+    ends_[speaker]->Tell(PeerEnd{culprit, failed, "its reason"}, {0});
     connections_[speaker]->DeliverTo(*connections_[0], bytes);
   }
   void Break(int peer) { connections_[0]->Break(peer); }
@@ -134,46 +162,41 @@ class PeerEndsTest : public ::testing::Test {
 };
 
 TEST_F(PeerEndsTest, HearsWhatAPeerSaidBeforeItsConnectionBroke) {
-  Say(2, /*culprit=*/1);
-  Break(2);
-  const std::optional<PeerEnd> words = rank0().WordsOf(2);
-  ASSERT_TRUE(words.has_value());
-  EXPECT_EQ(words->rank, 1);
-  EXPECT_TRUE(words->failed);
-  EXPECT_EQ(words->reason, "its reason");
+  Say(2, /*culprit=*/1, /*failed=*/true);
+  Say(3, /*culprit=*/3, /*failed=*/false);
+  for (int peer : {1, 2, 3}) Break(peer);
+  EXPECT_THAT(rank0().EndedPeers(),
+              ElementsAre(Ended(1, Eq(std::nullopt)), Ended(2, Optional(Says(1, true))),
+                          Ended(3, Optional(Says(3, false)))));
 }
 
 TEST_F(PeerEndsTest, ListeningInVainClosesNoConnection) {
-  EXPECT_FALSE(rank0().WordsOf(1).has_value());
-  EXPECT_FALSE(rank0().WordsOf(2).has_value());
-  EXPECT_THAT(rank0().BrokenPeers(), IsEmpty());
+  EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
+  EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
 }
 
-TEST_F(PeerEndsTest, APeerThatSaidNothingMaySpeakLater) {
-  EXPECT_FALSE(rank0().WordsOf(2).has_value());
-  Say(2, /*culprit=*/1);
+TEST_F(PeerEndsTest, APeerThatHasSpokenHasNotEndedBeforeItsConnectionBreaks) {
+  Say(2, /*culprit=*/1, /*failed=*/true);
+  EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
   Break(2);
-  EXPECT_TRUE(rank0().WordsOf(2).has_value());
-  EXPECT_THAT(rank0().BrokenPeers(), ElementsAre(2));
+  EXPECT_THAT(rank0().EndedPeers(), ElementsAre(Ended(2, Optional(Says(1, true)))));
 }
 
 TEST_F(PeerEndsTest, APeerThatEndsInTheMiddleOfItsWordsIsMute) {
   Say(2, /*culprit=*/1, /*failed=*/true, /*bytes=*/100);
   Break(2);
-  EXPECT_FALSE(rank0().WordsOf(2).has_value());
-  EXPECT_THAT(rank0().BrokenPeers(), ElementsAre(2));
+  EXPECT_THAT(rank0().EndedPeers(), ElementsAre(Ended(2, Eq(std::nullopt))));
 }
 
-TEST_F(PeerEndsTest, ThoseThatHaveSpokenAreBlamedFirst) {
-  Say(3, /*culprit=*/1);
-  for (int peer : {1, 2, 3}) Break(peer);
-  EXPECT_THAT(rank0().FailedPeers(), ElementsAre(3, 1, 2));
+TEST_F(PeerEndsTest, PeersWhoseConnectionsHaveBrokenAreNotTold) {
+  Break(2);
+  EXPECT_THAT(rank0().Tell(PeerEnd{0, true, "its reason"}, {1, 2, 3}), ElementsAre(2));
 }
 
-TEST_F(PeerEndsTest, AnEndInTheNormalCourseIsNoFailure) {
-  Say(3, /*culprit=*/3, /*failed=*/false);
-  for (int peer : {1, 3}) Break(peer);
-  EXPECT_THAT(rank0().FailedPeers(), ElementsAre(1));
+TEST_F(PeerEndsTest, APeerThatDoesNotReadCostsTheOthersNoConnection) {
+  connections_[0]->Fill(2);
+  rank0().Tell(PeerEnd{0, true, "its reason"}, {1, 2, 3});
+  EXPECT_THAT(rank0().EndedPeers(), IsEmpty());
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST(SharedLayoutTest, IsSoLargeAsItSays) {
     EXPECT_GE(layout.results * ranks, layout.chunk);
     EXPECT_LE(layout.chunk + layout.results, layout.slot);
     EXPECT_LE(layout.board + layout.slot * ranks * StepBoard::kSlots, layout.total);
-    EXPECT_LE(layout.total, ranks <= 64 ? size_t{12} << 20 : size_t{24} << 20) << ranks;
+    EXPECT_LE(layout.total, ranks <= 64 ? size_t{12} << 20 : size_t{25} << 20) << ranks;
   }
 }
 

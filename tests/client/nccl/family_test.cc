@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "client/nccl/handle.h"
+#include "client/nccl/stopper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/fake_job.h"
@@ -20,6 +21,8 @@ constexpr char kVariable[] = "NCCL_COMM_SPLIT_SHARE_RESOURCES";
 
 class FamilyTest : public ::testing::Test {
  protected:
+  FamilyTest() { EXPECT_TRUE(Stopper::Get().Start().ok()); }
+
   // As if NCCL had initialized it.
   std::shared_ptr<NcclHandle> Open(int split_share) {
     return Ready(

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/handle.h"
+#include "client/nccl/stopper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/fake_job.h"
@@ -106,6 +107,7 @@ TEST(StopBoard, OneWhoseProcessesWereKilledIsRemoved) {
 }
 
 TEST(StopBoard, AHandleAnnouncesItsStopAndSaysWhichPeerHasStopped) {
+  ASSERT_TRUE(Stopper::Get().Start().ok());
   FakeJob job(2);
   const Device device{0, "fake", "GPU-0"};
   const std::string name = NewName("handles");

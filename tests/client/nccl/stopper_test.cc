@@ -9,11 +9,13 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "client/nccl/free.h"
 #include "client/nccl/handle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/fake/fake_nccl.h"
 #include "tests/util/fake_job.h"
+#include "tests/util/thread_limit.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::internal {
@@ -48,6 +50,7 @@ void Initialize(NcclHandle& handle) {
 
 class StopperTest : public ::testing::Test {
  protected:
+  StopperTest() { EXPECT_TRUE(Stopper::Get().Start().ok()); }
   ~StopperTest() override {
     fake_nccl::SetFaults("");
     handle_->Discard(absl::CancelledError("the test is over"),
@@ -155,6 +158,29 @@ TEST_F(StopperTest, ACallThatBlocksInsideNcclKeepsNobodyElseWaiting) {
   go_on.Notify();
   owner.join();
   EXPECT_TRUE(handle_->AwaitStopped(Soon()));
+}
+
+TEST_F(StopperTest, StopsCommunicatorsWhereThereIsNoThreadForThem) {
+  const std::shared_ptr<NcclHandle> other = OpenAnother();
+  const testing::ThreadLimit none(0);
+  handle_->Fail(absl::AbortedError("the first"));
+  other->Fail(absl::AbortedError("the second"));
+  EXPECT_TRUE(handle_->AwaitStopped(Soon()));
+  EXPECT_TRUE(other->AwaitStopped(Soon()));
+  EXPECT_TRUE(none.reached());
+  other->Discard(absl::AbortedError("the second"), Soon());
+}
+
+TEST(FreeOnDeviceTest, FreesLaterWhatGetsNoThread) {
+  absl::Notification first, second;
+  {
+    const testing::ThreadLimit none(0);
+    FreeOnDevice(0, "the first", [&] { first.Notify(); });
+    EXPECT_FALSE(first.HasBeenNotified());
+  }
+  FreeOnDevice(0, "the second", [&] { second.Notify(); });
+  EXPECT_TRUE(second.HasBeenNotified());
+  first.WaitForNotification();
 }
 
 }  // namespace

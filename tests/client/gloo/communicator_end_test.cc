@@ -1,0 +1,169 @@
+// Whom a rank blames for the end of its communicator, and what it tells its peers of that. The
+// peers are this test's.
+
+#include "client/gloo/communicator_end.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/util/star_control_plane.h"
+
+namespace muster::internal {
+namespace {
+
+using ::muster::testing::StarControlPlane;
+using ::muster::testing::WorldOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StrEq;
+
+constexpr char kBroke[] = "connection reset by peer";
+
+// A channel to some of the peers. What is told is written down in `events`, with what else happens.
+class Channel final : public EndChannel {
+ public:
+  Channel(std::vector<int> reached, std::vector<std::string>* events)
+      : reached_(std::move(reached)), events_(events) {}
+
+  void End(int peer, std::optional<PeerEnd> words = std::nullopt) {
+    ended_[peer] = {peer, std::move(words)};
+  }
+
+  std::vector<EndedPeer> EndedPeers() override {
+    std::vector<EndedPeer> ended;
+    for (const auto& [rank, peer] : ended_) ended.push_back(peer);
+    return ended;
+  }
+  std::vector<int> Tell(const PeerEnd& words, const std::vector<int>& ranks) override {
+    std::vector<int> told, untold;
+    for (const int rank : ranks) {
+      (std::count(reached_.begin(), reached_.end(), rank) > 0 ? told : untold).push_back(rank);
+    }
+    events_->push_back(absl::StrCat("to ", absl::StrJoin(told, ","), ": rank ", words.rank,
+                                    words.failed ? " failed: " : " ended: ", words.reason));
+    return untold;
+  }
+
+ private:
+  const std::vector<int> reached_;
+  std::vector<std::string>* const events_;
+  std::map<int, EndedPeer> ended_;
+};
+
+// Rank 0 of four, each on a node of its own. Their job knows of no loss.
+class CommunicatorEndTest : public ::testing::Test {
+ protected:
+  CommunicatorEndTest() { end_.Add(&channel_); }
+
+  static CallFailure BrokenConnection() { return CallFailure{kBroke, {}, -1}; }
+
+  // What a barrier ends with.
+  absl::Status Fail(const CallFailure& failure) {
+    return end_.Fail(barrier_, Deadline(absl::Seconds(60), nullptr), failure);
+  }
+  std::string ErrorOf(const CallFailure& failure) { return std::string(Fail(failure).message()); }
+
+  const Group world_ =
+      WorldOf(std::make_shared<StarControlPlane>(std::vector<int>{0, 1, 2, 3}, 0, nullptr));
+  const Operation barrier_;
+  std::vector<std::string> events_;
+  Channel channel_{{1, 2, 3}, &events_};
+  Interruptor interruptor_;
+  CommunicatorEnd end_{world_, &interruptor_, [this] { events_.push_back("closed"); }};
+};
+
+TEST_F(CommunicatorEndTest, BlamesWhomAPeerBlamesAndPassesItsWordsOn) {
+  channel_.End(2, PeerEnd{1, true, "it was cancelled"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()),
+              StrEq("Barrier, collective 0: rank 1 (node 'node-1', pid 1001) is no longer there: "
+                    "it was cancelled"));
+  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 1 failed: it was cancelled", "closed"));
+}
+
+TEST_F(CommunicatorEndTest, BlamesAPeerThatHasSpokenBeforeOneThatIsMute) {
+  channel_.End(1);
+  channel_.End(3, PeerEnd{3, true, "its disk is full"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("its disk is full"));
+}
+
+TEST_F(CommunicatorEndTest, BlamesAMutePeerBeforeOneThatEndedInTheNormalCourse) {
+  channel_.End(1, PeerEnd{1, false, "it destroyed its communicator"});
+  channel_.End(3);
+  EXPECT_THAT(ErrorOf(BrokenConnection()),
+              HasSubstr("the connection to rank 3 (node 'node-3', pid 1003) broke: "));
+}
+
+TEST_F(CommunicatorEndTest, BlamesAPeerThatEndedInTheNormalCourseIfThereIsNobodyElse) {
+  channel_.End(1, PeerEnd{1, false, "it destroyed its communicator"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("it destroyed its communicator"));
+  EXPECT_THAT(events_,
+              ElementsAre("to 1,2,3: rank 1 failed: it destroyed its communicator", "closed"))
+      << "this rank failed because of it";
+}
+
+TEST_F(CommunicatorEndTest, BlamesThePeerWhoseEndTheOperationSawIfNoChannelShowsAny) {
+  EXPECT_THAT(ErrorOf(CallFailure{"its communicator has ended", {}, /*ended=*/2}),
+              HasSubstr("the connection to rank 2 (node 'node-2', pid 1002) broke: "));
+}
+
+TEST_F(CommunicatorEndTest, HearsAPeerOnWhicheverChannelItSpeaks) {
+  Channel memory({2}, &events_);
+  end_.Add(&memory);
+  channel_.End(2);
+  memory.End(2, PeerEnd{2, true, "its disk is full"});
+  EXPECT_THAT(ErrorOf(BrokenConnection()), HasSubstr("its disk is full"));
+}
+
+TEST_F(CommunicatorEndTest, TellsEachPeerOnTheLastChannelThatReachesIt) {
+  Channel memory({1, 3}, &events_);
+  end_.Add(&memory);
+  end_.Finish();
+  EXPECT_THAT(events_, ElementsAre("to 1,3: rank 0 ended: it destroyed its communicator",
+                                   "to 2: rank 0 ended: it destroyed its communicator", "closed"));
+}
+
+TEST_F(CommunicatorEndTest, ALostMemberIsLeftToTheJobToTell) {
+  const absl::Status loss = absl::AbortedError("rank 1 was lost");
+  interruptor_.Raise(loss);
+  EXPECT_EQ(Fail(CallFailure{}), loss);
+  EXPECT_THAT(events_, ElementsAre("closed"));
+}
+
+TEST_F(CommunicatorEndTest, ACancelledOperationNamesWhomItWaitedFor) {
+  interruptor_.Raise(absl::CancelledError(""));
+  const absl::Status status = Fail(CallFailure{"", {3}, -1});
+  EXPECT_EQ(status, absl::CancelledError("Barrier, collective 0 was cancelled while waiting for "
+                                         "rank 3 (node 'node-3', pid 1003)"));
+  EXPECT_THAT(events_, ElementsAre("to 1,2,3: rank 0 failed: " + status.ToString(), "closed"));
+}
+
+TEST_F(CommunicatorEndTest, PatrolStopsAnOperationWhenAPeerHasFailed) {
+  channel_.End(1, PeerEnd{1, false, "it destroyed its communicator"});
+  end_.Patrol();
+  EXPECT_FALSE(interruptor_.raised()) << "the others may go on without it";
+  channel_.End(2);
+  end_.Patrol();
+  EXPECT_TRUE(interruptor_.raised());
+}
+
+TEST_F(CommunicatorEndTest, FinishesOnceAndTellsNothingAfterAFailure) {
+  end_.Finish();
+  EXPECT_THAT(events_,
+              ElementsAre("to 1,2,3: rank 0 ended: it destroyed its communicator", "closed"));
+  events_.clear();
+  end_.Finish();
+  EXPECT_THAT(events_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::internal
