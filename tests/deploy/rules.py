@@ -128,6 +128,19 @@ def indexed_jobs_have_a_pod_for_each_index(objects):
 
 
 @rule
+def indexes_back_off_on_their_own(objects):
+    """The Job controller delays a replacement by 10 s x 2^failures, and counts the failures of all pods
+    together, those that podFailurePolicy ignores too, unless the limit is one of each index."""
+    for w, _ in workers(objects):
+        if w.job is None:
+            continue
+        if "backoffLimitPerIndex" not in w.job or "backoffLimit" in w.job:
+            yield f"{w.name}: give backoffLimitPerIndex, and no backoffLimit: pods that end together delay one another"
+        elif w.job.get("maxFailedIndexes") != 0:
+            yield f"{w.name}: without maxFailedIndexes: 0 the others go on waiting for an index that has failed for good"
+
+
+@rule
 def sizes_agree(objects):
     worlds = [environment(w, c).get("WORLD_SIZE") for w, c in coordinators(objects)]
     for w, c in workers(objects):

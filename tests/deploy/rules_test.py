@@ -29,6 +29,11 @@ class Manifests:
         return self.get("Job", "muster-worker")["spec"]
 
     @property
+    def job_set_worker(self):
+        jobs = self.get("JobSet", "muster")["spec"]["replicatedJobs"]
+        return next(job for job in jobs if job["name"] == "worker")["template"]["spec"]
+
+    @property
     def coordinator(self):
         return self.get("Job", "muster-coordinator")["spec"]
 
@@ -101,6 +106,13 @@ CASES = {
     "indexed_jobs_have_a_pod_for_each_index": [
         ("fewer pods at once", "cpu-demo", lambda m: set_to(m.worker, "parallelism", 1)),
         ("no index", "cpu-demo", lambda m: m.worker.pop("completionMode")),
+    ],
+    "indexes_back_off_on_their_own": [
+        ("one limit for all pods", "cpu-demo", lambda m: set_to(m.worker, "backoffLimit", m.worker.pop(
+            "backoffLimitPerIndex"))),
+        ("both limits", "cpu-demo", lambda m: set_to(m.worker, "backoffLimit", 6)),
+        ("failed indexes that do not matter", "cpu-demo", lambda m: m.worker.pop("maxFailedIndexes")),
+        ("one failed index", "job-set", lambda m: set_to(m.job_set_worker, "maxFailedIndexes", 1)),
     ],
     "sizes_agree": [
         ("more pods", "cpu-demo", lambda m: m.worker.update(completions=3, parallelism=3)),
