@@ -151,6 +151,13 @@ void ForkedRanks::Ended(int local_rank, const launcher::RankEnd& end, const std:
   if (!process.status.ok() && !result_.first_failed_rank) result_.first_failed_rank = process.rank;
 }
 
+void ForkedRanks::EndedWithoutLeave(int local_rank) {
+  LaunchedProcess& process = result_.processes[local_rank];
+  process.status = absl::FailedPreconditionError(
+      "it ended with 0 without Leave(); call job->Leave() before the function returns");
+  result_.first_failed_rank = process.rank;
+}
+
 absl::StatusOr<int> ForkedRanks::CoordinatorOutput() {
   const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
   return fd < 0 ? absl::StatusOr<int>(absl::ErrnoToStatus(errno, "standard error")) : fd;

@@ -28,6 +28,7 @@ class ForkedRanks : public launcher::RankStarter {
   absl::StatusOr<pid_t> Start(const launcher::JobPlan& job,
                               const launcher::RankStart& start) override;
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
+  void EndedWithoutLeave(int local_rank) override;
   absl::StatusOr<int> CoordinatorOutput() override;
   void Say(const std::string& text) override;
 

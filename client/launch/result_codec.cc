@@ -43,7 +43,8 @@ LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {
   process.was_ended = numbers.was_ended != 0;
   // What its error has noted did not come with the words.
   const int code = numbers.signal != 0 ? 128 + numbers.signal : numbers.exit_status;
-  process.status = ExitCode(status) == code ? std::move(status) : WithExitCode(status, code);
+  const bool says_it = ExitCode(status) == code || code == 0;  // 0: it had not called Leave()
+  process.status = says_it ? std::move(status) : WithExitCode(status, code);
   return process;
 }
 

@@ -129,16 +129,20 @@ absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
   return absl::UnavailableError("it says that it is not serving, as while it shuts down");
 }
 
-absl::Status CoordinatorClient::ReportExit(const std::string& job, const std::string& secret,
-                                           const std::optional<ProcessEnd>& end,
-                                           const std::string& given_up, absl::Duration timeout) {
+absl::StatusOr<muster::v1::ReportExitResponse> CoordinatorClient::ReportExit(
+    const std::string& job, const std::string& secret, const std::optional<ProcessEnd>& end,
+    const std::string& given_up, bool told, absl::Duration timeout) {
   muster::v1::ReportExitRequest request;
   request.set_job_id(job);
   request.set_secret(secret);
   if (end) end->signaled ? request.set_signal(end->code) : request.set_exit_code(end->code);
   request.set_given_up(Printable(WholeCharacters(given_up, kMaxGivenUpBytes)));
+  request.set_told(told);
   muster::v1::ReportExitResponse response;
-  return Call(&CoordinatorService::Stub::ReportExit, request, &response, timeout);
+  const absl::Status sent =
+      Call(&CoordinatorService::Stub::ReportExit, request, &response, timeout);
+  if (!sent.ok()) return sent;
+  return response;
 }
 
 absl::Status CoordinatorClient::ReportProcessState(const std::string& job,

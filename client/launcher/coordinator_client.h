@@ -46,10 +46,13 @@ class CoordinatorClient {
   void Connect();
 
   // `secret` is that of the process. Without an `end` it was never started. `given_up`: why nobody
-  // is started in its place; empty: somebody may be.
-  absl::Status ReportExit(const std::string& job, const std::string& secret,
-                          const std::optional<ProcessEnd>& end, const std::string& given_up,
-                          absl::Duration timeout);
+  // is started in its place; empty: somebody may be. `told`: this launcher tells of it where the
+  // coordinator's log goes.
+  absl::StatusOr<muster::v1::ReportExitResponse> ReportExit(const std::string& job,
+                                                            const std::string& secret,
+                                                            const std::optional<ProcessEnd>& end,
+                                                            const std::string& given_up, bool told,
+                                                            absl::Duration timeout);
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);
 

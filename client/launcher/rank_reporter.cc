@@ -1,5 +1,8 @@
 #include "client/launcher/rank_reporter.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -29,6 +32,7 @@ struct Stopped {
 };
 
 struct End {
+  pid_t pid = -1;
   std::optional<ProcessEnd> end;  // unset: it was never started
   std::string given_up;
 };
@@ -39,15 +43,6 @@ struct Report {
   int tries = 0;
 };
 
-absl::Status Send(CoordinatorClient* client, const std::string& job, const Report& report,
-                  absl::Duration timeout) {
-  if (const auto* end = std::get_if<End>(&report.what)) {
-    return client->ReportExit(job, report.secret, end->end, end->given_up, timeout);
-  }
-  return client->ReportProcessState(job, report.secret, std::get<Stopped>(report.what).stopped,
-                                    timeout);
-}
-
 // A call that times out, too: on a machine that is busy enough to kill ranks that happens.
 bool NotDelivered(const absl::Status& sent) {
   return absl::IsUnavailable(sent) || absl::IsDeadlineExceeded(sent);
@@ -57,7 +52,28 @@ bool NotDelivered(const absl::Status& sent) {
 
 struct RankReporter::State {
   explicit State(const JobPlan& plan)
-      : address(plan.coordinator.ToString()), credentials(plan.credentials), job(plan.job) {}
+      : address(plan.coordinator.ToString()),
+        credentials(plan.credentials),
+        job(plan.job),
+        tells(plan.hosted.has_value()),
+        fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~State() { close(fd); }
+
+  absl::Status Send(CoordinatorClient* client, const Report& report, absl::Duration timeout) {
+    const auto* end = std::get_if<End>(&report.what);
+    if (end == nullptr) {
+      return client->ReportProcessState(job, report.secret, std::get<Stopped>(report.what).stopped,
+                                        timeout);
+    }
+    const absl::StatusOr<muster::v1::ReportExitResponse> answer =
+        client->ReportExit(job, report.secret, end->end, end->given_up, tells, timeout);
+    if (answer.ok() && !answer->loss().empty()) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      losses.push_back({end->pid, answer->without_leave(), answer->loss()});
+      eventfd_write(fd, 1);
+    }
+    return answer.status();
+  }
 
   void Add(Report report) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -69,10 +85,13 @@ struct RankReporter::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
+  const bool tells;  // of ends, where the coordinator's log goes
+  const int fd;
   std::mutex mutex;
   std::condition_variable changed;
   // All below under the mutex.
   std::deque<Report> reports;  // the first stays until it has been answered or dropped
+  std::vector<Loss> losses;
   bool last_try = false;
   bool stopped = false;
 };
@@ -90,13 +109,13 @@ RankReporter::~RankReporter() {
   state_->changed.notify_all();
 }
 
-void RankReporter::ReportEnd(const std::string& secret, const ProcessEnd& end,
+void RankReporter::ReportEnd(const std::string& secret, pid_t pid, const ProcessEnd& end,
                              const std::string& given_up) {
-  state_->Add({secret, End{end, given_up}});
+  state_->Add({secret, End{pid, end, given_up}});
 }
 
 void RankReporter::ReportNotStarted(const std::string& why) {
-  state_->Add({NewProcessSecret(), End{std::nullopt, why}});
+  state_->Add({NewProcessSecret(), End{-1, std::nullopt, why}});
 }
 
 void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
@@ -104,6 +123,15 @@ void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
 }
 
 void RankReporter::ReportStarted(const std::string& secret) { ReportStopped(secret, false); }
+
+int RankReporter::fd() const { return state_->fd; }
+
+std::vector<RankReporter::Loss> RankReporter::TakeLosses() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  eventfd_t ignored;
+  eventfd_read(state_->fd, &ignored);
+  return std::exchange(state_->losses, {});
+}
 
 void RankReporter::Flush() {
   std::unique_lock<std::mutex> lock(state_->mutex);
@@ -124,7 +152,7 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
     const bool last_try = state->last_try;
     lock.unlock();
     const absl::Status sent =
-        Send(&client, state->job, report, last_try ? kLastCallTimeout : kCallTimeout);
+        state->Send(&client, report, last_try ? kLastCallTimeout : kCallTimeout);
     lock.lock();
     if (NotDelivered(sent) && !last_try && ++state->reports.front().tries < kTries) {
       state->changed.wait_for(lock, kRetryPause, [&] { return state->stopped || state->last_try; });

@@ -1,8 +1,11 @@
 #ifndef MUSTER_CLIENT_LAUNCHER_RANK_REPORTER_H_
 #define MUSTER_CLIENT_LAUNCHER_RANK_REPORTER_H_
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -28,12 +31,23 @@ class RankReporter {
 
   // Never block. `secret` is that of the process. `given_up` is not empty where nobody is started
   // in its place before the job has formed: why, for those who wait on other nodes.
-  void ReportEnd(const std::string& secret, const ProcessEnd& end, const std::string& given_up);
+  void ReportEnd(const std::string& secret, pid_t pid, const ProcessEnd& end,
+                 const std::string& given_up);
   // No process comes to this node at all.
   void ReportNotStarted(const std::string& why);
   void ReportStopped(const std::string& secret, bool stopped);
   // The process was started: while the job forms nobody else can say that its place stays empty.
   void ReportStarted(const std::string& secret);
+
+  // How the coordinator tells of an end that has cost the job a member.
+  struct Loss {
+    pid_t pid = -1;
+    bool without_leave = false;  // the process ended with status 0, and had not called Leave
+    std::string words;
+  };
+  // Readable while there are some; and those since the last time.
+  int fd() const;
+  std::vector<Loss> TakeLosses();
 
   // Tries once more what has not got through. Blocks until every report has been answered or
   // dropped: for five seconds at most, and not at all where the coordinator has gone.

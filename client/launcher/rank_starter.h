@@ -28,6 +28,9 @@ class RankStarter {
   // it was ended because of something that has happened to others.
   virtual void Ended(int local_rank, const RankEnd& end, const std::string& why) = 0;
 
+  // That process, which has ended with status 0, had not called Leave(): the job has failed.
+  virtual void EndedWithoutLeave(int /*local_rank*/) {}
+
   // A descriptor, the caller's, for what one process of the coordinator writes.
   virtual absl::StatusOr<int> CoordinatorOutput() = 0;
 

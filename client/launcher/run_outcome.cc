@@ -12,12 +12,21 @@
 namespace muster::launcher {
 namespace {
 
+std::string How(const RankEnd& end) {
+  return end.without_leave ? "ended with 0 without Leave(); call job->Leave() before main returns"
+                           : Describe(end.end);
+}
+
+int StatusOf(const RankEnd& end) {
+  return end.without_leave ? exit_codes::kFailed : ShellStatus(end.end);
+}
+
 // "; rank 0 exited with status 1; ranks 1,3 exited with status 2": ranks that ended alike together,
 // in the order in which the first of each did.
 std::string Grouped(const std::vector<RankEnd>& ends) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const RankEnd& end : ends) {
-    const std::string how = Describe(end.end);
+    const std::string how = How(end);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&how](const auto& candidate) { return candidate.first == how; });
     if (group == groups.end()) group = groups.insert(groups.end(), {how, {}});
@@ -30,11 +39,15 @@ std::string Grouped(const std::vector<RankEnd>& ends) {
   return text;
 }
 
-bool Failed(const RankEnd& end) { return !end.end.clean() && !end.forgiven; }
+bool Failed(const RankEnd& end) { return !end.well() && !end.forgiven; }
 
 bool FailedByItself(const RankEnd& end) { return Failed(end) && !end.after_our_signal; }
 
 }  // namespace
+
+std::string HowItEnded(const RankEnd& end) {
+  return absl::StrCat("rank ", end.rank, " ", How(end));
+}
 
 bool SaysHealthy(const ProcessEnd& end) {
   return !end.signaled &&
@@ -42,8 +55,8 @@ bool SaysHealthy(const ProcessEnd& end) {
 }
 
 int RunOutcome::clean_ends() const {
-  return static_cast<int>(std::count_if(ends_.begin(), ends_.end(),
-                                        [](const RankEnd& end) { return end.end.clean(); }));
+  return static_cast<int>(
+      std::count_if(ends_.begin(), ends_.end(), [](const RankEnd& end) { return end.well(); }));
 }
 
 void RunOutcome::Interrupted(int signal) {
@@ -51,14 +64,14 @@ void RunOutcome::Interrupted(int signal) {
 }
 
 int RunOutcome::ExitStatus() const {
-  if (const RankEnd* guilty = Guilty()) return ShellStatus(guilty->end);
+  if (const RankEnd* guilty = Guilty()) return StatusOf(*guilty);
   if (reader_gone_) return ShellStatus({true, SIGPIPE});
   const RankEnd* unclean = FirstUnclean();
   if (coordinator_ && unclean != nullptr) return exit_codes::kCoordinatorLost;
   if (!elsewhere_.empty()) return exit_codes::kPeerLost;
   if (!left_running_.empty()) return exit_codes::kFailed;
   if (const RankEnd* healthy = FirstHealthy()) return ShellStatus(healthy->end);
-  return unclean == nullptr ? 0 : ShellStatus(unclean->end);
+  return unclean == nullptr ? 0 : StatusOf(*unclean);
 }
 
 std::string RunOutcome::Summary() const {
@@ -68,8 +81,18 @@ std::string RunOutcome::Summary() const {
 }
 
 std::string RunOutcome::Sentence(const RankEnd& end) const {
-  return absl::StrCat("rank ", end.rank, " (pid ", end.pid, ", node ", node_, ") ",
-                      Describe(end.end));
+  return absl::StrCat("rank ", end.rank, " (pid ", end.pid, ", node ", node_, ") ", How(end));
+}
+
+// The coordinator's words have more to say: when, and what the rank was in.
+std::string RunOutcome::Story(const RankEnd& end) const {
+  return end.loss.empty() ? Sentence(end) : end.loss;
+}
+
+RankEnd* RunOutcome::Find(pid_t pid) {
+  const auto found = std::find_if(ends_.begin(), ends_.end(),
+                                  [pid](const RankEnd& end) { return end.pid == pid; });
+  return found == ends_.end() ? nullptr : &*found;
 }
 
 const RankEnd* RunOutcome::Guilty() const {
@@ -104,7 +127,7 @@ std::string RunOutcome::Forgiven() const {
 }
 
 std::string RunOutcome::Headline() const {
-  if (const RankEnd* guilty = Guilty()) return absl::StrCat("failed: ", Sentence(*guilty));
+  if (const RankEnd* guilty = Guilty()) return absl::StrCat("failed: ", Story(*guilty));
   if (reader_gone_) return "was ended because nobody reads its output";
   if (coordinator_) return absl::StrCat("failed: its coordinator ", Describe(*coordinator_));
   if (!elsewhere_.empty()) return absl::StrCat("failed: ", elsewhere_);

@@ -18,7 +18,15 @@ struct RankEnd {
   ProcessEnd end;
   bool after_our_signal = false;  // the launcher had signalled it before
   bool forgiven = false;          // another was started in its place, or the job goes on without it
+  bool without_leave = false;     // it ended with status 0 in the middle of the job
+  std::string loss = {};          // how the coordinator tells of it, where it does
+
+  // It has done its part.
+  bool well() const { return end.clean() && !without_leave; }
 };
+
+// "rank 2 was killed by signal 9 (SIGKILL)".
+std::string HowItEnded(const RankEnd& end);
 
 // The rank says that it had to end because of others.
 bool SaysHealthy(const ProcessEnd& end);
@@ -30,6 +38,8 @@ class RunOutcome {
   RunOutcome(std::string job, std::string node) : job_(std::move(job)), node_(std::move(node)) {}
 
   void Add(const RankEnd& end) { ends_.push_back(end); }
+  // The end of the process that had this pid; null if none was added.
+  RankEnd* Find(pid_t pid);
   // The user's signal that ended the run.
   void Interrupted(int signal);
   // The launcher's own coordinator has ended before the ranks.
@@ -58,6 +68,7 @@ class RunOutcome {
   std::string Sentence(const RankEnd& end) const;
 
  private:
+  std::string Story(const RankEnd& end) const;
   const RankEnd* Guilty() const;
   const RankEnd* FirstHealthy() const;
   const RankEnd* FirstUnclean() const;

@@ -26,6 +26,8 @@ constexpr int kExitFailure = 1;
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 // Of processes that are not this one's children nobody tells when they end.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
+// Most ranks end by themselves when another has failed, and the summary tells of that.
+constexpr absl::Duration kUntold = absl::Seconds(1);
 
 }  // namespace
 
@@ -48,6 +50,7 @@ Supervisor::~Supervisor() {
   loop_->Forget(child_signal_fd_);
   if (watch_ != nullptr) loop_->Forget(watch_->fd());
   if (responder_ != nullptr) loop_->Forget(responder_->fd());
+  if (reporter_ != nullptr) loop_->Forget(reporter_->fd());
   close(child_signal_fd_);
 }
 
@@ -57,7 +60,10 @@ absl::Status Supervisor::Run() {
   if (started.ok()) Listen();
   if (!started.ok()) phase_ = Phase::kSignalled;
   while (started.ok() && Active()) Step();
-  if (reporter_ != nullptr) reporter_->Flush();
+  if (reporter_ != nullptr) {
+    reporter_->Flush();
+    OnLosses();
+  }
   AwaitBundle();
   EndLeftovers();
   StopCoordinator();
@@ -82,6 +88,7 @@ void Supervisor::Listen() {
     Say(absl::StrCat("the coordinator is not told how ranks end here, and notices it later: ",
                      started.message()));
   }
+  loop_->Watch(reporter_->fd(), [this] { OnLosses(); });
   responder_ = std::make_unique<InquiryResponder>(plan_, starter_->output_tails());
   TellResponder();
   loop_->Watch(responder_->fd(), [this] {
@@ -107,7 +114,9 @@ void Supervisor::TellOfStart(const RankTable::Place& place) {
 void Supervisor::Step() {
   const bool look_again = !restarts_.empty() || !cleanups_.empty();
   const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
-  loop_->Poll(std::min(std::min(deadline_, CoordinatorStart()) - SteadyNow(), look));
+  const absl::Time next = std::min({deadline_, CoordinatorStart(), tell_failure_});
+  loop_->Poll(std::min(next - SteadyNow(), look));
+  if (SteadyNow() >= tell_failure_) TellFailure();
   if (SteadyNow() >= deadline_) Escalate();
   if (SteadyNow() >= CoordinatorStart()) StartCoordinatorAgain();
   StepRestarts();
@@ -279,14 +288,14 @@ void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
   if (restarts) return BeginRestart(place, rank_end);
   if (rank_end.forgiven) GoOnWithout(place, rank_end);
   outcome_.Add(rank_end);
-  if (fatal) BeginFailure(outcome_.Sentence(rank_end));
+  if (fatal) BeginFailure(HowItEnded(rank_end));
 }
 
 // Nobody comes in its place. Of an epoch that is a loss; before there is one, others would wait.
 void Supervisor::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {
   if (reporter_ == nullptr) return;
   const bool gives_up = fatal && !SaysHealthy(end.end) && watch_ != nullptr && !watch_->formed();
-  reporter_->ReportEnd(place.secret, end.end, gives_up ? outcome_.Sentence(end) : "");
+  reporter_->ReportEnd(place.secret, end.pid, end.end, gives_up ? outcome_.Sentence(end) : "");
   gave_up_ |= gives_up;
 }
 
@@ -325,7 +334,28 @@ void Supervisor::OnJobFailed() {
   if (phase_ != Phase::kRunning || !Active()) return;
   why_ = watch_->reason();
   outcome_.FailedElsewhere(why_);
-  BeginFailure(absl::StrCat("the job has failed: ", why_));
+  BeginFailure("the job has failed");
+}
+
+void Supervisor::OnLosses() {
+  for (const RankReporter::Loss& loss : reporter_->TakeLosses()) {
+    RankEnd* const end = outcome_.Find(loss.pid);
+    if (end == nullptr) continue;  // another process has its place, or is about to
+    end->loss = loss.words;
+    if (loss.without_leave && !end->after_our_signal) OnEndWithoutLeave(end);
+  }
+}
+
+void Supervisor::OnEndWithoutLeave(RankEnd* end) {
+  end->without_leave = true;  // so that it does not count as one that has done its part
+  end->forgiven = MayGoOn();
+  const int local_rank = end->rank - plan_.GlobalRank(0);
+  if (end->forgiven) {
+    return Say(absl::StrCat(outcome_.Sentence(*end), "; the job goes on with ", Left(), " of ",
+                            plan_.world_size(), " ranks"));
+  }
+  starter_->EndedWithoutLeave(local_rank);
+  if (phase_ == Phase::kRunning) BeginFailure(HowItEnded(*end));
 }
 
 void Supervisor::TellResponder() {
@@ -345,12 +375,19 @@ void Supervisor::TellResponder() {
 }
 
 void Supervisor::BeginFailure(const std::string& what) {
-  const std::vector<int> others = ranks_.Living();
   Enter(Phase::kFailed, plan_.failure_wait);
-  if (others.empty()) return;  // the summary says it all
-  Say(absl::StrCat(what, "; ending ", NamedRanks(others), ": SIGTERM in ",
-                   absl::FormatDuration(plan_.failure_wait), ", SIGKILL ",
-                   absl::FormatDuration(plan_.grace), " later"));
+  failure_ = what;
+  tell_failure_ = SteadyNow() + std::min(kUntold, plan_.failure_wait);
+}
+
+void Supervisor::TellFailure() {
+  tell_failure_ = absl::InfiniteFuture();
+  const std::vector<int> others = ranks_.Living();
+  if (others.empty() || phase_ != Phase::kFailed) return;  // the summary says it all
+  const absl::Duration left = plan_.failure_wait - std::min(kUntold, plan_.failure_wait);
+  Say(absl::StrCat(failure_, "; ending ", NamedRanks(others), ": SIGTERM in ",
+                   absl::FormatDuration(left), ", SIGKILL ", absl::FormatDuration(plan_.grace),
+                   " later"));
 }
 
 }  // namespace muster::launcher

@@ -99,12 +99,17 @@ class Supervisor {
   void GoOnWithout(RankTable::Place* place, const RankEnd& end);
   Cleanup CleanupAfter(RankTable::Place* place);
   void OnJobFailed();
+  // The coordinator has told how it takes the ends of ranks.
+  void OnLosses();
+  void OnEndWithoutLeave(RankEnd* end);
   // The ranks that live have changed.
   // To the coordinator, which may count on the process then.
   void TellOfStart(const RankTable::Place& place);
   void TellResponder();
 
   void BeginFailure(const std::string& what);
+  // Says why the others are ended, unless they have ended by themselves.
+  void TellFailure();
 
   // Ending: supervisor_end.cc.
   // Until what was found of a hang is in --debug-dir; not where the user wants to leave.
@@ -159,6 +164,8 @@ class Supervisor {
 
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();
+  std::string failure_;  // what is to be told of it, and when
+  absl::Time tell_failure_ = absl::InfiniteFuture();
   bool suspended_ = false;
   int ending_signals_ = 0;
   std::optional<int> first_ending_signal_;

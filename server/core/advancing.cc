@@ -139,6 +139,7 @@ bool Coordinator::Impl::TryResolveContenders() {
 
 bool Coordinator::Impl::TryLoseSilent() {
   if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
+  if (members_.tally().awaited == 0) return false;
   std::vector<Loss> silent;
   for (uint32_t rank : AwaitedRanks()) {
     silent.push_back({epoch_->members()[rank], LossCause::kNotRejoined,
@@ -153,11 +154,11 @@ bool Coordinator::Impl::TryLoseSilent() {
 bool Coordinator::Impl::TryForm() {
   if (!Forming() || places_.empty()) return false;
   if (!elastic() && places_.size() < Places()) return false;  // as at almost every Join
-  const std::vector<Member*> chosen = ChooseMembers();
-  const FormationDecision decision = DecideOn(chosen);
+  const FormationDecision decision = Decide();
   if (!decision.unsettled) enough_since_.reset();
   if (decision.unsettled && !enough_since_) enough_since_ = now_;
   if (!decision.form) return false;
+  const std::vector<Member*> chosen = ChooseMembers();
   if (const std::string why = TooManyReplacements(chosen); !why.empty()) {
     FailReforming(why);
     return true;
@@ -182,9 +183,9 @@ bool Coordinator::Impl::TryFailForming() {
 
 bool Coordinator::Impl::TryFailReforming() {
   if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
-  FailReforming(absl::StrCat(
-      "no new epoch formed within ", absl::FormatDuration(options_.rejoin_timeout), ": ",
-      DecideOn(ChooseMembers()).reason, "; the last one ended because ", reason_));
+  FailReforming(absl::StrCat("no new epoch formed within ",
+                             absl::FormatDuration(options_.rejoin_timeout), ": ", Decide().reason,
+                             "; the last one ended because ", reason_));
   return true;
 }
 

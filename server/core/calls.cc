@@ -22,6 +22,21 @@ WaitKind KindOf(const Wait& wait) {
                     wait);
 }
 
+// Time-outs of one kind are told of together where there are many.
+std::string TimeoutKind(const Wait& wait) {
+  return std::visit(
+      Overloaded{
+          [](const ForPlace& w) { return std::string(w.rejoins ? "Rejoin" : "Join"); },
+          [](const ForCollective& w) {
+            return absl::StrCat("collectives of ", w.group->description());
+          },
+          [](const ForLease&) { return std::string("AcquireLease"); },
+          [](const ForLeavers&) { return std::string("Leave"); },
+          [](const ForRecovery&) { return std::string("calls that wait for the recovery"); },
+      },
+      wait);
+}
+
 }  // namespace
 
 absl::Status Coordinator::Impl::CheckJob(absl::string_view job_id) const {
@@ -133,7 +148,7 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
   const ParkedCall* call = parked_.Find(id);
   if (call == nullptr) return;
   std::visit(Overloaded{
-                 [&](const ForPlace&) { StopSeeking(*call->member); },
+                 [&](const ForPlace&) { StopSeeking(call->member); },
                  [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
                  [&](const ForLease& wait) {
                    leases_.Withdraw(wait.key, {call->member->incarnation(), wait.request_id});
@@ -178,7 +193,7 @@ void Coordinator::Impl::Cancel(WaiterId id) {
   if (call) NoteWithdrawn(*call);
 }
 
-absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
+absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
   return std::visit(Overloaded{
                         [&](const ForPlace& wait) {
                           return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
@@ -194,9 +209,28 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) const {
                     call.wait);
 }
 
-void Coordinator::Impl::Log(Severity severity, std::string text, absl::string_view kind) {
+void Coordinator::Impl::Log(Severity severity, std::string text, absl::string_view kind,
+                            bool told) {
   timeline_.Add(now_, severity, text, kind);
-  out_.Log(severity, std::move(text));
+  out_.Log(severity, std::move(text), told);
+}
+
+// A program may try a call with a short time-out, again and again.
+void Coordinator::Impl::LogTimeout(const ParkedCall& call, const absl::Status& status) {
+  const bool told = timeouts_.Tells(now_, TimeoutKind(call.wait));
+  Log(told ? Severity::kWarning : Severity::kDebug,
+      absl::StrCat(call.member->who(), ": ", status.message()), "time-out");
+}
+
+void Coordinator::Impl::TellTimeoutsLeftOut() {
+  while (const std::optional<RepeatLimiter::LeftOut> ended = timeouts_.TakeEnded(now_)) {
+    if (ended->count == 0) continue;
+    Log(Severity::kWarning,
+        absl::StrCat(ended->count, " more time-outs of ", ended->kind, " in the last ",
+                     HowLong(RepeatLimiter::kWindow),
+                     " were left out here (--log-level debug shows them)"),
+        "time-out");
+  }
 }
 
 // The text is made before the withdrawal: the caller's own arrival does not count as missing.
@@ -210,7 +244,7 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
   Count(KindOf(call.wait), &tally_.counters.timeouts);
-  Log(Severity::kWarning, absl::StrCat(member->who(), ": ", status.message()), "time-out");
+  LogTimeout(call, status);
   if (std::holds_alternative<ForCollective>(call.wait)) Inquire(std::string(status.message()));
   NoteWithdrawn(call);
   Withdraw(id);

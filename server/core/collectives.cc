@@ -165,7 +165,7 @@ void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
   }
 }
 
-// "missing 1 of 3: rank 2; rank 2 (node ...), ...; had come and stopped waiting: rank 1".
+// "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank 1".
 std::string Coordinator::Impl::DescribeAbsentees(const Absentees& absent, size_t of) const {
   if (absent.missing.empty()) {
     return absl::StrCat(

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 #include "server/core/coordinator_impl.h"
 
 namespace muster::core {
@@ -99,13 +100,13 @@ std::optional<Checkpoint> Coordinator::MakeCheckpoint() const { return impl_->Ma
 
 Effects Coordinator::NoteVerdict(Time now, const std::string& verdict) {
   impl_->Begin(now);
-  impl_->NoteVerdict(verdict);
+  impl_->NoteVerdict(Printable(verdict));
   return impl_->Take();
 }
 
-Effects Coordinator::Drain(Time now, std::string reason) {
+Effects Coordinator::Drain(Time now, const std::string& reason) {
   impl_->Begin(now);
-  impl_->Drain(std::move(reason));
+  impl_->Drain(Printable(reason));
   return impl_->Take();
 }
 
@@ -123,6 +124,7 @@ Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->options(); }
+std::string Coordinator::FindWrongCounts() const { return impl_->FindWrongCounts(); }
 
 // ---- The frame of a step ----
 
@@ -143,14 +145,16 @@ Effects Coordinator::Impl::Take() {
 void Coordinator::Impl::Tick() {
   Advance();
   CheckStalls();
+  TellTimeoutsLeftOut();
   while (std::optional<WaiterId> id = parked_.PopExpired(now_)) TimeOut(*id);
+  awaited_words_.reset();
 }
 
 Time Coordinator::Impl::NextDeadline() const {
   if (draining_) return absl::InfiniteFuture();  // Advance() does nothing any more
   return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
                    NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
-                   NextRecoveryStep()});
+                   NextRecoveryStep(), timeouts_.Next()});
 }
 
 void Coordinator::Impl::NoteVerdict(const std::string& verdict) {

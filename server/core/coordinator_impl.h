@@ -29,6 +29,7 @@
 #include "server/core/parked_calls.h"
 #include "server/core/parked_claims.h"
 #include "server/core/place_book.h"
+#include "server/core/repeat_limiter.h"
 #include "server/core/stall_clock.h"
 #include "server/core/timeline.h"
 
@@ -74,6 +75,7 @@ class Coordinator::Impl {
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   std::vector<TimelineEntry> GetTimeline() const { return timeline_.Entries(); }
   Metrics Measure(Time now) const;
+  std::string FindWrongCounts() const;
 
   void Begin(Time now) { now_ = now; }
   Effects Take();
@@ -89,6 +91,7 @@ class Coordinator::Impl {
     Member* member;
     LossCause kind;
     std::string cause;
+    bool told = false;  // by a launcher, where the log goes: ExitReport::told
   };
 
   // What is wrong with a request whatever the state of the job is: refused before it is deferred.
@@ -165,9 +168,11 @@ class Coordinator::Impl {
   // The same, but for deferred calls: those are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
   void TimeOut(WaiterId id);
-  absl::Status DescribeTimeout(const ParkedCall& call) const;
-  // For the log and the timeline; `kind` as in Timeline::Add.
-  void Log(Severity severity, std::string text, absl::string_view kind = "");
+  void LogTimeout(const ParkedCall& call, const absl::Status& status);
+  void TellTimeoutsLeftOut();
+  absl::Status DescribeTimeout(const ParkedCall& call);
+  // For the log and the timeline; `kind` as in Timeline::Add, `told` as in LogLine.
+  void Log(Severity severity, std::string text, absl::string_view kind = "", bool told = false);
   // Somebody waits for too long: whoever looks at processes may find out why.
   void Inquire(const std::string& reason) {
     if (out_.inquires()) return;
@@ -193,11 +198,13 @@ class Coordinator::Impl {
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
   Loss Silenced(Member* member) const;
   static Loss Ended(Member* member, const ExitReport& report);
-  void NoteExit(Member* member, const ExitReport& report);
+  // What the report is answered with; monostate where it has cost the job no member.
+  Answer NoteExit(Member* member, const ExitReport& report);
   void Lose(const std::vector<Loss>& losses);
-  void RecordLoss(Member* member, Failure failure);
-  void Break(const std::vector<Member*>& lost);
-  void BreakEpoch(const std::string& reason);
+  void RecordLoss(Member* member, Failure failure, bool told = false);
+  static std::string DescribeLoss(const Member& lost);
+  void Break(const std::vector<Member*>& lost, bool told);
+  void BreakEpoch(const std::string& reason, bool told = false);
   SharedEvent BrokenEvent(bool may_rejoin) const;
 
   // ---- giving_up.cc: while the first epoch of a job forms that is not elastic ----
@@ -255,18 +262,20 @@ class Coordinator::Impl {
   void NoteFingerprint(Member* member, const JoinRequest& request);
   void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
                  bool rejoins);
-  void StopSeeking(const Member& member);
+  void StopSeeking(Member* member);
   Member* CandidateOf(PlaceBook::Id id) const;
   absl::Status Join(WaiterId id, Member* member, const JoinRequest& request);
   void NoteRefused(Member* member, const absl::Status& why);
   void RefuseCandidate(Member* member, const absl::Status& status);
   std::string DescribeCandidates() const;
-  absl::Status JoinTimeout(const ParkedCall& call) const;
+  absl::Status JoinTimeout(const ParkedCall& call);
 
   // ---- forming.cc ----
   bool Forming() const;
   std::vector<Member*> ChooseMembers() const;
-  FormationDecision DecideOn(const std::vector<Member*>& chosen) const;
+  // Whether the next epoch may form, from counts: it is asked at every step of an elastic job.
+  FormationInput Candidates() const;
+  FormationDecision Decide() const { return DecideFormation(Candidates()); }
   Roster PlacesOf(const std::vector<Member*>& chosen) const;
   std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
   void Form(const std::vector<Member*>& chosen);
@@ -294,7 +303,7 @@ class Coordinator::Impl {
   std::optional<NewcomersWaiting> UntoldNewcomers() const;
   Time NextAnnouncement() const;
   void AnnounceNewcomers();
-  absl::Status RejoinTimeout(const ParkedCall& call) const;
+  absl::Status RejoinTimeout(const ParkedCall& call);
   // How many of them take places that others had before.
   uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
   // Why the next epoch may not form with them; empty: it may.
@@ -429,6 +438,7 @@ class Coordinator::Impl {
   ByteBudget budget_;  // before the groups and leases that use it
   LeaseTable leases_;
   ParkedCalls parked_;
+  RepeatLimiter timeouts_;  // by the words of TimeoutKind()
   NodeBatches batches_;
   PlaceBook places_;
   FactStore facts_;
@@ -444,6 +454,8 @@ class Coordinator::Impl {
   Time may_tell_;
 
   // What only elastic jobs use.
+  // Who has not rejoined, in words, while the calls that time out together are told of them.
+  std::optional<std::string> awaited_words_;
   Time formation_changed_;            // when somebody last came or went
   std::optional<Time> enough_since_;  // there are enough, but for the settle time
   Time rejoin_deadline_;              // while the job re-forms

@@ -33,6 +33,11 @@ class Deadlines {
   // The key must have a time.
   Time At(const Key& key) const { return times_.at(key); }
 
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [key, when] : times_) visit(key);
+  }
+
   Time Next() const { return order_.empty() ? absl::InfiniteFuture() : order_.begin()->first; }
 
   // Removes and returns a key that is due.

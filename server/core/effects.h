@@ -49,6 +49,12 @@ struct LeaseGrant {
 
 using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
 
+// Of a ReportExit that has cost the job a member.
+struct ExitAnswer {
+  bool without_leave = false;  // it ended with status 0, and had not called Leave
+  std::string loss;            // how the daemon tells of it
+};
+
 // Shares what may be large and goes to many: who writes the answer does so without any lock.
 struct InquiryAnswer {
   std::shared_ptr<const InquiryStatus> status;  // never null
@@ -58,7 +64,7 @@ struct InquiryAnswer {
 
 // What a call that ends OK is answered with; monostate where the response is empty.
 using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer,
-                            InquiryAnswer>;
+                            InquiryAnswer, ExitAnswer>;
 
 // Ends a call.
 struct Reply {
@@ -146,6 +152,8 @@ enum class Severity { kDebug, kInfo, kWarning, kError };
 struct LogLine {
   Severity severity = Severity::kInfo;
   std::string text;
+  // A launcher tells of the same where the log goes too: there it is for those who ask for more.
+  bool told = false;
 };
 
 // Why the launchers had better look at their ranks, and the job as it was then.

@@ -184,17 +184,20 @@ void Coordinator::Impl::FailReforming(const std::string& reason) {
   RefuseCandidates(absl::FailedPreconditionError(absl::StrCat("the job has failed: ", reason_)));
 }
 
-absl::Status Coordinator::Impl::RejoinTimeout(const ParkedCall& call) const {
+absl::Status Coordinator::Impl::RejoinTimeout(const ParkedCall& call) {
   if (state_ == JobState::kRunning) {
     return absl::DeadlineExceededError(
         absl::StrCat("waited ", HowLong(call.timeout), " for a place: epoch ", epoch_->id().number,
                      " runs with ", WorldSize(), " of ", Places(),
                      " members, and takes in newcomers when it re-forms"));
   }
-  const std::vector<uint32_t> awaited = epoch_ ? AwaitedRanks() : std::vector<uint32_t>();
+  if (!awaited_words_) {
+    const bool some = members_.tally().awaited > 0;
+    awaited_words_ =
+        some ? absl::StrCat("; not yet rejoined: ", DescribeMembers(AwaitedRanks())) : "";
+  }
   return absl::DeadlineExceededError(absl::StrCat(
-      "waited ", HowLong(call.timeout), " for the next epoch: ", DecideOn(ChooseMembers()).reason,
-      awaited.empty() ? "" : absl::StrCat("; not yet rejoined: ", DescribeMembers(awaited))));
+      "waited ", HowLong(call.timeout), " for the next epoch: ", Decide().reason, *awaited_words_));
 }
 
 }  // namespace muster::core

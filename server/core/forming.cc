@@ -1,10 +1,12 @@
 // The formation of an epoch: who is in it, and what becomes of the one before.
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
 
@@ -34,20 +36,48 @@ std::vector<Member*> Coordinator::Impl::ChooseMembers() const {
   return chosen;
 }
 
-FormationDecision Coordinator::Impl::DecideOn(const std::vector<Member*>& chosen) const {
+// What ChooseMembers() would come to. A newcomer that contends for another one's place has none.
+FormationInput Coordinator::Impl::Candidates() const {
+  const MemberTable::Tally& tally = members_.tally();
   FormationInput in;
   in.places = Places();
   in.minimum = options_.min_world_size;
-  for (const Member* member : chosen) {
-    ++(member->rank() ? in.survivors : in.newcomers);
-    in.previous_rank_0_came |= member->rank() == 0u;
-  }
+  const uint32_t most = in.places > 0 ? in.places : std::numeric_limits<uint32_t>::max();
+  in.survivors = std::min(static_cast<uint32_t>(tally.rejoined), most);
+  in.awaited = static_cast<uint32_t>(tally.awaited);
+  const uint32_t contenders = places_.CountContenders([this](PlaceBook::Id id) {
+    const Member* const member = CandidateOf(id);
+    return member->attached() && !member->rank();
+  });
+  const uint32_t newcomers = static_cast<uint32_t>(tally.newcomers) - contenders;
+  in.newcomers = std::min(newcomers, most - std::min(most, in.survivors + in.awaited));
   if (epoch_) {
     in.previous_size = epoch_->size();
-    for (const Member* member : epoch_->members()) in.awaited += MayStillRejoin(*member);
+    in.previous_rank_0_came = HasRejoined(*epoch_->members().front());
   }
   in.settled = Settled();
-  return DecideFormation(in);
+  return in;
+}
+
+std::string Coordinator::Impl::FindWrongCounts() const {
+  const auto kept = members_.tally().All();
+  const auto right = members_.Recount().All();
+  if (kept != right) {
+    return absl::StrCat("members are counted as ", absl::StrJoin(kept, " "), ", and are ",
+                        absl::StrJoin(right, " "));
+  }
+  if (!Forming()) return "";
+  FormationInput in;
+  for (const Member* member : ChooseMembers()) ++(member->rank() ? in.survivors : in.newcomers);
+  if (epoch_) in.awaited = static_cast<uint32_t>(AwaitedRanks().size());
+  const FormationInput counted = Candidates();
+  if (in.survivors == counted.survivors && in.newcomers == counted.newcomers &&
+      in.awaited == counted.awaited) {
+    return "";
+  }
+  return absl::StrCat("survivors, newcomers and awaited are counted as ", counted.survivors, " ",
+                      counted.newcomers, " ", counted.awaited, ", and are ", in.survivors, " ",
+                      in.newcomers, " ", in.awaited);
 }
 
 Roster Coordinator::Impl::PlacesOf(const std::vector<Member*>& chosen) const {
@@ -102,8 +132,8 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
 }
 
 void Coordinator::Impl::AnswerMembers() {
-  for (const Member* member : epoch_->members()) {
-    StopSeeking(*member);
+  for (Member* member : epoch_->members()) {
+    StopSeeking(member);
     Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank(), history_));
   }
 }

@@ -142,6 +142,7 @@ void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext
   }
   Park(id, member, ForPlace{rejoins}, call, Say(rejoins ? "Rejoin" : "Join"));
   member->join_attempt = call.attempt;
+  members_.SetSeeks(member, true);
   const Candidate candidate{member->identity, wish};
   if (places_.Enter(member->arrival, candidate, now_ + options_.member_grace)) {
     const auto conflict = places_.FindConflict(member->arrival, candidate);
@@ -151,9 +152,10 @@ void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext
   FormationChanged();
 }
 
-void Coordinator::Impl::StopSeeking(const Member& member) {
-  if (!places_.Has(member.arrival)) return;
-  places_.Leave(member.arrival);
+void Coordinator::Impl::StopSeeking(Member* member) {
+  if (!places_.Has(member->arrival)) return;
+  places_.Leave(member->arrival);
+  members_.SetSeeks(member, false);
   FormationChanged();
 }
 
@@ -162,7 +164,7 @@ Member* Coordinator::Impl::CandidateOf(PlaceBook::Id id) const {
 }
 
 void Coordinator::Impl::RefuseCandidate(Member* member, const absl::Status& status) {
-  StopSeeking(*member);
+  StopSeeking(member);
   NoteRefused(member, status);
   Finish(parked_.JoinOf(*member), status);
 }
@@ -189,7 +191,7 @@ std::string Coordinator::Impl::DescribeCandidates() const {
                       places_.size() > present.size() ? ", ..." : "");
 }
 
-absl::Status Coordinator::Impl::JoinTimeout(const ParkedCall& call) const {
+absl::Status Coordinator::Impl::JoinTimeout(const ParkedCall& call) {
   if (epoch_) return RejoinTimeout(call);
   const uint32_t size = WorldSize();
   return absl::DeadlineExceededError(absl::StrCat(

@@ -15,6 +15,13 @@ constexpr size_t kMaxFailuresKept = 64;
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
+// Of a process that ended with status 0, and should not have.
+std::string DescribeCleanExit(const Member& member) {
+  if (!member.rank()) return "ended with 0 while it waited for a place";
+  if (member.leaving()) return "ended with 0 before every other rank had called Leave()";
+  return "ended with 0 without Leave(); call job->Leave() before main returns";
+}
+
 }  // namespace
 
 Coordinator::Impl::Loss Coordinator::Impl::Silenced(Member* member) const {
@@ -43,15 +50,16 @@ absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& re
   absl::Status s = CheckReport(report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
-  Respond(waiter);
   if (!report.given_up.empty()) NoteGivenUp(report);
   expected_.Remove(report.incarnation);
-  if (!report.started) return absl::OkStatus();
-  if (Member* member = members_.Find(report.incarnation); member != nullptr) {
-    NoteExit(member, report);
-  } else if (!epoch_ && early_exits_.size() < options_.limits.max_members) {
+  Answer answer;
+  Member* const member = report.started ? members_.Find(report.incarnation) : nullptr;
+  if (member != nullptr) {
+    answer = NoteExit(member, report);
+  } else if (report.started && !epoch_ && early_exits_.size() < options_.limits.max_members) {
     early_exits_[report.incarnation] = report;
   }
+  Respond(waiter, std::move(answer));
   return absl::OkStatus();
 }
 
@@ -76,12 +84,12 @@ absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
 
 Coordinator::Impl::Loss Coordinator::Impl::Ended(Member* member, const ExitReport& report) {
   return {member, report.signaled ? LossCause::kSignaled : LossCause::kExited,
-          absl::StrCat(DescribeExit(report.signaled, report.code),
-                       IsClean(report) ? " without leaving the job" : "")};
+          IsClean(report) ? DescribeCleanExit(*member) : DescribeExit(report.signaled, report.code),
+          report.told};
 }
 
-void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
-  if (member->gone()) return;
+Answer Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
+  if (member->gone()) return {};
   if (member->rank() && state_ == JobState::kFailed) {
     Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
                                        DescribeExit(report.signaled, report.code)));
@@ -90,38 +98,46 @@ void Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
     // It may have left through the daemon before this one: see LoseAbsent.
     members_.NoteExit(member, report);
   } else {
+    const bool has_place = member->rank().has_value();  // else it is forgotten
     Lose({Ended(member, report)});
+    if (has_place) return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
   }
+  return {};
 }
 
 void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
-  for (const auto& [member, kind, cause] : losses) {
+  bool all_told = true;
+  for (const auto& [member, kind, cause, told] : losses) {
     if (member->gone()) continue;
     Count(kind, &tally_.counters.losses);
     // Its launcher may be quicker to say so than the end of its connection.
     member->activity.CutOff(now_);
-    RecordLoss(member, {member->rank(), member->identity, cause, now_,
-                        member->activity.Describe(now_, "before")});
+    RecordLoss(
+        member,
+        {member->rank(), member->identity, cause, now_, member->activity.Describe(now_, "before")},
+        told);
     if (member->rank()) {
       of_epoch.push_back(member);
+      all_told = all_told && told;
     } else {
       Remove(member);
     }
   }
-  if (!of_epoch.empty() && !epoch_->broken()) Break(of_epoch);
+  if (!of_epoch.empty() && !epoch_->broken()) Break(of_epoch, all_told);
 }
 
-void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
+void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
   // Of a member of the epoch the end of that tells; those that go afterwards are consequences, and
   // so is the end of a process that has no place.
   const bool consequence = !member->rank() && (state_ == JobState::kFailed || member->refused);
   Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
-      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity), "loss");
+      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity), "loss",
+      told);
   FinishAllOf(member, status);
-  StopSeeking(*member);
+  StopSeeking(member);
   if (member->attached()) EndStream(member, status);
   leases_.Forget(member->incarnation());
   if (!consequence) failures_.push_front(failure);
@@ -130,12 +146,14 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure) {
   FormationChanged();
 }
 
-void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
-  const Member& first = *lost.front();
-  std::string reason =
-      absl::StrCat(first.who(), " was lost at ",
-                   absl::FormatTime("%H:%M:%E3SZ", first.lost()->when, absl::UTCTimeZone()), ": ",
-                   first.lost()->cause, "; ", first.lost()->activity);
+std::string Coordinator::Impl::DescribeLoss(const Member& lost) {
+  return absl::StrCat(lost.who(), " was lost at ",
+                      absl::FormatTime("%H:%M:%E3SZ", lost.lost()->when, absl::UTCTimeZone()), ": ",
+                      lost.lost()->cause, "; ", lost.lost()->activity);
+}
+
+void Coordinator::Impl::Break(const std::vector<Member*>& lost, bool told) {
+  std::string reason = DescribeLoss(*lost.front());
   if (lost.size() > 1) {
     std::vector<uint32_t> others;
     for (const Member* member : lost) others.push_back(*member->rank());
@@ -143,12 +161,12 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost) {
     std::sort(others.begin(), others.end());
     absl::StrAppend(&reason, "; also lost: ", Ranks(others));
   }
-  BreakEpoch(reason);
+  BreakEpoch(reason, told);
 }
 
 // Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
 // they are served.
-void Coordinator::Impl::BreakEpoch(const std::string& reason) {
+void Coordinator::Impl::BreakEpoch(const std::string& reason, bool told) {
   reason_ = out_.WithoutJob(reason);
   state_ = elastic() ? JobState::kReforming : JobState::kFailed;
   epoch_->Break(reason_);
@@ -156,7 +174,8 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason) {
   rejoin_deadline_ = now_ + options_.rejoin_timeout;
   FormationChanged();
   Log(Severity::kError,
-      absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_));
+      absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_),
+      /*kind=*/"", told);
   LogStragglers();
   const SharedEvent broken = BrokenEvent(/*may_rejoin=*/elastic());
   const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);

@@ -101,6 +101,10 @@ void MemberTable::NoteExit(Member* member, const ExitReport& report) {
   Update(member, [&](Member* m) { m->exit_ = report; });
 }
 
+void MemberTable::SetSeeks(Member* member, bool seeks) {
+  Update(member, [&](Member* m) { m->seeks_ = seeks; });
+}
+
 void MemberTable::LeaveEpoch(Member* member) {
   Update(member, [](Member* m) {
     m->rank_.reset();
@@ -111,17 +115,26 @@ void MemberTable::LeaveEpoch(Member* member) {
   });
 }
 
-void MemberTable::Count(const Member& member, int by) {
-  if (!member.rank()) return;
+MemberTable::Tally MemberTable::Recount() const {
+  Tally tally;
+  for (const auto& [incarnation, member] : members_) Count(*member, +1, &tally);
+  return tally;
+}
+
+void MemberTable::Count(const Member& member, int by, Tally* tally) {
   const auto count = [by](bool is, size_t* total) {
     if (is) *total += by;
   };
-  count(member.attached(), &tally_.attached);
-  count(!member.attached() && !member.left(), &tally_.detached);
-  count(!member.accounted_for(), &tally_.unaccounted);
-  count(!member.leaving() && !member.gone(), &tally_.staying);
-  count(member.leaving(), &tally_.leaving);
-  count(member.gone(), &tally_.gone);
+  const bool waits = member.attached() && member.seeks();
+  if (!member.rank()) return count(waits, &tally->newcomers);
+  count(member.attached(), &tally->attached);
+  count(!member.attached() && !member.left(), &tally->detached);
+  count(!member.accounted_for(), &tally->unaccounted);
+  count(!member.leaving() && !member.gone(), &tally->staying);
+  count(member.leaving(), &tally->leaving);
+  count(member.gone(), &tally->gone);
+  count(waits, &tally->rejoined);
+  count(!waits && !member.gone(), &tally->awaited);
 }
 
 }  // namespace muster::core

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_CORE_MEMBER_TABLE_H_
 #define MUSTER_SERVER_CORE_MEMBER_TABLE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,7 @@ class Member {
   const std::optional<uint32_t>& rank() const { return rank_; }
   bool leaving() const { return leaving_; }  // it has called Leave
   bool left() const { return left_; }
+  bool seeks() const { return seeks_; }  // it waits for a place in the next epoch
   const std::optional<Failure>& lost() const { return lost_; }
   bool gone() const { return left_ || lost_.has_value(); }
   // The exit of a process that ended well before it attached to this daemon.
@@ -90,6 +92,7 @@ class Member {
   std::optional<uint32_t> rank_;
   bool leaving_ = false;
   bool left_ = false;
+  bool seeks_ = false;
   std::optional<Failure> lost_;
   std::optional<ExitReport> exit_;
 };
@@ -99,7 +102,7 @@ class Member {
 // lost and left ones too, until the epoch is over; others only while they are there.
 class MemberTable {
  public:
-  // Counts of the members that have a rank.
+  // Counts of the members that have a rank, but for the last.
   struct Tally {
     size_t attached = 0;
     size_t detached = 0;     // have no stream and have not left: they might still be at work
@@ -107,10 +110,21 @@ class MemberTable {
     size_t staying = 0;      // have not called Leave, and are not gone
     size_t leaving = 0;      // have called Leave
     size_t gone = 0;         // have left or were lost
+    size_t rejoined = 0;     // are attached, and wait for a place in the next epoch
+    size_t awaited = 0;      // may yet do so
+    size_t newcomers = 0;    // have no rank, are attached, and wait for a place
+
+    // In the order above.
+    std::array<size_t, 9> All() const {
+      return {attached, detached, unaccounted, staying,  leaving,
+              gone,     rejoined, awaited,     newcomers};
+    }
   };
 
   size_t size() const { return members_.size(); }
   const Tally& tally() const { return tally_; }
+  // The same, counted anew: for tests.
+  Tally Recount() const;
   bool any_attached() const { return !streams_.empty(); }
 
   // Null if there is none.
@@ -141,6 +155,8 @@ class MemberTable {
   void MarkLeft(Member* member);
   void MarkLost(Member* member, Failure failure);
   void NoteExit(Member* member, const ExitReport& report);
+  // Whether it waits for a place in the next epoch.
+  void SetSeeks(Member* member, bool seeks);
   // It is in no epoch, and nothing that was said of it in one holds any more.
   void LeaveEpoch(Member* member);
 
@@ -151,7 +167,8 @@ class MemberTable {
     change(member);
     Count(*member, +1);
   }
-  void Count(const Member& member, int by);
+  void Count(const Member& member, int by) { Count(member, by, &tally_); }
+  static void Count(const Member& member, int by, Tally* tally);
 
   absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
   absl::flat_hash_map<uint64_t, Member*> sessions_;  // by the counter of the current session

@@ -1,13 +1,27 @@
 #include "server/core/options.h"
 
+#include <optional>
+#include <string>
+
 #include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 
 namespace muster::core {
 namespace {
 
 constexpr uint32_t kMaxJobIdBytes = 256;
 
-bool IsControl(unsigned char c) { return c < 0x20 || c == 0x7f; }
+// "a control character (byte 0x0a)", "a control character (U+0085)".
+std::string DescribeUnprintable(absl::string_view rest) {
+  const auto byte = static_cast<unsigned char>(rest[0]);
+  const std::optional<char32_t> c = TakeCodePoint(&rest);
+  const std::string hex = absl::StrCat("byte 0x", absl::Hex(byte, absl::kZeroPad2));
+  if (!c) return absl::StrCat("something that is not UTF-8 (", hex, ")");
+  return absl::StrCat(
+      "a control character (",
+      byte < 0x80 ? hex : absl::StrCat("U+", absl::Hex(static_cast<uint32_t>(*c), absl::kZeroPad4)),
+      ")");
+}
 
 absl::Status MustBePositive(absl::string_view flag, uint64_t value) {
   if (value > 0) return absl::OkStatus();
@@ -73,14 +87,11 @@ absl::Status ValidateName(absl::string_view what, absl::string_view name, uint32
     return absl::InvalidArgumentError(
         absl::StrCat(what, " has ", name.size(), " bytes; at most ", max_bytes, " are allowed"));
   }
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (IsControl(name[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(what, " has a control character (byte 0x",
-                                                     absl::Hex(name[i], absl::kZeroPad2),
-                                                     ") at position ", i, "; use printable text"));
-    }
-  }
-  return absl::OkStatus();
+  const size_t bad = FindUnprintable(name);
+  if (bad == absl::string_view::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " has ",
+                                                 DescribeUnprintable(name.substr(bad)),
+                                                 " at position ", bad, "; use printable text"));
 }
 
 absl::Status Options::Validate() const {

@@ -119,6 +119,12 @@ std::optional<PlaceBook::Verdict> PlaceBook::Decide(Time now,
   return std::nullopt;
 }
 
+uint32_t PlaceBook::CountContenders(absl::FunctionRef<bool(Id)> is) const {
+  uint32_t count = 0;
+  contenders_.ForEach([&](Id id) { count += is(id); });
+  return count;
+}
+
 void PlaceBook::TakePlace(Id id, const Candidate& candidate) {
   const PlaceWish& wish = candidate.wish;
   if (wish.rank) ranks_[*wish.rank] = id;

@@ -64,6 +64,8 @@ class PlaceBook {
 
   bool HasContenders() const { return !contenders_.empty(); }
   bool Contends(Id id) const { return contenders_.Has(id); }
+  // How many of those who contend `is` true of.
+  uint32_t CountContenders(absl::FunctionRef<bool(Id)> is) const;
   Time NextContenderDeadline() const { return contenders_.Next(); }
   // Gives places that are free to contenders. Returns a contender that must be decided upon: call
   // again once the holder, or the contender, has left.

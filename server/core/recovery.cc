@@ -257,7 +257,7 @@ void Coordinator::Impl::DeferCandidates() {
     const PlaceWish wish = candidate.wish;
     Member* member = CandidateOf(candidate_id);
     const WaiterId id = parked_.JoinOf(*member);
-    StopSeeking(*member);
+    StopSeeking(member);
     const std::optional<ParkedCall> parked = Unpark(id, /*completed=*/false);
     const CallContext call{options_.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
@@ -348,8 +348,8 @@ std::string Coordinator::Impl::DescribeAwaited() const {
     if (named.size() < kMaxDescribed) named.push_back(member->who());
   }
   return absl::StrCat("the coordinator was restarted and waits for ", awaited.size(), " of ",
-                      epoch_->size(), " members to attach again",
-                      awaited.empty() ? "" : absl::StrCat(": ", Ranks(awaited), "; "),
+                      epoch_->size(), " members to attach again", awaited.empty() ? "" : ": ",
+                      awaited.size() > 1 ? absl::StrCat(Ranks(awaited), "; ") : "",
                       absl::StrJoin(named, ", "));
 }
 

@@ -135,6 +135,7 @@ struct ExitReport {
   // Why its launcher starts nobody in its place; empty: it may.
   std::string given_up = {};
   bool started = true;  // else it has not ended either
+  bool told = false;    // its launcher tells of it where the daemon's log goes
 };
 
 // A process was stopped (SIGSTOP), or goes on.

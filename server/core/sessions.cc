@@ -104,7 +104,8 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
   Send(member, out_.Share(std::move(attached)));
   Log(again ? Severity::kInfo : Severity::kDebug,
-      absl::StrCat(member->who(), again ? " attached again" : " attached"));
+      absl::StrCat(member->who(), again ? " attached again" : " attached"),
+      again ? Timeline::kAttachedAgain : "");
   if (epoch_ && member->rank() && epoch_->broken()) {
     Send(member, BrokenEvent(elastic() && !member->leaving()));
   }
@@ -151,7 +152,7 @@ void Coordinator::Impl::StreamClosed(WaiterId stream) {
 
 // The one way in which a member is forgotten: nothing of it stays behind.
 void Coordinator::Impl::Remove(Member* member) {
-  StopSeeking(*member);
+  StopSeeking(member);
   leases_.Forget(member->incarnation());
   expected_.Remove(member->incarnation());
   members_.Remove(member);

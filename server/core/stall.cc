@@ -115,15 +115,18 @@ std::vector<MissingMember> Coordinator::Impl::MissingMembers(
   return missing;
 }
 
-// "ranks 1,3; rank 1 (node ...), detached, last completed ...; rank 3 ...".
+// "rank 1 (node ...), detached, last completed ..."; of several "ranks 1,3; rank 1 (node ...), ...;
+// rank 3 (node ...), ...".
 std::string Coordinator::Impl::DescribeMembers(const std::vector<uint32_t>& ranks) const {
-  std::string text = Ranks(ranks);
+  std::vector<std::string> parts;
+  if (ranks.size() != 1) parts.push_back(Ranks(ranks));
   for (size_t i = 0; i < ranks.size() && i < kMaxDescribed; ++i) {
     const Member& member = *epoch_->members()[ranks[i]];
-    absl::StrAppend(&text, "; ", member.who(), member.stopped_since ? ", stopped" : "",
-                    member.attached() ? "" : ", detached", ", ", member.activity.Describe(now_));
+    parts.push_back(absl::StrCat(member.who(), member.stopped_since ? ", stopped" : "",
+                                 member.attached() ? "" : ", detached", ", ",
+                                 member.activity.Describe(now_)));
   }
-  return text;
+  return absl::StrJoin(parts, "; ");
 }
 
 void Coordinator::Impl::LogStragglers() {
@@ -174,7 +177,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
     stall.waiting.push_back(member);
     stall.since = std::min(stall.since, parked_.Find(parked_.JoinOf(*member))->since);
   }
-  stall.why = DecideOn(ChooseMembers()).reason;
+  stall.why = Decide().reason;
   if (!epoch_) {
     absl::StrAppend(&stall.why, DescribeCandidates());
     for (uint32_t rank : places_.UnaskedRanks(WorldSize())) {

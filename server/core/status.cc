@@ -54,9 +54,9 @@ MemberState Coordinator::Impl::StateOf(const Member& member) const {
 
 std::string Coordinator::Impl::DescribeState() const {
   if (recovering()) return DescribeAwaited();
-  if (state_ == JobState::kForming) return DecideOn(ChooseMembers()).reason;
+  if (state_ == JobState::kForming) return Decide().reason;
   if (state_ != JobState::kReforming) return reason_;
-  return absl::StrCat(reason_, "; the next epoch: ", DecideOn(ChooseMembers()).reason);
+  return absl::StrCat(reason_, "; the next epoch: ", Decide().reason);
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {

@@ -1,6 +1,7 @@
 #include "server/core/timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/bounded_text.h"
@@ -17,13 +18,28 @@ constexpr size_t kMany = 8;
 
 void Timeline::Add(Time now, Severity severity, absl::string_view text, absl::string_view kind) {
   if (severity == Severity::kDebug) return;
+  std::string kept_text = Shortened(text, kMaxTextBytes);
   size_t count = 1;
-  if (FollowsMany(now, kind)) {
-    count += kept_.back().count;
-    kept_.pop_back();
+  if (const auto replaced = FindReplaced(now, kept_text, kind); replaced != kept_.end()) {
+    count += replaced->count;
+    kept_.erase(replaced);
   }
-  kept_.push_back({{now, severity, Shortened(text, kMaxTextBytes)}, kind, count});
+  kept_.push_back({{now, severity, std::move(kept_text)}, kind, count});
   if (kept_.size() > kMaxEntries) kept_.pop_front();
+}
+
+std::deque<Timeline::Kept>::iterator Timeline::FindReplaced(Time now, absl::string_view text,
+                                                            absl::string_view kind) {
+  if (kind != kAttachedAgain) return FollowsMany(now, kind) ? kept_.end() - 1 : kept_.end();
+  size_t of_kind = 0;
+  auto latest = kept_.end();
+  for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+    if (kept->kind != kind) continue;
+    if (kept->entry.text == text) return kept;
+    ++of_kind;
+    latest = kept;
+  }
+  return of_kind < kMany ? kept_.end() : latest;
 }
 
 bool Timeline::FollowsMany(Time now, absl::string_view kind) const {

@@ -23,6 +23,9 @@ class Timeline {
  public:
   static constexpr size_t kMaxEntries = 256;
   static constexpr size_t kMaxTextBytes = 1024;
+  // A kind that may come again and again for as long as a network is bad. At most eight entries of
+  // it are kept, and one that repeats an entry word for word takes its place.
+  static constexpr absl::string_view kAttachedAgain = "attached again";
 
   // What each member of a large job may say has a `kind`, which must live as long as this does: of
   // many that follow each other closely some are kept, the latest, and how many there were. What is
@@ -39,6 +42,8 @@ class Timeline {
     size_t count = 1;
   };
   bool FollowsMany(Time now, absl::string_view kind) const;
+  // The entry that one like this takes the place of; end: none.
+  std::deque<Kept>::iterator FindReplaced(Time now, absl::string_view text, absl::string_view kind);
 
   std::deque<Kept> kept_;
 };

@@ -208,8 +208,17 @@ class Recorder::Writer {
     *checkpoint.mutable_state() = ToProto(begin->checkpoint, &values_);
     std::string bytes;
     Encoder::Append(std::move(begin->record), &bytes);
+    if (absl::Status s = files_->CheckRoomAfter(bytes.size()); !s.ok()) return EndWith(s);
     if (absl::Status s = files_->Rotate(); !s.ok()) return s;
     return files_->Append(bytes);
+  }
+
+  // Into the journal too, for whoever replays it.
+  absl::Status EndWith(const absl::Status& why) {
+    std::string end;
+    Encoder::AppendEnd(why.message(), 0, &end);
+    const absl::Status written = files_->Append(end);
+    return written.ok() ? why : written;
   }
 
   const std::unique_ptr<Segments> files_;

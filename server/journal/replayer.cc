@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
-#include "common/utf8.h"
 #include "server/journal/checkpoint_conversion.h"
 #include "server/journal/digest.h"
 #include "server/journal/options_conversion.h"
@@ -166,11 +165,11 @@ core::Effects Replayer::Run(const Step& step, const Request& request) {
     case INPUT_KIND_STREAM_CLOSED:
       return core.StreamClosed(now_, id);
     case INPUT_KIND_DRAIN:
-      return core.Drain(now_, Printable(step.reason()));
+      return core.Drain(now_, step.reason());
     case INPUT_KIND_TICK:
       return core.Tick(now_);
     case INPUT_KIND_VERDICT:
-      return core.NoteVerdict(now_, Printable(step.reason()));
+      return core.NoteVerdict(now_, step.reason());
     default:
       break;
   }

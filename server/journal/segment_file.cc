@@ -21,6 +21,8 @@ namespace {
 
 // So many of them make the bound: what is lost at a rotation is a small part.
 constexpr uint64_t kSegments = 8;
+// A segment has room for as much again as the checkpoint that it begins with.
+constexpr uint64_t kLeastShare = 2;
 // No bound leaves more files than that.
 constexpr int kMostFiles = 1000;
 constexpr size_t kMostHeaderBytes = 4096;
@@ -171,6 +173,17 @@ absl::Status SegmentFile::MakeRoom() const {
     if (rename(SegmentPath(path_, age).c_str(), older.c_str()) != 0) return Failure("cannot move");
   }
   return absl::OkStatus();
+}
+
+absl::Status SegmentFile::CheckRoomAfter(size_t checkpoint_bytes) const {
+  if (kLeastShare * checkpoint_bytes <= segment_bytes_) return absl::OkStatus();
+  constexpr uint64_t kMiB = 1 << 20;
+  const uint64_t enough = kSegments * kLeastShare * checkpoint_bytes;
+  return absl::FailedPreconditionError(
+      absl::StrCat("it keeps within --journal-max-bytes, ", max_bytes_, " bytes, in ", kSegments,
+                   " segments, and each begins with a checkpoint, which takes ", checkpoint_bytes,
+                   " bytes of this job; start musterd with --journal-max-bytes ",
+                   (enough + kMiB - 1) / kMiB, "MiB or more"));
 }
 
 absl::Status SegmentFile::Rotate() {

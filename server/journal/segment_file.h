@@ -27,6 +27,7 @@ class SegmentFile final : public Segments {
   // What could not be written whole is taken back.
   absl::Status Append(absl::string_view block) override;
   absl::Status Rotate() override;
+  absl::Status CheckRoomAfter(size_t checkpoint_bytes) const override;
 
   bool full() const override { return size_ >= segment_bytes_; }
   bool overdue() const override { return size_ >= 2 * segment_bytes_; }

@@ -1,6 +1,8 @@
 #ifndef MUSTER_SERVER_JOURNAL_SEGMENTS_H_
 #define MUSTER_SERVER_JOURNAL_SEGMENTS_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
@@ -16,6 +18,9 @@ class Segments {
   virtual absl::Status Append(absl::string_view block) = 0;
   // Begins another segment.
   virtual absl::Status Rotate() = 0;
+  // FAILED_PRECONDITION, with the bound that would do: a segment that begins with a checkpoint of
+  // so many bytes is soon full again, and the journal would be checkpoints only.
+  virtual absl::Status CheckRoomAfter(size_t checkpoint_bytes) const = 0;
 
   // It is time for another segment.
   virtual bool full() const = 0;

@@ -88,43 +88,62 @@ void Story::OnStep(const ReplayedStep& step) {
   for (const core::LogLine& line : step.effects.log) listener_->OnLog(step.now, line);
 }
 
+template <typename LeaseRequest>
+Story::Operation Story::LeaseCall(absl::string_view verb, const LeaseRequest& request) {
+  return {DescribeLeaseCall(verb, request.name, request.scope),
+          DescribeLeaseCall(verb, core::WithoutNumbers(request.name), request.scope)};
+}
+
+// Sizes and types are no names: calls that differ in them are not alike.
+Story::Operation Story::Collective(const core::CollectiveRequest& request) {
+  core::Operation alike = request;
+  alike.label = core::WithoutNumbers(alike.label);
+  return {core::DescribeOperation(request), core::DescribeOperation(alike)};
+}
+
 void Story::Begin(const ReplayedStep& step) {
-  const auto begin = [&](const core::CallContext& call, const std::string& operation) {
+  const auto begin = [&](const core::CallContext& call, const Operation& operation) {
     BeginCall(step, call.session, operation);
   };
-  std::visit(Overloaded{
-                 [&](const core::AttachRequest& r) { streams_[step.waiter] = Find(r.member); },
-                 [&](const core::JoinRequest& r) { begin(r.call, "Join"); },
-                 [&](const core::RejoinRequest& r) { begin(r.call, "Rejoin"); },
-                 [&](const core::CollectiveRequest& r) {
-                   BeginCall(step, r.call.session, core::DescribeOperation(r), &r);
-                 },
-                 [&](const core::NodeCollectiveRequest& r) {
-                   for (const core::ArrivalPart& part : r.parts) {
-                     BeginCall(step, part.session, core::DescribeOperation(r.call), &r.call);
-                   }
-                 },
-                 [&](const core::AcquireLeaseRequest& r) {
-                   begin(r.call, DescribeLeaseCall("AcquireLease", r.name, r.scope));
-                 },
-                 [&](const core::CompleteLeaseRequest& r) {
-                   begin(r.call, DescribeLeaseCall("CompleteLease", r.name, r.scope));
-                 },
-                 [&](const core::AbandonLeaseRequest& r) {
-                   begin(r.call, DescribeLeaseCall("AbandonLease", r.name, r.scope));
-                 },
-                 [&](const core::LeaveRequest& r) { begin(r.call, "Leave"); },
-                 [&](const core::StopRequest& r) { begin(r.call, "RequestStop"); },
-                 [](const auto&) {},
-             },
-             step.request);
+  std::visit(
+      Overloaded{
+          [&](const core::AttachRequest& r) { streams_[step.waiter] = Find(r.member); },
+          [&](const core::JoinRequest& r) {
+            begin(r.call, {"Join", "Join"});
+          },
+          [&](const core::RejoinRequest& r) {
+            begin(r.call, {"Rejoin", "Rejoin"});
+          },
+          [&](const core::CollectiveRequest& r) {
+            BeginCall(step, r.call.session, Collective(r), &r);
+          },
+          [&](const core::NodeCollectiveRequest& r) {
+            const Operation operation = Collective(r.call);
+            for (const core::ArrivalPart& part : r.parts) {
+              BeginCall(step, part.session, operation, &r.call);
+            }
+          },
+          [&](const core::AcquireLeaseRequest& r) { begin(r.call, LeaseCall("AcquireLease", r)); },
+          [&](const core::CompleteLeaseRequest& r) {
+            begin(r.call, LeaseCall("CompleteLease", r));
+          },
+          [&](const core::AbandonLeaseRequest& r) { begin(r.call, LeaseCall("AbandonLease", r)); },
+          [&](const core::LeaveRequest& r) {
+            begin(r.call, {"Leave", "Leave"});
+          },
+          [&](const core::StopRequest& r) {
+            begin(r.call, {"RequestStop", "RequestStop"});
+          },
+          [](const auto&) {},
+      },
+      step.request);
 }
 
 void Story::BeginCall(const ReplayedStep& step, const core::SessionId& session,
-                      const std::string& operation, const core::CollectiveRequest* collective) {
+                      const Operation& operation, const core::CollectiveRequest* collective) {
   const Actor* const actor = OfSession(session);
   if (actor == nullptr) return;
-  ToldCall call{actor, step.kind, operation, "", 0, step.now, ++last_call_};
+  ToldCall call{actor, step.kind, operation.text, operation.alike, "", 0, step.now, ++last_call_};
   if (collective != nullptr) {
     call.group = core::DescribeGroup(collective->group);
     call.sequence = collective->sequence;

@@ -29,7 +29,8 @@ struct ToldCall {
   const Actor* actor = nullptr;  // never null
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   std::string operation;  // "Barrier('step 12')", "Join"
-  std::string group;      // "the world", of a collective
+  std::string alike;  // the same with "step #" for its name: calls of one kind have it in common
+  std::string group;  // "the world", of a collective
   uint64_t sequence = 0;  // of a collective
   core::Time since;
   uint64_t id = 0;  // the same from its begin to its end
@@ -77,8 +78,15 @@ class Story final : public Observer {
   // Null if it is nobody's.
   Actor* OfSession(const core::SessionId& session) const;
   void Begin(const ReplayedStep& step);
+  struct Operation {
+    std::string text;
+    std::string alike;  // as in ToldCall
+  };
+  template <typename LeaseRequest>
+  static Operation LeaseCall(absl::string_view verb, const LeaseRequest& request);
+  static Operation Collective(const core::CollectiveRequest& request);
   void BeginCall(const ReplayedStep& step, const core::SessionId& session,
-                 const std::string& operation, const core::CollectiveRequest* collective = nullptr);
+                 const Operation& operation, const core::CollectiveRequest* collective = nullptr);
   void TakeReply(core::Time now, const core::Reply& reply);
   void TakePlaces(const core::JoinAnswer& place);
   void TakeEvent(core::Time now, const core::StreamEvent& event);

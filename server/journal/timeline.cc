@@ -1,7 +1,6 @@
 #include "server/journal/timeline.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -12,17 +11,6 @@ namespace {
 
 // Beyond it one line is enough for an error.
 constexpr size_t kMostErrorBytes = 300;
-
-// "step 12" as "step #".
-std::string WithoutNumbers(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!digit) out.push_back(c);
-    if (digit && (out.empty() || out.back() != '#')) out.push_back('#');
-  }
-  return out;
-}
 
 const char* KindOf(core::Severity severity) {
   switch (severity) {
@@ -43,6 +31,7 @@ void Timeline::Hold(core::Time now, const std::string& kind, const std::string& 
   TimelineEntry& entry = held->second.entry;
   if (is_new) {
     held->second.many = many;
+    held->second.order = held_.size();
     entry = {now, now, 0, kind, std::move(one)};
   }
   entry.until = now;
@@ -53,8 +42,8 @@ void Timeline::Finish() {
   std::vector<Held> all;
   for (auto& [many, held] : held_) all.push_back(std::move(held));
   held_.clear();
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Held& a, const Held& b) { return a.entry.at < b.entry.at; });
+  // As they began: at one time stamp a call comes before its answer.
+  std::sort(all.begin(), all.end(), [](const Held& a, const Held& b) { return a.order < b.order; });
   for (Held& held : all) {
     if (held.entry.count > 1) held.entry.text = std::move(held.many);
     tell_(held.entry);
@@ -108,27 +97,25 @@ void Timeline::OnCall(const ToldCall& call) {
   const bool told = !call.group.empty() || call.kind == INPUT_KIND_JOIN ||
                     call.kind == INPUT_KIND_REJOIN || call.kind == INPUT_KIND_REQUEST_STOP;
   if (told) return;
-  Hold(call.since, "call", absl::StrCat("calls of ", WithoutNumbers(call.operation)),
+  Hold(call.since, "call", absl::StrCat("calls of ", call.alike),
        absl::StrCat(call.actor->ToString(), " calls ", call.operation));
 }
 
 void Timeline::OnCallEnd(core::Time now, const ToldCall& call, const absl::Status& status) {
   const bool is_acquire = call.kind == INPUT_KIND_ACQUIRE_LEASE;
   if (status.ok() && is_acquire) {
-    Hold(now, "lease", absl::StrCat("answers to ", WithoutNumbers(call.operation)),
+    Hold(now, "lease", absl::StrCat("answers to ", call.alike),
          absl::StrCat(call.operation, " of ", call.actor->ToString(), " is answered"));
   }
   if (status.ok()) return;
   const std::string code = absl::StatusCodeToString(status.code());
-  Hold(now, "failure",
-       absl::StrCat("calls of ", WithoutNumbers(call.operation), " end with ", code),
+  Hold(now, "failure", absl::StrCat("calls of ", call.alike, " end with ", code),
        absl::StrCat(call.operation, " of ", call.actor->ToString(), " ends with ", code, ": ",
                     status.message().substr(0, kMostErrorBytes)));
 }
 
 void Timeline::OnCompleted(core::Time now, const ToldCall& collective, size_t ranks) {
-  Hold(now, "collective",
-       absl::StrCat(WithoutNumbers(collective.operation), " of ", collective.group, " completes"),
+  Hold(now, "collective", absl::StrCat(collective.alike, " of ", collective.group, " completes"),
        absl::StrCat(collective.operation, " op ", collective.sequence, " of ", collective.group,
                     " completes"));
 }

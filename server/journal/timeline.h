@@ -49,6 +49,7 @@ class Timeline final : public Listener {
   struct Held {
     TimelineEntry entry;
     std::string many;
+    size_t order = 0;  // in which those that are held back have begun
   };
   std::map<std::string, Held> held_;  // by `many`
   bool recording_ = false;            // a daemon has begun, and not ended

@@ -1,5 +1,6 @@
 #include "server/service/log_queue.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -20,6 +21,12 @@ spdlog::level::level_enum Level(core::Severity severity) {
   return spdlog::level::info;
 }
 
+// An error that a launcher tells of too is there for those who ask for more than warnings.
+spdlog::level::level_enum LevelOf(const core::LogLine& line) {
+  const spdlog::level::level_enum level = Level(line.severity);
+  return line.told ? std::min(level, spdlog::level::info) : level;
+}
+
 }  // namespace
 
 LogQueue::LogQueue(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
@@ -38,7 +45,7 @@ void LogQueue::Flush() {
     flushing_ = true;
   }
   for (std::deque<core::LogLine> lines = Take(); !lines.empty(); lines = Take()) {
-    for (const core::LogLine& line : lines) logger_->log(Level(line.severity), line.text);
+    for (const core::LogLine& line : lines) logger_->log(LevelOf(line), line.text);
   }
 }
 

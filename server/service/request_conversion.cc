@@ -245,6 +245,7 @@ absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
   out.code = in.has_signal() ? in.signal() : in.exit_code();
   out.given_up = in.given_up();
   out.started = started;
+  out.told = in.told();
   return r.Result(std::move(out));
 }
 

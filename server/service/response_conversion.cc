@@ -238,6 +238,13 @@ void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out) {
   }
 }
 
+void ToProto(const core::Answer& answer, v1::ReportExitResponse* out) {
+  const auto* exit = std::get_if<core::ExitAnswer>(&answer);
+  if (exit == nullptr) return;
+  out->set_without_leave(exit->without_leave);
+  out->set_loss(exit->loss);
+}
+
 void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusResponse* out) {
   out->set_state(Convert(status.state));
   out->set_reason(status.reason);

@@ -29,11 +29,11 @@ void ToProto(const core::Answer& answer, v1::GatherResponse* out);
 void ToProto(const core::Answer& answer, v1::AllGatherResponse* out);
 void ToProto(const core::Answer& answer, v1::NodeCollectiveResponse* out);
 void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out);
+void ToProto(const core::Answer& answer, v1::ReportExitResponse* out);
 inline void ToProto(const core::Answer&, v1::WithdrawArrivalResponse*) {}
 inline void ToProto(const core::Answer&, v1::CompleteLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::AbandonLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
-inline void ToProto(const core::Answer&, v1::ReportExitResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportProcessStateResponse*) {}
 inline void ToProto(const core::Answer&, v1::RequestStopResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportInquiryResponse*) {}

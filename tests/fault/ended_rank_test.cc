@@ -9,6 +9,7 @@ namespace muster::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
@@ -25,13 +26,16 @@ TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
 }
 
 // It would otherwise be a rank that has done its work, as far as its launcher can tell.
-TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLost) {
+TEST(EndedRankTest, ARankThatExitsWithStatus0WithoutLeavingIsLostAndToBlame) {
   auto daemon = TestDaemon::Start({"--world-size=2"});
   auto run = LaunchAt(*daemon, 2, {"1:exit=0", "barrier"});
-  EXPECT_EQ(run->Wait(), kRankError);
-  EXPECT_THAT(SentenceAbout(1, run->Output()),
-              AllOf(HasSubstr(") was lost at "), HasSubstr("exited with status 0")))
+  EXPECT_EQ(run->Wait(), (Exit{false, 1}));
+  const std::string cause = "ended with 0 without Leave(); call job->Leave() before main returns";
+  EXPECT_THAT(SentenceAbout(1, run->Output()), AllOf(HasSubstr(") was lost at "), HasSubstr(cause)))
       << run->Output();
+  EXPECT_THAT(run->Output(),
+              ContainsRegex("muster: job default failed: rank 1 .* was lost at .*: ended with 0 "
+                            "without Leave\\(\\); .*; then rank 0 exited with status 3\n$"));
   EXPECT_EQ(CountOf(run->Output(), "error: ABORTED"), 1) << run->Output();
 }
 

@@ -63,6 +63,9 @@ Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage*
 core::Effects Daemon::Put(const journal::Input& input, absl::FunctionRef<core::Effects()> step) {
   core::Effects effects = step();
   tape_.Add(input, Now(), effects);
+  if (const std::string wrong = core_.FindWrongCounts(); !wrong.empty()) {
+    stage_->Violation("daemon ", id_, ": ", wrong);
+  }
   return effects;
 }
 

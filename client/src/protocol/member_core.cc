@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/protocol/messages.h"
 
@@ -27,6 +29,14 @@ absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) 
                                           " of ", place.roster_size()));
 }
 
+// What a Join has waited for. A coordinator's text begins with the job, which the caller names too,
+// and says itself how long that was.
+std::string WaitForMembers(const std::string& job, const absl::Status& timeout) {
+  absl::string_view text = timeout.message();
+  absl::ConsumePrefix(&text, absl::StrCat("job '", job, "': "));
+  return absl::StrCat(absl::StartsWith(text, "waited ") ? "" : "waiting for members: ", text);
+}
+
 }  // namespace
 
 MemberCore::MemberCore(MemberOptions options) : options_(std::move(options)) {}
@@ -48,7 +58,7 @@ Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
 void MemberCore::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
   if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
     *reply = absl::DeadlineExceededError(
-        absl::StrCat(call.what, ": waiting for members: ", reply->status().message()));
+        absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
   }
   // Two processes were given one place, and will be when they are started again.
   if (absl::IsAlreadyExists(reply->status())) {

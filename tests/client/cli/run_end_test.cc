@@ -38,8 +38,7 @@ TEST(RunEndTest, AFailedRankGivesTheExitStatusAndIsNamed) {
                "[ $RANK != 1 ] || exit 7; exec sleep 1001"));
   EXPECT_EQ(muster.process().Wait(), Status(7));
   EXPECT_THAT(muster.process().Output(),
-              ContainsRegex("muster: rank 1 \\(pid [0-9]+, node n0\\) exited with status 7; ending "
-                            "ranks 0,2"));
+              HasSubstr("muster: rank 1 exited with status 7; ending ranks 0,2"));
   EXPECT_THAT(muster.process().Output(),
               ContainsRegex("muster: job j failed: rank 1 \\(pid [0-9]+, node n0\\) exited with "
                             "status 7; ended by the launcher: ranks 0,2\n$"));

@@ -148,8 +148,9 @@ TEST(JoiningTest, MissingMembersAreCounted) {
   options.rank = 1;
   const absl::Status status = JoinError(options);
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(Message(status), AllOf(HasSubstr("waiting for members: "), HasSubstr("1 of 3"),
-                                     HasSubstr("missing: ranks 0,2")));
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("joining job 'train': waited 300ms for members: 1 of 3"),
+                    HasSubstr("missing: ranks 0,2")));
 }
 
 TEST(JoiningTest, DaemonThatComesLaterIsFound) {

@@ -133,6 +133,29 @@ TEST(RunOutcomeTest, WithoutAGuiltyRankHereAnotherIsToBlame) {
             "rank; ended by the launcher: rank 0");
 }
 
+TEST(RunOutcomeTest, ARankThatEndsWellWithoutLeaveIsTheGuiltyOne) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({0, 10, {false, 0}, kByItself});
+  outcome.Add({1, 11, {false, 75}, kByItself});
+  EXPECT_EQ(outcome.clean_ends(), 1);
+  outcome.Find(10)->without_leave = true;
+  EXPECT_EQ(outcome.clean_ends(), 0);
+  EXPECT_EQ(outcome.ExitStatus(), 1);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 0 (pid 10, node n0) ended with 0 without Leave(); call "
+            "job->Leave() before main returns; then rank 1 exited with status 75");
+}
+
+TEST(RunOutcomeTest, TheSummaryHasTheCoordinatorsWords) {
+  RunOutcome outcome = Outcome();
+  outcome.Add({2, 12, {true, SIGKILL}, kByItself});
+  outcome.Find(12)->loss = "rank 2 (node 'n0', host h, pid 12) was lost at 10:00:00.000Z: ...";
+  EXPECT_EQ(outcome.Find(13), nullptr);
+  EXPECT_EQ(outcome.ExitStatus(), 137);
+  EXPECT_EQ(outcome.Summary(),
+            "job digits failed: rank 2 (node 'n0', host h, pid 12) was lost at 10:00:00.000Z: ...");
+}
+
 TEST(RunOutcomeTest, OutputThatNobodyReadsIsLikeSigpipe) {
   RunOutcome outcome = Outcome();
   outcome.ReaderGone();

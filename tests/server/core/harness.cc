@@ -288,6 +288,7 @@ void Harness::Cancel(WaiterId id) {
 }
 
 WaiterId Harness::Absorb(WaiterId id, Effects effects) {
+  EXPECT_EQ(coordinator_->FindWrongCounts(), "");
   for (Reply& reply : effects.replies) {
     EXPECT_LE(reply.waiter, ids_) << "a call that was never made is answered";
     EXPECT_EQ(cancelled_.count(reply.waiter), 0u) << "answered after it was cancelled";

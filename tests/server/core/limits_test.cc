@@ -169,6 +169,23 @@ TEST(LimitsTest, LabelsAndTypeNames) {
   request.type_name = "a\x7f";
   EXPECT_THAT(std::string(h.StatusOf(h.Send(request)).message()),
               HasSubstr("control character (byte 0x7f)"));
+  request.type_name = "";
+  request.label = "step\xc2\x85";
+  EXPECT_EQ(
+      std::string(h.StatusOf(h.Send(request)).message()),
+      "job 'train': label has a control character (U+0085) at position 4; use printable text");
+  request.label = "step\x85";
+  EXPECT_THAT(std::string(h.StatusOf(h.Send(request)).message()),
+              HasSubstr("label has something that is not UTF-8 (byte 0x85) at position 4"));
+}
+
+// A launcher that an older release has let in may have seen them, and a journal tells of that.
+TEST(LimitsTest, AVerdictIsMadePrintable) {
+  Harness h(1);
+  h.Absorb(0, h.coordinator().NoteVerdict(h.now(),
+                                          "it is in read() of /data/\xc2\x9b"
+                                          "2J"));
+  EXPECT_EQ(h.log().back().text, "verdict: it is in read() of /data/?2J");
 }
 
 // Everybody is told what everybody has called.

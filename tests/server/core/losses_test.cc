@@ -167,6 +167,78 @@ TEST(LossesTest, AStoppedProcessThatDoesNotAnswerIsLostForThatAndTold) {
   EXPECT_EQ(h.EndOf(p[1].stream)->code(), absl::StatusCode::kAborted);
 }
 
+// What the launcher is answered that has reported the end of a process.
+ExitAnswer AnswerTo(const Harness& h, WaiterId report) {
+  EXPECT_TRUE(h.StatusOf(report).ok());
+  const auto* answer = std::get_if<ExitAnswer>(&h.ReplyTo(report).answer);
+  return answer == nullptr ? ExitAnswer{false, "none"} : *answer;
+}
+
+TEST(LossesTest, TheLauncherIsToldThatItsRankHasNotCalledLeave) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const WaiterId waits = h.Barrier(p[1]);
+  const ExitAnswer answer = AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 0));
+  EXPECT_TRUE(answer.without_leave);
+  EXPECT_THAT(answer.loss,
+              AllOf(StartsWith("rank 0 (node 'n0', host "), HasSubstr(") was lost at "),
+                    HasSubstr(": ended with 0 without Leave(); call job->Leave() before main")));
+  EXPECT_THAT(Text(h, waits), HasSubstr(answer.loss)) << "the same words";
+}
+
+TEST(LossesTest, WhereAllRanksForgetLeaveTheFirstIsToBlame) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  EXPECT_TRUE(AnswerTo(h, h.ReportExit(p[1], /*signaled=*/false, 0)).without_leave);
+  EXPECT_EQ(AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 0)).loss, "none")
+      << "the job had failed by then";
+  EXPECT_THAT(h.coordinator().GetStatus(h.now()).reason,
+              AllOf(StartsWith("rank 1 "), HasSubstr("without Leave()")));
+}
+
+TEST(LossesTest, AProcessThatMayEndIsNotToBlame) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  EXPECT_EQ(AnswerTo(h, h.ReportExit(h.New(), false, 0)).loss, "none") << "it never came";
+  Process newcomer = h.Attached();
+  EXPECT_EQ(AnswerTo(h, h.ReportExit(newcomer, false, 0)).loss, "none") << "it has no place";
+  h.Leave(p[0]);
+  h.Leave(p[1]);
+  EXPECT_EQ(AnswerTo(h, h.ReportExit(p[0], false, 0)).loss, "none") << "it has left";
+}
+
+TEST(LossesTest, ARankThatEndsInTheMiddleOfLeavingHasCalledIt) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  h.Leave(p[0]);
+  const ExitAnswer answer = AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 0));
+  EXPECT_FALSE(answer.without_leave);
+  EXPECT_THAT(answer.loss, HasSubstr("ended with 0 before every other rank had called Leave()"));
+}
+
+TEST(LossesTest, AFailureIsToBlameOnItsStatusAndNotOnLeave) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const ExitAnswer answer = AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 3));
+  EXPECT_FALSE(answer.without_leave);
+  EXPECT_THAT(answer.loss, HasSubstr(": exited with status 3; "));
+}
+
+// What `muster run` tells of, its own coordinator's log need not say again.
+TEST(LossesTest, AnEndThatTheLauncherTellsOfIsMarkedInTheLog) {
+  for (const bool told : {false, true}) {
+    Harness h(2);
+    std::vector<Process> p = h.Formed(2);
+    ExitReport report{"train", p[0].identity.incarnation, /*signaled=*/true, 9};
+    report.told = told;
+    const WaiterId id = h.NextId();
+    h.Absorb(id, h.coordinator().ReportExit(h.now(), id, report));
+    EXPECT_THAT(h.log(), Contains(AllOf(Field(&LogLine::text, HasSubstr("the job has failed")),
+                                        Field(&LogLine::severity, Severity::kError),
+                                        Field(&LogLine::told, told))));
+  }
+}
+
 TEST(LossesTest, AReportOfAnUnknownProcessIsAccepted) {
   Harness h(2);
   EXPECT_TRUE(h.StatusOf(Report(h, h.New(), true)).ok());

@@ -298,7 +298,7 @@ TEST_F(NodeCollectivesTest, WhoHasArrivedIsNotTakenForMissing) {
   const WaiterId own = h.Barrier(p[1], "", absl::Seconds(1));
   h.Cancel(node);
   h.Advance(absl::Seconds(1));
-  EXPECT_THAT(std::string(h.StatusOf(own).message()), HasSubstr("missing 1 of 3: rank 2;"));
+  EXPECT_THAT(std::string(h.StatusOf(own).message()), HasSubstr("missing 1 of 3: rank 2 (node"));
 }
 
 TEST_F(NodeCollectivesTest, TheStatusShowsItsNodesAndWhatItsMembersWaitIn) {

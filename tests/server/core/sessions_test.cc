@@ -91,7 +91,8 @@ TEST(SessionsTest, EndingWithStatusZeroWithoutLeavingIsALoss) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   h.ReportExit(p[1], false, 0);
-  EXPECT_THAT(Text(h, h.Barrier(p[0])), HasSubstr("exited with status 0 without leaving the job"));
+  EXPECT_THAT(Text(h, h.Barrier(p[0])),
+              HasSubstr("ended with 0 without Leave(); call job->Leave() before main returns"));
 }
 
 TEST(SessionsTest, AnExitReportOfAnUnknownProcessIsAccepted) {

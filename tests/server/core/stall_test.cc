@@ -1,5 +1,6 @@
 // Who are we waiting for: said when nobody arrives for a while, and at each doubling.
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/core/harness.h"
@@ -8,9 +9,11 @@ namespace muster::core {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::vector<StillWaiting> Told(const Harness& h, const Process& p) {
   return h.Events<StillWaiting>(p.stream);
@@ -49,7 +52,7 @@ TEST(StallTest, WhoStoppedWaitingIsNamedApart) {
   h.Advance(absl::Seconds(10));
   ASSERT_THAT(Told(h, p[0]), SizeIs(1));
   const StillWaiting told = Told(h, p[0])[0];
-  EXPECT_THAT(told.text, AllOf(HasSubstr("missing 1 of 3: rank 2;"),
+  EXPECT_THAT(told.text, AllOf(HasSubstr("missing 1 of 3: rank 2 (node"),
                                HasSubstr("; had come and stopped waiting: rank 1")));
   ASSERT_THAT(*told.missing, SizeIs(1));
   EXPECT_EQ((*told.missing)[0].rank, 2u);
@@ -151,6 +154,54 @@ TEST(StallTest, ARecoveryNamesWhoHasNotComeBack) {
   h.Advance(absl::Seconds(10));
   ASSERT_THAT(Told(h, p[0]), SizeIs(1));
   EXPECT_THAT(Told(h, p[0])[0].text, HasSubstr("waits for 1 of 2 members to attach again: rank 1"));
+}
+
+// What the log has of time-outs at the usual level.
+std::vector<std::string> Timeouts(const Harness& h) {
+  std::vector<std::string> lines;
+  for (const LogLine& line : h.log()) {
+    const bool is_one = absl::StrContains(line.text, " waited 200ms") ||
+                        absl::StrContains(line.text, " waited 0.2s") ||
+                        absl::StrContains(line.text, " more time-outs of ");
+    if (is_one && line.severity == Severity::kWarning) lines.push_back(line.text);
+  }
+  return lines;
+}
+
+TEST(TimeoutLogTest, ShortTimeoutsInALoopAreOneWarningAndACount) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest barrier = h.Request(p[0], CollectiveKind::kBarrier);
+  for (int i = 0; i < 9; ++i) {
+    barrier.call = h.Context(p[0], absl::Milliseconds(200));
+    const WaiterId id = h.Send(barrier);
+    h.Advance(absl::Milliseconds(200));
+    EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kDeadlineExceeded);
+  }
+  EXPECT_THAT(Timeouts(h), ElementsAre(StartsWith("rank 0 (node 'n0', host host-n0, pid 1001): ")));
+  CollectiveRequest other = h.Request(p[0], CollectiveKind::kBarrier, "", "pair", {0, 1});
+  other.call = h.Context(p[0], absl::Milliseconds(200));
+  h.Send(other);
+  h.Advance(absl::Milliseconds(200));
+  EXPECT_THAT(Timeouts(h), SizeIs(2)) << "another group is another matter";
+  h.Advance(absl::Seconds(20));
+  EXPECT_THAT(Timeouts(h), SizeIs(3));
+  EXPECT_EQ(Timeouts(h).back(),
+            "8 more time-outs of collectives of the world in the last 10s were left out here "
+            "(--log-level debug shows them)");
+  EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST(TimeoutLogTest, ALaterOneIsToldOfAgain) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  CollectiveRequest barrier = h.Request(p[0], CollectiveKind::kBarrier);
+  for (int i = 0; i < 3; ++i) {
+    barrier.call = h.Context(p[0], absl::Milliseconds(200));
+    h.Send(barrier);
+    h.Advance(absl::Seconds(11));
+  }
+  EXPECT_THAT(Timeouts(h), SizeIs(3));
 }
 
 TEST(StallTest, NothingIsDueWhenNobodyWaits) {

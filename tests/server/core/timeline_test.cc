@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Le;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::vector<std::string> TextsOf(const std::vector<TimelineEntry>& entries) {
   std::vector<std::string> texts;
@@ -65,6 +66,35 @@ TEST(TimelineTest, OfOneKindThoseThatAreFarApartAreAllKept) {
     timeline.Add(absl::UnixEpoch() + absl::Minutes(i), Severity::kInfo, "rank", "join");
   }
   EXPECT_THAT(timeline.Entries(), SizeIs(20));
+}
+
+TEST(TimelineTest, AMemberThatAttachesAgainAndAgainIsOneEntryWithACount) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const size_t before = h.coordinator().GetTimeline().size();
+  for (int i = 0; i < 1000; ++i) {
+    h.Advance(absl::Seconds(30));
+    h.Attach(p[i % 2]);
+    if (i % 10 == 0) h.RequestStop(p[0]);
+  }
+  const std::vector<TimelineEntry> timeline = h.coordinator().GetTimeline();
+  ASSERT_EQ(timeline.size(), before + 3);  // both, and the first request to stop
+  EXPECT_EQ(timeline.back().when, h.now());
+  EXPECT_THAT(timeline.back().text,
+              AllOf(StartsWith("rank 1 "), HasSubstr("attached again (the latest of 500 of")));
+}
+
+TEST(TimelineTest, OfManyMembersThatAttachAgainEightAreKept) {
+  Timeline timeline;
+  Time now = absl::UnixEpoch();
+  for (int i = 0; i < 1000; ++i) {
+    timeline.Add(now += absl::Minutes(1), Severity::kInfo, absl::StrCat("rank ", i),
+                 Timeline::kAttachedAgain);
+    if (i < 100) timeline.Add(now, Severity::kWarning, absl::StrCat("something else ", i));
+  }
+  const std::vector<TimelineEntry> entries = timeline.Entries();
+  ASSERT_THAT(entries, SizeIs(108));
+  EXPECT_EQ(entries.back().text, "rank 999 (the latest of 993 of this kind)");
 }
 
 TEST(TimelineTest, TellsHowTheJobFormedWaitedAndFailed) {

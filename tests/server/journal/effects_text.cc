@@ -44,6 +44,9 @@ std::string AnswerText(const core::Answer& answer) {
                         [](const core::LeaseAnswer& a) { return Text(a); },
                         // The core has none: what asks about processes goes beside it.
                         [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
+                        [](const core::ExitAnswer& a) {
+                          return absl::StrCat(a.without_leave ? "without Leave " : "", a.loss);
+                        },
                     },
                     answer);
 }
@@ -65,7 +68,8 @@ std::string EffectsText(const core::Effects& effects, core::Time now,
     absl::StrAppend(&text, "end ", end.stream, " ", end.status.ToString(), "\n");
   }
   for (const core::LogLine& line : effects.log) {
-    absl::StrAppend(&text, "log ", static_cast<int>(line.severity), " ", line.text, "\n");
+    absl::StrAppend(&text, "log ", static_cast<int>(line.severity), line.told ? " told " : " ",
+                    line.text, "\n");
   }
   return text;
 }

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "server/journal/format.h"
 #include "server/journal/reader.h"
@@ -111,6 +113,31 @@ TEST_F(JournalTest, ComesToTheSameAndTellsIt) {
   EXPECT_THAT(told.lines, Contains(HasSubstr("AcquireLease('unpack'")));
   EXPECT_THAT(told.lines, Contains(HasSubstr("every member has left")));
   EXPECT_EQ(told.lines.back(), "end: the recording ends: the daemon has stopped");
+}
+
+TEST_F(JournalTest, ACallComesBeforeItsAnswerAndOnlyNamesLoseTheirNumbers) {
+  {
+    const auto server = StartServer(Options());
+    TestJob job(server->address(), 1);
+    for (int shard = 1; shard <= 2; ++shard) {
+      ASSERT_THAT(job[0].AcquireLease(absl::StrCat("shard ", shard), shard), IsOk());
+      v1::AllGatherRequest request;
+      *request.mutable_context() = job[0].CollectiveContext();
+      request.mutable_context()->set_label(absl::StrCat("step ", shard));
+      request.mutable_context()->set_type_name("int64");
+      request.mutable_context()->set_payload_size(8);
+      request.set_payload("8 bytes!");
+      ASSERT_THAT(job[0].Call(&v1::CoordinatorService::Stub::AllGather, request), IsOk());
+      job[0].set_completed(job[0].completed() + 1);
+    }
+  }
+  const std::vector<std::string> lines = Tell(path_).lines;
+  const auto call = absl::c_find(lines, "call: calls of AcquireLease('shard #') x 2");
+  const auto answer = absl::c_find(lines, "lease: answers to AcquireLease('shard #') x 2");
+  EXPECT_LT(call, answer) << absl::StrJoin(lines, "\n");
+  EXPECT_NE(answer, lines.end()) << absl::StrJoin(lines, "\n");
+  EXPECT_THAT(lines, Contains("collective: AllGather('step #', int64, 8 bytes) of the world "
+                              "completes x 2"));
 }
 
 TEST_F(JournalTest, GoesOnWhereADaemonBeforeHasEnded) {

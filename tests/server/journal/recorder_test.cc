@@ -63,8 +63,8 @@ class Disk {
 // Files on that disk.
 class FilesOnDisk final : public Segments {
  public:
-  FilesOnDisk(const std::string& path, std::shared_ptr<Disk> disk)
-      : files_(path, kMaxBytes, "1.2.3"), disk_(std::move(disk)) {}
+  FilesOnDisk(const std::string& path, uint64_t max_bytes, std::shared_ptr<Disk> disk)
+      : files_(path, max_bytes, "1.2.3"), disk_(std::move(disk)) {}
   absl::Status Open() override {
     disk_->Write();
     return files_.Open();
@@ -76,6 +76,9 @@ class FilesOnDisk final : public Segments {
   absl::Status Rotate() override {
     disk_->Write();
     return files_.Rotate();
+  }
+  absl::Status CheckRoomAfter(size_t checkpoint_bytes) const override {
+    return files_.CheckRoomAfter(checkpoint_bytes);
   }
   bool full() const override { return files_.full(); }
   bool overdue() const override { return files_.overdue(); }
@@ -107,9 +110,9 @@ class RecorderTest : public ::testing::Test {
   }
 
   // A busy machine may need a while for the end, which tests are about.
-  void Start(absl::Duration last_words = absl::Minutes(1)) {
-    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, disk_),
-                                           RecorderOptions{path_, kMaxBytes, last_words},
+  void Start(absl::Duration last_words = absl::Minutes(1), uint64_t max_bytes = kMaxBytes) {
+    recorder_ = std::make_unique<Recorder>(std::make_unique<FilesOnDisk>(path_, max_bytes, disk_),
+                                           RecorderOptions{path_, max_bytes, last_words},
                                            core_.options(), now_, logger_);
     Attach();
     Join();
@@ -285,6 +288,25 @@ TEST_F(RecorderTest, WhatWasMissingAtTheEndIsCounted) {
   EXPECT_EQ(told.lines.back(),
             "end: the recording ends: the daemon has stopped; 2 steps are missing");
   EXPECT_THAT(told.end.notes, IsEmpty());
+}
+
+// Segment after segment would hold a checkpoint and nothing else.
+TEST_F(RecorderTest, ABoundThatCheckpointsFillEndsTheJournalAndNamesOneThatWouldDo) {
+  Start(absl::Minutes(1), /*max_bytes=*/2048);
+  ASSERT_TRUE(muster::testing::WaitUntil([this] {
+    Barrier();
+    return recorder_->wants_checkpoint();
+  }));
+  AddCheckpoint();
+  recorder_.reset();
+  const std::string why =
+      "it keeps within --journal-max-bytes, 2048 bytes, in 8 segments, and each begins with a "
+      "checkpoint, which takes ";
+  const std::string remedy = " bytes of this job; start musterd with --journal-max-bytes 1MiB";
+  EXPECT_THAT(log_.str(), AllOf(HasSubstr("the journal ends here, and the job goes on without it"),
+                                HasSubstr(why), HasSubstr(remedy)));
+  EXPECT_THAT(Tell().lines.back(),
+              AllOf(HasSubstr("the recording ends: " + why), HasSubstr(remedy)));
 }
 
 // A checkpoint comes at each rotation, and values may be gigabytes.

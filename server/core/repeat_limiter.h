@@ -1,0 +1,52 @@
+#ifndef MUSTER_SERVER_CORE_REPEAT_LIMITER_H_
+#define MUSTER_SERVER_CORE_REPEAT_LIMITER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/core/deadlines.h"
+
+namespace muster::core {
+
+// Keeps warnings that repeat from filling the log. Of each kind the first one is told. Those of the
+// next ten seconds are counted, and their number is told at the end of that time.
+class RepeatLimiter {
+ public:
+  static constexpr absl::Duration kWindow = absl::Seconds(10);
+  struct LeftOut {
+    std::string kind;
+    uint64_t count = 0;
+  };
+
+  // Returns whether this warning is told; else it is counted. What has ended must have been taken.
+  bool Tells(Time now, const std::string& kind) {
+    const auto [left_out, is_first] = left_out_.try_emplace(kind, 0);
+    if (is_first) {
+      windows_.Set(kind, now + kWindow);
+    } else {
+      ++left_out->second;
+    }
+    return is_first;
+  }
+
+  // When the next of those times ends.
+  Time Next() const { return windows_.Next(); }
+  // Returns a kind whose time has ended, with how many warnings of it were left out.
+  std::optional<LeftOut> TakeEnded(Time now) {
+    std::optional<std::string> kind = windows_.Pop(now);
+    if (!kind) return std::nullopt;
+    const auto ended = left_out_.extract(*kind);
+    return LeftOut{*std::move(kind), ended.mapped()};
+  }
+
+ private:
+  std::map<std::string, uint64_t> left_out_;  // by kind
+  Deadlines<std::string> windows_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_REPEAT_LIMITER_H_
