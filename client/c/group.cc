@@ -27,19 +27,6 @@ muster_status* OnGroup(absl::string_view call, const muster_group* group,
 // Ranks that give different sizes are told so, since they give different types.
 std::string SizeAsType(size_t size) { return absl::StrCat(size, " bytes"); }
 
-absl::Status CopyInto(void* out, size_t size, const std::vector<std::string>& values) {
-  char* to = static_cast<char*>(out);
-  for (const std::string& value : values) {
-    if (value.size() != size) {
-      return absl::InternalError(
-          absl::StrCat("a value of ", value.size(), " bytes came where ", size, " were expected"));
-    }
-    if (size > 0) std::memcpy(to, value.data(), size);
-    to += size;
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<DataType> TypeOf(muster_type type) {
   switch (type) {
     case MUSTER_BOOL:
@@ -110,9 +97,10 @@ absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type
   if (*data_type == DataType::kBool) {
     for (char& element : elements) element = element != 0;
   }
-  const absl::StatusOr<std::string> reduced =
-      AllReduceElements(group, elements, *data_type, *reduce_op, options.call, options.site);
-  return reduced.ok() ? CopyInto(data, count * width, {*reduced}) : reduced.status();
+  const absl::Status reduced = AllReduceInto(group, elements.data(), elements.size(), *data_type,
+                                             *reduce_op, options.call, options.site);
+  if (reduced.ok() && count > 0) std::memcpy(data, elements.data(), elements.size());
+  return reduced;
 }
 
 // The group of a job, or of a part of it, for the caller.
@@ -126,6 +114,9 @@ absl::Status GiveGroup(absl::StatusOr<std::optional<Group>> made, muster_group**
 }  // namespace muster::internal::c
 
 using muster::Group;
+using muster::internal::AllGatherInto;
+using muster::internal::BroadcastInto;
+using muster::internal::GatherInto;
 using namespace muster::internal::c;
 
 extern "C" {
@@ -184,9 +175,7 @@ muster_status* muster_broadcast(muster_group* group, void* data, size_t size, in
   return OnGroup("muster_broadcast", group, options, [&](const Group& on, const Options& with) {
     absl::Status given = CheckBytes("muster_broadcast", "data", data, size);
     if (!given.ok()) return given;
-    const absl::StatusOr<std::string> value =
-        on.BroadcastBytes(Bytes(data, size), root, SizeAsType(size), with.call, with.site);
-    return value.ok() ? CopyInto(data, size, {*value}) : value.status();
+    return BroadcastInto(on, data, size, root, SizeAsType(size), with.call, with.site);
   });
 }
 
@@ -196,9 +185,8 @@ muster_status* muster_gather(muster_group* group, const void* mine, size_t size,
     absl::Status given = CheckBytes("muster_gather", "mine", mine, size);
     if (on.rank() == root) given.Update(CheckBytes("muster_gather", "all", all, size));
     if (!given.ok()) return given;
-    const auto values =
-        on.GatherBytes(Bytes(mine, size), root, SizeAsType(size), with.call, with.site);
-    return values.ok() ? CopyInto(all, size, *values) : values.status();
+    return GatherInto(on, mine, size, all, size * on.size(), root, SizeAsType(size), with.call,
+                      with.site);
   });
 }
 
@@ -208,9 +196,8 @@ muster_status* muster_all_gather(muster_group* group, const void* mine, size_t s
     absl::Status given = CheckBytes("muster_all_gather", "mine", mine, size);
     given.Update(CheckBytes("muster_all_gather", "all", all, size));
     if (!given.ok()) return given;
-    const auto values =
-        on.AllGatherBytes(Bytes(mine, size), SizeAsType(size), with.call, with.site);
-    return values.ok() ? CopyInto(all, size, *values) : values.status();
+    return AllGatherInto(on, mine, size, all, size * on.size(), SizeAsType(size), with.call,
+                         with.site);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "client/src/environment/options.h"
 #include "muster/c.h"
 #include "muster/exit_code.h"
+#include "muster/or_die.h"
 #include "muster/version.h"
 
 namespace muster::internal::c {
@@ -63,6 +64,10 @@ const char* muster_version() { return MUSTER_VERSION; }
 
 int muster_status_exit_code(const muster_status* status) {
   return status == nullptr ? 0 : muster::ExitCode(status->status);
+}
+
+void muster_or_die(const muster_status* status) {
+  if (status != nullptr) muster::OrDie(status->status, muster::CallSite());
 }
 
 void muster_write_termination_reason(const char* reason) {

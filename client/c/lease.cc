@@ -81,6 +81,10 @@ muster_status* muster_lease_fail(muster_lease* lease, muster_code code, const ch
   });
 }
 
+void muster_lease_release(muster_lease* lease) {
+  if (lease != nullptr) lease->lease.Release();
+}
+
 void muster_lease_free(muster_lease* lease) { delete lease; }
 
 }  // extern "C"

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
+#include "common/operation_words.h"
 #include "common/reflow.h"
 #include "common/utf8.h"
 
@@ -122,7 +123,7 @@ std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
 // "world", "tp (0-3)": groups of one name may run side by side.
 std::string GroupOf(const muster::v1::Group& group) {
   if (group.name().empty()) return "world";
-  return absl::StrCat(group.name(), " (", Ranks(group.ranks()), ")");
+  return absl::StrCat(WithoutUse(group.name()), " (", Ranks(group.ranks()), ")");
 }
 
 std::string PendingCollectives(const GetStatusResponse& status, int width) {

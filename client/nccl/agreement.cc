@@ -7,11 +7,11 @@
 #include "client/src/base/exit_code.h"
 #include "client/src/base/outcome.h"
 #include "client/src/job/rank_names.h"
+#include "common/operation_words.h"
 
 namespace muster::internal {
 namespace {
 
-constexpr char kTypeName[] = "NCCL outcome";
 constexpr absl::Duration kLargestReserve = absl::Seconds(5);
 
 // How well an error explains those of other ranks. An OK explains nothing.
@@ -53,6 +53,11 @@ std::string Pack(const absl::Status& own) {
   return own.ok() ? PackOutcome(std::string()) : PackOutcome(own);
 }
 
+// What the program has called, for messages.
+std::string CallOf(absl::string_view what) {
+  return CallName(what == kSplitting ? kSplitCall : "Communicator::Create");
+}
+
 }  // namespace
 
 absl::Duration ReserveOf(absl::Duration timeout) { return std::min(timeout / 4, kLargestReserve); }
@@ -79,7 +84,7 @@ absl::Status Agree(const Group& group, absl::string_view what, const absl::Statu
   CallOptions options = deadline.Remaining();
   if (!own.ok()) options = CallOptions{std::min(reserve, deadline.Left()), nullptr};
   const absl::StatusOr<std::vector<absl::Status>> outcomes =
-      Unpack(group.AllGatherBytes(Pack(own), kTypeName, options));
+      Unpack(group.AllGatherBytes(Pack(own), CallOf(what), options));
   if (outcomes.ok()) return JoinOutcomes(group, what, *outcomes);
   const absl::Status& why = outcomes.status();
   if (own.ok() || absl::IsAborted(why)) return why;

@@ -10,6 +10,10 @@
 
 namespace muster::internal {
 
+// NcclCommunicator::Split(), as errors and as messages of the job name it.
+inline constexpr char kSplitting[] = "splitting the communicator";
+inline constexpr char kSplitCall[] = "NcclCommunicator::Split";
+
 // The part of a time-out that is kept for Agree(): NCCL alone does not tell who failed.
 absl::Duration ReserveOf(absl::Duration timeout);
 

@@ -14,7 +14,7 @@
 namespace muster::internal {
 namespace {
 
-constexpr char kTypeName[] = "NCCL id";
+constexpr char kTypeName[] = "Communicator::Create(NCCL id)";
 constexpr int kDefaultRanksPerId = 128;
 
 // NCCL opens a listening socket and a thread for each id, which end when all ranks have connected.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/nccl/agreement.h"
 #include "client/nccl/bootstrap.h"
 #include "client/nccl/device.h"
 #include "client/nccl/handle.h"
@@ -20,7 +21,7 @@ using internal::Deadline;
 using internal::NcclHandle;
 using internal::SplitRanks;
 
-constexpr char kSplit[] = "splitting the communicator";
+constexpr const char* kSplit = internal::kSplitting;
 
 absl::Status CheckCall(const NcclHandle& handle, const CallOptions& options) {
   const internal::ArgumentCheck check(kSplit, handle.rank(), handle.size());
@@ -123,7 +124,8 @@ absl::StatusOr<std::unique_ptr<NcclCommunicator>> NcclCommunicator::Split(
   if (absl::Status status = handle_->health(); !status.ok()) return status;
   const Deadline deadline = DeadlineOf(*handle_, options);
   const internal::ScopedDevice current(device());
-  auto numbered = internal::MeetInNumberedGroup(handle_->group(), kSplit, deadline.Remaining());
+  auto numbered =
+      internal::MeetInNumberedGroup(handle_->group(), internal::kSplitCall, deadline.Remaining());
   if (!numbered.ok()) return numbered.status();
   const Group& group = numbered->group();
   const absl::StatusOr<std::vector<SplitRanks>> parts =

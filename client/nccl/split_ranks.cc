@@ -12,7 +12,7 @@
 namespace muster::internal {
 namespace {
 
-constexpr char kTypeName[] = "NCCL part";
+constexpr char kTypeName[] = "NcclCommunicator::Split()";
 
 std::string RanksText(const SplitRanks& part) {
   if (part.empty()) return "no part";

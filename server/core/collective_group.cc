@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/operation_words.h"
 #include "server/core/answer_size.h"
 #include "server/core/bounded_text.h"
 #include "server/core/describe.h"
@@ -213,7 +214,7 @@ std::string CollectiveGroup::DescribeRefusal(uint32_t index,
     if (arrivals_[i].sent) contributions.push_back({ranks_[i], arrivals_[i].payload->size()});
   }
   const uint64_t bytes = AnswerBytes(bytes_ + request.payload->size(), ranks_.size());
-  return absl::StrCat(DescribeOperation(request), " op ", sequence_, " of ", words_,
+  return absl::StrCat(muster::DescribeStep(DescribeOperation(request), sequence_, words_),
                       " is refused to all its ranks: ",
                       DescribeTooLarge(std::move(contributions), bytes, max_answer_bytes_),
                       ". Nothing was recorded: all ranks may call again, with smaller payloads");
@@ -345,7 +346,7 @@ std::vector<uint32_t> CollectiveGroup::Arrived() const {
 
 std::string CollectiveGroup::OperationAt(uint32_t index, uint64_t sequence) const {
   const Arrival& arrival = sequence < sequence_ ? past_.arrivals()[index] : arrivals_[index];
-  return absl::StrCat(DescribeOperation(arrival), " op ", sequence, " of ", words_);
+  return muster::DescribeStep(DescribeOperation(arrival), sequence, words_);
 }
 
 std::shared_ptr<const std::string> CollectiveGroup::Describe(const CollectiveRequest& request) {
@@ -353,8 +354,8 @@ std::shared_ptr<const std::string> CollectiveGroup::Describe(const CollectiveReq
   if (last.words == nullptr || last.sequence != request.sequence ||
       !SameOperation(last.operation, request)) {
     last = {request, request.sequence,
-            std::make_shared<const std::string>(absl::StrCat(DescribeOperation(request), " op ",
-                                                             request.sequence, " of ", words_))};
+            std::make_shared<const std::string>(
+                muster::DescribeStep(DescribeOperation(request), request.sequence, words_))};
   }
   return last.words;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/operation_words.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
 #include "server/core/validation.h"
@@ -95,9 +96,9 @@ absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& grou
                                                      const std::string& op) const {
   if (group.leavers().empty()) return absl::OkStatus();  // every arrival asks
   const std::vector<uint32_t> leaving(group.leavers().begin(), group.leavers().end());
-  return absl::FailedPreconditionError(
-      absl::StrCat(op, " cannot complete: ", Ranks(leaving), " of ", group.description(),
-                   leaving.size() == 1 ? " has" : " have", " called Leave"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      op, " cannot complete: ", Ranks(leaving), " of ", KnownGroup(group.description()),
+      leaving.size() == 1 ? " has" : " have", " called Leave"));
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
@@ -159,8 +160,8 @@ void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
     if (!group->IndexOf(*leaver->rank())) continue;
     group->NoteLeaver(*leaver->rank());
     if (!group->pending()) continue;
-    const std::string op = absl::StrCat(group->PendingOperation(), " op ", group->sequence(),
-                                        " of ", group->description());
+    const std::string op =
+        DescribeStep(group->PendingOperation(), group->sequence(), group->name());
     Apply(group.get(), group->FailParked(CheckNobodyIsLeaving(*group, op)));
   }
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/operation_words.h"
 
 namespace muster::core {
 namespace {
@@ -90,12 +91,14 @@ std::string WithoutNumbers(absl::string_view name) {
 }
 
 std::string DescribeOperation(const Operation& operation) {
-  std::vector<std::string> parts;
-  if (!operation.label.empty()) parts.push_back(absl::StrCat("'", operation.label, "'"));
-  if (HasRoot(operation.kind)) parts.push_back(absl::StrCat("root ", operation.root));
-  if (!operation.type_name.empty()) parts.push_back(operation.type_name);
-  if (operation.payload_size) parts.push_back(absl::StrCat(*operation.payload_size, " bytes"));
-  return absl::StrCat(KindName(operation.kind), "(", absl::StrJoin(parts, ", "), ")");
+  OperationWords words = {KindName(operation.kind), operation.label, std::nullopt,
+                          operation.type_name, operation.payload_size};
+  if (HasRoot(operation.kind)) words.root = operation.root;
+  return DescribeCollective(words);
+}
+
+std::string DescribeStep(absl::string_view operation, uint64_t sequence, const GroupName& group) {
+  return muster::DescribeStep(operation, sequence, DescribeGroup(group));
 }
 
 std::string DescribeGroup(const GroupName& group) {

@@ -36,6 +36,8 @@ std::string WithoutNumbers(absl::string_view name);
 
 // "Barrier('epoch 1')", "Broadcast(root 0, int64, 8 bytes)".
 std::string DescribeOperation(const Operation& operation);
+// "AllGather('x', int32) op 12 of the world"; see common/operation_words.h.
+std::string DescribeStep(absl::string_view operation, uint64_t sequence, const GroupName& group);
 
 // "the world", "group 'tp' (ranks 0,2)".
 std::string DescribeGroup(const GroupName& group);

@@ -31,7 +31,7 @@ std::string DescribeCall(const MemberCall& call) {
     std::string operator()(const RejoinRequest&) { return "Rejoin"; }
     std::string operator()(const LeaveRequest&) { return "Leave"; }
     std::string operator()(const CollectiveRequest& c) {
-      return absl::StrCat(DescribeOperation(c), " op ", c.sequence, " of ", DescribeGroup(c.group));
+      return DescribeStep(DescribeOperation(c), c.sequence, c.group);
     }
     std::string operator()(const WithdrawRequest& w) {
       return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));

@@ -141,8 +141,7 @@ void Coordinator::Impl::LogStragglers() {
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
   Stall stall;
-  stall.operation =
-      absl::StrCat(group.PendingOperation(), " op ", group.sequence(), " of ", group.description());
+  stall.operation = DescribeStep(group.PendingOperation(), group.sequence(), group.name());
   stall.since = group.first_arrival();
   if (const absl::Duration slowest = group.SlowestSoFar(); slowest < absl::InfiniteDuration()) {
     stall.usual = absl::StrCat(", the slowest before ", HowLong(slowest));

@@ -24,8 +24,7 @@ Callers CallersOf(const JobStatus& job) {
 
 Wait WaitOf(const PendingCollective& pending) {
   Wait wait;
-  wait.what = absl::StrCat(pending.operation, " op ", pending.sequence, " of ",
-                           DescribeGroup(pending.group));
+  wait.what = DescribeStep(pending.operation, pending.sequence, pending.group);
   wait.waiting = pending.arrived;
   wait.awaited = pending.missing.empty() ? pending.gave_up : pending.missing;
   wait.not_done = absl::StrCat(

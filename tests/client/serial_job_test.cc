@@ -9,6 +9,7 @@
 
 #include "muster/communicator.h"
 #include "muster/job.h"
+#include "muster/log.h"
 #include "muster/parallel_exchange.h"
 
 namespace muster {
@@ -50,6 +51,72 @@ TEST(SerialJobTest, CollectivesReturnTheCallersValue) {
   EXPECT_EQ(*job->Broadcast(std::string("weights")), "weights");
   EXPECT_THAT(*job->Gather(7), ElementsAre(7));
   EXPECT_THAT(*job->AllGather(std::vector<float>{1, 2}), ElementsAre(ElementsAre(1, 2)));
+}
+
+TEST(SerialJobTest, ArraysAreChangedAndFilledInPlace) {
+  const auto job = JoinSerial();
+  int mine[3] = {1, 2, 3};
+  int all[3] = {};
+  EXPECT_TRUE(job->Broadcast(absl::MakeSpan(mine)).ok());
+  EXPECT_TRUE(job->AllReduce(absl::MakeSpan(mine)).ok());
+  EXPECT_TRUE(job->Gather(mine, absl::MakeSpan(all)).ok());
+  EXPECT_THAT(all, ::testing::ElementsAre(1, 2, 3));
+  int small[2] = {};
+  const absl::Status refused = job->AllGather(mine, absl::MakeSpan(small));
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(Message(refused),
+              HasSubstr("the result has 8 bytes, expected 12 for each of 1 rank"));
+}
+
+// The SDK's log lines while it lives.
+class LogLines {
+ public:
+  LogLines() {
+    SetLogSink([this](LogLevel level, absl::string_view line) {
+      if (level >= LogLevel::kWarning) lines_.emplace_back(line);
+    });
+  }
+  ~LogLines() { SetLogSink(nullptr); }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+TEST(SerialJobTest, ALeaseThatIsDroppedWithoutAnOutcomeIsWarnedOf) {
+  const LogLines log;
+  auto job = JoinSerial();
+  job->AcquireLease("tokenize", LeaseScope::kNode).IgnoreError();
+  ASSERT_THAT(log.lines(), ::testing::SizeIs(1));
+  EXPECT_THAT(log.lines()[0], ::testing::AllOf(HasSubstr("lease 'tokenize'"),
+                                               HasSubstr("call Complete() or Fail()"),
+                                               HasSubstr("or Release() to give it up on purpose")));
+}
+
+TEST(SerialJobTest, ALeaseThatIsGivenUpOnPurposeIsNotWarnedOf) {
+  const LogLines log;
+  auto job = JoinSerial();
+  {
+    absl::StatusOr<Lease> released = job->AcquireLease("a", LeaseScope::kNode);
+    ASSERT_TRUE(released.ok() && released->held());
+    released->Release();
+    released->Release();
+    EXPECT_TRUE(absl::IsFailedPrecondition(released->Complete("late")));
+  }
+  absl::StatusOr<Lease> again = job->AcquireLease("a", LeaseScope::kNode);
+  ASSERT_TRUE(again.ok() && again->held());
+  EXPECT_TRUE(again->Fail(absl::DataLossError("truncated")).ok());
+  EXPECT_EQ(*job->RunOncePerNode("b", [] { return 1; }), 1);
+  {
+    absl::StatusOr<Lease> longer = job->AcquireLease("c", LeaseScope::kNode);
+    job.reset();  // the job is over
+  }
+  {
+    const auto left = JoinSerial();
+    absl::StatusOr<Lease> held = left->AcquireLease("d", LeaseScope::kNode);
+    EXPECT_TRUE(left->Leave().ok());
+  }
+  EXPECT_THAT(log.lines(), ::testing::IsEmpty());
 }
 
 TEST(SerialJobTest, RejoinChangesNothing) {

@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 /* Grows with every addition to this header. */
-#define MUSTER_C_API_VERSION 1
+#define MUSTER_C_API_VERSION 2
 
 #if defined(__GNUC__)
 #define MUSTER_C_API __attribute__((visibility("default")))
@@ -98,6 +98,11 @@ MUSTER_C_API const char* muster_status_message(const muster_status* status);
  */
 MUSTER_C_API int muster_status_exit_code(const muster_status* status);
 MUSTER_C_API void muster_status_free(muster_status* status);
+/* Returns if `status` is NULL. Otherwise writes the rank and the error to standard error, and the
+ * termination reason, and ends the process with muster_status_exit_code(status): what a program
+ * ported from MPI does with every error. No atexit() function runs. See OrDie() in muster/or_die.h.
+ */
+MUSTER_C_API void muster_or_die(const muster_status* status);
 
 /* Writes why the process ends where its scheduler looks for it; see WriteTerminationReason() in
  * muster/exit_code.h. */
@@ -292,7 +297,9 @@ MUSTER_C_API muster_status* muster_lease_complete(muster_lease* lease, const voi
                                                   size_t size);
 MUSTER_C_API muster_status* muster_lease_fail(muster_lease* lease, muster_code code,
                                               const char* why);
-/* A lease that is still held is given up: the next one who waits gets it. */
+/* Gives a held lease up without an outcome: the next process to ask does the work. */
+MUSTER_C_API void muster_lease_release(muster_lease* lease);
+/* A lease that is still held is given up, as above, with a warning in the log. */
 MUSTER_C_API void muster_lease_free(muster_lease* lease);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace muster {
 
@@ -31,7 +33,10 @@ namespace muster {
 // Values travel in the memory layout of little-endian machines: all ranks of a job run one program.
 template <class T, class Enable = void>
 struct Codec {
-  static_assert(sizeof(T) == 0, "no muster::Codec for this type; see muster/codec.h");
+  static_assert(
+      sizeof(T) == 0,
+      "Muster cannot send this type: pass the value itself, not a pointer to it or a view "
+      "of it, or specialize muster::Codec for it; see muster/codec.h");
 };
 
 namespace internal {
@@ -58,12 +63,46 @@ struct Codec<std::string> {
 };
 
 namespace internal {
-// Whether the bytes of a T are its value. Pointers, views of strings and arrays (which no function
-// can return) are not; a pointer inside a struct cannot be seen from here.
+template <class T>
+inline constexpr bool kIsSpan = false;
+template <class T>
+inline constexpr bool kIsSpan<absl::Span<T>> = true;
+
+// Whether the bytes of a T are its value. Pointers, views and arrays (which no function can return)
+// are not; a pointer inside a struct cannot be seen from here.
 template <class T>
 inline constexpr bool kIsPlainData =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
-    !std::is_array_v<T> && !std::is_convertible_v<const T&, absl::string_view>;
+    !std::is_array_v<T> && !kIsSpan<T> && !std::is_convertible_v<const T&, absl::string_view>;
+
+// Whether a T is a text that comes back as a std::string: "hello", a const char*, a string_view.
+template <class T>
+inline constexpr bool kIsText =
+    std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*> ||
+    std::is_same_v<T, absl::string_view> || std::is_same_v<T, std::string_view>;
+
+// What a collective returns for a value of type T: a T, or a std::string for a text.
+template <class T>
+struct ReturnedType {
+  static_assert(
+      kIsText<T> || !std::is_array_v<T>,
+      "a collective cannot return an array: pass absl::MakeSpan(array), which Broadcast() "
+      "and AllReduce() change in place and Gather() and AllGather() fill, or a "
+      "std::vector");
+  using Type = std::conditional_t<kIsText<T>, std::string, std::remove_all_extents_t<T>>;
+};
+template <class T>
+using Returned = typename ReturnedType<T>::Type;
+
+// `value` as that type; no copy unless it is a text.
+template <class T>
+std::conditional_t<kIsText<T>, std::string, const T&> AsReturned(const T& value) {
+  if constexpr (kIsText<T>) {
+    return std::string(value);
+  } else {
+    return value;
+  }
+}
 }  // namespace internal
 
 template <class T>

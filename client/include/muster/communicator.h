@@ -118,6 +118,17 @@ class Communicator final : public TensorOperations {
       const Job& job, const CommunicatorOptions& options = {}) {
     return Create(job.world(), options);
   }
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(
+      const std::unique_ptr<Job>& job, const CommunicatorOptions& options = {}) {
+    if (job == nullptr) return absl::InvalidArgumentError("Communicator::Create: the Job is null");
+    return Create(job->world(), options);
+  }
+  // The error of Join(), where that is what `job` holds.
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(
+      const absl::StatusOr<std::unique_ptr<Job>>& job, const CommunicatorOptions& options = {}) {
+    if (!job.ok()) return job.status();
+    return Create(*job, options);
+  }
 
   // Waits for what Start() has begun. Tells the peers that this rank goes; in a fork of the process
   // that created it nothing is done, and what it holds is left alone.

@@ -15,8 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "muster/call_options.h"
 #include "muster/codec.h"
 #include "muster/data_type.h"
@@ -44,10 +46,87 @@ struct Member {
   std::string incarnation = "";
 };
 
+class Group;
+
 namespace internal {
 class ControlPlane;
 struct GroupAccess;
 struct GroupState;
+
+// Reduces elements of that type, as many on every rank. Returns as many.
+absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_view elements,
+                                              DataType type, ReduceOp op,
+                                              const CallOptions& options, CallSite site);
+
+// A number as an array of one, and a vector as it is. Value: what AllReduce() returns.
+template <class T>
+struct Elements {
+  static_assert(
+      std::is_arithmetic_v<T>,
+      "AllReduce() takes a number, a std::vector of numbers, or an absl::Span of numbers, "
+      "which it reduces in place; a Communicator reduces tensors");
+  using Value = std::conditional_t<std::is_arithmetic_v<T>, T, double>;
+  using Type = Value;
+  static absl::string_view Of(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof(T)};
+  }
+  static Value From(absl::string_view bytes) {
+    Value value;
+    std::memcpy(&value, bytes.data(), sizeof(Value));
+    return value;
+  }
+};
+template <class T>
+struct Elements<std::vector<T>> {
+  static_assert(
+      std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
+      "AllReduce() takes vectors of numbers; a std::vector<bool> has no elements in memory");
+  using Value = std::vector<T>;
+  using Type = T;
+  static absl::string_view Of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  }
+  static std::vector<T> From(absl::string_view bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
+// A span has an AllReduce() of its own.
+template <class T>
+struct Elements<absl::Span<T>> {
+  using Value = std::vector<std::remove_const_t<T>>;
+};
+
+// Collectives of arrays in the caller's memory. `bytes` and `type_name` are the same on every rank;
+// `all_bytes` is the size of `all`.
+absl::Status BroadcastInto(const Group& group, void* data, size_t bytes, int root,
+                           absl::string_view type_name, const CallOptions& options, CallSite site);
+absl::Status GatherInto(const Group& group, const void* mine, size_t bytes, void* all,
+                        size_t all_bytes, int root, absl::string_view type_name,
+                        const CallOptions& options, CallSite site);
+absl::Status AllGatherInto(const Group& group, const void* mine, size_t bytes, void* all,
+                           size_t all_bytes, absl::string_view type_name,
+                           const CallOptions& options, CallSite site);
+absl::Status AllReduceInto(const Group& group, void* data, size_t bytes, DataType type, ReduceOp op,
+                           const CallOptions& options, CallSite site);
+
+// "array of 8 int32"
+template <class T>
+std::string ArrayTypeName(size_t count) {
+  static_assert(kIsPlainData<T>, "an array of Muster's holds numbers, enums or plain structs");
+  return absl::StrCat("array of ", count, " ", Codec<T>::TypeName());
+}
+
+// A parameter whose type another parameter decides.
+template <class T>
+struct NonDeducedType {
+  using Type = T;
+};
+template <class T>
+using NonDeduced = typename NonDeducedType<T>::Type;
+
 }  // namespace internal
 
 // Ends a subscription when destroyed: after that the callback is not running and never will.
@@ -121,21 +200,23 @@ class Group {
                        CallSite site = CallSite::Here()) const;
 
   // Returns the root's value on every rank; the others' `value` is not looked at. `root` is an
-  // index into the group. T: see muster/codec.h.
+  // index into the group. T: see muster/codec.h; a text ("hello", a string_view) comes back as a
+  // std::string, here and below.
   template <class T>
-  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {},
-                              CallSite site = CallSite::Here()) const;
+  absl::StatusOr<internal::Returned<T>> Broadcast(const T& value, int root = 0,
+                                                  const CallOptions& options = {},
+                                                  CallSite site = CallSite::Here()) const;
 
   // Returns every rank's value, in the group's order, at the root, and an empty vector elsewhere.
   template <class T>
-  absl::StatusOr<std::vector<T>> Gather(const T& value, int root = 0,
-                                        const CallOptions& options = {},
-                                        CallSite site = CallSite::Here()) const;
+  absl::StatusOr<std::vector<internal::Returned<T>>> Gather(const T& value, int root = 0,
+                                                            const CallOptions& options = {},
+                                                            CallSite site = CallSite::Here()) const;
 
   // Returns every rank's value, in the group's order, on every rank.
   template <class T>
-  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {},
-                                           CallSite site = CallSite::Here()) const;
+  absl::StatusOr<std::vector<internal::Returned<T>>> AllGather(
+      const T& value, const CallOptions& options = {}, CallSite site = CallSite::Here()) const;
 
   // Returns op over all ranks' values, folded in the group's order: the same bits on every rank. T:
   // a number, or a std::vector of numbers, of which all ranks pass equally many and each is reduced
@@ -143,9 +224,29 @@ class Group {
   // counts, losses and flags, which travel through the coordinator; gradients go through a
   // Communicator.
   template <class T>
-  absl::StatusOr<T> AllReduce(const T& value, ReduceOp op = ReduceOp::kSum,
-                              const CallOptions& options = {},
-                              CallSite site = CallSite::Here()) const;
+  absl::StatusOr<typename internal::Elements<T>::Value> AllReduce(
+      const T& value, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {},
+      CallSite site = CallSite::Here()) const;
+
+  // The same on arrays in the caller's memory (absl::MakeSpan(array)), equally long on every rank:
+  // else FAILED_PRECONDITION names the two sides. Broadcast and AllReduce change `data` in place.
+  // Gather and AllGather write every rank's array, one after another in the group's order, into
+  // `all`, which has room for them: all.size() == size() * mine.size(); in a Gather only the root's
+  // `all` is looked at. `mine` is not in `all`. T: numbers (AllReduce), or enums and plain structs.
+  // After an error `data` and `all` are as they were.
+  template <class T>
+  absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {},
+                         CallSite site = CallSite::Here()) const;
+  template <class T>
+  absl::Status Gather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                      int root = 0, const CallOptions& options = {},
+                      CallSite site = CallSite::Here()) const;
+  template <class T>
+  absl::Status AllGather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                         const CallOptions& options = {}, CallSite site = CallSite::Here()) const;
+  template <class T>
+  absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
+                         const CallOptions& options = {}, CallSite site = CallSite::Here()) const;
 
   // The same on raw bytes. `type_name` must agree between the ranks.
   absl::StatusOr<std::string> BroadcastBytes(absl::string_view bytes, int root,
@@ -206,78 +307,86 @@ absl::StatusOr<std::vector<T>> DecodeAll(const absl::StatusOr<std::vector<std::s
   return values;
 }
 
-// Reduces elements of that type, as many on every rank. Returns as many.
-absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_view elements,
-                                              DataType type, ReduceOp op,
-                                              const CallOptions& options, CallSite site);
-
-// A number as an array of one, and a vector as it is.
-template <class T>
-struct Elements {
-  static_assert(
-      std::is_arithmetic_v<T>,
-      "AllReduce() takes numbers, and vectors of numbers; a Communicator reduces tensors");
-  using Type = T;
-  static absl::string_view Of(const T& value) {
-    return {reinterpret_cast<const char*>(&value), sizeof(T)};
-  }
-  static T From(absl::string_view bytes) {
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof(T));
-    return value;
-  }
-};
-template <class T>
-struct Elements<std::vector<T>> {
-  static_assert(
-      std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
-      "AllReduce() takes vectors of numbers; a std::vector<bool> has no elements in memory");
-  using Type = T;
-  static absl::string_view Of(const std::vector<T>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-  }
-  static std::vector<T> From(absl::string_view bytes) {
-    std::vector<T> values(bytes.size() / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-};
-
 }  // namespace internal
 
 template <class T>
-absl::StatusOr<T> Group::Broadcast(const T& value, int root, const CallOptions& options,
-                                   CallSite site) const {
+absl::StatusOr<internal::Returned<T>> Group::Broadcast(const T& value, int root,
+                                                       const CallOptions& options,
+                                                       CallSite site) const {
+  using Value = internal::Returned<T>;
   const bool needed = rank() == root || prevents_block();
-  const std::string bytes = needed ? Encode(value) : std::string();
+  const std::string bytes = needed ? Encode<Value>(internal::AsReturned(value)) : std::string();
   absl::StatusOr<std::string> payload =
-      BroadcastBytes(bytes, root, Codec<T>::TypeName(), options, site);
+      BroadcastBytes(bytes, root, Codec<Value>::TypeName(), options, site);
   if (!payload.ok()) return payload.status();
-  return Decode<T>(*payload);
+  return Decode<Value>(*payload);
 }
 
 template <class T>
-absl::StatusOr<std::vector<T>> Group::Gather(const T& value, int root, const CallOptions& options,
-                                             CallSite site) const {
-  return internal::DecodeAll<T>(
-      GatherBytes(Encode(value), root, Codec<T>::TypeName(), options, site));
+absl::StatusOr<std::vector<internal::Returned<T>>> Group::Gather(const T& value, int root,
+                                                                 const CallOptions& options,
+                                                                 CallSite site) const {
+  using Value = internal::Returned<T>;
+  return internal::DecodeAll<Value>(GatherBytes(Encode<Value>(internal::AsReturned(value)), root,
+                                                Codec<Value>::TypeName(), options, site));
 }
 
 template <class T>
-absl::StatusOr<std::vector<T>> Group::AllGather(const T& value, const CallOptions& options,
-                                                CallSite site) const {
-  return internal::DecodeAll<T>(AllGatherBytes(Encode(value), Codec<T>::TypeName(), options, site));
+absl::StatusOr<std::vector<internal::Returned<T>>> Group::AllGather(const T& value,
+                                                                    const CallOptions& options,
+                                                                    CallSite site) const {
+  using Value = internal::Returned<T>;
+  return internal::DecodeAll<Value>(AllGatherBytes(Encode<Value>(internal::AsReturned(value)),
+                                                   Codec<Value>::TypeName(), options, site));
 }
 
 template <class T>
-absl::StatusOr<T> Group::AllReduce(const T& value, ReduceOp op, const CallOptions& options,
-                                   CallSite site) const {
+absl::StatusOr<typename internal::Elements<T>::Value> Group::AllReduce(const T& value, ReduceOp op,
+                                                                       const CallOptions& options,
+                                                                       CallSite site) const {
   using Elements = internal::Elements<T>;
   constexpr DataType kType = DataTypeOf<typename Elements::Type>();
   const absl::StatusOr<std::string> reduced =
       internal::AllReduceElements(*this, Elements::Of(value), kType, op, options, site);
   if (!reduced.ok()) return reduced.status();
   return Elements::From(*reduced);
+}
+
+template <class T>
+absl::Status Group::Broadcast(absl::Span<T> data, int root, const CallOptions& options,
+                              CallSite site) const {
+  static_assert(!std::is_const_v<T>,
+                "Broadcast() changes an absl::Span<T> in place: T is not const");
+  const std::string type = internal::ArrayTypeName<T>(data.size());
+  return internal::BroadcastInto(*this, data.data(), data.size() * sizeof(T), root, type, options,
+                                 site);
+}
+
+template <class T>
+absl::Status Group::Gather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                           int root, const CallOptions& options, CallSite site) const {
+  static_assert(!std::is_const_v<T>, "Gather() fills an absl::Span<T>: T is not const");
+  const std::string type = internal::ArrayTypeName<T>(mine.size());
+  return internal::GatherInto(*this, mine.data(), mine.size() * sizeof(T), all.data(),
+                              all.size() * sizeof(T), root, type, options, site);
+}
+
+template <class T>
+absl::Status Group::AllGather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                              const CallOptions& options, CallSite site) const {
+  static_assert(!std::is_const_v<T>, "AllGather() fills an absl::Span<T>: T is not const");
+  const std::string type = internal::ArrayTypeName<T>(mine.size());
+  return internal::AllGatherInto(*this, mine.data(), mine.size() * sizeof(T), all.data(),
+                                 all.size() * sizeof(T), type, options, site);
+}
+
+template <class T>
+absl::Status Group::AllReduce(absl::Span<T> data, ReduceOp op, const CallOptions& options,
+                              CallSite site) const {
+  static_assert(std::is_arithmetic_v<T> && !std::is_const_v<T>,
+                "AllReduce() changes an absl::Span of numbers in place");
+  return internal::AllReduceInto(*this, data.data(), data.size() * sizeof(T), DataTypeOf<T>(), op,
+                                 options, site);
 }
 
 }  // namespace muster

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "muster/call_options.h"
 #include "muster/codec.h"
 #include "muster/group.h"
@@ -65,8 +66,9 @@ class Job {
   //   of the others: world sizes that disagree, a rank out of range, a rank asked for where others
   //   ask for none); FAILED_PRECONDITION (the job is full or finished; versions of SDK and daemon
   //   that do not fit); ABORTED (the job has failed); NOT_FOUND (another job's coordinator);
-  //   ALREADY_EXISTS (the rank asked for is taken); RESOURCE_EXHAUSTED (this process gets no
-  //   further thread, and nothing was sent; or the coordinator takes no further member); CANCELLED.
+  //   ALREADY_EXISTS (the rank asked for is taken; or this process has joined the job already, and
+  //   should use the Job that it has); RESOURCE_EXHAUSTED (this process gets no further thread, and
+  //   nothing was sent; or the coordinator takes no further member); CANCELLED.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 
@@ -160,26 +162,49 @@ class Job {
     return world().Barrier(label, options, site);
   }
   template <class T>
-  absl::StatusOr<T> Broadcast(const T& value, int root = 0, const CallOptions& options = {},
-                              CallSite site = CallSite::Here()) const {
+  absl::StatusOr<internal::Returned<T>> Broadcast(const T& value, int root = 0,
+                                                  const CallOptions& options = {},
+                                                  CallSite site = CallSite::Here()) const {
     return world().Broadcast(value, root, options, site);
   }
   template <class T>
-  absl::StatusOr<std::vector<T>> Gather(const T& value, int root = 0,
-                                        const CallOptions& options = {},
-                                        CallSite site = CallSite::Here()) const {
+  absl::StatusOr<std::vector<internal::Returned<T>>> Gather(
+      const T& value, int root = 0, const CallOptions& options = {},
+      CallSite site = CallSite::Here()) const {
     return world().Gather(value, root, options, site);
   }
   template <class T>
-  absl::StatusOr<std::vector<T>> AllGather(const T& value, const CallOptions& options = {},
-                                           CallSite site = CallSite::Here()) const {
+  absl::StatusOr<std::vector<internal::Returned<T>>> AllGather(
+      const T& value, const CallOptions& options = {}, CallSite site = CallSite::Here()) const {
     return world().AllGather(value, options, site);
   }
   template <class T>
-  absl::StatusOr<T> AllReduce(const T& value, ReduceOp op = ReduceOp::kSum,
-                              const CallOptions& options = {},
-                              CallSite site = CallSite::Here()) const {
+  absl::StatusOr<typename internal::Elements<T>::Value> AllReduce(
+      const T& value, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {},
+      CallSite site = CallSite::Here()) const {
     return world().AllReduce(value, op, options, site);
+  }
+  // On arrays in the caller's memory.
+  template <class T>
+  absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {},
+                         CallSite site = CallSite::Here()) const {
+    return world().Broadcast(data, root, options, site);
+  }
+  template <class T>
+  absl::Status Gather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                      int root = 0, const CallOptions& options = {},
+                      CallSite site = CallSite::Here()) const {
+    return world().Gather(mine, all, root, options, site);
+  }
+  template <class T>
+  absl::Status AllGather(internal::NonDeduced<absl::Span<const T>> mine, absl::Span<T> all,
+                         const CallOptions& options = {}, CallSite site = CallSite::Here()) const {
+    return world().AllGather(mine, all, options, site);
+  }
+  template <class T>
+  absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
+                         const CallOptions& options = {}, CallSite site = CallSite::Here()) const {
+    return world().AllReduce(data, op, options, site);
   }
 
   // A group of some ranks, in the order given, which all of them must create alike. Local: does not

@@ -27,8 +27,9 @@ enum class LeaseScope {
 // another process has done it and here is its outcome.
 //
 // A held lease ends by Complete() or Fail(), or when its holder is lost; never by how long the work
-// takes. Destroying a held lease gives it up, and the next waiter gets it. So does destroying the
-// Job, after which Complete() is CANCELLED. Move-only; not thread-safe.
+// takes. Destroying a held lease gives it up, with a warning in the log: the next waiter gets the
+// lease and does the work again. Release() gives it up on purpose. Destroying the Job gives it up
+// too; after that Complete() is CANCELLED. Move-only; not thread-safe.
 class Lease {
  public:
   // What was moved from holds nothing.
@@ -66,6 +67,10 @@ class Lease {
   // Complete() or Fail(); a result that is refused for its size becomes the error of the work, so
   // that nobody repeats work that cannot be published.
   absl::Status Publish(const absl::StatusOr<std::string>& outcome);
+
+  // Gives a held lease up without an outcome, so that the next process to ask does the work. Does
+  // not block; does nothing if the lease is not held.
+  void Release();
 
   // Not for programs.
   struct State;

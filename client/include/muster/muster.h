@@ -48,6 +48,7 @@
 //     and to go on without it            Job::Rejoin, NewcomersWaiting        job.h
 //   to stop all ranks at one step        Job::RequestStop, StopRequested      job.h
 //   what to exit with                    ExitCode, WriteTerminationReason     exit_code.h
+//     to exit with it on any error       OrDie                                or_die.h
 
 #include "muster/cxx17.h"
 
@@ -62,6 +63,7 @@
 #include "muster/launch.h"
 #include "muster/lease.h"
 #include "muster/log.h"
+#include "muster/or_die.h"
 #include "muster/parallel_exchange.h"
 #include "muster/pending_operation.h"
 #include "muster/reduce_op.h"

@@ -122,6 +122,19 @@ class NcclCommunicator final : public TensorOperations {
                                                                   const NcclOptions& options = {}) {
     return Create(job.world(), options);
   }
+  static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(const std::unique_ptr<Job>& job,
+                                                                  const NcclOptions& options = {}) {
+    if (job == nullptr) {
+      return absl::InvalidArgumentError("NcclCommunicator::Create: the Job is null");
+    }
+    return Create(job->world(), options);
+  }
+  // The error of Join(), where that is what `job` holds.
+  static absl::StatusOr<std::unique_ptr<NcclCommunicator>> Create(
+      const absl::StatusOr<std::unique_ptr<Job>>& job, const NcclOptions& options = {}) {
+    if (!job.ok()) return job.status();
+    return Create(*job, options);
+  }
 
   // Finalizes and frees a healthy communicator, and frees a stopped one; work that is still
   // enqueued on a healthy one is waited for, up to the time-out. NCCL makes ranks of one node wait

@@ -9,14 +9,14 @@
 #include "client/src/base/deadline.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/job/rank_names.h"
+#include "common/operation_words.h"
 #include "muster/sdk/v1/peers.pb.h"
 #include "muster/version.h"
 
 namespace muster::internal {
 namespace {
 
-constexpr absl::string_view kMeeting = "communicator";
-constexpr absl::string_view kTypeName = "communicator entry";
+constexpr absl::string_view kCreate = "Communicator::Create";
 
 using Entries = std::vector<sdk::v1::CommunicatorEntry>;
 
@@ -84,11 +84,11 @@ absl::StatusOr<Rendezvous<std::string>> ExchangePeerBytes(const Group& group,
                                                           const CallOptions& options) {
   const Deadline deadline(options.timeout.value_or(group.default_timeout()), options.cancellation);
   absl::StatusOr<NumberedGroup> numbered =
-      MeetInNumberedGroup(group, kMeeting, deadline.Remaining());
+      MeetInNumberedGroup(group, kCreate, deadline.Remaining());
   if (!numbered.ok()) return own.ok() ? numbered.status() : own.status();
   const CallOptions rest = deadline.Remaining();
   const auto payloads =
-      numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), kTypeName, rest);
+      numbered->group().AllGatherBytes(Encode(EntryOf(backend, own)), CallName(kCreate), rest);
   if (!own.ok()) return own.status();
   if (!payloads.ok()) return deadline.NameWhole(payloads.status(), *rest.timeout);
   Entries entries;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "client/src/job/share_or_fail.h"
 #include "muster/protobuf.h"
 
@@ -11,7 +10,7 @@ namespace muster::internal {
 absl::Status Exchange::Meet(const absl::StatusOr<ExchangePeerInfo>& mine) {
   const absl::StatusOr<std::string> packed =
       mine.ok() ? absl::StatusOr<std::string>(Encode(*mine)) : mine.status();
-  const auto shared = ShareOrFail(group_, packed, absl::StrCat("exchange of ", kind_), options_);
+  const auto shared = ShareOrFail(group_, packed, call_, options_);
   if (!shared.ok()) return shared.status();
   for (const std::string& bytes : *shared) {
     absl::StatusOr<ExchangePeerInfo> info = Decode<ExchangePeerInfo>(bytes);
@@ -26,7 +25,7 @@ absl::Status Exchange::Meet(const absl::StatusOr<ExchangePeerInfo>& mine) {
 absl::Status Exchange::Put(const std::function<absl::StatusOr<std::string>()>& put) {
   absl::StatusOr<std::string> ticket = std::string();
   if (infos_[group_.rank()].offers() && !is_first()) ticket = put();
-  auto tickets = ShareOrFail(group_, ticket, absl::StrCat("offered ", kind_), options_);
+  auto tickets = ShareOrFail(group_, ticket, call_, options_);
   if (!tickets.ok()) return tickets.status();
   tickets_ = *std::move(tickets);
   return absl::OkStatus();
@@ -36,7 +35,7 @@ absl::Status Exchange::Take(const std::function<absl::Status()>& take) {
   const absl::Status taken = is_first() ? take() : absl::OkStatus();
   const absl::StatusOr<std::string> outcome =
       taken.ok() ? absl::StatusOr<std::string>(std::string()) : taken;
-  return ShareOrFail(group_, outcome, absl::StrCat("taken ", kind_), options_).status();
+  return ShareOrFail(group_, outcome, call_, options_).status();
 }
 
 std::vector<int> Exchange::Indexes() const {

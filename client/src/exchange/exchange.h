@@ -20,8 +20,9 @@ namespace muster::internal {
 // the result on all.
 class Exchange {
  public:
-  Exchange(const Group& group, std::string kind, const CallOptions& options)
-      : group_(group), kind_(std::move(kind)), options_(options) {}
+  // `call` names the program's call, for messages.
+  Exchange(const Group& group, std::string call, const CallOptions& options)
+      : group_(group), call_(std::move(call)), options_(options) {}
 
   // Shares what every rank says, and checks that it fits together.
   absl::Status Meet(const absl::StatusOr<ExchangePeerInfo>& mine);
@@ -46,7 +47,7 @@ class Exchange {
 
  private:
   const Group group_;
-  const std::string kind_;
+  const std::string call_;
   const CallOptions options_;
   std::vector<ExchangePeerInfo> infos_;
   int first_ = 0;

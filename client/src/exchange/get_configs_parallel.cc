@@ -159,7 +159,7 @@ absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
     const std::optional<Configuration>& configuration, const std::vector<int>& ranks,
     const Group& group, const ExchangeOptions& options) {
   const absl::StatusOr<SafetensorsImage> image = MakeImage(configuration, ranks, group);
-  Exchange exchange(group, "configurations", options.call);
+  Exchange exchange(group, "GetConfigsParallel", options.call);
   absl::Status status = exchange.Meet(PeerInfoOf(image, ranks, group, options));
   if (!status.ok()) return status;
   std::unique_ptr<ExchangeMedium> medium;

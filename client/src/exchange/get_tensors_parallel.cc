@@ -72,7 +72,7 @@ absl::Status TakeAll(const Exchange& exchange, const Group& group, const TensorV
 absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
                                                   const std::vector<int>& ranks, const Group& group,
                                                   const CallOptions& options) {
-  Exchange exchange(group, "tensors", options);
+  Exchange exchange(group, "GetTensorsParallel", options);
   absl::Status status = exchange.Meet(PeerInfoOf(tensor, ranks, group));
   if (status.ok()) status = internal::CheckEqualTensors(exchange.infos(), group);
   if (!status.ok()) return status;

@@ -12,7 +12,9 @@
 #include "client/src/job/group_state.h"
 #include "client/src/job/lease_state.h"
 #include "client/src/job/live_jobs.h"
+#include "client/src/job/second_join.h"
 #include "client/src/job/split.h"
+#include "common/operation_words.h"
 
 namespace muster {
 namespace {
@@ -67,9 +69,12 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> option
   absl::Status valid = options.status();
   if (valid.ok()) valid = options->Validate();
   if (!valid.ok()) return internal::WithExitCode(valid, kExitBadConfiguration);
+  if (absl::Status joined = internal::CheckNotJoined(*options); !joined.ok()) return joined;
   absl::StatusOr<Control> control = internal::Connect(*options, cancellation);
-  if (!control.ok()) return control.status();
-  return std::make_unique<Job>(*std::move(control));
+  if (!control.ok()) return internal::ExplainRefusedJoin(*options, control.status());
+  auto job = std::make_unique<Job>(*std::move(control));
+  internal::NoteCoordinator(job.get(), options->coordinator);
+  return job;
 }
 
 struct Job::Epoch {
@@ -219,8 +224,8 @@ absl::StatusOr<std::optional<Group>> Job::Split(std::optional<int> color, int ke
         "Split() needs every rank, and inside a PreventBlock scope none is asked: split the world "
         "before the scope begins");
   }
-  const auto colors =
-      epoch->world.AllGatherBytes(internal::EncodeColor(color, key), "Split", options, site);
+  const auto colors = epoch->world.AllGatherBytes(internal::EncodeColor(color, key),
+                                                  CallName("Split"), options, site);
   absl::StatusOr<internal::ColorGroup> mine = internal::ColorGroupOf(colors, epoch->world.rank());
   if (!mine.ok()) return mine.status();
   absl::MutexLock lock(&epoch->mutex);

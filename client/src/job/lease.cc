@@ -3,12 +3,30 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/control_plane/control_plane.h"
 #include "client/src/job/lease_state.h"
+#include "client/src/job/live_jobs.h"
+#include "muster/log.h"
 
 namespace muster {
+namespace {
+
+// Once the job is over here, nobody does the work again.
+void WarnOfDroppedLease(const Lease::State& lease) {
+  const std::string& job = lease.control->job_id();
+  if (!lease.control->health().ok() || !internal::IsLiveJob(job)) return;
+  Log(LogLevel::kWarning,
+      absl::StrCat("job '", job, "': lease '", lease.name,
+                   "' was held and dropped without an outcome, so the next process to ask for it "
+                   "does the work again; call Complete() or Fail() before the Lease is destroyed, "
+                   "or Release() to give it up on purpose"));
+}
+
+}  // namespace
 
 Lease::State::~State() {
   // In a fork the lease is still the parent's.
-  if (open && control->CheckProcess().ok()) control->ReleaseLease(name, scope, outcome.token);
+  if (!open || !control->CheckProcess().ok()) return;
+  if (!answered) WarnOfDroppedLease(*this);
+  control->ReleaseLease(name, scope, outcome.token);
 }
 
 Lease::Lease(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -30,6 +48,12 @@ absl::Status Lease::Fail(const absl::Status& error) {
   return Send(error);
 }
 
+void Lease::Release() {
+  if (!state_->open || !state_->control->CheckProcess().ok()) return;
+  state_->open = false;
+  state_->control->ReleaseLease(state_->name, state_->scope, state_->outcome.token);
+}
+
 absl::Status Lease::Publish(const absl::StatusOr<std::string>& outcome) {
   absl::Status sent = Send(outcome);
   // The others get this error; the caller too, even where telling them failed.
@@ -44,6 +68,7 @@ absl::Status Lease::Send(const absl::StatusOr<std::string>& outcome) {
         absl::StrCat("lease '", state_->name, "' is not held by this process",
                      state_->outcome.held ? " any more" : ": another one has done the work"));
   }
+  state_->answered = true;
   if (outcome.ok()) {
     absl::Status status = internal::CheckPayload(
         *state_->control, absl::StrCat("result of lease '", state_->name, "'"), outcome->size());

@@ -16,7 +16,8 @@ struct Lease::State {
   std::string name;
   LeaseScope scope = LeaseScope::kNode;
   internal::LeaseOutcome outcome;
-  bool open = false;  // held, and its outcome is not published yet
+  bool open = false;      // held, and its outcome is not published yet
+  bool answered = false;  // the program has called Complete() or Fail(), whatever came of it
 };
 
 }  // namespace muster

@@ -8,9 +8,14 @@
 namespace muster::internal {
 namespace {
 
+struct Entry {
+  Job* job;
+  std::string coordinator;
+};
+
 struct Registry {
   absl::Mutex mutex;
-  std::vector<Job*> jobs ABSL_GUARDED_BY(mutex);
+  std::vector<Entry> entries ABSL_GUARDED_BY(mutex);
 };
 
 Registry& GetRegistry() {
@@ -18,25 +23,63 @@ Registry& GetRegistry() {
   return *registry;
 }
 
+LiveJob Describe(const Job& job) { return LiveJob{job.id(), job.rank()}; }
+
 }  // namespace
 
 void AddLiveJob(Job* job) {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
-  registry.jobs.push_back(job);
+  registry.entries.push_back({job, ""});
+}
+
+void NoteCoordinator(const Job* job, absl::string_view coordinator) {
+  Registry& registry = GetRegistry();
+  absl::MutexLock lock(&registry.mutex);
+  for (Entry& entry : registry.entries) {
+    if (entry.job == job) entry.coordinator = std::string(coordinator);
+  }
 }
 
 void RemoveLiveJob(Job* job) {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
-  registry.jobs.erase(std::remove(registry.jobs.begin(), registry.jobs.end(), job),
-                      registry.jobs.end());
+  registry.entries.erase(std::remove_if(registry.entries.begin(), registry.entries.end(),
+                                        [job](const Entry& entry) { return entry.job == job; }),
+                         registry.entries.end());
 }
 
 std::vector<Job*> LiveJobs() {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
-  return registry.jobs;
+  std::vector<Job*> jobs;
+  for (const Entry& entry : registry.entries) jobs.push_back(entry.job);
+  return jobs;
+}
+
+// These ask the jobs under the lock: a job is taken out of the registry before it is destroyed.
+
+std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator) {
+  Registry& registry = GetRegistry();
+  absl::MutexLock lock(&registry.mutex);
+  for (const Entry& entry : registry.entries) {
+    if (entry.job->id() == id && entry.coordinator == coordinator) return Describe(*entry.job);
+  }
+  return std::nullopt;
+}
+
+bool IsLiveJob(absl::string_view id) {
+  Registry& registry = GetRegistry();
+  absl::MutexLock lock(&registry.mutex);
+  return std::any_of(registry.entries.begin(), registry.entries.end(),
+                     [id](const Entry& entry) { return entry.job->id() == id; });
+}
+
+std::optional<LiveJob> OnlyLiveJob() {
+  Registry& registry = GetRegistry();
+  absl::MutexLock lock(&registry.mutex);
+  if (registry.entries.size() != 1) return std::nullopt;
+  return Describe(*registry.entries.front().job);
 }
 
 }  // namespace muster::internal

@@ -10,6 +10,7 @@
 #include "client/src/base/digest.h"
 #include "client/src/job/group_access.h"
 #include "client/src/job/group_state.h"
+#include "common/operation_words.h"
 #include "muster/codec.h"
 
 namespace muster::internal {
@@ -17,10 +18,9 @@ namespace {
 
 // "readers (use 2)". Group names may be as long as names may be, so that there is no room.
 std::string NameOf(const GroupState& of, uint64_t number) {
-  const std::string use = absl::StrCat(" (use ", number, ")");
-  const std::string name = of.name.empty() ? "world" : of.name;
-  if (name.size() + use.size() <= of.control->max_name_bytes()) return absl::StrCat(name, use);
-  return absl::StrCat(absl::Hex(Digest(name)), use);
+  std::string name = NameOfUse(of.name, number);
+  if (name.size() <= of.control->max_name_bytes()) return name;
+  return NameOfUse(absl::StrCat(absl::Hex(Digest(of.name))), number);
 }
 
 Group MakeGroup(const GroupState& of, uint64_t number) {
@@ -50,10 +50,10 @@ NumberedGroup::~NumberedGroup() {
 
 void NumberedGroup::Keep() { of_ = nullptr; }
 
-absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view operation,
+absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view call,
                                                   const CallOptions& options, CallSite site) {
   const absl::StatusOr<std::vector<std::string>> numbers =
-      group.AllGatherBytes(Encode(NumberedGroup::NextNumber(group)), operation, options, site);
+      group.AllGatherBytes(Encode(NumberedGroup::NextNumber(group)), CallName(call), options, site);
   if (!numbers.ok()) return numbers.status();
   uint64_t highest = 0;
   for (const std::string& bytes : *numbers) {

@@ -43,8 +43,9 @@ class NumberedGroup {
   Group group_;
 };
 
-// Agrees on a number, as a collective of `group`. `operation` must be the same on all ranks.
-absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view operation,
+// Agrees on a number, as a collective of `group`. `call` names the call that the program has made,
+// "Communicator::Create", and must be the same on all ranks.
+absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view call,
                                                   const CallOptions& options,
                                                   CallSite site = CallSite::Here());
 

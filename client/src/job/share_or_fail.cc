@@ -5,9 +5,19 @@
 #include "absl/time/time.h"
 #include "client/src/base/outcome.h"
 #include "client/src/job/rank_names.h"
+#include "common/operation_words.h"
 #include "muster/job.h"
 
 namespace muster::internal {
+namespace {
+
+// "RunOnRank(rank 2)". A root that is out of range is refused later, by the collective.
+std::string NameAt(const Group& group, int root, absl::string_view call) {
+  const bool known = root >= 0 && root < group.size();
+  return CallName(call, absl::StrCat("rank ", known ? group.ranks()[root] : root));
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> Named(const Group& group, int index,
                                   absl::StatusOr<std::string> outcome) {
@@ -18,9 +28,9 @@ absl::StatusOr<std::string> Named(const Group& group, int index,
 
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
-                                                     absl::string_view step,
+                                                     absl::string_view call,
                                                      const CallOptions& options, CallSite site) {
-  const auto packed = group.AllGatherBytes(PackOutcome(mine), step, options, site);
+  const auto packed = group.AllGatherBytes(PackOutcome(mine), CallName(call), options, site);
   if (!packed.ok()) return packed.status();
   return UnpackAll(group, *packed);
 }
@@ -39,18 +49,19 @@ absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
 
 absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
                                        const absl::StatusOr<std::string>& outcome,
-                                       absl::string_view operation, const CallOptions& options,
+                                       absl::string_view call, const CallOptions& options,
                                        CallSite site) {
   if (group.prevents_block()) return outcome;
+  const std::string what = NameAt(group, root, call);
   CallOptions patient = options;
   const bool at_root = group.rank() == root;
   if (!at_root && !options.timeout) patient.timeout = kWhileTheRootLives;
   const std::string packed = at_root ? PackOutcome(outcome) : "";
-  absl::StatusOr<std::string> shared = group.BroadcastBytes(packed, root, operation, patient, site);
+  absl::StatusOr<std::string> shared = group.BroadcastBytes(packed, root, what, patient, site);
   if (at_root && absl::IsResourceExhausted(shared.status())) {
     // The others must not wait for a value that cannot be sent.
     const std::string why = PackOutcome(Named(group, root, shared.status()));
-    shared = group.BroadcastBytes(why, root, operation, patient, site);
+    shared = group.BroadcastBytes(why, root, what, patient, site);
   }
   if (!shared.ok()) return shared.status();
   return UnpackOutcome(*shared);

@@ -24,7 +24,7 @@ absl::StatusOr<std::string> Named(const Group& group, int index,
 // ShareOutcome() (muster/job.h) of an outcome that has its name already.
 absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
                                        const absl::StatusOr<std::string>& outcome,
-                                       absl::string_view operation, const CallOptions& options,
+                                       absl::string_view call, const CallOptions& options,
                                        CallSite site);
 
 // What the members of a group have packed (client/src/base/outcome.h), in the group's order; the
@@ -35,10 +35,10 @@ absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
 // Shares an outcome with the group, as a collective of it: returns what every rank has contributed,
 // in the group's order, if all have something; else, on every rank, the error of the first that has
 // none, with its name. So a rank on which a step fails takes part all the same, and nobody waits
-// for it in vain. `step` names the step and must agree.
+// for it in vain. `call` names the program's call, "GetConfigsParallel", and must agree.
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
-                                                     absl::string_view step,
+                                                     absl::string_view call,
                                                      const CallOptions& options,
                                                      CallSite site = CallSite::Here());
 

@@ -3,22 +3,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "common/operation_words.h"
 
 namespace muster::internal {
 namespace {
 
-// As the coordinator names it: "Barrier('epoch 1')", "Gather(root 2, int32)".
+// As the coordinator names it.
 std::string DescribeCall(const CollectiveCall& call) {
   static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
-  std::string text = absl::StrCat(kNames[static_cast<int>(call.kind)], "(");
-  absl::string_view comma;
-  if (!call.label.empty()) absl::StrAppend(&text, "'", call.label, "'"), comma = ", ";
+  OperationWords words = {kNames[static_cast<int>(call.kind)], call.label, std::nullopt,
+                          call.type_name, call.payload_size};
   if (call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kGather) {
-    absl::StrAppend(&text, comma, "root ", call.root), comma = ", ";
+    words.root = call.root;
   }
-  if (!call.type_name.empty()) absl::StrAppend(&text, comma, call.type_name);
-  return absl::StrCat(text, ")");
+  return DescribeCollective(words);
 }
 
 bool SameOperation(const CollectiveCall& a, const CollectiveCall& b) {
@@ -80,7 +78,7 @@ void CollectiveSequence::End(const absl::Status& status, int sends, bool none_co
 }
 
 std::string CollectiveSequence::Describe() const {
-  return absl::StrCat(DescribeCall(call_), " op ", number_, " of ", group_);
+  return DescribeStep(DescribeCall(call_), number_, group_);
 }
 
 }  // namespace muster::internal

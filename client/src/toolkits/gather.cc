@@ -5,6 +5,7 @@
 #include "client/src/base/outcome.h"
 #include "client/src/job/numbered_group.h"
 #include "client/src/job/share_or_fail.h"
+#include "common/operation_words.h"
 
 namespace muster::internal {
 namespace {
@@ -14,11 +15,12 @@ namespace {
 absl::Status GatherOutcomes(const Group& group, int rank, const absl::StatusOr<std::string>& mine,
                             absl::string_view operation, const CallOptions& options, CallSite site,
                             Gathered* gathered) {
-  auto packed = group.GatherBytes(PackOutcome(mine), rank, operation, options, site);
+  auto packed = group.GatherBytes(PackOutcome(mine), rank, CallName(operation), options, site);
   // The others must not wait for a value that cannot be sent. Twice: this rank's value may be too
   // large, and then all values together.
   for (int i = 0; i < 2 && absl::IsResourceExhausted(packed.status()); ++i) {
-    packed = group.GatherBytes(PackOutcome(packed.status()), rank, operation, options, site);
+    packed =
+        group.GatherBytes(PackOutcome(packed.status()), rank, CallName(operation), options, site);
   }
   if (!packed.ok()) return packed.status();
   *gathered = UnpackAll(group, *packed);

@@ -86,13 +86,13 @@ class Writer {
   json Pending() const {
     json all = json::array();
     for (const core::PendingCollective& pending : snapshot_.job.pending) {
-      all.push_back({{"title", absl::StrCat(pending.operation, " op ", pending.sequence, " of ",
-                                            core::DescribeGroup(pending.group))},
-                     {"arrived", Ranges(pending.arrived)},
-                     {"missing", Ranges(pending.missing)},
-                     {"gaveUp", Ranges(pending.gave_up)},
-                     {"first", At(snapshot_.now - pending.age)},
-                     {"latest", At(snapshot_.now - pending.since_last_arrival)}});
+      all.push_back(
+          {{"title", core::DescribeStep(pending.operation, pending.sequence, pending.group)},
+           {"arrived", Ranges(pending.arrived)},
+           {"missing", Ranges(pending.missing)},
+           {"gaveUp", Ranges(pending.gave_up)},
+           {"first", At(snapshot_.now - pending.age)},
+           {"latest", At(snapshot_.now - pending.since_last_arrival)}});
     }
     return all;
   }

@@ -148,6 +148,14 @@ static void leases(muster_job* job) {
     FAILS(muster_lease_result(lease, &data, &size), MUSTER_NOT_FOUND, "no such bucket");
   }
   muster_lease_free(lease);
+
+  OK(muster_acquire_lease(job, "later", MUSTER_ONCE_PER_NODE, NULL, &lease));
+  if (muster_lease_held(lease)) {
+    muster_lease_release(lease);
+    FAILS(muster_lease_complete(lease, "x", 1), MUSTER_FAILED_PRECONDITION, "not held");
+  }
+  muster_lease_release(NULL);
+  muster_lease_free(lease);
 }
 
 /* Rank 1 comes first, and is told of those who are not there. */
@@ -178,7 +186,7 @@ static void cancelled(muster_job* job) {
 
 int main(int argc, char** argv) {
   muster_job* job = NULL;
-  OK(muster_join(NULL, NULL, &job));
+  muster_or_die(muster_join(NULL, NULL, &job));
   CHECK(muster_rank(job) < muster_world_size(job));
   CHECK(muster_group_size(muster_world(job)) == muster_world_size(job));
   CHECK(strcmp(muster_node_id(job, muster_rank(job)), "") != 0);
@@ -192,7 +200,7 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && strcmp(argv[1], "die") == 0) { /* rank 1 ends without a word */
     if (muster_rank(job) == 1) abort();
-    OK(muster_barrier(muster_world(job), "step 1", NULL));
+    muster_or_die(muster_barrier(muster_world(job), "step 1", NULL));
   }
   fixed_sizes(job);
   reductions(job);

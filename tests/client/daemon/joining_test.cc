@@ -241,9 +241,32 @@ TEST(JoiningTest, RankOfALiveMemberIsNotGivenTwice) {
   EXPECT_TRUE((first_refused ? second : first).get().ok());
 }
 
+TEST(JoiningTest, AProcessThatJoinsTwiceIsToldToUseTheJobThatItHas) {
+  Jobs jobs(2);
+  JobOptions options = OptionsFor(jobs.daemon().address());
+  for (const std::optional<int> rank : {std::optional<int>(0), std::optional<int>()}) {
+    options.rank = rank;
+    const absl::Status status = JoinError(options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(ExitCode(status), kExitBadConfiguration);
+    EXPECT_EQ(Message(status),
+              absl::StrCat("this process has already joined job '", jobs[0].id(), "', as rank ",
+                           rank ? 0 : jobs[0].rank(), "; use the Job that it has"));
+  }
+}
+
+TEST(JoiningTest, AProcessMayBeInSeveralJobs) {
+  Jobs jobs(1);
+  Jobs others(1);  // of the same name, at another coordinator
+  EXPECT_TRUE(jobs[0].Barrier().ok());
+  EXPECT_TRUE(others[0].Barrier().ok());
+}
+
 TEST(JoiningTest, FullJobIsRefused) {
   Jobs jobs(1);
-  const absl::Status status = JoinError(OptionsFor(jobs.daemon().address()));
+  // By another name of the coordinator, this process looks like another one.
+  const absl::Status status =
+      JoinError(OptionsFor(absl::StrCat("localhost:", jobs.daemon().port())));
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(status), HasSubstr("the job is full"));
   EXPECT_EQ(ExitCode(status), 1) << "the job, which goes well, must not be given up for it";

@@ -71,7 +71,7 @@ TEST(AllReduceTest, WhatDiffersBetweenTheRanksIsNamed) {
       [](Job& job) {
         return job.AllReduce(1, job.rank() == 0 ? ReduceOp::kSum : ReduceOp::kMax).status();
       },
-      "AllReduce, sum of int32", "AllReduce, max of int32");
+      "AllReduce(sum of int32, 4 bytes)", "AllReduce(max of int32, 4 bytes)");
   expect_named(
       [](Job& job) {
         return job.rank() == 0 ? job.AllReduce(1).status() : job.AllReduce(1.0).status();
@@ -100,6 +100,47 @@ TEST(AllReduceTest, GroupsAndScopes) {
     const PreventBlock alone(job);
     EXPECT_EQ(*job.AllReduce(rank, ReduceOp::kAverage), rank);
   });
+}
+
+TEST(ArraysTest, AreChangedAndFilledInTheCallersMemory) {
+  Jobs jobs(3);
+  jobs.Run([](int rank, Job& job) {
+    float state[2] = {rank + 1.0f, rank + 2.0f};
+    std::vector<float> all(6, -1);
+    EXPECT_EQ(job.Gather(state, absl::MakeSpan(all), 1), absl::OkStatus());
+    EXPECT_THAT(all,
+                rank == 1 ? ElementsAre(1, 2, 2, 3, 3, 4) : ElementsAre(-1, -1, -1, -1, -1, -1));
+    EXPECT_EQ(job.world().AllGather(state, absl::MakeSpan(all)), absl::OkStatus());
+    EXPECT_THAT(all, ElementsAre(1, 2, 2, 3, 3, 4));
+    EXPECT_EQ(job.AllReduce(absl::MakeSpan(state), ReduceOp::kMax), absl::OkStatus());
+    EXPECT_THAT(state, ElementsAre(3, 4));
+    state[0] = static_cast<float>(rank);
+    EXPECT_EQ(job.Broadcast(absl::MakeSpan(state), 2), absl::OkStatus());
+    EXPECT_THAT(state, ElementsAre(2, 4));
+  });
+}
+
+TEST(ArraysTest, OfDifferentLengthsAreNamed) {
+  Jobs jobs(2);
+  for (const absl::Status& status : jobs.OnAll([](Job& job) {
+         std::vector<int> mine(2 + job.rank(), 7);
+         const absl::Status broadcast = job.Broadcast(absl::MakeSpan(mine));
+         EXPECT_EQ(mine[0], 7) << "an error leaves it as it was";
+         return broadcast;
+       })) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(Message(status),
+                AllOf(HasSubstr("array of 2 int32"), HasSubstr("array of 3 int32")));
+  }
+}
+
+TEST(ArraysTest, InAScopeThatPreventsBlockingAreTheCallersOwn) {
+  Jobs jobs(2);
+  const PreventBlock alone(jobs[1]);
+  int mine = 5;
+  int all[2] = {8, 9};
+  EXPECT_TRUE(jobs[1].AllGather(absl::MakeConstSpan(&mine, 1), absl::MakeSpan(all)).ok());
+  EXPECT_THAT(all, ElementsAre(8, 5));
 }
 
 TEST(SplitTest, ByColorAndKey) {
@@ -154,7 +195,11 @@ TEST(SplitTest, EverySplitMakesGroupsOfItsOwn) {
 
 TEST(SplitTest, AfterATimeOutTheFirstColorCounts) {
   Jobs jobs(2);
-  EXPECT_TRUE(absl::IsDeadlineExceeded(jobs[0].Split(1, 0, kShort).status()));
+  const absl::Status timed_out = jobs[0].Split(1, 0, kShort).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(timed_out));
+  EXPECT_THAT(Message(timed_out), HasSubstr("Split() op 0 of the world"));
+  const absl::Status other = jobs[0].Barrier();
+  EXPECT_THAT(Message(other), HasSubstr("Split() op 0 of the world was sent"));
   jobs.Run([](int rank, Job& job) {
     const auto part = job.Split(rank == 0 ? 5 : 1);
     ASSERT_TRUE(part.ok()) << part.status();

@@ -26,8 +26,9 @@ namespace toolkits {
 
 // Returns the value of `src` on every rank.
 template <class T>
-absl::StatusOr<T> Broadcast(const Job& job, const T& value, int src = 0,
-                            const CallOptions& options = {}, CallSite site = CallSite::Here()) {
+absl::StatusOr<internal::Returned<T>> Broadcast(const Job& job, const T& value, int src = 0,
+                                                const CallOptions& options = {},
+                                                CallSite site = CallSite::Here()) {
   return job.Broadcast(value, src, options, site);
 }
 
