@@ -92,9 +92,10 @@ CallerCredentials::Judgement CallerCredentials::Judge(uint64_t token, const absl
 
 std::string CallerCredentials::Sent() const {
   const std::string certificate =
-      files_.tls_cert.empty() ? "" : absl::StrCat(" and the certificate of ", files_.tls_cert);
+      files_.tls_cert.empty() ? ""
+                              : absl::StrCat(" and the certificate in '", files_.tls_cert, "'");
   return token_ == nullptr ? absl::StrCat("no token", certificate)
-                           : absl::StrCat("the token of ", files_.token_file, certificate);
+                           : absl::StrCat("the token in '", files_.token_file, "'", certificate);
 }
 
 }  // namespace muster

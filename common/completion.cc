@@ -11,6 +11,8 @@
 namespace muster {
 namespace {
 
+constexpr char kRun[] = "run";  // the command that programs follow
+
 enum class Value { kNone, kFile, kFolder, kOther };
 
 Value ValueOf(const CLI::Option& option) {
@@ -22,6 +24,13 @@ Value ValueOf(const CLI::Option& option) {
 
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+const CLI::App* FindCommand(const CLI::App& app, absl::string_view name) {
+  for (const CLI::App* command : CommandsOf(app)) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
 }
 
 // Those of the help text that have a long name: positionals have none.
@@ -41,65 +50,133 @@ std::string NamesOf(const CLI::App& app, const std::vector<Value>& values,
   return absl::StrJoin(names, separator);
 }
 
+using Values = std::vector<CompletedValue>;
+
+// Null where nothing is offered beside files.
+const CompletedValue* FindValue(const Values& values, const std::string& command,
+                                const std::string& flag) {
+  for (const CompletedValue& value : values) {
+    if (value.command == command && value.flag == flag) return &value;
+  }
+  return nullptr;
+}
+
+// The name by which `values` call what belongs to `app`, of which `program` is the whole.
+std::string CommandName(const CLI::App& program, const CLI::App& app) {
+  return &program == &app ? "" : app.get_name();
+}
+
+// Names of jobs may be anything: no shell may expand them.
+std::string BashOffer(const CompletedValue& value) {
+  std::string offer;
+  if (!value.words.empty()) {
+    absl::StrAppend(&offer, "COMPREPLY=($(compgen -W '", absl::StrJoin(value.words, " "),
+                    "' -- \"$word\")); ");
+  }
+  if (!value.printed_by.empty()) {
+    absl::StrAppend(&offer, "while read -r i; do [[ $i != \"$word\"* ]] || COMPREPLY+=(\"$i\"); ",
+                    "done < <(", value.printed_by, "); ");
+  }
+  return offer + "return";
+}
+
 // The lines of a `case` over the word before: what may follow a flag that takes something.
-std::string BashValues(const CLI::App& app) {
+std::string BashValues(const CLI::App& app, const std::string& command, const Values& values) {
+  std::string lines;
+  for (const CLI::Option* flag : FlagsOf(app)) {
+    for (const std::string& name : flag->get_lnames()) {
+      if (const CompletedValue* value = FindValue(values, command, "--" + name)) {
+        absl::StrAppend(&lines, "        --", name, ") ", BashOffer(*value), " ;;\n");
+      }
+    }
+  }
   const auto line = [&](Value value, absl::string_view action) {
     const std::string names = NamesOf(app, {value}, " | ");
     return names.empty() ? "" : absl::StrCat("        ", names, ") ", action, " ;;\n");
   };
-  return absl::StrCat(line(Value::kFile, "COMPREPLY=($(compgen -f -- \"$word\")); return"),
+  return absl::StrCat(lines, line(Value::kFile, "COMPREPLY=($(compgen -f -- \"$word\")); return"),
                       line(Value::kFolder, "COMPREPLY=($(compgen -d -- \"$word\")); return"),
                       line(Value::kOther, "return"));
 }
 
-std::string BashCommand(const CLI::App& app, absl::string_view pattern, absl::string_view more) {
+std::string BashCommand(const CLI::App& program, const CLI::App& app, absl::string_view pattern,
+                        const Values& values) {
   constexpr Value kAll[] = {Value::kNone, Value::kFile, Value::kFolder, Value::kOther};
-  return absl::StrCat("    ", pattern, ")\n      case $before in\n", BashValues(app),
-                      "      esac\n      words='",
-                      NamesOf(app, {std::begin(kAll), std::end(kAll)}, " "), more, "'\n      ;;\n");
+  const std::string command = CommandName(program, app);
+  std::vector<std::string> words = {NamesOf(app, {std::begin(kAll), std::end(kAll)}, " ")};
+  for (const CLI::App* known : CommandsOf(app)) words.push_back(known->get_name());
+  if (const CompletedValue* value = FindValue(values, command, "")) {
+    words.insert(words.end(), value->words.begin(), value->words.end());
+  }
+  if (command == kRun) words.push_back("--");
+  return absl::StrCat("    ", pattern, ")\n      case $before in\n",
+                      BashValues(app, command, values), "      esac\n      words='",
+                      absl::StrJoin(words, " "), "'\n      ;;\n");
 }
 
-// $command is the first word that is one; behind "--" there is a program of the user's.
+// Finds the command, and the program of the user's: behind "--", or the first word that is neither
+// a flag nor a flag's value. bash takes "--flag=value" apart into three words.
 constexpr char kBash[] = R"(# Completion of $NAME for bash, written by $NAME itself.
 _$NAME() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= words= i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
-    case ${COMP_WORDS[i]} in
-      --)
-        if declare -F _command_offset > /dev/null; then _command_offset $((i + 1)); else COMPREPLY=($(compgen -c -f -- "$word")); fi
-        return
-        ;;
+    case $command:${COMP_WORDS[i]} in
 $COMMANDS    esac
   done
+  [[ $before != '=' ]] || before=${COMP_WORDS[COMP_CWORD - 2]}
+  [[ $word != '=' ]] || word=
   case $command in
 $CASES  esac
   COMPREPLY=($(compgen -W "$words" -- "$word"))
-}
+$PROGRAM}
 complete -o filenames -F _$NAME $NAME
 )";
 
-// What may follow that is no flag.
-absl::string_view WordsOf(const CLI::App& command) {
-  if (command.get_name() == "run") return " --";
-  return command.get_name() == "completion" ? " bash zsh" : "";
+// Two folders of PATH may have a program of one name.
+constexpr char kBashProgram[] = R"(
+_$NAME_program() {
+  if declare -F _command_offset > /dev/null; then _command_offset "$1"; else COMPREPLY=($(compgen -c -f -- "$word")); fi
+  ((${#COMPREPLY[@]} == 0)) || mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+}
+)";
+
+constexpr char kBashIsProgram[] =
+    "  [[ $command != run || $word == -* || -z $word ]] || _$NAME_program \"$COMP_CWORD\"\n";
+
+// The lines of a `case` over the words that stand before the one to complete.
+std::string BashCommands(const CLI::App& app) {
+  std::vector<std::string> names;
+  std::string of_run;
+  for (const CLI::App* command : CommandsOf(app)) {
+    names.push_back(":" + command->get_name());
+    if (command->get_name() != kRun) continue;
+    const std::string flags = NamesOf(*command, {Value::kFile, Value::kFolder, Value::kOther},
+                                      absl::StrCat(" | ", kRun, ":"));
+    of_run = absl::StrCat("      run:--) _$NAME_program $((i + 1)); return ;;\n      run:", flags,
+                          ") [[ ${COMP_WORDS[i + 1]} != = ]] || ((++i)); ((++i)) ;;\n",
+                          "      run:-*) [[ ${COMP_WORDS[i + 1]} != = ]] || ((i += 2)) ;;\n",
+                          "      run:*) _$NAME_program $i; return ;;\n");
+  }
+  if (names.empty()) return "";
+  return absl::StrCat(of_run, "      ", absl::StrJoin(names, " | "),
+                      ") command=${COMP_WORDS[i]} ;;\n");
 }
 
-std::string Bash(const CLI::App& app) {
-  std::vector<std::string> names;
+std::string Bash(const CLI::App& app, const Values& values) {
   std::string cases;
   for (const CLI::App* command : CommandsOf(app)) {
-    names.push_back(command->get_name());
-    absl::StrAppend(&cases, BashCommand(*command, command->get_name(), WordsOf(*command)));
+    absl::StrAppend(&cases, BashCommand(app, *command, command->get_name(), values));
   }
-  const std::string more = names.empty() ? "" : " " + absl::StrJoin(names, " ");
-  absl::StrAppend(&cases, BashCommand(app, "''", more));
-  const std::string commands = names.empty()
-                                   ? ""
-                                   : absl::StrCat("      ", absl::StrJoin(names, " | "),
-                                                  ") command=${command:-${COMP_WORDS[i]}} ;;\n");
+  absl::StrAppend(&cases, BashCommand(app, app, "''", values));
+  const bool runs = FindCommand(app, kRun) != nullptr;
+  const std::string script = absl::StrReplaceAll(kBash, {{"$COMMANDS", BashCommands(app)},
+                                                         {"$CASES", cases},
+                                                         {"$PROGRAM", runs ? kBashIsProgram : ""}});
   return absl::StrReplaceAll(
-      kBash, {{"$NAME", app.get_name()}, {"$COMMANDS", commands}, {"$CASES", cases}});
+      absl::StrCat(script.substr(0, script.find('\n') + 1), runs ? kBashProgram : "",
+                   script.substr(script.find('\n') + 1)),
+      {{"$NAME", app.get_name()}});
 }
 
 std::string ZshText(absl::string_view text) {
@@ -107,35 +184,47 @@ std::string ZshText(absl::string_view text) {
       text, {{"'", "'\\''"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}, {"\n", " "}});
 }
 
-std::string ZshFlag(const CLI::Option& option, const std::string& name) {
-  constexpr absl::string_view kActions[] = {"", ":_files", ":_files -/", ": "};
+std::string ZshOffer(const CompletedValue& value) {
+  if (value.printed_by.empty()) return absl::StrCat("(", absl::StrJoin(value.words, " "), ")");
+  return absl::StrCat("{local -a offered=(", absl::StrJoin(value.words, " "), " ${(f)\"$(",
+                      value.printed_by, ")\"}); compadd -a offered}");
+}
+
+std::string ZshFlag(const CLI::Option& option, const std::string& name,
+                    const CompletedValue* offered) {
+  constexpr absl::string_view kActions[] = {"", "_files", "_files -/", " "};
   const Value value = ValueOf(option);
+  const std::string action =
+      offered != nullptr ? ZshOffer(*offered) : std::string(kActions[static_cast<int>(value)]);
   const std::string argument =
-      value == Value::kNone
-          ? ""
-          : absl::StrCat(":", ZshText(option.get_type_name()), kActions[static_cast<int>(value)]);
+      value == Value::kNone ? "" : absl::StrCat(":", ZshText(option.get_type_name()), ":", action);
   return absl::StrCat("'--", name, "[", ZshText(option.get_description()), "]", argument, "'");
 }
 
-std::string ZshFlags(const CLI::App& app) {
-  std::string flags;
+// What _arguments is given.
+std::string ZshArguments(const CLI::App& app, const std::string& command, const Values& values) {
+  std::string arguments;
   for (const CLI::Option* option : FlagsOf(app)) {
     for (const std::string& name : option->get_lnames()) {
-      absl::StrAppend(&flags, " \\\n        ", ZshFlag(*option, name));
+      absl::StrAppend(&arguments, " \\\n        ",
+                      ZshFlag(*option, name, FindValue(values, command, "--" + name)));
     }
   }
-  return flags;
+  if (command == kRun) absl::StrAppend(&arguments, " \\\n        '*::program:_normal'");
+  if (const CompletedValue* value = FindValue(values, command, "")) {
+    absl::StrAppend(&arguments, " \\\n        '1:", command, ":", ZshOffer(*value), "'");
+  }
+  return arguments;
 }
 
-std::string Zsh(const CLI::App& app) {
+std::string Zsh(const CLI::App& app, const Values& values) {
   const std::string& name = app.get_name();
   std::string commands, cases;
   for (const CLI::App* command : CommandsOf(app)) {
     const std::string text = ZshText(command->get_description());
     absl::StrAppend(&commands, "        '", command->get_name(), ":", text, "'\n");
     absl::StrAppend(&cases, "    ", command->get_name(), ")\n      shift words; ((CURRENT--))\n",
-                    "      _arguments", ZshFlags(*command),
-                    command->get_name() == "run" ? " \\\n        '*::program:_normal'" : "",
+                    "      _arguments", ZshArguments(*command, command->get_name(), values),
                     "\n      ;;\n");
   }
   const std::string describe =
@@ -145,15 +234,16 @@ std::string Zsh(const CLI::App& app) {
                          "      )\n      ((CURRENT > 2)) || _describe command commands\n");
   return absl::StrCat("#compdef ", name, "\n# Completion of ", name, " for zsh, written by ", name,
                       " itself.\n_", name, "() {\n  case $words[2] in\n", cases, "    *)\n",
-                      describe, "      _arguments", ZshFlags(app), "\n      ;;\n  esac\n}\n_", name,
-                      " \"$@\"\n");
+                      describe, "      _arguments", ZshArguments(app, "", values),
+                      "\n      ;;\n  esac\n}\n_", name, " \"$@\"\n");
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell) {
-  if (shell == "bash") return Bash(app);
-  if (shell == "zsh") return Zsh(app);
+absl::StatusOr<std::string> CompletionScript(const CLI::App& app, absl::string_view shell,
+                                             const std::vector<CompletedValue>& values) {
+  if (shell == "bash") return Bash(app, values);
+  if (shell == "zsh") return Zsh(app, values);
   return absl::InvalidArgumentError(
       absl::StrCat("there is completion for bash and zsh, not for '", shell, "'"));
 }

@@ -47,6 +47,9 @@ bool HostPort::is_ipv4() const { return IsLiteral(AF_INET, host); }
 bool HostPort::is_ipv6() const { return IsLiteral(AF_INET6, host); }
 
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, int least_port) {
+  if (const size_t scheme = text.find("://"); scheme != absl::string_view::npos) {
+    return Malformed(text, absl::StrCat("leave out ", text.substr(0, scheme), "://"));
+  }
   const size_t colon = text.rfind(':');
   if (colon == absl::string_view::npos) return Malformed(text, "it has no port");
   absl::string_view host = text.substr(0, colon);

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -49,8 +50,10 @@ std::string ReadAll(int fd) {
 
 std::optional<LocalCoordinator> Parse(const std::string& text) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  if (lines.size() != 4 || lines[0].empty() || lines[1].empty()) return std::nullopt;
-  return LocalCoordinator{lines[0], lines[1], lines[2]};
+  int pid = 0;
+  if (lines.size() != 5 || lines[0].empty() || lines[1].empty()) return std::nullopt;
+  if (!absl::SimpleAtoi(lines[3], &pid)) return std::nullopt;
+  return LocalCoordinator{lines[0], lines[1], lines[2], pid};
 }
 
 // An entry that is locked belongs to a process that lives.
@@ -96,8 +99,8 @@ std::unique_ptr<ListedCoordinator> ListedCoordinator::Add(const LocalCoordinator
   std::string path = absl::StrCat(folder, "/", kNew);
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return nullptr;
-  const std::string text =
-      absl::StrCat(coordinator.job, "\n", coordinator.address, "\n", coordinator.token_file, "\n");
+  const std::string text = absl::StrCat(coordinator.job, "\n", coordinator.address, "\n",
+                                        coordinator.token_file, "\n", coordinator.pid, "\n");
   // Locked and whole before it is seen.
   const std::string listed = absl::StrCat(folder, "/", kListed, path.substr(path.size() - 6));
   const bool done = Parse(text) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&

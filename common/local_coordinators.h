@@ -12,6 +12,7 @@ struct LocalCoordinator {
   std::string job;
   std::string address;     // as a process of this machine reaches it
   std::string token_file;  // absolute; empty: it asks for no token
+  int pid = 0;             // of musterd
 };
 
 // The folder in which a user's coordinators are listed: MUSTER_RUNTIME_DIR, else muster/ in

@@ -28,7 +28,7 @@ using File = std::unique_ptr<BIO, Freed<BIO, BIO_free_all>>;
 
 absl::Status Bad(absl::string_view what, const std::string& path, absl::string_view why) {
   ERR_clear_error();
-  return absl::InvalidArgumentError(absl::StrCat("the ", what, " file ", path, " ", why));
+  return absl::InvalidArgumentError(absl::StrCat("the ", what, " file '", path, "' ", why));
 }
 
 absl::Status OpenFile(absl::string_view what, const std::string& path, File* file) {
@@ -65,8 +65,8 @@ absl::Status CheckOwn(const TlsFiles& files) {
   }
   if (X509_check_private_key(certificate.get(), key.get()) == 1) return absl::OkStatus();
   return Bad("key", files.key,
-             absl::StrCat("is not the key of the certificate in ", files.cert,
-                          "; give the two that were made together"));
+             absl::StrCat("is not the key of the certificate in '", files.cert,
+                          "'; give the two that were made together"));
 }
 
 }  // namespace
@@ -74,8 +74,8 @@ absl::Status CheckOwn(const TlsFiles& files) {
 absl::Status CheckTlsFiles(const TlsFiles& files) {
   if (files.cert.empty() != files.key.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a TLS certificate needs its key, and a key its certificate; only ",
-                     files.cert.empty() ? files.key : files.cert, " was given"));
+        absl::StrCat("a TLS certificate needs its key, and a key its certificate; only '",
+                     files.cert.empty() ? files.key : files.cert, "' was given"));
   }
   if (!files.cert.empty()) {
     if (absl::Status s = CheckOwn(files); !s.ok()) return s;

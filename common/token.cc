@@ -75,20 +75,20 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
   for (char c; contents.size() <= 2 * kMostCharacters && file.get(c);) contents.push_back(c);
   if (!file.is_open() || file.bad() || (contents.empty() && errno != 0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot read the token file ", path, ": ", strerror(errno)));
+        absl::StrCat("cannot read the token file '", path, "': ", strerror(errno)));
   }
   absl::StatusOr<std::string> token = ParseToken(contents);
   if (token.ok()) return token;
   return absl::InvalidArgumentError(
-      absl::StrCat("the token file ", path, " cannot be used: ", token.status().message()));
+      absl::StrCat("the token file '", path, "' cannot be used: ", token.status().message()));
 }
 
 std::string TokenFileWarning(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || (info.st_mode & (S_IROTH | S_IWOTH)) == 0) return "";
   return absl::StrCat("every user of this machine can ",
-                      (info.st_mode & S_IWOTH) != 0 ? "change" : "read", " the token file ", path,
-                      ", and so join the job; run: chmod o= ", path);
+                      (info.st_mode & S_IWOTH) != 0 ? "change" : "read", " the token file '", path,
+                      "', and so join the job; run: chmod o= ", path);
 }
 
 std::string BearerOf(absl::string_view token) { return absl::StrCat(kScheme, token); }

@@ -1,4 +1,6 @@
 // musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
+#include "common/known_variables.h"
 #include "common/local_coordinators.h"
 #include "common/termination_log.h"
 #include "server/daemon/connections.h"
@@ -140,7 +143,7 @@ int Serve(Flags flags) {
   if (!pages.ok()) return Fail(pages.status());
   const std::unique_ptr<ListedCoordinator> listed =
       ListedCoordinator::Add({flags.server.core.job_id, SeenHere((*server)->address()),
-                              Absolute(flags.server.credentials.token_file)});
+                              Absolute(flags.server.credentials.token_file), getpid()});
   // Last, but for the log: whoever has seen the port finds the job by `muster status`, and a daemon
   // that is up.
   absl::StatusOr<std::unique_ptr<PortFile>> port_file =
@@ -168,6 +171,7 @@ int main(int argc, char** argv) {
     return *status;
   }
   muster::daemon::SetUpLogging(flags.log);
+  for (const std::string& warning : muster::UnknownVariableWarnings()) spdlog::warn("{}", warning);
   const int status = muster::daemon::Serve(std::move(flags));
   muster::daemon::FlushLog(muster::daemon::kLastWords);
   return status;

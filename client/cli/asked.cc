@@ -23,10 +23,10 @@ absl::StatusOr<std::vector<Asked>> FindAsked(const std::string& coordinator, con
     found.back().credentials.token_file = local.token_file;
   }
   if (!found.empty()) return found;
-  return absl::InvalidArgumentError(
-      absl::StrCat("this user runs no coordinator ",
-                   job.empty() ? "" : absl::StrCat("of a job '", Printable(job), "' "),
-                   "on this machine; use --coordinator host:port or set MUSTER_COORDINATOR"));
+  return absl::NotFoundError(absl::StrCat(
+      "no coordinator ", job.empty() ? "" : absl::StrCat("of a job '", Printable(job), "' "),
+      "runs on this machine for this user; muster run starts one, and HOST:PORT or "
+      "MUSTER_COORDINATOR names one elsewhere"));
 }
 
 }  // namespace muster::cli

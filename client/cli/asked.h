@@ -17,7 +17,7 @@ struct Asked {
 };
 
 // The one at `coordinator`; where that is empty, all that this user runs on this machine, each with
-// its own token, of the job `job` if that is not empty. INVALID_ARGUMENT: none.
+// its own token, of the job `job` if that is not empty. NOT_FOUND: none runs.
 absl::StatusOr<std::vector<Asked>> FindAsked(const std::string& coordinator, const std::string& job,
                                              const CredentialFiles& credentials);
 

@@ -13,16 +13,22 @@
 #include "absl/time/time.h"
 #include "client/cli/help_texts.h"
 #include "client/cli/hints.h"
+#include "client/cli/run_words.h"
 #include "common/completion.h"
 #include "common/exit_codes.h"
 #include "common/help_formatter.h"
+#include "common/local_coordinators.h"
 #include "common/termination_log.h"
 #include "muster/version.h"
 
 namespace muster::cli {
 namespace {
 
-// CLI11 derives a usage line that knows nothing of "--".
+using Words = std::vector<std::string>;
+
+std::string VersionLine() { return absl::StrCat("muster ", MUSTER_VERSION); }
+
+// CLI11 derives a usage line that knows nothing of programs.
 class CommandHelp : public HelpFormatter {
  public:
   explicit CommandHelp(std::string usage) : usage_(std::move(usage)) { column_width(28); }
@@ -89,10 +95,14 @@ void AddCredentialFlags(CLI::App* command, CredentialFiles* files, bool variable
       ->type_name("NAME");
 }
 
-void AddCoordinatorFlag(CLI::App* command, std::string* address) {
-  command->add_option("--coordinator", *address, "Where musterd listens: host:port or [ipv6]:port")
+// `address` is that of "muster status head:7370".
+void AddCoordinatorFlag(CLI::App* command, std::string* coordinator, std::string* address) {
+  command
+      ->add_option("--coordinator", *coordinator, "Where musterd listens: host:port or [ipv6]:port")
       ->type_name("ADDR")
       ->envname("MUSTER_COORDINATOR");
+  command->add_option("address", *address, "Where musterd listens, in place of --coordinator")
+      ->type_name("ADDR");
 }
 
 void AddOutputFlags(CLI::App* run, RunFlags* flags) {
@@ -148,7 +158,7 @@ void AddRun(CLI::App* app, RunFlags* flags) {
   CLI::App* run =
       app->add_subcommand("run", "Start this node's ranks of a job and wait for them to end");
   run->footer(kRunDetails);
-  run->formatter(std::make_shared<CommandHelp>("muster run [flags] -- program [arguments]"));
+  run->formatter(std::make_shared<CommandHelp>("muster run [flags] [--] program [arguments]"));
   AddPlaceFlags(run, flags);
   // Variables are for --coordinator only, and read where that is known.
   AddCredentialFlags(run, &flags->credentials, /*variables=*/false);
@@ -165,12 +175,12 @@ void AddRun(CLI::App* app, RunFlags* flags) {
       ->type_name("PATH");
 }
 
-void AddStatus(CLI::App* app, StatusFlags* flags) {
+void AddStatus(CLI::App* app, StatusFlags* flags, std::string* address) {
   CLI::App* status = app->add_subcommand(
       "status", "Show a job's members, what they are waiting for, leases and failures");
   status->footer(kStatusDetails);
-  status->formatter(std::make_shared<CommandHelp>("muster status [flags]"));
-  AddCoordinatorFlag(status, &flags->coordinator);
+  status->formatter(std::make_shared<CommandHelp>("muster status [flags] [address]"));
+  AddCoordinatorFlag(status, &flags->coordinator, address);
   AddCredentialFlags(status, &flags->credentials, /*variables=*/true);
   status->add_option("--job", flags->job, "Show this job only (default: every one that is found)")
       ->type_name("ID");
@@ -185,12 +195,12 @@ void AddStatus(CLI::App* app, StatusFlags* flags) {
       ->type_name("[INTERVAL]");
 }
 
-void AddDebug(CLI::App* app, DebugFlags* flags) {
+void AddDebug(CLI::App* app, DebugFlags* flags, std::string* address) {
   CLI::App* debug = app->add_subcommand(
       "debug", "Say why a job stands still, and gather what its ranks are doing");
   debug->footer(kDebugDetails);
-  debug->formatter(std::make_shared<CommandHelp>("muster debug [flags]"));
-  AddCoordinatorFlag(debug, &flags->coordinator);
+  debug->formatter(std::make_shared<CommandHelp>("muster debug [flags] [address]"));
+  AddCoordinatorFlag(debug, &flags->coordinator, address);
   AddCredentialFlags(debug, &flags->credentials, /*variables=*/true);
   debug->add_option("--job", flags->job, "The job, where several are found")->type_name("ID");
   debug
@@ -206,11 +216,11 @@ void AddDebug(CLI::App* app, DebugFlags* flags) {
       ->type_name("DURATION");
 }
 
-void AddHealth(CLI::App* app, HealthFlags* flags) {
+void AddHealth(CLI::App* app, HealthFlags* flags, std::string* address) {
   CLI::App* health = app->add_subcommand("health", "Ask whether a coordinator serves");
   health->footer(kHealthDetails);
-  health->formatter(std::make_shared<CommandHelp>("muster health [flags]"));
-  AddCoordinatorFlag(health, &flags->coordinator);
+  health->formatter(std::make_shared<CommandHelp>("muster health [flags] [address]"));
+  AddCoordinatorFlag(health, &flags->coordinator, address);
   AddCredentialFlags(health, &flags->credentials, /*variables=*/true);
   health->add_option("--timeout", flags->timeout, "How long the answer may take (default 3s)")
       ->type_name("DURATION");
@@ -222,8 +232,7 @@ void AddReplay(CLI::App* app, ReplayFlags* flags) {
   replay->footer(kReplayDetails);
   replay->formatter(std::make_shared<CommandHelp>("muster replay [flags] FILE"));
   replay->add_option("journal", flags->journal, "What musterd --journal has written")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   replay
       ->add_option("--at", flags->at,
                    "Show the status as it was then: end, a duration since the beginning (+1m30s), "
@@ -248,37 +257,73 @@ void AddToken(CLI::App* app) {
 void AddCompletion(CLI::App* app, std::string* shell) {
   CLI::App* completion =
       app->add_subcommand("completion", "Print a script that completes commands and flags");
-  completion->footer("For example: source <(muster completion bash)");
-  completion->formatter(std::make_shared<CommandHelp>("muster completion bash|zsh"));
-  completion->add_option("shell", *shell, "bash or zsh")->required();
+  completion->footer(kCompletionDetails);
+  completion->formatter(std::make_shared<CommandHelp>("muster completion bash|zsh|jobs"));
+  completion->add_option("shell", *shell, "bash or zsh; or jobs")->type_name("SHELL");
+}
+
+void AddHelp(CLI::App* app, std::string* command) {
+  CLI::App* help = app->add_subcommand("help", "Show what a command does and takes");
+  help->footer("For example: muster help run");
+  help->formatter(std::make_shared<CommandHelp>("muster help [command]"));
+  help->add_option("command", *command, "The command; without one, this lists all commands")
+      ->type_name("COMMAND");
+}
+
+void AddVersion(CLI::App* app) {
+  CLI::App* version = app->add_subcommand("version", "Print the version");
+  version->formatter(std::make_shared<CommandHelp>("muster version"));
 }
 
 // Arguments are parsed from behind: CLI11 wants them so.
-std::vector<std::string> Reversed(std::vector<std::string> arguments) {
+Words Reversed(Words arguments) {
   std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
 
+// Null where there is none of that name.
+const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
+Words CommandNames(const CLI::App& app) {
+  Words names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::string UnknownCommand(const CLI::App& app, const std::string& word) {
+  return absl::StrCat("unknown command: ", word, HintForCommand(word, CommandNames(app)));
+}
+
+KnownFlags FlagsOf(const CLI::App& command) {
+  KnownFlags flags;
+  for (const CLI::Option* option : command.get_options()) {
+    auto& names = option->get_items_expected_min() > 0 ? flags.with_value : flags.without_value;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+    for (const std::string& name : option->get_snames()) names.insert("-" + name);
+  }
+  return flags;
+}
+
 // What CLI11 could not place, and what may have been meant.
 std::string DescribeExtras(const CLI::App& app) {
-  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
-  const std::vector<const CLI::App*> chosen =
-      app.get_subcommands([](const CLI::App*) { return true; });
+  const Words extras = app.remaining(/*recurse=*/true);
   const bool flag = absl::StartsWith(extras[0], "-");
-  if (app.get_subcommands().empty() && !flag) {
-    std::vector<std::string> commands;
-    for (const CLI::App* command : chosen) commands.push_back(command->get_name());
-    return absl::StrCat("unknown command: ", extras[0], HintForCommand(extras[0], commands));
-  }
-  std::vector<std::string> flags;
+  if (app.get_subcommands().empty() && !flag) return UnknownCommand(app, extras[0]);
+  if (!flag) return absl::StrCat("unknown argument: ", absl::StrJoin(extras, " "));
+  Words names;
   for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-    }
+    const KnownFlags flags = FlagsOf(*command);
+    names.insert(names.end(), flags.with_value.begin(), flags.with_value.end());
+    names.insert(names.end(), flags.without_value.begin(), flags.without_value.end());
   }
-  const char* const program = app.got_subcommand("run") ? "; put the program after --" : "";
-  const std::string hint = flag ? HintForFlag(extras[0], flags) : program;
-  return absl::StrCat("unknown flag or argument: ", absl::StrJoin(extras, " "), hint);
+  return absl::StrCat("unknown flag: ", extras[0], HintForFlag(extras[0], names));
 }
 
 int Refuse(const std::string& text, const std::string& command) {
@@ -287,43 +332,159 @@ int Refuse(const std::string& text, const std::string& command) {
   return exit_codes::kBadConfiguration;
 }
 
-absl::StatusOr<Exit> PrintCompletion(const CLI::App& app, const std::string& shell) {
-  const absl::StatusOr<std::string> script = CompletionScript(app, shell);
-  if (!script.ok()) return script.status();
-  std::cout << *script;
-  return Exit{0};
+// What completion offers for values beside the names of files.
+std::vector<CompletedValue> CompletedValues(const CLI::App& app) {
+  const std::string jobs = "muster completion jobs 2> /dev/null";
+  return {{"run", "--nproc-per-node", {"gpu", "cpu", "auto"}, ""},
+          {"status", "--job", {}, jobs},
+          {"debug", "--job", {}, jobs},
+          {"completion", "", {"bash", "zsh"}, ""},
+          {"help", "", CommandNames(app), ""}};
 }
 
-}  // namespace
+// Prints a script, or the names that a script asks for.
+absl::Status PrintCompletion(const CLI::App& app, const std::string& shell) {
+  if (shell.empty()) {
+    return absl::InvalidArgumentError(
+        "no shell given; give bash or zsh: source <(muster completion bash)");
+  }
+  if (shell == "jobs") {
+    for (const LocalCoordinator& local : FindLocalCoordinators()) std::cout << local.job << "\n";
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::string> script = CompletionScript(app, shell, CompletedValues(app));
+  if (!script.ok()) return script.status();
+  std::cout << *script;
+  return absl::OkStatus();
+}
 
-Command ParseCommandLine(int argc, char** argv) {
-  const std::vector<std::string> all(argv + 1, argv + argc);
+// `muster help` with or without the name of a command.
+absl::Status PrintHelp(const CLI::App& app, const std::string& name) {
+  if (!name.empty() && FindCommand(app, name) == nullptr) {
+    return absl::InvalidArgumentError(UnknownCommand(app, name));
+  }
+  // Of `app` itself help() would be that of the chosen command, "help".
+  std::cout << (name.empty() ? app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal)
+                             : FindCommand(app, name)->help());
+  return absl::OkStatus();
+}
+
+bool Contains(const Words& words, const std::string& flag) {
+  return std::any_of(words.begin(), words.end(), [&flag](const std::string& word) {
+    return word == flag || absl::StartsWith(word, flag + "=");
+  });
+}
+
+// Splits the command line into what CLI11 is to see and the program.
+absl::StatusOr<RunWords> SplitWords(const CLI::App& app, const Words& all) {
+  const CLI::App* const command = all.empty() ? nullptr : FindCommand(app, all[0]);
   const auto dashes = std::find(all.begin(), all.end(), "--");
+  if (command == nullptr) return RunWords{{all.begin(), dashes}, {}};
+  const KnownFlags known = FlagsOf(*command);
+  RunWords words;
+  if (command->get_name() == "run") {
+    absl::StatusOr<RunWords> split = SplitRunWords({all.begin() + 1, all.end()}, known);
+    if (!split.ok()) return split;
+    words = *std::move(split);
+    words.flags.insert(words.flags.begin(), all[0]);
+  } else {
+    for (auto word = all.begin(); word != dashes; ++word) {
+      words.flags.push_back(WithDashes(*word, known));
+    }
+  }
+  return words;
+}
+
+// What CLI11 fills in.
+struct Parsed {
   RunFlags run;
   StatusFlags status;
   DebugFlags debug;
   HealthFlags health;
   ReplayFlags replay;
+  std::string address;  // of the coordinator, without a flag
   std::string shell;
+  std::string help_for;
+};
+
+void Declare(CLI::App* app, Parsed* parsed) {
+  app->set_version_flag("--version", VersionLine());
+  app->formatter(std::make_shared<CommandHelp>(
+      "muster run|status|debug|health|replay|token|completion|help|version [flags]"));
+  app->footer("See 'muster help run' and so on for details.");
+  app->require_subcommand(0, 1);
+  AddRun(app, &parsed->run);
+  AddStatus(app, &parsed->status, &parsed->address);
+  AddDebug(app, &parsed->debug, &parsed->address);
+  AddHealth(app, &parsed->health, &parsed->address);
+  AddReplay(app, &parsed->replay);
+  AddToken(app);
+  AddCompletion(app, &parsed->shell);
+  AddHelp(app, &parsed->help_for);
+  AddVersion(app);
+}
+
+// The address without a flag wins over MUSTER_COORDINATOR, and is refused beside --coordinator.
+absl::Status TakeAddress(const Words& flags, const std::string& address, std::string* coordinator) {
+  if (address.empty()) return absl::OkStatus();
+  if (Contains(flags, "--coordinator")) {
+    return absl::InvalidArgumentError(absl::StrCat("the coordinator is given twice, as '", address,
+                                                   "' and by --coordinator; leave one out"));
+  }
+  *coordinator = address;
+  return absl::OkStatus();
+}
+
+// `muster status --watch head:7370`: no interval has a colon.
+void TakeAddressForInterval(StatusFlags* status, std::string* address) {
+  if (!address->empty() || !status->watch || !absl::StrContains(*status->watch, ':')) return;
+  *address = *status->watch;
+  status->watch = "";
+}
+
+// What the command does, by its name. An error says what is wrong with its arguments.
+absl::StatusOr<Command> MakeCommand(const CLI::App& app, const std::string& name,
+                                    const Words& flags, Parsed* parsed) {
+  const auto printed = [](const absl::Status& status) -> absl::StatusOr<Command> {
+    if (!status.ok()) return status;
+    return Exit{0};
+  };
+  if (name == "replay") {
+    if (!parsed->replay.journal.empty()) return parsed->replay;
+    return absl::InvalidArgumentError("give the journal: muster replay FILE");
+  }
+  if (name == "token") return PrintToken{};
+  if (name == "completion") return printed(PrintCompletion(app, parsed->shell));
+  if (name == "help") return printed(PrintHelp(app, parsed->help_for));
+  if (name == "version") {
+    std::cout << VersionLine() << "\n";
+    return Exit{0};
+  }
+  TakeAddressForInterval(&parsed->status, &parsed->address);
+  for (std::string* coordinator :
+       {&parsed->status.coordinator, &parsed->debug.coordinator, &parsed->health.coordinator}) {
+    if (absl::Status s = TakeAddress(flags, parsed->address, coordinator); !s.ok()) return s;
+  }
+  if (name == "status") return parsed->status;
+  if (name == "debug") return parsed->debug;
+  return parsed->health;
+}
+
+}  // namespace
+
+Command ParseCommandLine(int argc, char** argv) {
+  const Words all(argv + 1, argv + argc);
+  Parsed parsed;
   CLI::App app("Launch the processes of a distributed job and show its state.", "muster");
-  app.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION);
-  app.formatter(std::make_shared<CommandHelp>(
-      "muster run|status|debug|health|replay|token|completion [flags]"));
-  app.footer("See 'muster run --help' and so on for details.");
-  app.require_subcommand(0, 1);
-  AddRun(&app, &run);
-  AddStatus(&app, &status);
-  AddDebug(&app, &debug);
-  AddHealth(&app, &health);
-  AddReplay(&app, &replay);
-  AddToken(&app);
-  AddCompletion(&app, &shell);
+  Declare(&app, &parsed);
   const auto refuse = [&app](const std::string& text) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     return Exit{Refuse(text, chosen.empty() ? "" : " " + chosen[0]->get_name())};
   };
+  absl::StatusOr<RunWords> words = SplitWords(app, all);
+  if (!words.ok()) return Exit{Refuse(std::string(words.status().message()), " run")};
   try {
-    app.parse(Reversed({all.begin(), dashes}));
+    app.parse(Reversed(words->flags));
   } catch (const CLI::Success& help) {
     return Exit{app.exit(help)};
   } catch (const CLI::ExtrasError&) {
@@ -331,23 +492,21 @@ Command ParseCommandLine(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(error.what());
   }
-  if (app.got_subcommand("run")) {
-    if (dashes != all.end()) run.program.assign(dashes + 1, all.end());
-    return run;
-  }
   if (app.get_subcommands().empty()) {
     return refuse(
-        "no command given; expected run, status, debug, health, replay, token or completion");
+        "no command given; expected run, status, debug, health, replay, token, completion, help or "
+        "version");
   }
   const std::string name = app.get_subcommands()[0]->get_name();
-  if (dashes != all.end()) return refuse(absl::StrCat("muster ", name, " takes no program"));
-  if (name == "status") return status;
-  if (name == "debug") return debug;
-  if (name == "health") return health;
-  if (name == "replay") return replay;
-  if (name == "token") return PrintToken{};
-  const absl::StatusOr<Exit> printed = PrintCompletion(app, shell);
-  return printed.ok() ? *printed : refuse(std::string(printed.status().message()));
+  if (name == "run") {
+    parsed.run.program = std::move(words->program);
+    return parsed.run;
+  }
+  if (std::find(all.begin(), all.end(), "--") != all.end()) {
+    return refuse(absl::StrCat("muster ", name, " takes no program"));
+  }
+  absl::StatusOr<Command> command = MakeCommand(app, name, words->flags, &parsed);
+  return command.ok() ? *std::move(command) : refuse(std::string(command.status().message()));
 }
 
 }  // namespace muster::cli

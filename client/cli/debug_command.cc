@@ -43,8 +43,8 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-std::string WhyNoVerdict(const absl::Status& error) {
-  if (!absl::IsUnimplemented(error)) return WhyNoAnswer(error, kCallTimeout);
+std::string WhyNoVerdict(const std::string& address, const absl::Status& error) {
+  if (!absl::IsUnimplemented(error)) return WhyNoAnswer(address, error, kCallTimeout);
   return "this musterd has no inquiries, since it is older than this muster; run both in the same "
          "version ('muster status' works with either)";
 }
@@ -193,8 +193,9 @@ absl::StatusOr<std::string> Write(const std::string& output, const std::string& 
 int Debug(const Asked& asked, const DebugFlags& flags, absl::Duration wait) {
   Question question(asked, flags, wait);
   if (absl::Status s = question.Ask(); !s.ok()) {
-    return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ",
-                                           asked.address.ToString(), ": ", WhyNoVerdict(s)));
+    const std::string address = asked.address.ToString();
+    return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ", address, ": ",
+                                           WhyNoVerdict(address, s)));
   }
   // Standard output may be the tar's.
   std::ostream& out = flags.output == "-" ? std::cerr : std::cout;
@@ -221,6 +222,7 @@ absl::StatusOr<absl::Duration> ParseWait(const std::string& text) {
 int RunDebugCommand(const DebugFlags& flags) {
   const absl::StatusOr<std::vector<Asked>> asked =
       FindAsked(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
   if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
   const absl::StatusOr<absl::Duration> wait = ParseWait(flags.wait);
   absl::Status usable = wait.status();

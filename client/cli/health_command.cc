@@ -43,8 +43,9 @@ int RunHealthCommand(HealthFlags flags) {
   const absl::Status health =
       launcher::CoordinatorClient(flags.coordinator, flags.credentials).CheckHealth(timeout);
   if (health.ok()) return 0;
-  return Fail(kExitFailure, absl::StrCat("the coordinator at ", flags.coordinator,
-                                         " does not serve: ", WhyNoAnswer(health, timeout)));
+  return Fail(kExitFailure,
+              absl::StrCat("the coordinator at ", flags.coordinator,
+                           " does not serve: ", WhyNoAnswer(flags.coordinator, health, timeout)));
 }
 
 }  // namespace muster::cli

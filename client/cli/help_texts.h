@@ -9,6 +9,9 @@ inline constexpr char kRunDetails[] = R"(Examples:
   muster run --nnodes 2 --node-rank 0 --coordinator head:7370 \
       --nproc-per-node 8 -- ./train
 
+Flags come before the program. '--' may be left out, unless an argument of the program looks like a
+flag of muster run. Flags may be written with underscores, as torchrun's are (--nproc_per_node).
+
 Without --coordinator or MUSTER_COORDINATOR, on one node, it starts a
 coordinator of its own (musterd) on the loopback interface and restarts it if it
 dies; only its ranks get the token that it asks for (the file of
@@ -56,7 +59,7 @@ otherwise.
 
 With --watch it keeps running, and keeps trying, while the coordinator cannot be reached.
 
-Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the status
+Exit status: 0; 1 if no coordinator runs here, or it cannot be reached or asks for other credentials, or the status
 cannot be written, or with --exit-code if the job has failed; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
 
 inline constexpr char kDebugDetails[] =
@@ -77,7 +80,7 @@ words of its own cannot be known: look through the bundle before you send it on.
 Without --coordinator or MUSTER_COORDINATOR it asks the coordinator that this user runs on this
 machine, as 'muster status' does.
 
-Exit status: 0; 1 if the coordinator cannot be reached or asks for other credentials, or the bundle
+Exit status: 0; 1 if no coordinator runs here, or it cannot be reached or asks for other credentials, or the bundle
 cannot be written; 64 for invalid arguments, or a token file or certificate that cannot be used.)";
 
 inline constexpr char kHealthDetails[] =
@@ -85,6 +88,12 @@ inline constexpr char kHealthDetails[] =
 
 Exit status: 0 if it serves; 1, with the reason, if not; 64 for invalid arguments, or a certificate
 that cannot be used.)";
+
+inline constexpr char kCompletionDetails[] =
+    R"(For example: source <(muster completion bash)
+
+'jobs' prints the names of the jobs whose coordinators this user runs on this machine, a line each:
+the scripts offer them for --job.)";
 
 inline constexpr char kReplayDetails[] =
     R"(Feeds what musterd --journal FILE has recorded to the same coordinator again, and prints what happened,

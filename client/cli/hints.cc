@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/nearest_name.h"
 
 namespace muster::cli {
 namespace {
@@ -26,6 +29,12 @@ const char* OfTorchrun(const std::string& flag) {
       {"--module", "; put the program after --: python3 -m MODULE"},
       {"-m", "; put the program after --: python3 -m MODULE"},
       {"--no-python", "; leave it out: what follows -- is executed as it is"},
+      {"--run-path", "; put the program after --: python3 FILE"},
+      {"--start-method", "; leave it out: the program is executed"},
+      {"--monitor-interval", "; leave it out: the launcher learns at once how a rank ends"},
+      {"--role", "; leave it out: all ranks of a job are of one kind"},
+      {"-r", "; did you mean --log-dir?"},
+      {"-t", "; did you mean --log-dir? It shows the output, too"},
       {"--redirects", "; did you mean --log-dir?"},
       {"--tee", "; did you mean --log-dir? It shows the output, too"},
       {"-np", "; did you mean --nproc-per-node?"},
@@ -34,35 +43,14 @@ const char* OfTorchrun(const std::string& flag) {
   return found == hints.end() ? nullptr : found->second;
 }
 
-// How many letters must be added, taken away, changed or swapped with the next.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      const size_t changed = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, changed});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
-// One letter in three may be wrong, and the nearest counts.
-std::string Nearest(const std::string& word, const std::vector<std::string>& known) {
-  size_t least = std::max<size_t>(1, word.size() / 3);
-  std::string nearest;
+// Names that the word begins, as "--nproc" begins --nproc-per-node.
+std::vector<std::string> BegunBy(const std::string& word, const std::vector<std::string>& known) {
+  constexpr size_t kShortest = 4;  // "--n" begins too many
+  std::vector<std::string> begun;
   for (const std::string& candidate : known) {
-    const size_t distance = Distance(word, candidate);
-    if (distance > least || (distance == least && !nearest.empty())) continue;
-    least = distance;
-    nearest = candidate;
+    if (word.size() >= kShortest && absl::StartsWith(candidate, word)) begun.push_back(candidate);
   }
-  return nearest;
+  return begun;
 }
 
 std::string DidYouMean(const std::string& meant) {
@@ -72,14 +60,15 @@ std::string DidYouMean(const std::string& meant) {
 }  // namespace
 
 std::string HintForCommand(const std::string& word, const std::vector<std::string>& commands) {
-  return DidYouMean(Nearest(word, commands));
+  return DidYouMean(NearestName(word, commands));
 }
 
 std::string HintForFlag(const std::string& word, const std::vector<std::string>& flags) {
   const std::string flag = absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}});
   if (std::find(flags.begin(), flags.end(), flag) != flags.end()) return DidYouMean(flag);
   if (const char* known = OfTorchrun(flag)) return known;
-  return DidYouMean(Nearest(flag, flags));
+  const std::vector<std::string> begun = BegunBy(flag, flags);
+  return DidYouMean(begun.empty() ? NearestName(flag, flags) : absl::StrJoin(begun, " or "));
 }
 
 }  // namespace muster::cli

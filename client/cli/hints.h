@@ -10,7 +10,8 @@ namespace muster::cli {
 // "; did you mean run?"; empty where no command is near.
 std::string HintForCommand(const std::string& word, const std::vector<std::string>& commands);
 
-// `word` may have a value: "--nproc_per_node=4". Knows torchrun's flags, too.
+// `word` may have a value: "--nproc_per_nod=4". Knows torchrun's flags, too, and the beginnings of
+// flags: "--nproc".
 std::string HintForFlag(const std::string& word, const std::vector<std::string>& flags);
 
 }  // namespace muster::cli

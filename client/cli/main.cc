@@ -18,6 +18,7 @@
 #include "client/cli/status_command.h"
 #include "client/launcher/gpu_count.h"
 #include "common/exit_codes.h"
+#include "common/known_variables.h"
 #include "common/random_bytes.h"
 #include "common/termination_log.h"
 #include "common/token.h"
@@ -47,9 +48,16 @@ int RunTokenCommand() {
   return 0;
 }
 
+void WarnOfUnknownVariables() {
+  for (const std::string& warning : UnknownVariableWarnings()) {
+    std::cerr << absl::StrCat("muster: ", warning, "\n");
+  }
+}
+
 int Main(int argc, char** argv) {
   const Command command = ParseCommandLine(argc, argv);
   if (const auto* exit = std::get_if<Exit>(&command)) return exit->status;
+  WarnOfUnknownVariables();
   if (const auto* status = std::get_if<StatusFlags>(&command)) return RunStatusCommand(*status);
   if (const auto* debug = std::get_if<DebugFlags>(&command)) return RunDebugCommand(*debug);
   if (const auto* health = std::get_if<HealthFlags>(&command)) return RunHealthCommand(*health);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/stopped_coordinator.h"
 #include "common/caller_credentials.h"
 
 namespace muster::cli {
@@ -30,8 +31,11 @@ absl::Status PrepareToAsk(const CredentialFiles& files) {
   return CheckFiles(files);
 }
 
-std::string WhyNoAnswer(const absl::Status& error, absl::Duration timeout) {
+std::string WhyNoAnswer(const std::string& address, const absl::Status& error,
+                        absl::Duration timeout) {
   if (absl::IsDeadlineExceeded(error)) {
+    const std::string stopped = DescribeStopped(address);
+    if (!stopped.empty()) return stopped;
     return absl::StrCat("no answer within ", absl::FormatDuration(timeout),
                         "; check that musterd is running there and reachable");
   }

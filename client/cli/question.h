@@ -15,8 +15,9 @@ namespace muster::cli {
 // An error says which of the files cannot be used.
 absl::Status PrepareToAsk(const CredentialFiles& files);
 
-// Why there was no answer, `timeout` being how long one could take, and what to look at.
-std::string WhyNoAnswer(const absl::Status& error, absl::Duration timeout);
+// Says why the coordinator at `address` has not answered within `timeout`, and what to look at.
+std::string WhyNoAnswer(const std::string& address, const absl::Status& error,
+                        absl::Duration timeout);
 
 }  // namespace muster::cli
 

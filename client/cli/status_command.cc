@@ -64,7 +64,7 @@ void Show(const std::string& text, bool redraw) {
 
 std::string OutOfReach(const HostPort& address, const absl::Status& why) {
   return absl::StrCat("no status from the coordinator at ", address.ToString(), ": ",
-                      WhyNoAnswer(why, kCallTimeout));
+                      WhyNoAnswer(address.ToString(), why, kCallTimeout));
 }
 
 int ShowOnce(const Asked& asked, const StatusFlags& flags) {
@@ -162,6 +162,7 @@ absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& aske
 int RunStatusCommand(const StatusFlags& flags) {
   const absl::StatusOr<std::vector<Asked>> asked =
       FindAsked(flags.coordinator, flags.job, flags.credentials);
+  if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
   if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
   const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
   absl::Status usable = interval.status();

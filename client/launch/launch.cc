@@ -110,6 +110,7 @@ absl::Status AsOwnFailure(const absl::Status& error) {
 absl::StatusOr<LaunchResult> LaunchProcesses(
     const LaunchOptions& options, const std::function<absl::Status(int local_rank)>& body) {
   if (absl::Status status = CheckForkable(); !status.ok()) return status;
+  WarnOfUnknownVariables();
   absl::StatusOr<JobPlan> plan = MakePlan(options);
   if (!plan.ok()) return plan.status();
   if (options.node_rank == 0) {

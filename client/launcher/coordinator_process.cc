@@ -17,6 +17,7 @@
 #include "client/launcher/find_program.h"
 #include "client/launcher/rank_environment.h"
 #include "client/launcher/spawn.h"
+#include "common/known_variables.h"
 #include "common/steady_now.h"
 #include "common/token.h"
 
@@ -51,12 +52,15 @@ bool IsCredential(const std::string& variable) {
   return absl::StartsWith(variable, "MUSTER_TOKEN_") || absl::StartsWith(variable, "MUSTER_TLS_");
 }
 
+bool IsUnknown(const std::string& variable) { return !UnknownVariableWarnings({variable}).empty(); }
+
 // musterd's flags have environment variables of the same names, so that a user can tune this one
 // too; those given here as flags win over them.
 std::vector<std::string> Environment(bool own_token) {
   std::vector<std::string> result;
   for (const std::string& variable : CurrentEnvironment()) {
     if (own_token && IsCredential(variable)) continue;
+    if (IsUnknown(variable)) continue;  // the launcher has warned of it
     // It serves until it is told to stop, so that an end of its own is always a failure.
     if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
   }

@@ -1,12 +1,25 @@
 #include "server/core/epoch.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
 
 namespace muster::core {
+
+namespace {
+
+// The commonest mistake: each rank puts itself first.
+absl::string_view InAnotherOrder(std::vector<uint32_t> a, std::vector<uint32_t> b) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b ? ", the same ranks in another order" : "";
+}
+
+}  // namespace
 
 Epoch::Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
              bool recovered, const Limits& limits, ByteBudget* budget, Tally* tally)
@@ -22,7 +35,8 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
   if (const CollectiveGroup* other = groups_.Overlapping(name); other != nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
         "two groups are called '", name.name, "' and share ranks: ", other->description(), " and ",
-        DescribeGroup(name), "; groups of one name must be the same list or share no rank"));
+        DescribeGroup(name), InAnotherOrder(other->ranks(), name.ranks),
+        "; groups of one name must be the same list or share no rank"));
   }
   if (groups_.size() >= limits_.max_groups) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -13,6 +13,7 @@
 #include "common/completion.h"
 #include "common/exit_codes.h"
 #include "common/help_formatter.h"
+#include "common/nearest_name.h"
 #include "common/termination_log.h"
 #include "common/workload.h"
 #include "server/core/options.h"
@@ -262,6 +263,17 @@ absl::Status CheckJournal(const Flags& flags) {
                    " bytes are too few; give it ", Format(kLeastJournalBytes), " or more"));
 }
 
+// The flag that was meant; `word` may have a value, and underscores.
+std::string Hint(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  const std::string flag = absl::StrReplaceAll(word.substr(0, word.find('=')), {{"_", "-"}});
+  const std::string nearest = NearestName(flag, flags);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
 int Explain(absl::string_view problem) {
   std::cerr << "musterd: " << problem << "\nRun 'musterd --help' for the flags.\n";
   WriteTerminationLog(problem);
@@ -278,7 +290,8 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   } catch (const CLI::ConversionError& e) {
     return Explain(absl::StrCat(e.what(), "; expected true or false"));  // only switches convert
   } catch (const CLI::ExtrasError&) {
-    return Explain(absl::StrCat("unknown flag or argument: ", absl::StrJoin(app.remaining(), " ")));
+    return Explain(absl::StrCat("unknown flag or argument: ", absl::StrJoin(app.remaining(), " "),
+                                Hint(app, app.remaining()[0])));
   } catch (const CLI::ParseError& e) {
     const bool asked = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     return asked ? app.exit(e) : Explain(e.what());

@@ -56,6 +56,14 @@ TEST_F(RemoteCollectiveTest, GroupsHaveSequencesOfTheirOwn) {
   }
 }
 
+TEST_F(RemoteCollectiveTest, AGroupsNameGoesWithOneOrderOfItsRanks) {
+  Join();
+  ASSERT_TRUE(job_->NewGroup("pair", {1, 0}).ok());
+  EXPECT_EQ(job_->NewGroup("pair", {0, 1}).status().message(),
+            "group 'pair' exists with ranks 1,0; ranks 0,1 are the same ranks in another order: "
+            "groups of one name must be the same list or share no rank");
+}
+
 TEST_F(RemoteCollectiveTest, GroupsNameTheirRanksUntilACallOfTheSessionWasAnswered) {
   Join();
   const absl::StatusOr<Group> group = job_->NewGroup("pair", {1, 0});

@@ -46,6 +46,13 @@ TEST(HostPortTest, RefusesWhatIsNoAddress) {
   }
 }
 
+TEST(HostPortTest, ASchemeIsToBeLeftOut) {
+  for (const char* text : {"http://127.0.0.1:7370", "http://head:7370/"}) {
+    EXPECT_THAT(std::string(ParseHostPort(text).status().message()),
+                HasSubstr("is not a valid address: leave out http://; expected host:port"));
+  }
+}
+
 TEST(MetricsAddressTest, OfAPortAloneIsOfThisMachine) {
   for (const char* text : {"9100", ":9100", "127.0.0.1:9100"}) {
     const auto parsed = ParseMetricsAddress(text);

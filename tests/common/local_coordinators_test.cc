@@ -38,7 +38,7 @@ class LocalCoordinatorsTest : public ::testing::Test {
 
 TEST_F(LocalCoordinatorsTest, AreListedWhileTheyServe) {
   EXPECT_THAT(FindLocalCoordinators(), IsEmpty());
-  auto second = ListedCoordinator::Add({"train", "127.0.0.1:7371", "/tmp/token"});
+  auto second = ListedCoordinator::Add({"train", "127.0.0.1:7371", "/tmp/token", 17});
   auto first = ListedCoordinator::Add({"digits", "127.0.0.1:7370", ""});
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
@@ -48,6 +48,7 @@ TEST_F(LocalCoordinatorsTest, AreListedWhileTheyServe) {
   ASSERT_THAT(FindLocalCoordinators(), ElementsAre(Field(&LocalCoordinator::job, "train")));
   EXPECT_EQ(FindLocalCoordinators()[0].address, "127.0.0.1:7371");
   EXPECT_EQ(FindLocalCoordinators()[0].token_file, "/tmp/token");
+  EXPECT_EQ(FindLocalCoordinators()[0].pid, 17);
   second.reset();
   EXPECT_EQ(files(), 0u);
 }

@@ -93,6 +93,31 @@ class NamedTestsTest(unittest.TestCase):
             self.check(str(page.relative_to(TREE)))
 
 
+class ProgramsTest(unittest.TestCase):
+    """A block below <!-- tests/docs/FILE --> is a part of that file, which is compiled and run."""
+
+    def test_stand_in_their_files_word_for_word(self):
+        shown = 0
+        for document in documents():
+            text = document.read_text(encoding="utf-8")
+            for path, block in re.findall(r"^<!-- (tests/docs/\S+) -->\n```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+                with self.subTest(document=document.name, file=path):
+                    self.assertIn(block, text_of(path))
+                    shown += 1
+        self.assertGreater(shown, 0)
+
+
+class VariablesTest(unittest.TestCase):
+    def test_that_the_code_names_are_known(self):
+        known = set(re.findall(r'"(MUSTER_[A-Z0-9_]+)"', text_of("common/known_variables.cc")))
+        self.assertGreater(len(known), 50)
+        for folder in ("client", "server", "common"):
+            for path in sorted((TREE / folder).rglob("*.cc")) + sorted((TREE / folder).rglob("*.h")):
+                for name in re.findall(r'"(MUSTER_[A-Z0-9_]*[A-Z0-9])"', path.read_text(encoding="utf-8")):
+                    if not name.startswith("MUSTER_TEST_"):
+                        self.assertIn(name, known, f"{path.relative_to(TREE)}: not in common/known_variables.cc")
+
+
 class FailuresTest(unittest.TestCase):
     def test_each_row_is_complete(self):
         rows = [line for line in text_of("docs/failures.md").splitlines() if "](../tests/" in line and line[0] == "|"]

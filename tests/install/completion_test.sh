@@ -41,13 +41,58 @@ server/musterd --completion zsh > "$TEST_TMPDIR/_musterd"
 ! command -v zsh > /dev/null || zsh -n "$TEST_TMPDIR/_muster" "$TEST_TMPDIR/_musterd" || fail "zsh cannot read its script"
 
 expect_flags client/cli/muster muster
-for command in run status debug health replay token; do expect_flags client/cli/muster muster "$command"; done
+for command in run status debug health replay token completion help version; do expect_flags client/cli/muster muster "$command"; done
 expect_flags server/musterd musterd
 
 commands=$(complete_words muster "" | grep -v ^-)
-[[ $commands == $'run\nstatus\ndebug\nhealth\nreplay\ntoken\ncompletion' ]] || fail "the commands are '$commands'"
+[[ $commands == $'run\nstatus\ndebug\nhealth\nreplay\ntoken\ncompletion\nhelp\nversion' ]] || fail "the commands are '$commands'"
 touch "$TEST_TMPDIR/file"
 [[ $(complete_words muster run --token-file "$TEST_TMPDIR/fi") == "$TEST_TMPDIR/file" ]] || fail "files are not completed"
+
+# expect_words WORDS MUSTER...: these are offered, in any order.
+expect_words() {
+  local offered
+  offered=$(complete_words "${@:2}" | LC_ALL=C sort | xargs)
+  [[ $offered == "$1" ]] || fail "'${*:2}' is completed by '$offered', not '$1'"
+}
+
+echo "== values"
+expect_words "auto cpu gpu" muster run --nproc-per-node ""
+expect_words "cpu" muster run --nproc-per-node c
+expect_words "auto" muster run --nproc-per-node = a
+expect_words "auto cpu gpu" muster run --nproc-per-node =
+expect_words "health help" muster help he
+expect_words "--help bash zsh" muster completion ""
+grep -q "'--nproc-per-node\[.*:N:(gpu cpu auto)'" "$TEST_TMPDIR/_muster" || fail "zsh is not told the values"
+
+echo "== the names of this user's jobs, whatever they are"
+export MUSTER_RUNTIME_DIR=$TEST_TMPDIR/runtime PATH=$PWD/client/cli:$PATH
+expect_words "" muster status --job ""
+# shellcheck disable=SC2016
+for job in 'digits' '$(touch expanded) `touch expanded`'; do
+  server/musterd --listen 127.0.0.1:0 --port-file "$TEST_TMPDIR/port" --job "$job" 2> "$TEST_TMPDIR/musterd.log" &
+  until [[ -s $TEST_TMPDIR/port ]]; do kill -0 $! || fail "$(cat "$TEST_TMPDIR/musterd.log")"; sleep 0.1; done
+  for command in status debug; do
+    offered=$(complete_words muster $command --job "")
+    [[ $offered == "$job" ]] || fail "the jobs that $command offers are '$offered'"
+  done
+  expect_words "" muster status --job x
+  kill $!
+  wait $!
+done
+[[ ! -e expanded ]] || fail "the name of a job is executed"
+
+echo "== programs, each once, with -- or without"
+mkdir "$TEST_TMPDIR"/{a,b}
+touch "$TEST_TMPDIR"/{a,b}/one-program
+chmod +x "$TEST_TMPDIR"/{a,b}/one-program
+PATH=$TEST_TMPDIR/a:$TEST_TMPDIR/b:$PATH
+expect_words one-program muster run -- one-pro
+expect_words one-program muster run --nproc-per-node 2 -- one-pro
+expect_words one-program muster run --nproc-per-node = 2 --no-prefix one-pro
+expect_words "$TEST_TMPDIR/file" muster run --job a cat "$TEST_TMPDIR/fi"
+
+echo "== nothing where nothing is known"
 [[ -z $(complete_words muster run --nnodes "") ]] || fail "something is offered for a number"
 status=0
 said=$(client/cli/muster completion fish 2>&1) || status=$?

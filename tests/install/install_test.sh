@@ -20,11 +20,11 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PATH=$prefix/bin:$PATH HOME=$work
 export MUSTER_SOURCES_HOME=$TEST_SRCDIR/library_sources/installed
 unset LD_LIBRARY_PATH CPATH MUSTER_COORDINATOR
 
-# expect_sum PROGRAM: two ranks, each with the same sum.
+# expect_sum COMMAND...: two ranks, each with the same sum.
 expect_sum() {
   local said
-  said=$(timeout 120 muster run --nproc-per-node 2 -- "$1" 2>&1) || fail "$1 has failed: $said"
-  [[ $(grep -cE '^\[[01]\] rank [01] of 2: 3 apples$' <<< "$said") == 2 ]] || fail "$1 says: $said"
+  said=$(timeout 120 muster run --nproc-per-node 2 -- "$@" 2>&1) || fail "$* has failed: $said"
+  [[ $(grep -cE '^\[[01]\] rank [01] of 2: 3 apples$' <<< "$said") == 2 ]] || fail "$* says: $said"
 }
 
 # copy NAME: the program's sources, in a folder of their own.
@@ -39,7 +39,7 @@ options=(--without-nccl)
 [[ ! -e client/shared/libmuster_nccl.so ]] || options=()
 tools/install --prefix "$prefix" --built "$PWD" "${options[@]}" > "$work/said" || fail "$(cat "$work/said")"
 grep -q "^install: Muster .* is in $prefix: " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
-for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a lib/libnccl-profiler-muster.so include/muster/muster.h share/man/man1/muster-run.1.gz \
+for file in bin/musterd bin/muster lib/libmuster.so.0 lib/libmuster.a lib/libnccl-profiler-muster.so include/muster/muster.h share/man/man1/muster-run.1.gz share/man/man1/muster-completion.1.gz \
   share/man/man8/musterd.8.gz share/bash-completion/completions/muster share/zsh/site-functions/_musterd \
   lib/systemd/system/musterd@.service; do
   [[ -s $prefix/$file ]] || fail "there is no $file"
@@ -85,6 +85,9 @@ cc -std=c99 -Wall -Wextra -Werror sum.c -o sum_in_c $(pkg-config --cflags --libs
   fail "$(cat c.log)"
 ! readelf -d sum_in_c | grep -E 'NEEDED.*(stdc\+\+|absl)' || fail "it needs those"
 expect_sum ./sum_in_c
+
+say "a Python program, by ctypes"
+LD_LIBRARY_PATH=$prefix/lib expect_sum /usr/bin/python3 sum.py
 
 say "libmuster.a: the data plane registers itself without --whole-archive"
 g++ -std=c++17 -O0 sum.cc -o static $(pkg-config --cflags --libs muster-static) > static.log 2>&1 || fail "$(cat static.log)"

@@ -9,6 +9,7 @@
 #include "client/src/base/checks.h"
 #include "client/src/base/exit_code.h"
 #include "client/src/control_plane/connect.h"
+#include "client/src/environment/unknown_variables.h"
 #include "client/src/job/group_state.h"
 #include "client/src/job/lease_state.h"
 #include "client/src/job/live_jobs.h"
@@ -66,6 +67,7 @@ absl::Status CheckRanks(absl::string_view name, const std::vector<int>& ranks, i
 
 absl::StatusOr<std::unique_ptr<Job>> Job::Join(absl::StatusOr<JobOptions> options,
                                                Cancellation* cancellation) {
+  internal::WarnOfUnknownVariables();
   absl::Status valid = options.status();
   if (valid.ok()) valid = options->Validate();
   if (!valid.ok()) return internal::WithExitCode(valid, kExitBadConfiguration);
@@ -209,11 +211,13 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
     return epoch->groups.emplace(name, std::move(group)).first->second;
   }
   if (known->second.ranks() == ranks) return known->second;
+  const bool same = std::set<int>(ranks.begin(), ranks.end()) ==
+                    std::set<int>(known->second.ranks().begin(), known->second.ranks().end());
   return BadRanks(name,
                   absl::StrCat("exists with ranks ", absl::StrJoin(known->second.ranks(), ","),
                                "; ranks ", absl::StrJoin(ranks, ","),
-                               " overlap with it: groups of one name must be the same list or "
-                               "share no rank"));
+                               same ? " are the same ranks in another order" : " overlap with it",
+                               ": groups of one name must be the same list or share no rank"));
 }
 
 absl::StatusOr<std::optional<Group>> Job::Split(std::optional<int> color, int key,

@@ -11,7 +11,9 @@ namespace {
 
 using muster::testing::Exit;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string OutputOf(const std::vector<std::string>& arguments, int status,
@@ -29,10 +31,10 @@ TEST(HelpTest, NamesTheCommands) {
 TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   const std::string help = OutputOf({"run", "--help"}, 0);
   for (const char* word :
-       {"muster run [flags] -- program", "--nproc-per-node", "--nnodes", "--node-rank", "--node-id",
-        "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir", "--debug-dir",
-        "--failure-wait", "--grace", "--musterd", "MUSTER_PROCESS_SECRET", "MASTER_PORT",
-        "GROUP_RANK", "127"}) {
+       {"muster run [flags] [--] program", "--nproc-per-node", "--nnodes", "--node-rank",
+        "--node-id", "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir",
+        "--debug-dir", "--failure-wait", "--grace", "--musterd", "MUSTER_PROCESS_SECRET",
+        "MASTER_PORT", "GROUP_RANK", "127"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }
@@ -56,18 +58,43 @@ TEST(HelpTest, OfDebugNamesEveryFlagAndWhatIsLeftOut) {
 
 TEST(HelpTest, NamesEveryCommand) {
   const std::string help = OutputOf({"--help"}, 0);
-  for (const char* word : {"run", "status", "debug", "health", "token"})
+  for (const char* word : {"run", "status", "debug", "health", "token", "help", "version"})
     EXPECT_THAT(help, HasSubstr(word));
   EXPECT_THAT(OutputOf({"health", "--help"}, 0), HasSubstr("--timeout"));
 }
 
 TEST(HelpTest, FitsATerminal) {
-  for (const char* command : {"", "run", "status", "debug", "health", "token"}) {
+  for (const char* command :
+       {"", "run", "status", "debug", "health", "replay", "token", "completion", "help"}) {
     std::vector<std::string> arguments = {command, "--help"};
     if (arguments[0].empty()) arguments.erase(arguments.begin());
     const std::string help = OutputOf(arguments, 0);
     for (absl::string_view line : absl::StrSplit(help, '\n')) EXPECT_LE(line.size(), 80u) << line;
   }
+}
+
+TEST(HelpTest, IsACommandToo) {
+  EXPECT_EQ(OutputOf({"help"}, 0), OutputOf({"--help"}, 0));
+  EXPECT_EQ(OutputOf({"help", "run"}, 0), OutputOf({"run", "--help"}, 0));
+  EXPECT_EQ(OutputOf({"help", "help"}, 0), OutputOf({"help", "--help"}, 0));
+  EXPECT_EQ(OutputOf({"version"}, 0), OutputOf({"--version"}, 0));
+  EXPECT_THAT(OutputOf({"help", "rn"}, 64), HasSubstr("unknown command: rn; did you mean run?"));
+}
+
+TEST(ProgramTest, NeedsNoDashesAndFlagsMayHaveUnderscores) {
+  const std::string ranks =
+      OutputOf({"run", "--nproc_per_node=2", "--node_rank", "0", "sh", "-c", "echo $0 $RANK"}, 0);
+  EXPECT_THAT(SortedLines(WithoutCoordinator(ranks)), ElementsAre("[0] sh 0", "[1] sh 1"));
+  EXPECT_THAT(OutputOf({"run", "./no-such-program", "--epochs", "3"}, 127),
+              HasSubstr("./no-such-program"));
+}
+
+TEST(VariableTest, AMisspeltOneIsNamed) {
+  const std::map<std::string, std::string> misspelt = {{"MUSTER_COORDINATR", "127.0.0.1:9"}};
+  EXPECT_THAT(OutputOf({"health", "127.0.0.1:9"}, 1, misspelt),
+              StartsWith("muster: the variable MUSTER_COORDINATR means nothing to Muster; did you "
+                         "mean MUSTER_COORDINATOR?\n"));
+  EXPECT_THAT(OutputOf({"health", "--help"}, 0, misspelt), Not(HasSubstr("COORDINATR ")));
 }
 
 struct Refusal {
@@ -88,15 +115,15 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusalTest,
     ::testing::Values(
         Refusal{{},
-                "no command given; expected run, status, debug, health, replay, token or "
-                "completion"},
+                "no command given; expected run, status, debug, health, replay, token, "
+                "completion, help or version"},
         Refusal{{"start"}, "unknown command: start\n"},
         Refusal{{"rn"}, "unknown command: rn; did you mean run?"},
         Refusal{{"rn", "--", "true"}, "unknown command: rn; did you mean run?"},
         Refusal{{"satus", "--json"}, "did you mean status?"},
-        Refusal{{"run", "--nproc_per_node=4", "--", "true"},
-                "--nproc_per_node=4; did you mean --nproc-per-node?"},
-        Refusal{{"run", "--nproc_per_node", "4", "train.py"}, "did you mean --nproc-per-node?"},
+        Refusal{{"run", "--nproc", "4", "./train"},
+                "unknown flag: --nproc; did you mean --nproc-per-node?\n"},
+        Refusal{{"run", "--nproc_per_nod", "4", "train.py"}, "did you mean --nproc-per-node?"},
         Refusal{{"run", "--nproc-per-nod=4", "--", "true"}, "did you mean --nproc-per-node?"},
         Refusal{{"run", "--standalone", "--", "true"}, "--standalone; leave it out: without "},
         Refusal{{"run", "--rdzv_backend=c10d", "--", "true"},
@@ -107,7 +134,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "--nnodes is '1:4'; expected the nodes that are started, one number."},
         Refusal{{"status", "--wacth"}, "did you mean --watch?"},
         Refusal{{"run"}, "no program given"}, Refusal{{"run", "--"}, "no program given"},
-        Refusal{{"run", "./train"}, "./train; put the program after --"},
+        Refusal{{"run", "./train", "--nproc_per_node=4"},
+                "--nproc-per-node follows the program './train'; if it is a flag of muster run, "
+                "put it before the program; if it is the program's own, put -- before the program"},
+        Refusal{{"run", "./train", "--", "./other"},
+                "the program may be './train' or what follows --; put the flags first"},
+        Refusal{{"replay"}, "muster: give the journal: muster replay FILE\n"},
+        Refusal{{"completion"}, "no shell given; give bash or zsh"},
+        Refusal{{"status", "h:1", "g:1"}, "unknown argument: g:1"},
+        Refusal{{"status", "--token_fil=x"}, "unknown flag: --token_fil=x; did you mean --token-f"},
         Refusal{{"run", "--frobnicate", "--", "true"}, "--frobnicate"},
         Refusal{{"run", "--nproc-per-node", "--", "true"}, "--nproc-per-node"},
         Refusal{{"run", "--nproc-per-node", "0", "--", "true"}, "--nproc-per-node is '0'"},
@@ -131,14 +166,29 @@ TEST(DebugRefusalTest, AWaitThatIsNoDuration) {
               HasSubstr("--wait is 'soon'; expected a duration of at most 10m"));
 }
 
+// It is no mistake of the command line's: the job may just have ended.
 TEST(StatusRefusalTest, NoCoordinator) {
   const std::map<std::string, std::string> nobody = {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}};
-  EXPECT_THAT(
-      OutputOf({"status"}, 64, nobody),
-      HasSubstr("this user runs no coordinator on this machine; use --coordinator host:port "
-                "or set MUSTER_COORDINATOR"));
-  EXPECT_THAT(OutputOf({"status", "--job=train"}, 64, nobody),
-              HasSubstr("no coordinator of a job 'train' on this machine"));
+  for (const char* command : {"status", "debug"}) {
+    EXPECT_THAT(OutputOf({command}, 1, nobody),
+                HasSubstr("no coordinator runs on this machine for this user; muster run starts "
+                          "one, and HOST:PORT or MUSTER_COORDINATOR names one elsewhere"));
+    EXPECT_THAT(OutputOf({command, "--job=train"}, 1, nobody),
+                HasSubstr("no coordinator of a job 'train' runs on this machine"));
+  }
+}
+
+TEST(CoordinatorAddressTest, NeedsNoFlag) {
+  const std::map<std::string, std::string> other = {{"MUSTER_COORDINATOR", "127.0.0.1:10"}};
+  for (const char* command : {"status", "debug", "health"}) {
+    EXPECT_THAT(OutputOf({command, "127.0.0.1:9"}, 1, other),
+                HasSubstr("the coordinator at 127.0.0.1:9"));
+    EXPECT_THAT(OutputOf({command, "h:1", "--coordinator=h:1"}, 64),
+                HasSubstr("the coordinator is given twice, as 'h:1' and by --coordinator"));
+  }
+  EXPECT_THAT(OutputOf({"status", "--watch", "head"}, 64), HasSubstr("--watch is 'head'"));
+  EXPECT_THAT(OutputOf({"status", "--watch", "head:x"}, 64),
+              HasSubstr("'head:x' is not a valid address"));
 }
 
 TEST(StatusRefusalTest, MalformedCoordinator) {
@@ -148,6 +198,11 @@ TEST(StatusRefusalTest, MalformedCoordinator) {
               HasSubstr("'head:x' is not a valid address"));
 }
 
+TEST(StatusRefusalTest, CoordinatorWithAScheme) {
+  EXPECT_THAT(OutputOf({"status", "http://127.0.0.1:7370"}, 64),
+              HasSubstr("'http://127.0.0.1:7370' is not a valid address: leave out http://; "));
+}
+
 TEST(StatusRefusalTest, MalformedInterval) {
   EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--watch=often"}, 64),
               HasSubstr("--watch is 'often'; expected a duration"));
@@ -155,7 +210,7 @@ TEST(StatusRefusalTest, MalformedInterval) {
 
 TEST(StatusRefusalTest, FilesThatCannotBeUsed) {
   EXPECT_THAT(OutputOf({"status", "--coordinator=127.0.0.1:9", "--token-file=/no/such/token"}, 64),
-              StartsWith("muster: cannot read the token file /no/such/token: "));
+              StartsWith("muster: cannot read the token file '/no/such/token': "));
 }
 
 TEST(OutputTest, WhatCannotBeWrittenIsAnError) {

@@ -182,6 +182,13 @@ TEST_F(TokenDaemonTest, RanksWithoutTheTokenSayWhatTheyNeed) {
   EXPECT_THAT(run->Output(), AllOf(HasSubstr("sent no token"), HasSubstr("MUSTER_TOKEN_FILE")));
 }
 
+TEST_F(TokenDaemonTest, AWrongTokenIsToldWithItsFileInQuotes) {
+  const std::string wrong = absl::StrCat(MakeTempDir(), "/wrong");
+  ReplaceFile(wrong, NewToken());
+  EXPECT_THAT(Muster({"status", daemon_->address(), "--token-file", wrong}, 1),
+              HasSubstr(absl::StrCat("which sent the token in '", wrong, "': ")));
+}
+
 TEST_F(TokenDaemonTest, AFileThatCannotBeUsedIsRefusedBeforeAnyRankStarts) {
   const auto run = LaunchAt(*daemon_, 2, {"barrier"}, {"--token-file=/no/such/file"});
   EXPECT_EQ(run->Wait(), (Exit{false, 64}));
@@ -214,13 +221,20 @@ TEST_F(TokenDaemonTest, HealthDoesNotTakeItsOwnFilesForTheCoordinators) {
   const Words health = {"health", "--coordinator", daemon_->address()};
   EXPECT_EQ(Muster(health, 0, {{"MUSTER_TOKEN_FILE", "/no/such/token"}}), "") << "needs none";
   EXPECT_THAT(Muster(health, 64, {{"MUSTER_TLS_CA", "/no/such/ca"}}),
-              AllOf(HasSubstr("/no/such/ca cannot be read"), Not(HasSubstr("does not serve"))));
+              AllOf(HasSubstr("'/no/such/ca' cannot be read"), Not(HasSubstr("does not serve"))));
 }
 
 TEST_F(TokenDaemonTest, AnAnswerThatDoesNotComeInTimeIsToldInWords) {
+  const Words health = {"health", "--coordinator", daemon_->address(), "--timeout=300ms"};
   daemon_->process().Signal(SIGSTOP);
-  EXPECT_THAT(Muster({"health", "--coordinator", daemon_->address(), "--timeout=300ms"}, 1),
+  EXPECT_THAT(Muster(health, 1, {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}}),
               HasSubstr("does not serve: no answer within 300ms; check that musterd is running"));
+  EXPECT_THAT(Muster(health, 1),
+              HasSubstr(absl::StrCat("its process ", daemon_->process().pid(),
+                                     " (musterd) is stopped, as by Ctrl-Z; continue it with fg in "
+                                     "its shell, or by: kill -CONT ",
+                                     daemon_->process().pid(), "\n")))
+      << "of this user's own, more is known";
   daemon_->process().Signal(SIGCONT);
 }
 

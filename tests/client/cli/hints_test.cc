@@ -25,8 +25,19 @@ TEST(HintsTest, FlagsHaveDashes) {
   EXPECT_EQ(HintForFlag("--frobnicate", kFlags), "");
 }
 
+TEST(HintsTest, TheBeginningOfAFlagIsEnough) {
+  EXPECT_EQ(HintForFlag("--nproc", kFlags), "; did you mean --nproc-per-node?");
+  EXPECT_EQ(HintForFlag("--nproc=2", kFlags), "; did you mean --nproc-per-node?");
+  EXPECT_EQ(HintForFlag("--no", {"--node-id", "--node-rank"}),
+            "; did you mean --node-id or --node-rank?");
+}
+
 TEST(HintsTest, TorchrunsFlagsAreKnown) {
   EXPECT_EQ(HintForFlag("--rdzv_id=7", kFlags), "; did you mean --job?");
+  EXPECT_EQ(HintForFlag("--rdzv_endpoint=h:1", kFlags),
+            "; did you mean --coordinator HOST:PORT, where musterd listens?");
+  EXPECT_EQ(HintForFlag("--monitor_interval", kFlags),
+            "; leave it out: the launcher learns at once how a rank ends");
   EXPECT_EQ(HintForFlag("-m", kFlags), "; put the program after --: python3 -m MODULE");
 }
 

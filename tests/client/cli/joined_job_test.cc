@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <signal.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -36,6 +37,10 @@ Words RunRanks(Words flags, const Words& steps) {
   flags.push_back("--");
   for (const std::string& word : RankCommand(steps)) flags.push_back(word);
   return flags;
+}
+
+bool IsStopped(pid_t pid) {
+  return absl::StrContains(ReadFile(absl::StrCat("/proc/", pid, "/status")), "State:\tT");
 }
 
 std::vector<std::string> OfNode(int node, const TestDaemon& daemon) {
@@ -332,7 +337,7 @@ TEST_F(LocalStatusTest, ShowsAllJobsOfThisMachineOrOne) {
   EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits: forming"), HasSubstr("job letters: ")));
   EXPECT_THAT(Status({"--job=letters"}, 0),
               AllOf(HasSubstr("job letters: forming"), Not(HasSubstr("job digits"))));
-  EXPECT_THAT(Status({"--job=numbers"}, 64), HasSubstr("no coordinator of a job 'numbers'"));
+  EXPECT_THAT(Status({"--job=numbers"}, 1), HasSubstr("no coordinator of a job 'numbers'"));
   EXPECT_THAT(Status({"--watch"}, 64), HasSubstr("there are 2 here; say which by --job"));
   letters->Kill();
   EXPECT_THAT(Status({}, 0), AllOf(HasSubstr("job digits"), Not(HasSubstr("letters"))));
@@ -347,7 +352,28 @@ TEST_F(LocalStatusTest, KnowsTheTokenOfARun) {
   EXPECT_THAT(Status({}, 0), HasSubstr("job digits: "));
   run.process().Signal(SIGKILL);
   EXPECT_TRUE(run.WaitForNone());
-  EXPECT_THAT(Status({}, 64), HasSubstr("this user runs no coordinator on this machine"));
+  EXPECT_THAT(Status({}, 1), HasSubstr("no coordinator runs on this machine for this user"));
+}
+
+TEST_F(LocalStatusTest, SaysThatTheJobIsStoppedAndWhatContinuesIt) {
+  std::map<std::string, std::string> env = here_;
+  env["MUSTER_MUSTERD"] = MusterdPath();
+  MusterCommand run(RunRanks({"--nproc-per-node=2", "--job=digits"}, {"place", "wait=/nowhere"}),
+                    env);
+  ASSERT_TRUE(run.process().WaitForOutput("rank 1 of 2, "));
+  const std::vector<pid_t> musterd = run.ProcessesWith("--job=digits --world-size=2");
+  ASSERT_EQ(musterd.size(), 1u);
+  run.process().Signal(SIGTSTP);
+  ASSERT_TRUE(run.process().WaitForOutput("got SIGTSTP"));
+  ASSERT_TRUE(WaitUntil([&] { return IsStopped(musterd[0]) && IsStopped(run.process().pid()); }));
+  EXPECT_THAT(Status({}, 1),
+              HasSubstr(absl::StrCat("its process ", musterd[0],
+                                     " (musterd) is stopped, as by Ctrl-Z; continue it with fg in "
+                                     "its shell, or by: kill -CONT ",
+                                     run.process().pid(), "\n")));
+  run.process().Signal(SIGCONT);
+  ASSERT_TRUE(WaitUntil([&] { return !IsStopped(musterd[0]); }));
+  EXPECT_THAT(Status({}, 0), HasSubstr("job digits: "));
 }
 
 TEST_F(StatusTest, WatchesThroughARestartOfTheCoordinator) {

@@ -236,6 +236,18 @@ TEST(CollectivesTest, DisjointGroupsMayShareANameOverlappingOnesMayNot) {
                                       HasSubstr("ranks 0-1"), HasSubstr("ranks 1-2")));
 }
 
+TEST(CollectivesTest, TheSameRanksInAnotherOrderAreAnotherGroup) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Send(h.Request(p[0], CollectiveKind::kBarrier, "", "a", {0, 1}));
+  const WaiterId other = h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "a", {1, 0}));
+  EXPECT_THAT(Text(h, other),
+              HasSubstr("group 'a' (ranks 0-1) and group 'a' (ranks 1,0), the same ranks in "
+                        "another order; groups of one name must be the same list"));
+  const WaiterId overlap = h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "a", {1, 2}));
+  EXPECT_THAT(Text(h, overlap), Not(HasSubstr("in another order")));
+}
+
 TEST(CollectivesTest, OnceAGroupIsKnownItsNameAndTheCallerTellWhichItIs) {
   Harness h(5);
   std::vector<Process> p = h.Formed(5);

@@ -49,7 +49,8 @@ TEST(FlagsTest, UnknownFlagsAndStrayArgumentsAreNamed) {
   EXPECT_THAT(RunMusterd({"--world-sise=3"}, kBadUsage),
               AllOf(HasSubstr("--world-sise"), HasSubstr("musterd --help")));
   EXPECT_THAT(RunMusterd({"--wrold-size", "4", "stray"}, kBadUsage),
-              HasSubstr("unknown flag or argument: --wrold-size 4 stray"));
+              HasSubstr("unknown flag or argument: --wrold-size 4 stray; did you mean "
+                        "--world-size?\n"));
   EXPECT_THAT(RunMusterd({"--job"}, kBadUsage), HasSubstr("--job"));
 }
 
