@@ -9,10 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/observe/bundle_folder.h"
+#include "common/reflow.h"
 #include "common/utf8.h"
 
 namespace muster::cli {
@@ -125,7 +127,9 @@ Row RowOf(const RankObservation& seen, const std::string& node, const MemberStat
   row.state = StateWord(seen.condition());
   row.doing = DescribeObservation(seen);
   row.since_when = SinceWhen(seen);
-  if (member != nullptr) row.waits_in = Printable(member->waiting_in());
+  if (member != nullptr) {
+    row.waits_in = Printable(absl::StripSuffix(member->waiting_in(), " of the world"));
+  }
   return row;
 }
 
@@ -194,8 +198,10 @@ std::string Table(const std::vector<Row>& rows, size_t most, int width) {
   return text;
 }
 
-std::string Report(const GetInquiryResponse& inquiry, const std::string& table) {
-  std::string text = absl::StrCat(Printable(inquiry.inquiry().verdict()), "\n", table);
+std::string Report(const GetInquiryResponse& inquiry, const std::string& table, int width) {
+  const std::string verdict = Printable(inquiry.inquiry().verdict());
+  std::string text =
+      absl::StrCat(width == TextTable::kUnbounded ? verdict : Reflow(verdict, width), "\n", table);
   if (inquiry.inquiry().awaited_nodes_size() > 0) {
     absl::StrAppend(&text, "\nno answer from the launchers of: ",
                     Printable(absl::StrJoin(inquiry.inquiry().awaited_nodes(), ", ")), "\n");
@@ -218,14 +224,14 @@ std::string FolderOf(const LauncherReport& report, const GetInquiryResponse& inq
 
 std::string FullDebugReport(const GetInquiryResponse& inquiry, const GetStatusResponse& status) {
   const std::vector<Row> rows = RowsOf(inquiry, status);
-  return Report(inquiry, Table(rows, rows.size(), TextTable::kUnbounded));
+  return Report(inquiry, Table(rows, rows.size(), TextTable::kUnbounded), TextTable::kUnbounded);
 }
 
 std::string DebugReport(const GetInquiryResponse& inquiry, const GetStatusResponse& status,
                         int width) {
   std::vector<Row> rows = RowsOf(inquiry, status);
   if (rows.size() > kMostApart) rows = Together(rows);
-  return Report(inquiry, Table(rows, kMostRows, width));
+  return Report(inquiry, Table(rows, kMostRows, width), width);
 }
 
 }  // namespace muster::cli

@@ -3,15 +3,21 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
+#include "common/node_names.h"
 #include "common/operation_words.h"
 #include "common/reflow.h"
 #include "common/utf8.h"
@@ -86,34 +92,84 @@ std::string JobLine(const GetStatusResponse& status, int width) {
   return Lines(line, width);
 }
 
+NodeNames NamesOf(const GetStatusResponse& status) {
+  NodeNames names;
+  for (const muster::v1::MemberStatus& member : status.members()) {
+    names.Add(member.member().node_id());
+  }
+  return names;
+}
+
 // Where ranks call the coordinator together, and not each by itself.
-std::string NodesTogether(const GetStatusResponse& status, int width) {
+std::string NodesTogether(const GetStatusResponse& status, const NodeNames& names, int width) {
   constexpr int kMostNames = 8;
   const auto& nodes = status.node_collective_nodes();
   if (nodes.empty()) return "";
   const int named = std::min(nodes.size(), kMostNames);
-  std::string line = absl::StrCat("ranks arrive together on ", nodes.size(),
-                                  nodes.size() == 1 ? " node: " : " nodes: ",
-                                  absl::StrJoin(nodes.begin(), nodes.begin() + named, ", "));
+  const auto append_name = [&](std::string* out, const std::string& id) {
+    out->append(names.NameOf(id));
+  };
+  std::string line = absl::StrCat(
+      "ranks arrive together on ", nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ",
+      absl::StrJoin(nodes.begin(), nodes.begin() + named, ", ", append_name));
   if (nodes.size() > named) absl::StrAppend(&line, " and ", nodes.size() - named, " more");
   return Lines(line, width);
 }
 
+// Columns are narrow: a collective that names no group is one of the world.
+std::string WithoutWorld(const std::string& text) {
+  return absl::StrReplaceAll(
+      text, {{" of the world for ", " for "}, {" of the world ", ", "}, {" of the world", ""}});
+}
+
 std::string Activity(const muster::v1::MemberStatus& member) {
-  if (member.waiting_in().empty()) return OrNone(member.activity());
-  return absl::StrCat("in ", member.waiting_in(), " for ",
+  if (member.waiting_in().empty()) return OrNone(WithoutWorld(member.activity()));
+  return absl::StrCat("in ", WithoutWorld(member.waiting_in()), " for ",
                       BriefDuration(FromProto(member.waiting_for())));
 }
 
-std::string Members(const GetStatusResponse& status, int width) {
-  TextTable table({"RANK", "NODE", "HOST", "PID", "STATE", "ACTIVITY", "LAST CALL"});
-  for (const muster::v1::MemberStatus& member : status.members()) {
-    table.AddRow({member.has_rank() ? absl::StrCat(member.rank()) : kNone,
-                  member.member().node_id(), member.member().hostname(),
-                  absl::StrCat(member.member().pid()), StateOf(member), Activity(member),
-                  absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")});
+// Whether a column of hosts would say more than the nodes' names do.
+bool HostsMatter(const GetStatusResponse& status, const NodeNames& names) {
+  std::set<absl::string_view> hosts;
+  bool named = true;
+  for (const muster::v1::MemberStatus& status_of : status.members()) {
+    const muster::v1::MemberIdentity& member = status_of.member();
+    hosts.insert(member.hostname());
+    named = named && absl::StartsWith(names.NameOf(member.node_id()), member.hostname());
   }
-  return table.empty() ? "no members yet\n" : table.ToString(width);
+  return !named && hosts.size() > 1;
+}
+
+// `brief` is for narrow terminals.
+TextTable MembersTable(const GetStatusResponse& status, const NodeNames& names, bool brief) {
+  const bool hosts = HostsMatter(status, names);
+  const auto row = [&](std::string rank, std::string node, std::string host, std::string pid,
+                       std::string state, std::string activity, std::string call) {
+    std::vector<std::string> cells = {std::move(rank), std::move(node)};
+    if (hosts) cells.push_back(std::move(host));
+    cells.insert(cells.end(), {std::move(pid), std::move(state), std::move(activity)});
+    if (!brief) cells.push_back(std::move(call));
+    return cells;
+  };
+  TextTable table(row("RANK", "NODE", "HOST", "PID", "STATE", "ACTIVITY", "LAST CALL"));
+  for (const muster::v1::MemberStatus& member : status.members()) {
+    const muster::v1::MemberIdentity& process = member.member();
+    std::string activity = Activity(member);
+    if (brief) activity = std::string(absl::StripPrefix(activity, "last "));
+    table.AddRow(row(member.has_rank() ? absl::StrCat(member.rank()) : kNone,
+                     names.NameOf(process.node_id()), process.hostname(),
+                     absl::StrCat(process.pid()), StateOf(member), std::move(activity),
+                     absl::StrCat(BriefDuration(FromProto(member.since_last_call())), " ago")));
+  }
+  return table;
+}
+
+// A terminal that is too narrow for the last call does without: the activity has times too.
+std::string Members(const GetStatusResponse& status, const NodeNames& names, int width) {
+  if (status.members().empty()) return "no members yet\n";
+  const TextTable full = MembersTable(status, names, /*brief=*/false);
+  return full.Fits(width) ? full.ToString(width)
+                          : MembersTable(status, names, /*brief=*/true).ToString(width);
 }
 
 std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
@@ -127,25 +183,35 @@ std::string GroupOf(const muster::v1::Group& group) {
 }
 
 std::string PendingCollectives(const GetStatusResponse& status, int width) {
-  TextTable table(
-      {"GROUP", "NUMBER", "OPERATION", "ARRIVED", "MISSING", "GAVE UP", "SINCE", "LAST ARRIVAL"});
-  for (const muster::v1::PendingCollective& pending : status.pending_collectives()) {
-    table.AddRow({GroupOf(pending.group()), absl::StrCat("#", pending.sequence()),
-                  pending.operation(), Ranks(pending.arrived_ranks()),
-                  Ranks(pending.missing_ranks()), Ranks(pending.gave_up_ranks()),
-                  BriefDuration(FromProto(pending.age())),
-                  absl::StrCat(BriefDuration(FromProto(pending.since_last_arrival())), " ago")});
+  const auto& all = status.pending_collectives();
+  const bool gave_up = std::any_of(
+      all.begin(), all.end(), [](const auto& pending) { return !pending.gave_up_ranks().empty(); });
+  std::vector<std::string> header = {"GROUP",   "NUMBER", "OPERATION",   "ARRIVED",
+                                     "MISSING", "SINCE",  "LAST ARRIVAL"};
+  if (gave_up) header.insert(header.begin() + 5, "GAVE UP");
+  TextTable table(std::move(header));
+  for (const muster::v1::PendingCollective& pending : all) {
+    std::vector<std::string> row = {
+        GroupOf(pending.group()),
+        absl::StrCat("#", pending.sequence()),
+        pending.operation(),
+        Ranks(pending.arrived_ranks()),
+        Ranks(pending.missing_ranks()),
+        BriefDuration(FromProto(pending.age())),
+        absl::StrCat(BriefDuration(FromProto(pending.since_last_arrival())), " ago")};
+    if (gave_up) row.insert(row.begin() + 5, Ranks(pending.gave_up_ranks()));
+    table.AddRow(std::move(row));
   }
   return table.empty() ? "" : absl::StrCat("\npending collectives\n", table.ToString(width));
 }
 
-std::string Stragglers(const GetStatusResponse& status, int width) {
+std::string Stragglers(const GetStatusResponse& status, const NodeNames& names, int width) {
   TextTable table({"RANK", "NODE", "LAST IN", "OF", "OPERATION", "BEHIND", "P95", "WAITED FOR"});
   for (const muster::v1::Straggler& straggler : status.stragglers()) {
     const uint64_t of = std::max<uint64_t>(1, straggler.collectives());
-    table.AddRow({absl::StrCat(straggler.rank()), straggler.node_id(),
+    table.AddRow({absl::StrCat(straggler.rank()), names.NameOf(straggler.node_id()),
                   absl::StrFormat("%.0f%%", 100.0 * straggler.last() / of),
-                  absl::StrCat(straggler.collectives()), straggler.operation(),
+                  absl::StrCat(straggler.collectives()), WithoutWorld(straggler.operation()),
                   BriefDuration(FromProto(straggler.median())),
                   BriefDuration(FromProto(straggler.p95())),
                   BriefDuration(FromProto(straggler.waited_for()))});
@@ -179,21 +245,22 @@ std::string StateOf(const muster::v1::LeaseStatus& lease) {
   return absl::StrCat("held for ", BriefDuration(FromProto(lease.held_for())));
 }
 
-std::string Leases(const GetStatusResponse& status, int width) {
+std::string Leases(const GetStatusResponse& status, const NodeNames& names, int width) {
   TextTable table({"LEASE", "SCOPE", "NODE", "HOLDER", "TOKEN", "STATE", "WAITERS"});
   for (const muster::v1::LeaseStatus& lease : status.leases()) {
-    table.AddRow({lease.name(), ScopeOf(lease), OrNone(lease.node_id()), HolderOf(lease),
-                  absl::StrCat(lease.token()), StateOf(lease), absl::StrCat(lease.waiters())});
+    table.AddRow({lease.name(), ScopeOf(lease), OrNone(names.NameOf(lease.node_id())),
+                  HolderOf(lease), absl::StrCat(lease.token()), StateOf(lease),
+                  absl::StrCat(lease.waiters())});
   }
   return table.empty() ? "" : absl::StrCat("\nleases\n", table.ToString(width));
 }
 
-std::string RecentFailures(const GetStatusResponse& status, int width) {
+std::string RecentFailures(const GetStatusResponse& status, const NodeNames& names, int width) {
   TextTable table({"RANK", "NODE", "PID", "CAUSE", "ACTIVITY", "WHEN"});
   for (const muster::v1::Failure& failure : status.recent_failures()) {
     table.AddRow({failure.has_rank() ? absl::StrCat(failure.rank()) : kNone,
-                  failure.member().node_id(), absl::StrCat(failure.member().pid()), failure.cause(),
-                  OrNone(failure.activity()),
+                  names.NameOf(failure.member().node_id()), absl::StrCat(failure.member().pid()),
+                  failure.cause(), OrNone(WithoutWorld(failure.activity())),
                   absl::StrCat(BriefDuration(FromProto(failure.age())), " ago")});
   }
   return table.empty() ? "" : absl::StrCat("\nrecent failures\n", table.ToString(width));
@@ -202,10 +269,12 @@ std::string RecentFailures(const GetStatusResponse& status, int width) {
 }  // namespace
 
 std::string StatusReport(const GetStatusResponse& status, int width) {
-  return absl::StrCat(JobLine(status, width), NodesTogether(status, width), "\n",
-                      Members(status, width), PendingCollectives(status, width),
-                      Verdict(status, width), Oddities(status, width), Stragglers(status, width),
-                      Leases(status, width), RecentFailures(status, width));
+  const NodeNames names = NamesOf(status);
+  return absl::StrCat(JobLine(status, width), NodesTogether(status, names, width), "\n",
+                      Members(status, names, width), PendingCollectives(status, width),
+                      Verdict(status, width), Oddities(status, width),
+                      Stragglers(status, names, width), Leases(status, names, width),
+                      RecentFailures(status, names, width));
 }
 
 absl::StatusOr<std::string> StatusJson(const GetStatusResponse& status) {

@@ -80,6 +80,8 @@ std::string TextTable::ToString(int width) const {
   return text;
 }
 
+bool TextTable::Fits(int width) const { return width == kUnbounded || Sum(Widths()) <= width; }
+
 std::vector<int> TextTable::WidthsWithin(int width) const {
   std::vector<int> widths = Widths();
   while (width != kUnbounded && Sum(widths) > width) {

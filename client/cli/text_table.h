@@ -16,6 +16,8 @@ class TextTable {
   void AddRow(std::vector<std::string> cells);
 
   bool empty() const { return rows_.size() == 1; }
+  // Whether each row is one line within `width`.
+  bool Fits(int width) const;
 
   static constexpr int kUnbounded = 0;
 

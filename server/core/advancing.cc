@@ -58,8 +58,9 @@ bool Coordinator::Impl::TryAskForRoster() {
   const ParkedClaims::Entry* asked = claims_.Ask(now_);
   if (asked == nullptr) return false;
   const Claim& claim = *asked->request.claim;
-  Log(Severity::kInfo, absl::StrCat("asking ", Who(claim.rank, asked->request.member),
-                                    " for the roster of epoch ", claim.epoch->number));
+  Log(Severity::kInfo,
+      absl::StrCat("asking ", Who(claim.rank, asked->request.member, members_.node_names()),
+                   " for the roster of epoch ", claim.epoch->number));
   out_.Send(asked->stream, out_.Share(NeedRoster{*claim.epoch}));
   return true;
 }

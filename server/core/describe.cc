@@ -52,10 +52,11 @@ std::string Ranks(const std::vector<uint32_t>& ranks) {
   return absl::StrCat(ranks.size() == 1 ? "rank " : "ranks ", RankRanges(ranks));
 }
 
-std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member) {
-  return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (node '", member.node_id,
-                      "', host ", member.hostname.empty() ? "unknown" : member.hostname, ", pid ",
-                      member.pid, ")");
+std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member,
+                const NodeNames& names) {
+  return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (",
+                      names.DescribePlace(member.node_id, member.hostname), ", pid ", member.pid,
+                      ")");
 }
 
 absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
@@ -107,10 +108,10 @@ std::string DescribeGroup(const GroupName& group) {
   return absl::StrCat("group '", group.name, "' (", Ranks(group.ranks), ")");
 }
 
-std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id) {
-  return absl::StrCat(
-      "lease '", name, "' of ",
-      scope == LeaseScope::kNode ? absl::StrCat("node '", node_id, "'") : "the job");
+std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id,
+                          const NodeNames& names) {
+  return absl::StrCat("lease '", name, "' of ",
+                      scope == LeaseScope::kNode ? names.Describe(node_id) : "the job");
 }
 
 std::string DescribeExit(bool signaled, int code) {

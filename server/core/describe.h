@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/node_names.h"
 #include "server/core/requests.h"
 #include "server/core/vocabulary.h"
 
@@ -21,8 +22,9 @@ std::string RankRanges(const std::vector<uint32_t>& ranks, size_t max_ranges = 3
 // "rank 3", "ranks 3,8-15".
 std::string Ranks(const std::vector<uint32_t>& ranks);
 
-// "rank 3 (node 'n1', host h, pid 4711)"; "process (node ...)" without a rank.
-std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member);
+// "rank 3 (host h, pid 4711)", "rank 3 (node 'n1', host h, pid 4711)" where the node was given an
+// id; "process (host ...)" without a rank. `names` are those of the job's nodes.
+std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member, const NodeNames& names);
 
 // ALREADY_EXISTS: both processes ask for this place ("rank 3").
 absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
@@ -42,8 +44,9 @@ std::string DescribeStep(absl::string_view operation, uint64_t sequence, const G
 // "the world", "group 'tp' (ranks 0,2)".
 std::string DescribeGroup(const GroupName& group);
 
-// "lease 'unpack' of node 'n1'", "lease 'index' of the job".
-std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id);
+// "lease 'unpack' of host h", "lease 'unpack' of node 'n1'", "lease 'index' of the job".
+std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string_view node_id,
+                          const NodeNames& names);
 
 // "exited with status 3", "killed by signal 9 (Killed)".
 std::string DescribeExit(bool signaled, int code);

@@ -162,7 +162,8 @@ std::string Coordinator::Impl::TooManyReplacements(const std::vector<Member*>& c
   if (most == 0 || total <= most || total == history_.replacements) return "";
   const std::string last = failures_.empty()
                                ? reason_
-                               : absl::StrCat(Who(failures_.front().rank, failures_.front().member),
+                               : absl::StrCat(Who(failures_.front().rank, failures_.front().member,
+                                                  members_.node_names()),
                                               " was lost: ", failures_.front().cause);
   return absl::StrCat(total,
                       " processes would have taken the places of others by now, and "

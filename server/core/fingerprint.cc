@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "common/node_names.h"
 #include "server/core/describe.h"
 
 namespace muster::core {
@@ -26,15 +27,16 @@ constexpr uint64_t kLittleForNccl = 64ull << 20;
 
 using Members = std::vector<const Fingerprinted*>;
 
-// "rank 9 (node 'n2') has", "ranks 4-7 (node 'n2') have", "ranks 3,9 have".
-std::string WhoHas(const Members& members) {
+// "rank 9 (host h) has", "ranks 4-7 (node 'n2') have", "ranks 3,9 have".
+std::string WhoHas(const Members& members, const NodeNames& node_names) {
   std::vector<uint32_t> ranks;
   std::set<std::string> nodes;
   for (const Fingerprinted* member : members) {
     ranks.push_back(member->rank);
     nodes.insert(member->node_id);
   }
-  const std::string where = nodes.size() == 1 ? absl::StrCat(" (node '", *nodes.begin(), "')") : "";
+  const std::string where =
+      nodes.size() == 1 ? absl::StrCat(" (", node_names.Describe(*nodes.begin()), ")") : "";
   return absl::StrCat(Ranks(ranks), where, ranks.size() == 1 ? " has " : " have ");
 }
 
@@ -64,7 +66,8 @@ Values ValuesOf(const std::string& name, const ByFacts& members) {
 
 bool ByFirstRank(const Members& a, const Members& b) { return a.front()->rank < b.front()->rank; }
 
-std::string DescribeFact(const std::string& name, Values values, size_t members) {
+std::string DescribeFact(const std::string& name, Values values, size_t members,
+                         const NodeNames& node_names) {
   std::optional<std::string> usual;
   bool has_usual = false;
   std::vector<std::pair<Members, std::string>> odd;
@@ -81,7 +84,7 @@ std::string DescribeFact(const std::string& name, Values values, size_t members)
   std::sort(odd.begin(), odd.end(),
             [](const auto& a, const auto& b) { return ByFirstRank(a.first, b.first); });
   std::vector<std::string> parts;
-  for (const auto& [who, what] : odd) parts.push_back(absl::StrCat(WhoHas(who), what));
+  for (const auto& [who, what] : odd) parts.push_back(absl::StrCat(WhoHas(who, node_names), what));
   if (has_usual) {
     const size_t others = values.at(usual).size();
     parts.push_back(
@@ -92,7 +95,8 @@ std::string DescribeFact(const std::string& name, Values values, size_t members)
   return absl::StrJoin(parts, ", ");
 }
 
-void CompareFacts(const ByFacts& members, size_t count, std::vector<std::string>* out) {
+void CompareFacts(const ByFacts& members, size_t count, const NodeNames& node_names,
+                  std::vector<std::string>* out) {
   std::set<std::string> names;
   for (const auto& [facts, who] : members) {
     for (const auto& [name, value] : *facts) names.insert(name);
@@ -101,7 +105,7 @@ void CompareFacts(const ByFacts& members, size_t count, std::vector<std::string>
     Values values = ValuesOf(name, members);
     if (values.size() < 2) continue;
     if (values.size() > kMaxValues && values.size() * 2 >= count) continue;
-    out->push_back(DescribeFact(name, std::move(values), count));
+    out->push_back(DescribeFact(name, std::move(values), count, node_names));
   }
 }
 
@@ -127,10 +131,11 @@ void Add(const Fingerprinted& member, Node* node) {
   node->has_nccl |= member.facts != nullptr && member.facts->count("NCCL") > 0;
 }
 
-std::string NameOf(const std::string& node_id, const Node& node) {
+// "host h (ranks 4-7)".
+std::string Describe(const std::string& node_id, const Node& node, const NodeNames& node_names) {
   std::vector<uint32_t> ranks;
   for (const Fingerprinted* member : node.members) ranks.push_back(member->rank);
-  return absl::StrCat("node '", node_id, "' (", Ranks(ranks), ")");
+  return absl::StrCat(node_names.Describe(node_id), " (", Ranks(ranks), ")");
 }
 
 std::string Ahead(absl::Duration by) {
@@ -140,7 +145,7 @@ std::string Ahead(absl::Duration by) {
 
 using Nodes = std::map<std::string, Node>;
 
-void CompareClocks(const Nodes& nodes, std::vector<std::string>* out) {
+void CompareClocks(const Nodes& nodes, const NodeNames& node_names, std::vector<std::string>* out) {
   size_t ahead = 0;
   size_t behind = 0;
   size_t known = 0;
@@ -159,20 +164,22 @@ void CompareClocks(const Nodes& nodes, std::vector<std::string>* out) {
   }
   for (const auto& [id, node] : nodes) {
     if (!node.clock_ahead || absl::AbsDuration(*node.clock_ahead) <= kClockTolerance) continue;
-    out->push_back(absl::StrCat("the clock of ", NameOf(id, node), " is ", Ahead(*node.clock_ahead),
+    out->push_back(absl::StrCat("the clock of ", Describe(id, node, node_names), " is ",
+                                Ahead(*node.clock_ahead),
                                 " the coordinator's: logs do not fit together, and certificates "
                                 "may not be valid there"));
   }
 }
 
-void LookAtSharedMemory(const Nodes& nodes, std::vector<std::string>* out) {
+void LookAtSharedMemory(const Nodes& nodes, const NodeNames& node_names,
+                        std::vector<std::string>* out) {
   for (const auto& [id, node] : nodes) {
     if (!node.free_shared_memory) continue;
     const uint64_t needed = node.has_nccl ? kLittleForNccl : kLittleSharedMemory;
     if (*node.free_shared_memory > needed) continue;
     out->push_back(absl::StrCat(
-        NameOf(id, node), " has ", *node.free_shared_memory >> 20, " MiB free in /dev/shm, which ",
-        node.has_nccl ? "NCCL needs more of" : "collectives use",
+        Describe(id, node, node_names), " has ", *node.free_shared_memory >> 20,
+        " MiB free in /dev/shm, which ", node.has_nccl ? "NCCL needs more of" : "collectives use",
         ": give the container more (docker run --shm-size, or an emptyDir of medium Memory)"));
   }
 }
@@ -195,9 +202,11 @@ std::vector<std::string> DescribeOdd(const std::vector<Fingerprinted>& members) 
     by_facts[member.facts.get()].push_back(&member);
     ++known;
   }
-  CompareFacts(by_facts, known, &texts);
-  CompareClocks(nodes, &texts);
-  LookAtSharedMemory(nodes, &texts);
+  NodeNames node_names;
+  for (const auto& [id, node] : nodes) node_names.Add(id);
+  CompareFacts(by_facts, known, node_names, &texts);
+  CompareClocks(nodes, node_names, &texts);
+  LookAtSharedMemory(nodes, node_names, &texts);
   if (texts.size() > kMaxTexts) {
     const size_t more = texts.size() - (kMaxTexts - 1);
     texts.resize(kMaxTexts - 1);

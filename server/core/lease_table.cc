@@ -22,7 +22,7 @@ LeaseTable::Step Only(WaiterId waiter, absl::Status status, LeaseAnswer answer =
 }
 
 std::string Describe(const LeaseKey& key) {
-  return DescribeLease(key.name, key.scope, key.node_id);
+  return DescribeLease(key.name, key.scope, key.node_id, NodeNames());
 }
 
 absl::Status Abandoned(const LeaseKey& key) {

@@ -118,8 +118,9 @@ absl::Status Coordinator::Impl::LeaseTimeout(const ParkedCall& call, const ForLe
                        HowLong(now_ - lease->holder->since), " under token ", lease->holder->token,
                        "; wait longer if the work takes that long, or see what holds it up");
   }
-  return absl::DeadlineExceededError(absl::StrCat(DescribeLease(key.name, key.scope, key.node_id),
-                                                  " waited ", HowLong(call.timeout), "; ", why));
+  return absl::DeadlineExceededError(
+      absl::StrCat(DescribeLease(key.name, key.scope, key.node_id, members_.node_names()),
+                   " waited ", HowLong(call.timeout), "; ", why));
 }
 
 }  // namespace muster::core

@@ -16,7 +16,7 @@ Member* FindIn(const Map& map, const Key& key) {
 
 }  // namespace
 
-std::string Member::who() const { return Who(rank_, identity); }
+std::string Member::who() const { return Who(rank_, identity, *names_); }
 
 Member* MemberTable::Find(const Incarnation& incarnation) const {
   return FindIn(members_, incarnation);
@@ -27,7 +27,8 @@ Member* MemberTable::FindBySession(uint64_t counter) const { return FindIn(sessi
 Member* MemberTable::FindByStream(WaiterId stream) const { return FindIn(streams_, stream); }
 
 Member* MemberTable::Add(const MemberIdentity& identity, Time now) {
-  auto member = std::make_unique<Member>(identity, ++arrivals_, now);
+  node_names_.Add(identity.node_id);
+  auto member = std::make_unique<Member>(identity, ++arrivals_, &node_names_, now);
   return members_.emplace(identity.incarnation, std::move(member)).first->second.get();
 }
 
@@ -36,6 +37,7 @@ void MemberTable::Remove(Member* member) {
   sessions_.erase(member->session_.counter);
   graces_.Clear(member->incarnation());
   Count(*member, -1);
+  node_names_.Remove(member->identity.node_id);
   members_.erase(Incarnation(member->incarnation()));
 }
 

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "common/node_names.h"
 #include "server/core/activity.h"
 #include "server/core/deadlines.h"
 #include "server/core/requests.h"
@@ -26,13 +27,14 @@ class CollectiveGroup;
 // up by is changed by the table alone; the rest is for whoever has it.
 class Member {
  public:
-  Member(MemberIdentity who, uint64_t arrival_number, Time now)
-      : identity(std::move(who)), arrival(arrival_number), last_call(now) {}
+  // `names`, of the job's nodes, must outlive this object.
+  Member(MemberIdentity who, uint64_t arrival_number, const NodeNames* names, Time now)
+      : identity(std::move(who)), arrival(arrival_number), last_call(now), names_(names) {}
 
   const MemberIdentity identity;
   const uint64_t arrival;  // order in which they became known
 
-  // "rank 3 (node 'n1', host h, pid 4711)".
+  // "rank 3 (host h, pid 4711)".
   std::string who() const;
   const Incarnation& incarnation() const { return identity.incarnation; }
 
@@ -86,6 +88,7 @@ class Member {
     WaiterId leave = 0;
   };
 
+  const NodeNames* const names_;
   ParkedIds parked_;
   SessionId session_;
   WaiterId stream_ = 0;
@@ -125,6 +128,8 @@ class MemberTable {
   const Tally& tally() const { return tally_; }
   // The same, counted anew: for tests.
   Tally Recount() const;
+  // Of the members' nodes.
+  const NodeNames& node_names() const { return node_names_; }
   bool any_attached() const { return !streams_.empty(); }
 
   // Null if there is none.
@@ -170,6 +175,7 @@ class MemberTable {
   void Count(const Member& member, int by) { Count(member, by, &tally_); }
   static void Count(const Member& member, int by, Tally* tally);
 
+  NodeNames node_names_;  // members point to it
   absl::flat_hash_map<Incarnation, std::unique_ptr<Member>> members_;
   absl::flat_hash_map<uint64_t, Member*> sessions_;  // by the counter of the current session
   absl::flat_hash_map<WaiterId, Member*> streams_;   // open ones

@@ -6,7 +6,9 @@
 namespace muster::core {
 namespace {
 
-std::string WhoIs(const Candidate& candidate) { return Who(std::nullopt, candidate.member); }
+std::string WhoIs(const Candidate& candidate) {
+  return Who(std::nullopt, candidate.member, NodeNames());
+}
 
 absl::Status BelowWorldSize(absl::string_view what, std::optional<uint32_t> value, uint32_t size) {
   if (!value || size == 0 || *value < size) return absl::OkStatus();
@@ -91,8 +93,8 @@ std::optional<PlaceBook::Conflict> PlaceBook::FindConflict(Id id,
     const std::string& node = candidate.member.node_id;
     const auto it = local_ranks_.find({node, *wish.local_rank});
     if (it != local_ranks_.end() && it->second != id) {
-      return Conflict{it->second,
-                      absl::StrCat("local rank ", *wish.local_rank, " of node '", node, "'")};
+      return Conflict{it->second, absl::StrCat("local rank ", *wish.local_rank, " of ",
+                                               NodeNames().Describe(node))};
     }
   }
   return std::nullopt;

@@ -98,7 +98,7 @@ void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Clai
   recovery_stall_.Restart(now_);
   WatchForStalls();
   Log(Severity::kInfo, absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
-                                    Who(claim.rank, claimant)));
+                                    Who(claim.rank, claimant, members_.node_names())));
   DeferCandidates();
 }
 
@@ -126,7 +126,7 @@ absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claim
   } else if (claim.roster && MayWin(*claim.epoch)) {
     Log(Severity::kWarning,
         absl::StrCat("epoch ", epoch_->id().number, " is superseded by epoch ", claim.epoch->number,
-                     ", claimed by ", Who(claim.rank, claimant)));
+                     ", claimed by ", Who(claim.rank, claimant, members_.node_names())));
     DropEpoch(*claim.roster, absl::AbortedError(absl::StrCat(
                                  "epoch ", epoch_->id().number,
                                  " is over: a later one was formed without this process; start it "
@@ -335,7 +335,7 @@ std::string Coordinator::Impl::DescribeAwaitedRoster() const {
   return absl::StrCat("the coordinator was restarted and asks who the members of epoch ",
                       claim.epoch->number, " are, which ", claims_.size(),
                       claims_.size() == 1 ? " process claims, " : " processes claim, first ",
-                      Who(claim.rank, claimant->request.member));
+                      Who(claim.rank, claimant->request.member, members_.node_names()));
 }
 
 std::string Coordinator::Impl::DescribeAwaited() const {

@@ -14,12 +14,13 @@ constexpr size_t kMaxStragglers = 10;
 
 // What a parked call waits in.
 struct WaitDescriber {
+  const NodeNames& names;
   std::string operator()(const ForPlace& wait) const { return wait.rejoins ? "Rejoin" : "Join"; }
   std::string operator()(const ForCollective& wait) const {
     return wait.group->OperationAt(wait.index, wait.sequence);
   }
   std::string operator()(const ForLease& wait) const {
-    return DescribeLease(wait.key.name, wait.key.scope, wait.key.node_id);
+    return DescribeLease(wait.key.name, wait.key.scope, wait.key.node_id, names);
   }
   std::string operator()(const ForLeavers&) const { return "Leave"; }
   std::string operator()(const ForRecovery&) const {
@@ -78,7 +79,7 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
   }
   if (const std::vector<WaiterId> parked = parked_.Of(member); !parked.empty()) {
     const ParkedCall& call = *parked_.Find(parked.front());
-    status.waiting_in = std::visit(WaitDescriber(), call.wait);
+    status.waiting_in = std::visit(WaitDescriber{members_.node_names()}, call.wait);
     status.waiting_for = now - call.since;
   }
   return status;

@@ -214,8 +214,8 @@ absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, cons
   if (s = numbers.Epoch("highest epoch number", claim.highest_epoch); !s.ok()) return s;
   if (s = CheckLeases(claim, limits, numbers); !s.ok()) {
     const auto rank = claim.epoch ? std::optional<uint32_t>(claim.rank) : std::nullopt;
-    return absl::Status(s.code(),
-                        absl::StrCat("the claim of ", Who(rank, claimant), ": ", s.message()));
+    return absl::Status(s.code(), absl::StrCat("the claim of ", Who(rank, claimant, NodeNames()),
+                                               ": ", s.message()));
   }
   if (claim.broken) {
     if (s = CheckBroken(*claim.broken, limits); !s.ok()) return s;

@@ -44,9 +44,9 @@ std::vector<uint32_t> NeverStarted(const Scene& scene) {
 std::string NodesThatAnswer(const Scene& scene) {
   std::set<std::string> nodes;
   for (const LauncherView& launcher : scene.launchers()) {
-    if (launcher.reported) nodes.insert(absl::StrCat("'", launcher.node, "'"));
+    if (launcher.reported) nodes.insert(scene.node_names().DescribeLaunchersNode(launcher.node));
   }
-  return absl::StrCat(nodes.size() == 1 ? "node " : "nodes ", absl::StrJoin(nodes, ", "));
+  return absl::StrJoin(nodes, ", ");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ Scene::Scene(const JobStatus& job, const std::vector<RankObservation>& seen,
   for (const MemberStatus& member : job_.members) {
     if (member.rank) by_rank_[*member.rank] = &member;
     by_incarnation_[member.member.incarnation] = &member;
+    node_names_.Add(member.member.node_id);
   }
   for (const RankObservation& one : seen_) seen_by_incarnation_[one.incarnation] = &one;
   for (const LauncherView& launcher : launchers_) {
@@ -52,8 +53,8 @@ std::string Scene::DescribeDoing(const MemberStatus& member) const {
   }
   if (!silent_.contains(member.member.incarnation))
     return "no launcher looks after it, which could see what it is doing";
-  return absl::StrCat("the launcher of node '", member.member.node_id,
-                      "' does not answer: the node is down, cut off from the network, or stopped");
+  return absl::StrCat("the launcher of ", node_names_.Describe(member.member.node_id),
+                      " does not answer: the node is down, cut off from the network, or stopped");
 }
 
 std::string Scene::Describe(const MemberStatus& member) const {
@@ -63,15 +64,15 @@ std::string Scene::Describe(const MemberStatus& member) const {
 }
 
 std::string Scene::Who(const MemberStatus& member) const {
-  return core::Who(member.rank, member.member);
+  return core::Who(member.rank, member.member, node_names_);
 }
 
 std::string Scene::Who(const RankObservation& seen) const {
   if (const MemberStatus* member = MemberOf(seen.incarnation); member != nullptr && member->rank) {
     return Who(*member);
   }
-  return absl::StrCat(seen.rank ? absl::StrCat("rank ", *seen.rank) : "a process", " (node '",
-                      seen.node, "', pid ", seen.pid, ")");
+  return absl::StrCat(seen.rank ? absl::StrCat("rank ", *seen.rank) : "a process", " (",
+                      node_names_.DescribeLaunchersNode(seen.node), ", pid ", seen.pid, ")");
 }
 
 const MemberStatus* Scene::Worst(const std::vector<uint32_t>& ranks) const {

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "common/node_names.h"
 #include "server/core/verdict.h"
 
 namespace muster::core {
@@ -22,6 +23,7 @@ class Scene {
   const JobStatus& job() const { return job_; }
   const std::vector<RankObservation>& seen() const { return seen_; }
   const std::vector<LauncherView>& launchers() const { return launchers_; }
+  const NodeNames& node_names() const { return node_names_; }
 
   // nullptr where there is none.
   const MemberStatus* MemberOf(uint32_t rank) const;
@@ -32,7 +34,7 @@ class Scene {
   // What the member is doing; and the same with what it last called.
   std::string DescribeDoing(const MemberStatus& member) const;
   std::string Describe(const MemberStatus& member) const;
-  // "rank 3 (node 'n2', host h, pid 4711)".
+  // "rank 3 (host h, pid 4711)".
   std::string Who(const MemberStatus& member) const;
   std::string Who(const RankObservation& seen) const;
 
@@ -43,6 +45,7 @@ class Scene {
   const JobStatus& job_;
   const std::vector<RankObservation>& seen_;
   const std::vector<LauncherView>& launchers_;
+  NodeNames node_names_;
   std::map<uint32_t, const MemberStatus*> by_rank_;
   absl::flat_hash_map<Incarnation, const MemberStatus*> by_incarnation_;
   absl::flat_hash_map<Incarnation, const RankObservation*> seen_by_incarnation_;

@@ -35,9 +35,9 @@ Wait WaitOf(const PendingCollective& pending) {
   return wait;
 }
 
-Wait WaitOf(const LeaseStatus& lease, const Callers& callers) {
+Wait WaitOf(const LeaseStatus& lease, const Callers& callers, const NodeNames& names) {
   Wait wait;
-  wait.what = DescribeLease(lease.name, lease.scope, lease.node_id);
+  wait.what = DescribeLease(lease.name, lease.scope, lease.node_id, names);
   wait.not_done = absl::StrCat("has held ", wait.what, " for ", HowLong(lease.held_for));
   if (const auto found = callers.find(wait.what); found != callers.end()) {
     wait.waiting = found->second;
@@ -73,9 +73,11 @@ Waits::Waits(const JobStatus& job) {
     Add(std::move(rejoin));
   } else {
     const Callers callers = CallersOf(job);
+    NodeNames names;
+    for (const MemberStatus& member : job.members) names.Add(member.member.node_id);
     for (const PendingCollective& pending : job.pending) Add(WaitOf(pending));
     for (const LeaseStatus& lease : job.leases) {
-      if (lease.holder_rank && lease.waiters > 0) Add(WaitOf(lease, callers));
+      if (lease.holder_rank && lease.waiters > 0) Add(WaitOf(lease, callers, names));
     }
     Add(CallOfAll(job, "Leave"));
   }

@@ -17,8 +17,9 @@ std::string DescribeLeaseCall(absl::string_view verb, const std::string& name,
 }  // namespace
 
 std::string Actor::ToString() const {
-  return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (node ", identity.node_id,
-                      ", pid ", identity.pid, ")");
+  return absl::StrCat(rank ? absl::StrCat("rank ", *rank) : "process", " (",
+                      NodeNames().DescribePlace(identity.node_id, identity.hostname), ", pid ",
+                      identity.pid, ")");
 }
 
 Actor* Story::Find(const core::MemberIdentity& identity) {

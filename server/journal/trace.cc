@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/node_names.h"
 #include "nlohmann/json.hpp"
 
 namespace muster::journal {
@@ -98,8 +99,10 @@ void Trace::Finish(const std::vector<std::unique_ptr<Actor>>& actors) {
   WriteName("process", {kMusterd.process, 0}, "coordinator", 0);
   WriteName("thread", kMusterd, "musterd", 0);
   int64_t place = 0;
+  NodeNames names;
+  for (const auto& [node, process] : processes_) names.Add(node);
   for (const auto& [node, process] : processes_) {
-    WriteName("process", {process, 0}, absl::StrCat("node ", node), ++place);
+    WriteName("process", {process, 0}, names.Describe(node), ++place);
   }
   for (const auto& actor : actors) {
     if (tracks_.count(actor->identity.incarnation) == 0) continue;

@@ -79,7 +79,7 @@ TEST_F(JournalTest, TellsWhatHasHappenedWhoeverWasKilled) {
   EXPECT_EQ(CountOf(told.output, " starts, for job 'default'"), 2) << told.output;
   EXPECT_THAT(told.output,
               AllOf(HasSubstr(" formed: 3 members"), HasSubstr("recovering epoch"),
-                    HasSubstr(" is recovered: 3 of 3 members are here"), HasSubstr("rank 2 (node "),
+                    HasSubstr(" is recovered: 3 of 3 members are here"), HasSubstr("rank 2 (host "),
                     HasSubstr(" was lost"), HasSubstr(" formed: 2 members"),
                     HasSubstr("the recording ends: the daemon has stopped")));
 

@@ -106,7 +106,6 @@ def shape(transcript):
     of ranks that were often late, who may be none."""
     text = re.sub(r"^\nlate ranks\n([^$\n].*\n)+", "", transcript, flags=re.MULTILINE)
     text = re.sub(r"host [^,]+,", "host HOST,", text)
-    text = re.sub(r"^(\d+ +node\d) +\S+", r"\1 HOST", text, flags=re.MULTILINE)
     text = re.sub(r"\d[\d.:]*(Z|[mun]?s)?(?![\w'-])", "N", re.sub(r"'step \d+'", "'step N'", text))
     return re.sub(r"\d+m\d+s|(\d+h)?N", "N", re.sub(r"\s+", " ", text)).strip()
 

@@ -230,7 +230,7 @@ TEST_F(DescriptorsTest, ARankThatHasNoneLeftIsNamedToAllAndGoesOnWhenItHas) {
   ExpectEnds(ranks, kSuccess);
   EXPECT_THAT(ranks[1]->Output(), HasSubstr("Too many open files"));
   EXPECT_THAT(ranks[0]->Output(),
-              AllOf(HasSubstr("rank 1 (node "), HasSubstr("cannot take part in the communicator"),
+              AllOf(HasSubstr("rank 1 (host "), HasSubstr("cannot take part in the communicator"),
                     HasSubstr("Too many open files")));
 }
 

@@ -133,7 +133,7 @@ TEST(KilledDaemonWhileARankDiesTest, ARankThatDiesMeanwhileIsLostAfterTheRecover
   daemon->StartAgain();
   ExpectEnds(ranks, kRankError);
   for (const auto& rank : ranks) {
-    EXPECT_THAT(rank->Output(), HasSubstr("rank 1 (node '"));
+    EXPECT_THAT(rank->Output(), HasSubstr("rank 1 (host "));
     EXPECT_THAT(rank->Output(), HasSubstr(absl::StrCat("pid ", lost, ") was lost at ")));
     EXPECT_THAT(rank->Output(), HasSubstr("no call since the coordinator was restarted"));
     EXPECT_THAT(rank->Output(),

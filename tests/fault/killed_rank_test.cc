@@ -104,7 +104,7 @@ TEST(KilledRankWithoutLauncherTest, IsLostAfterTheGraceAndEverySurvivorSaysSo) {
   for (int rank : {0, 2}) {
     EXPECT_EQ(ranks[rank]->Wait(), kRankError);
     EXPECT_THAT(ranks[rank]->Output(),
-                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (node '"),
+                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (host "),
                       HasSubstr(absl::StrCat("pid ", ranks[1]->pid())),
                       HasSubstr("did not come back within 300ms; last completed ")));
   }

@@ -52,7 +52,7 @@ TEST(StoppedRankTest, IsLostWhenItAnswersNoPingAndIsToldSoWhenItGoesOn) {
   for (int rank : {0, 2}) {
     EXPECT_EQ(ranks[rank]->Wait(), kRankError);
     EXPECT_THAT(ranks[rank]->Output(),
-                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (node '"),
+                AllOf(HasSubstr("error: ABORTED"), HasSubstr("rank 1 (host "),
                       HasSubstr(absl::StrCat("pid ", ranks[1]->pid(), ") was lost at "))));
   }
   ranks[1]->Signal(SIGCONT);

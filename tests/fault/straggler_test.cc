@@ -21,7 +21,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
   ASSERT_TRUE(AwaitBegin(*run, {0, 1, 2}, gate.wait())) << run->Output();
   EXPECT_THAT(MusterStatus(*daemon),
               AllOf(HasSubstr("\nlate ranks\n"),
-                    ContainsRegex("\n2 +alpha +[0-9]+% +20 +Barrier\\('step #'\\) of the world")));
+                    ContainsRegex("\n2 +alpha +[0-9]+% +20 +Barrier\\('step #'\\) ")));
   gate.Open();
   EXPECT_EQ(run->Wait(), kSuccess);
   ASSERT_TRUE(daemon->process().WaitForOutput("; they waited "));
@@ -34,7 +34,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
 TEST(StragglerTest, RunSaysAtTheEndWhomTheOthersHaveWaitedFor) {
   auto run = Launch(2, {"1:paced=200ms", "0:paced=0s", "leave"});
   EXPECT_EQ(run->Wait(), kSuccess);
-  EXPECT_THAT(run->Output(), ContainsRegex("rank 1 \\(node .* was last in [0-9]+% of 20 "));
+  EXPECT_THAT(run->Output(), ContainsRegex("rank 1 \\(host .* was last in [0-9]+% of 20 "));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tests/util/ranks.h"
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -99,7 +100,9 @@ bool AwaitCount(Process& process, const std::string& what, int count) {
 }
 
 std::string SentenceAbout(int rank, const std::string& text) {
-  const size_t at = text.find(absl::StrCat("rank ", rank, " (node '"));
+  // A node that was given no id is named by its host. Launchers begin with the process.
+  const size_t at = std::min(text.find(absl::StrCat("rank ", rank, " (node '")),
+                             text.find(absl::StrCat("rank ", rank, " (host ")));
   if (at == std::string::npos) return "";
   return text.substr(at, text.find('\n', at) - at);
 }

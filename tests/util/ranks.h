@@ -69,7 +69,8 @@ int CountOf(const std::string& text, const std::string& what);
 // Waits until a process has printed `what` so often; false if it never does.
 bool AwaitCount(Process& process, const std::string& what, int count);
 
-// The sentence that begins with "rank R (node '" in `text`, to the end of its line.
+// The sentence that begins with "rank R (node '" or "rank R (host " in `text`, to the end of its
+// line.
 std::string SentenceAbout(int rank, const std::string& text);
 
 // What `muster status` prints.

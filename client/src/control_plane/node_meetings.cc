@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/node_names.h"
 
 namespace muster::internal {
 namespace {
@@ -67,8 +68,8 @@ bool NodeMeetings::IsReady() {
 }
 
 std::string NodeMeetings::CallsAlone(absl::string_view why) const {
-  return absl::StrCat("job '", node_.job_id, "': ranks of node '", node_.node_id,
-                      "' call the coordinator each by itself: ", why);
+  return absl::StrCat("job '", node_.job_id, "': ranks of ", NodeNames().Describe(node_.node_id),
+                      " call the coordinator each by itself: ", why);
 }
 
 std::shared_ptr<NodeMeetings::Place> NodeMeetings::Find(const NodeGroup& group) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/node_names.h"
 #include "common/process_secret.h"
 #include "common/utf8.h"
 
@@ -62,7 +63,7 @@ std::string BootId() {
   return boot_id;
 }
 
-std::string DefaultNodeId() { return absl::StrCat(Hostname(), "/", BootId()); }
+std::string DefaultNodeId() { return MakeNodeId(Hostname(), BootId()); }
 
 Identity NextIdentity(const JobOptions& options) {
   static std::atomic<bool> first{true};

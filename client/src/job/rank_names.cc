@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/node_names.h"
 
 namespace muster::internal {
 namespace {
@@ -11,22 +12,27 @@ namespace {
 // Names past this many are given as numbers only.
 constexpr size_t kDescribed = 3;
 
-std::string PlaceOf(const Member& member) {
-  return absl::StrCat("node '", member.node_id, "', pid ", member.pid);
+std::string PlaceOf(const Group& group, const Member& member) {
+  NodeNames names;  // of the hosts that this one might be taken for
+  for (int i = 0; i < group.size(); ++i) {
+    const Member& other = group.member(i);
+    if (other.hostname == member.hostname) names.Add(other.node_id);
+  }
+  return absl::StrCat(names.Describe(member.node_id), ", pid ", member.pid);
 }
 
 }  // namespace
 
 std::string NameOfMember(const Group& group, int index) {
   const Member& member = group.member(index);
-  return absl::StrCat("rank ", member.rank, " (", PlaceOf(member), ")");
+  return absl::StrCat("rank ", member.rank, " (", PlaceOf(group, member), ")");
 }
 
 std::string DescribePeer(const Group& group, int index) {
   const Member& member = group.member(index);
   const std::string in_job =
       member.rank == index ? "" : absl::StrCat("rank ", member.rank, " of the job, ");
-  return absl::StrCat("rank ", index, " (", in_job, PlaceOf(member), ")");
+  return absl::StrCat("rank ", index, " (", in_job, PlaceOf(group, member), ")");
 }
 
 std::string DescribePeers(const Group& group, const std::vector<int>& indices) {

@@ -48,7 +48,7 @@ function factsOf(model, member) {
   for (const late of model.latenessOf(member)) facts.push(['Late', [lateInWords(late)]]);
   const loss = model.lossOf(member);
   if (loss) facts.push(['Lost', [`${loss.cause}; ${loss.story}; `, since(loss.when, ' ago')]]);
-  facts.push(['Node', [member.node || 'none']], ['Process', [`${member.pid} on ${member.host || 'an unnamed host'}`]]);
+  facts.push(['Node', [member.nodeId || 'none']], ['Process', [`${member.pid} on ${member.host || 'an unnamed host'}`]]);
   if (member.rank !== null) facts.push(['Local rank', [`${member.local}`]]);
   return facts;
 }

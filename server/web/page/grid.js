@@ -55,7 +55,7 @@ export class Grid {
     let row = this.rows.get(node);
     if (!row) {
       row = { cells: [], element: element('div', { role: 'row', class: 'node' }) };
-      row.element.append(element('span', { role: 'rowheader', title: node }, node || 'no node'));
+      row.element.append(element('span', { role: 'rowheader', title: members[0].nodeId }, node || 'no node'));
       this.rows.set(node, row);
       this.root.append(row.element);
     }

@@ -52,7 +52,8 @@ function memberOf(row, status) {
   const [rank, node, local, state, host, pid, last, waitsIn, waitsSince, called, story, storySince, goesOn] = row;
   return {
     rank,
-    node: status.texts[node],
+    nodeId: status.texts[node],
+    node: nodeName(status, status.texts[node]),
     local,
     state: status.states[state] ?? 'unknown',
     host: status.texts[host],
@@ -67,6 +68,11 @@ function memberOf(row, status) {
     key: rank === null ? `process-${status.texts[host]}-${pid}` : `rank-${rank}`,
     name: rank === null ? `process ${pid}` : `rank ${rank}`,
   };
+}
+
+// What people call the node: its host, unless that would not tell it from another one.
+export function nodeName(status, id) {
+  return status.nodeNames?.[id] ?? id;
 }
 
 function nodesOf(members) {

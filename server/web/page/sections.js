@@ -2,6 +2,7 @@
 
 import { storyOf } from './detail.js';
 import { element, since, table } from './elements.js';
+import { nodeName } from './model.js';
 import { count, inWords, lookOf, LOOKS, many, ranksInWords } from './words.js';
 
 const MOST_WAITS = 20;
@@ -93,7 +94,7 @@ export function late(model) {
   if (!model.status.late.length) return [quiet('No rank comes late clearly more often than the others.')];
   return [table('Ranks that the others wait for, the worst first', [
     { title: 'Rank', cell: (row) => rankButton(row.rank, 'late') },
-    { title: 'Node', cell: (row) => row.node },
+    { title: 'Node', cell: (row) => nodeName(model.status, row.node) },
     { title: 'Came last', number: true, cell: (row) => `${Math.round((100 * row.last) / Math.max(1, row.collectives))} % of ${row.collectives.toLocaleString('en')}` },
     { title: 'In', cell: (row) => row.operation },
     { title: 'Behind the others', number: true, cell: (row) => inWords(row.median) },
@@ -106,7 +107,7 @@ export function losses(model, clock) {
   if (!model.status.losses.length) return [quiet('Nobody was lost.')];
   return [table('Processes that were lost, the latest first', [
     { title: 'Who', cell: (row) => (row.rank === null ? `process ${row.pid}` : rankButton(row.rank, `loss-${row.when}`)) },
-    { title: 'Where', cell: (row) => `${row.node}, process ${row.pid} on ${row.host}` },
+    { title: 'Where', cell: (row) => `${nodeName(model.status, row.node)}, process ${row.pid} on ${row.host}` },
     { title: 'Why', cell: (row) => row.cause },
     { title: 'What it did', cell: (row) => row.story },
     { title: 'When', cell: (row) => when(row.when, clock) },

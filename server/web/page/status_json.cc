@@ -73,12 +73,26 @@ double Milliseconds(absl::Duration duration) {
 class Writer {
  public:
   explicit Writer(const service::Driver::Snapshot& snapshot)
-      : snapshot_(snapshot), start_(snapshot.now - snapshot.uptime) {}
+      : snapshot_(snapshot), start_(snapshot.now - snapshot.uptime) {
+    for (const core::MemberStatus& member : snapshot.job.members) {
+      names_.Add(member.member.node_id);
+    }
+  }
 
   json Members() {
     json rows = json::array();
     for (const core::MemberStatus& member : snapshot_.job.members) rows.push_back(Row(member));
     return rows;
+  }
+  // What people call the nodes whose ids are not their names: {"vm/58b986b6-...": "vm"}.
+  json ShownNodes() const {
+    json names = json::object();
+    const auto add = [&](const std::string& id) {
+      if (std::string name = names_.NameOf(id); name != id) names[id] = std::move(name);
+    };
+    for (const core::MemberStatus& member : snapshot_.job.members) add(member.member.node_id);
+    for (const core::Failure& failure : snapshot_.job.recent_failures) add(failure.member.node_id);
+    return names;
   }
   // All texts that rows have named so far.
   json Texts() && { return std::move(texts_); }
@@ -187,16 +201,17 @@ class Writer {
   }
 
   json OfLease(const core::LeaseStatus& lease) const {
-    json out = {{"title", core::DescribeLease(lease.name, lease.scope, lease.node_id)},
+    json out = {{"title", core::DescribeLease(lease.name, lease.scope, lease.node_id, names_)},
                 {"holderRank", OrNull(lease.holder_rank)},
                 {"waiters", lease.waiters}};
-    out["holder"] = lease.holder ? core::Who(lease.holder_rank, *lease.holder) : "";
+    out["holder"] = lease.holder ? core::Who(lease.holder_rank, *lease.holder, names_) : "";
     out["since"] = lease.holder ? json(At(snapshot_.now - lease.held_for)) : json();
     return out;
   }
 
   const service::Driver::Snapshot& snapshot_;
   const core::Time start_;
+  muster::NodeNames names_;
   json texts_ = json::array();
   absl::flat_hash_map<std::string, size_t> places_;
 };
@@ -221,6 +236,7 @@ std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Op
   all["disagreements"] = job.finished_groups;
   all["verdict"] = writer.Verdict();
   all["members"] = writer.Members();
+  all["nodeNames"] = writer.ShownNodes();
   all["pending"] = writer.Pending();
   all["leases"] = writer.Leases(&unlisted, &completed);
   all["unlistedLeases"] = unlisted;

@@ -103,8 +103,8 @@ TEST(StatusReportTest, ShowsWhoComesLate) {
       waited_for { seconds: 199 }
     })pb")));
   EXPECT_THAT(report, HasSubstr("\nlate ranks\nRANK  NODE  LAST IN  OF    OPERATION"));
-  EXPECT_THAT(report, HasSubstr("\n5     n2    83%      2000  Barrier('step #') of the world  "
-                                "120ms   310ms  3m19s\n"));
+  EXPECT_THAT(report, HasSubstr("\n5     n2    83%      2000  Barrier('step #')  120ms   310ms  "
+                                "3m19s\n"));
   EXPECT_THAT(StatusReport(Status(kRunning)), Not(HasSubstr("late ranks")));
 }
 
@@ -125,17 +125,81 @@ TEST(StatusReportTest, FitsATerminalWhateverTheNamesAre) {
   for (std::string line; std::getline(report, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
+// Of the ids that processes give their nodes themselves.
+constexpr char kOnOneHost[] = R"pb(
+  job_id: "digits"
+  daemon_version: "0.1.0"
+  state: JOB_STATE_RUNNING
+  epoch { number: 1795372079016798 nonce: 5 }
+  world_size: 2
+  uptime { seconds: 75 }
+  node_collective_nodes: "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77"
+  members {
+    member { node_id: "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77" hostname: "vm" pid: 19301 }
+    rank: 0
+    state: MEMBER_STATE_RUNNING
+    waiting_in: "Barrier('step 270') op 270 of the world"
+    waiting_for { nanos: 410000000 }
+    since_last_call { nanos: 410000000 }
+  }
+  members {
+    member { node_id: "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77" hostname: "vm" pid: 19302 }
+    rank: 1
+    state: MEMBER_STATE_STOPPED
+    activity: "last completed Barrier('step 269') op 269 of the world 0.563s ago"
+    since_last_call { nanos: 562000000 }
+  }
+  pending_collectives {
+    sequence: 270
+    operation: "Barrier('step 270')"
+    arrived_ranks: 0
+    missing_ranks: 1
+    age { nanos: 549000000 }
+    since_last_arrival { nanos: 410000000 }
+  })pb";
+
+TEST(StatusReportTest, ARowOfAUsualJobIsOneLineOfATerminal) {
+  EXPECT_EQ(StatusReport(Status(kOnOneHost), 80),
+            "job digits: running, epoch 1795372079016798, world size 2; musterd 0.1.0, up\n"
+            "1m15s\n"
+            "ranks arrive together on 1 node: vm\n"
+            "\n"
+            "RANK  NODE  PID    STATE    ACTIVITY\n"
+            "0     vm    19301  running  in Barrier('step 270') op 270 for 410ms\n"
+            "1     vm    19302  stopped  completed Barrier('step 269') op 269, 0.563s ago\n"
+            "\n"
+            "pending collectives\n"
+            "GROUP  NUMBER  OPERATION            ARRIVED  MISSING  SINCE  LAST ARRIVAL\n"
+            "world  #270    Barrier('step 270')  0        1        549ms  410ms ago\n");
+  EXPECT_THAT(StatusReport(Status(kOnOneHost)), HasSubstr("LAST CALL\n"));
+}
+
+TEST(StatusReportTest, NodesThatShareAHostsNameAreToldApart) {
+  muster::v1::GetStatusResponse status = Status(kOnOneHost);
+  status.mutable_members(1)->mutable_member()->set_node_id(
+      "vm/28ab3884-b20c-42a8-a433-36a317b35dbc");
+  EXPECT_THAT(StatusReport(status, 80),
+              AllOf(HasSubstr("\n0     vm/58b9  19301  "), HasSubstr("\n1     vm/28ab  19302  "),
+                    HasSubstr("1 node: vm/58b9\n")));
+}
+
+TEST(StatusReportTest, NodesOfOneHostShowTheIdsThatTheyWereGiven) {
+  muster::v1::GetStatusResponse status = Status(kOnOneHost);
+  status.mutable_members(0)->mutable_member()->set_node_id("a");
+  status.mutable_members(1)->mutable_member()->set_node_id("b");
+  EXPECT_THAT(StatusReport(status, 80), AllOf(HasSubstr("RANK  NODE  PID    STATE"),
+                                              HasSubstr("\n0     a     19301  running"),
+                                              HasSubstr("\n1     b     19302  stopped")));
+}
+
 TEST(StatusReportTest, AlignsTheMembers) {
   EXPECT_EQ(
       StatusReport(Status(kRunning)),
       "job digits: running (2 of 2 have joined), epoch 17, world size 2; musterd 0.1.0, up 1m15s\n"
       "\n"
-      "RANK  NODE  HOST   PID  STATE    ACTIVITY                                          LAST "
-      "CALL\n"
-      "0     n0    alpha  71   running  in Barrier('epoch 1') #12 of the world for 12.3s  12.0s "
-      "ago\n"
-      "1     n1    beta   8    leaving  in Leave for 1.0s                                 40ms "
-      "ago\n");
+      "RANK  NODE  HOST   PID  STATE    ACTIVITY                             LAST CALL\n"
+      "0     n0    alpha  71   running  in Barrier('epoch 1') #12 for 12.3s  12.0s ago\n"
+      "1     n1    beta   8    leaving  in Leave for 1.0s                    40ms ago\n");
 }
 
 TEST(StatusReportTest, AMemberThatComputesShowsWhatItDidLast) {
@@ -144,7 +208,7 @@ TEST(StatusReportTest, AMemberThatComputesShowsWhatItDidLast) {
                   last_collective: "Barrier op 3 of the world"
                   activity: "last completed Barrier op 3 of the world 40s ago"
                 })pb")),
-              HasSubstr("  last completed Barrier op 3 of the world 40s ago  "));
+              HasSubstr("  last completed Barrier op 3, 40s ago  "));
 }
 
 TEST(StatusReportTest, AnElasticJobSaysItsBoundsAndWhoWaits) {

@@ -42,7 +42,7 @@ TEST(FailuresTest, LostMemberIsNamedInEveryWaitingAndLaterCall) {
     ASSERT_TRUE(jobs.AwaitParked(1, call));
   }
   jobs.Destroy(3);
-  const std::string who = "rank 3 (node '";
+  const std::string who = "rank 3 (host ";
   ExpectNames(barrier.get(), who);
   ExpectNames(broadcast.get(), who);
   ExpectNames(lease.get(), who);

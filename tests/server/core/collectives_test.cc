@@ -88,6 +88,25 @@ TEST(CollectivesTest, ATimeOutNamesEveryMissingRankAndWithdrawsTheArrival) {
   EXPECT_TRUE(h.StatusOf(b3).ok());
 }
 
+// What the first of two processes is told of the second, which is on that node.
+std::string TextOfATimeOut(const std::string& other_node) {
+  Harness h(2);
+  std::vector<Process> p = {h.Attached("vm/58b986b6-87fa-4517-80b6-85a31b2c8f77"),
+                            h.Attached(other_node)};
+  const std::vector<WaiterId> joins = {h.Join(p[0]), h.Join(p[1])};
+  for (size_t i = 0; i < p.size(); ++i) h.TakePlace(p[i], joins[i]);
+  const WaiterId b = h.Barrier(p[0], "x", absl::Seconds(3));
+  h.Advance(absl::Seconds(3));
+  return Text(h, b);
+}
+
+TEST(CollectivesTest, ATimeOutNamesTheHostOfANodeThatWasGivenNoId) {
+  EXPECT_THAT(TextOfATimeOut("vm/58b986b6-87fa-4517-80b6-85a31b2c8f77"),
+              HasSubstr("rank 1 (host vm, pid 1002)"));
+  EXPECT_THAT(TextOfATimeOut("vm/28ab3884-b20c-42a8-a433-36a317b35dbc"),
+              HasSubstr("rank 1 (host vm/28ab, pid 1002)"));
+}
+
 // Each time-out takes an arrival back, and the one who never came is still the one to look at.
 TEST(CollectivesTest, WhoStoppedWaitingIsNotTakenForMissing) {
   Harness h(4);

@@ -252,6 +252,19 @@ TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
             "members have joined");
 }
 
+// Where no node was given an id, launchers call theirs by the host's name.
+TEST(VerdictTest, ANodeThatWasGivenNoIdIsItsHost) {
+  JobStatus job = Forming(2, {0});
+  job.members[0].member.node_id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
+  RankObservation late = Seen(1, Condition::kStopped);
+  late.node = "vm";
+  EXPECT_THAT(Judge(job, {late}, {{"vm", true}}).text,
+              StartsWith("rank 1 (host vm, pid 101) has not called Join: "));
+  job.members[0].state = MemberState::kJoining;
+  EXPECT_THAT(Judge(job, {Seen(0, Condition::kSleeping)}, {{"vm", true}}).text,
+              StartsWith("rank 1 was never started: launchers have answered on host vm only; "));
+}
+
 // Its Join is there, and waits as the others do: what they wait for is rank 1.
 TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
   JobStatus job = Forming(2, {0});

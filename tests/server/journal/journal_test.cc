@@ -410,7 +410,7 @@ TEST_F(JournalTest, MakesATraceOfNamedTracks) {
     }
     EXPECT_EQ(named.count({event["pid"], event["tid"]}), 1u) << event;
   }
-  EXPECT_THAT(names, Contains("node node-a"));
+  EXPECT_THAT(names, Contains("node 'node-a'"));
   EXPECT_THAT(names, Contains(HasSubstr("rank 1 (pid ")));
   EXPECT_EQ(slices["Barrier('step 2')"], 2);
   EXPECT_EQ(slices["Join"], 2);

@@ -249,6 +249,18 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.browser.execute_script(f"return {CELLS}.length"), 24)
         self.expect_accessible()
 
+    def test_nodes_go_by_their_names(self):
+        node = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77"
+        status = Status(8, node=node)
+        status.content["nodeNames"] = {node: "vm"}
+        status.lose(5)
+        self.open(status)
+        header = "document.querySelector('[role=rowheader]')"
+        self.until(f"{header}?.textContent === 'vm'")
+        self.assertEqual(self.browser.execute_script(f"return {header}.title"), node)
+        self.assertIn("vm, process 1005 on host0", self.text("#losses"))
+        self.expect_no_errors()
+
     # ---- How it is used ----
 
     def until_shown(self, *members):

@@ -54,6 +54,16 @@ TEST_F(StatusJsonTest, SaysWhoWaitsForWhom) {
   EXPECT_THAT(status["timeline"].back()[2], HasSubstr("formed: 3 members"));
 }
 
+TEST_F(StatusJsonTest, NamesTheNodesThatHaveLongIds) {
+  EXPECT_EQ(Status()["nodeNames"], json::object());
+  const std::string id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
+  harness_.Attached(id);
+  harness_.Attached("n1");
+  const json status = Status();
+  EXPECT_EQ(status["nodeNames"], json({{id, "vm"}}));
+  EXPECT_EQ(status["texts"][status["members"][0][1].get<size_t>()], id);
+}
+
 TEST_F(StatusJsonTest, OfAJobThatStandsStillStaysTheSame) {
   std::vector<Process> p = harness_.Formed(3);
   harness_.Barrier(p[1], "epoch 1");
