@@ -28,7 +28,7 @@ void Coordinator::Impl::Advance() {
 bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
-         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() ||
+         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() || TryCloseMore() ||
          ServeNextDeferred();
 }
 

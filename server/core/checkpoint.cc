@@ -55,7 +55,21 @@ absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now)
     of_group.rank = group.name.ranks.empty() ? 0 : group.name.ranks.front();
     of_group.groups.push_back({group.name, group.next_sequence, group.finished});
     if (s.ok()) s = CheckClaimedGroups(of_group, size, limits);
+    for (const std::vector<uint32_t>& ranks : {group.heard, group.released}) {
+      for (const uint32_t rank : ranks) {
+        const auto& known = group.name.ranks;
+        if (std::find(known.begin(), known.end(), rank) != known.end()) continue;
+        s.Update(absl::InvalidArgumentError("the checkpoint's groups contradict each other"));
+      }
+    }
   }
+  Claim claimed;
+  claimed.epoch = checkpoint.epoch;
+  for (const Checkpoint::Claimed& group : checkpoint.claimed_groups) {
+    if (group.rank >= size) s.Update(absl::InvalidArgumentError("a claimed group's rank is none"));
+    claimed.known_groups.push_back(group.group);
+  }
+  if (s.ok()) s = CheckClaim(checkpoint.members[0].place.member, claimed, limits, now);
   return s;
 }
 
@@ -65,6 +79,7 @@ bool Coordinator::Impl::NothingIsUnderWay() const {
   const bool all_here = members_.size() == epoch_->size() && tally.attached == epoch_->size();
   if (!all_here || tally.staying != epoch_->size()) return false;
   if (parked_.size() > 0 || !places_.empty() || !claims_.empty()) return false;
+  if (epoch_->closed_groups().size() > 0) return false;
   const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
   return std::all_of(epoch_->groups().begin(), epoch_->groups().end(), is_between);
 }
@@ -84,7 +99,18 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
                            member->stream(), member->attach_attempt, member->join_attempt});
   }
   for (const auto& [name, group] : epoch_->groups()) {
-    out.groups.push_back({name, group->sequence(), group->finished_text()});
+    Checkpoint::Group& known =
+        out.groups.emplace_back(Checkpoint::Group{name, group->sequence(), group->finished_text()});
+    if (name.name.empty()) continue;
+    known.heard = group->HeardRanks();
+    for (const uint32_t rank : known.heard) {
+      if (group->IsReleasedBy(rank)) known.released.push_back(rank);
+    }
+  }
+  for (const std::string& digest : epoch_->claimed_groups().Digests()) {
+    for (const auto& [rank, claim] : *epoch_->claimed_groups().Find(digest)) {
+      out.claimed_groups.push_back({rank, claim.group});
+    }
   }
   for (const auto& [key, lease] : leases_.all()) {
     if (lease.result) {
@@ -106,6 +132,10 @@ void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
   history_ = checkpoint.history;
   RestoreEpoch(checkpoint);
   for (const Checkpoint::Group& group : checkpoint.groups) RestoreGroup(group);
+  for (const Checkpoint::Claimed& claimed : checkpoint.claimed_groups) {
+    epoch_->claimed_groups().Note(
+        claimed.rank, {claimed.group, epoch_->members()[claimed.rank]->attach_attempt});
+  }
   for (const Checkpoint::Lease& lease : checkpoint.leases) RestoreLease(lease);
   leases_.Observe(checkpoint.highest_token);
   if (checkpoint.stop_asked) AskStop();
@@ -137,6 +167,13 @@ void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
     (*group)->Observe(index, known.next_sequence);
   }
   if (!known.finished.empty()) (*group)->FinishForGood(known.finished);
+  const auto attempt = [this](uint32_t rank) { return epoch_->members()[rank]->attach_attempt; };
+  for (const uint32_t rank : known.heard) {
+    (*group)->Retain(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
+  }
+  for (const uint32_t rank : known.released) {
+    (*group)->Release(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
+  }
 }
 
 void Coordinator::Impl::RestoreLease(const Checkpoint::Lease& known) {

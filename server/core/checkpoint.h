@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/core/claim.h"
 #include "server/core/lease_key.h"
 #include "server/core/options.h"
 #include "server/core/vocabulary.h"
@@ -30,6 +31,15 @@ struct Checkpoint {
     GroupName name;
     uint64_t next_sequence = 0;
     std::string finished;  // empty: it goes on
+    // Of a named group: ranks of the world that have called it, and those of them that have let it
+    // go.
+    std::vector<uint32_t> heard = {};
+    std::vector<uint32_t> released = {};
+  };
+  // What a member claims of a group whose ranks nobody has named since the daemon was restarted.
+  struct Claimed {
+    uint32_t rank = 0;
+    KnownGroup group;
   };
   struct Lease {
     LeaseKey key;
@@ -42,6 +52,7 @@ struct Checkpoint {
   EpochId epoch;
   std::vector<Member> members;  // in rank order
   std::vector<Group> groups;
+  std::vector<Claimed> claimed_groups;
   std::vector<Lease> leases;
   uint64_t highest_epoch = 0;
   uint64_t highest_token = 0;

@@ -17,6 +17,15 @@ struct GroupClaim {
   std::string finished;  // empty: the group goes on
 };
 
+// The same of a group that is named by its digest.
+struct KnownGroup {
+  std::string digest;
+  uint64_t next_sequence = 0;
+  std::string finished;
+  bool released = false;  // the claimant's program has let it go
+  bool closed = false;    // the claimant has heard that all have
+};
+
 struct FailureClaim {
   std::optional<uint32_t> rank;
   MemberIdentity member;
@@ -49,6 +58,7 @@ struct Claim {
   uint32_t rank = 0;
   std::shared_ptr<const Roster> roster;  // null unless the coordinator has asked for it
   std::vector<GroupClaim> groups;
+  std::vector<KnownGroup> known_groups;
   std::optional<BrokenClaim> broken;
   std::vector<HeldLease> held;
   std::vector<CompletedLease> completed;

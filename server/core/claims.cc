@@ -13,6 +13,9 @@ uint64_t HeldBytes(const Claim& claim) {
   for (const GroupClaim& group : claim.groups) {
     bytes += group.group.ranks.size() * sizeof(uint32_t) + group.finished.size();
   }
+  for (const KnownGroup& group : claim.known_groups) {
+    bytes += sizeof(KnownGroup) + group.digest.size() + group.finished.size();
+  }
   for (const CompletedLease& done : claim.completed) bytes += HeldBytes(done.result);
   if (!claim.broken) return bytes;
   for (const FailureClaim& failure : claim.broken->failures) {
@@ -68,12 +71,13 @@ std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim
   return standing;
 }
 
-void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim) {
+void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim, uint64_t attempt) {
   if (claim.stop_asked) AskStop();
   if (!claim.epoch || !epoch_ || !(*claim.epoch == epoch_->id())) return;
   ApplyHistory(claim.history);
   ApplyStopClaim(claim);
-  for (const GroupClaim& group : claim.groups) ApplyGroupClaim(member, group);
+  ApplyGroupClaims(member, claim.groups, attempt);
+  ApplyKnownGroups(member, claim.known_groups, attempt);
   if (claim.leaving && !epoch_->broken()) StartLeaving(member);
   if (claim.broken && !epoch_->broken()) ApplyBrokenClaim(*claim.broken);
   if (!epoch_->recovered()) return;
@@ -89,17 +93,32 @@ void Coordinator::Impl::ApplyHistory(const JobHistory& history) {
       std::max({history_.largest_world_size, history.largest_world_size, epoch_->size()});
 }
 
-void Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim) {
-  const absl::StatusOr<CollectiveGroup*> group = FindGroup(claim.group, *member->rank());
-  if (!group.ok()) {
-    Log(Severity::kWarning,
-        absl::StrCat(member->who(), " claims a group that cannot be: ", group.status().message()),
-        "group");
-    return;
+// The claim is taken all the same: that a coordinator has less room now must not end a member.
+void Coordinator::Impl::ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims,
+                                         uint64_t attempt) {
+  size_t refused = 0;
+  absl::Status why;
+  for (const GroupClaim& claim : claims) {
+    const absl::Status applied = ApplyGroupClaim(member, claim, attempt);
+    if (!applied.ok() && ++refused == 1) why = applied;
   }
-  Apply(*group, (*group)->Observe(*(*group)->IndexOf(*member->rank()), claim.next_sequence));
-  if (claim.finished.empty()) return;
-  Apply(*group, (*group)->FinishForGood(out_.WithoutJob(claim.finished)));
+  if (refused == 0) return;
+  Log(Severity::kWarning,
+      absl::StrCat("of the ", claims.size(), " groups that ", member->who(), " claims, ", refused,
+                   " cannot be: ", why.message()),
+      "group");
+}
+
+absl::Status Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim,
+                                                uint64_t attempt) {
+  const absl::StatusOr<CollectiveGroup*> group = FindGroup(claim.group, *member->rank());
+  if (!group.ok()) return group.status();
+  const uint32_t index = *(*group)->IndexOf(*member->rank());
+  Apply(*group, (*group)->Retain(index, claim.next_sequence, attempt));
+  if (!claim.finished.empty()) {
+    Apply(*group, (*group)->FinishForGood(out_.WithoutJob(claim.finished)));
+  }
+  return absl::OkStatus();
 }
 
 void Coordinator::Impl::ApplyBrokenClaim(const BrokenClaim& claim) {

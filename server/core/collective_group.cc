@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/group_digest.h"
 #include "common/operation_words.h"
 #include "server/core/answer_size.h"
 #include "server/core/bounded_text.h"
@@ -35,6 +36,7 @@ CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bo
     : name_(std::move(name)),
       ranks_(std::move(ranks)),
       words_(DescribeGroup(name_)),
+      digest_(name_.name.empty() ? "" : GroupDigest(name_.name, name_.ranks)),
       by_rank_(ByRank(ranks_)),
       recovered_(recovered),
       max_answer_bytes_(max_answer_bytes),
@@ -43,7 +45,8 @@ CollectiveGroup::CollectiveGroup(GroupName name, std::vector<uint32_t> ranks, bo
       arrivals_(ranks_.size()),
       past_(ranks_.size()),
       next_(ranks_.size()),
-      first_said_(ranks_.size(), recovered ? std::nullopt : std::make_optional<uint64_t>(0)) {}
+      first_said_(ranks_.size(), recovered ? std::nullopt : std::make_optional<uint64_t>(0)),
+      standings_(ranks_.size()) {}
 
 CollectiveGroup::~CollectiveGroup() { budget_->Release(bytes_ + past_.bytes()); }
 
@@ -71,6 +74,7 @@ CollectiveGroup::Step CollectiveGroup::Arrive(Time now, uint32_t index, WaiterId
                                               const CollectiveRequest& request) {
   Step step;
   if (!first_said_[index]) step = Observe(index, request.sequence);
+  if (!HasCompleted(index, request.sequence)) Say(index, /*released=*/false, request.call.attempt);
   const bool past = request.sequence < sequence_ && sequence_ - request.sequence == 1;
   for (Words& words : absence_words_) words.at = absl::InfinitePast();
   Append(past && !contradicted_ ? ArriveAtPast(index, waiter, request)
@@ -312,6 +316,55 @@ CollectiveGroup::Step CollectiveGroup::FailParked(const absl::Status& status) {
   }
   parked_ = 0;
   return step;
+}
+
+// ---- What ranks say of their need of it ----
+
+bool CollectiveGroup::Say(uint32_t index, bool released, uint64_t attempt) {
+  Standing& standing = standings_[index];
+  if (attempt < standing.attempt || attempt < standing.first) return false;
+  heard_ += !standing.heard;
+  released_ += size_t{released} - size_t{standing.released};
+  standing.attempt = attempt;
+  standing.heard = true;
+  standing.released = released;
+  return true;
+}
+
+// What the rank may yet be found to have sent does not count either.
+CollectiveGroup::Step CollectiveGroup::Release(uint32_t index, uint64_t next, uint64_t attempt) {
+  if (!Say(index, /*released=*/true, attempt)) return {};
+  Step step = Observe(index, next);
+  WithdrawBelow(index, sequence_, attempt, &step).IgnoreError();  // the number is the current one
+  return step;
+}
+
+CollectiveGroup::Step CollectiveGroup::Retain(uint32_t index, uint64_t next, uint64_t attempt) {
+  Say(index, /*released=*/false, attempt);
+  return Observe(index, next);
+}
+
+bool CollectiveGroup::IsReleasedBy(uint32_t rank) const {
+  const std::optional<uint32_t> index = IndexOf(rank);
+  return !index || standings_[*index].released;
+}
+
+// Before the first collective has completed, a rank may not know of the group at all. Afterwards
+// all of them do.
+bool CollectiveGroup::IsReleased() const {
+  if (released_ == 0 || parked_ > 0 || past_.WantsAny() || !finished_.empty()) return false;
+  const size_t unaware = sequence_ == 0 ? ranks_.size() - heard_ : 0;
+  if (released_ + unaware != ranks_.size()) return false;
+  return std::all_of(next_.begin(), next_.end(),
+                     [this](uint64_t next) { return next == sequence_; });
+}
+
+std::vector<uint32_t> CollectiveGroup::HeardRanks() const {
+  std::vector<uint32_t> heard;
+  for (uint32_t index = 0; index < ranks_.size(); ++index) {
+    if (standings_[index].heard) heard.push_back(ranks_[index]);
+  }
+  return heard;
 }
 
 // ---- What is said of it ----

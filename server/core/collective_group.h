@@ -56,6 +56,7 @@ class CollectiveGroup {
 
   const GroupName& name() const { return name_; }
   const std::vector<uint32_t>& ranks() const { return ranks_; }
+  const std::string& digest() const { return digest_; }  // empty of the world
   // "the world", "group 'tp' (ranks 0,2)".
   const std::string& description() const { return words_; }
   std::optional<uint32_t> IndexOf(uint32_t rank) const;
@@ -83,6 +84,20 @@ class CollectiveGroup {
   Step Observe(uint32_t index, uint64_t next);
   // No collective of this group can succeed any more. The first text counts.
   Step FinishForGood(const std::string& text);
+
+  // The program of the rank has let the group go, or has not, as the rank has said under that
+  // attempt; the rank has completed every collective below `next`. Attempts decide what it has said
+  // last: an arrival at a collective that it has not completed takes the release back.
+  Step Release(uint32_t index, uint64_t next, uint64_t attempt);
+  Step Retain(uint32_t index, uint64_t next, uint64_t attempt);
+  bool IsReleasedBy(uint32_t rank) const;  // true of ranks that are not in the group
+  // All ranks have let it go, and need nothing of it any more.
+  bool IsReleased() const;
+  // Ranks of the world that have said anything of it.
+  std::vector<uint32_t> HeardRanks() const;
+  // What the rank has sent under lower attempts may be of an earlier group of the same ranks.
+  void SetFirstAttempt(uint32_t index, uint64_t attempt) { standings_[index].first = attempt; }
+  bool IsStale(uint32_t index, uint64_t attempt) const { return attempt < standings_[index].first; }
 
   // From the next completion on, answers say that a stop was requested; or they have said so since
   // that sequence number.
@@ -138,6 +153,16 @@ class CollectiveGroup {
   std::string TakeRefusalNews() { return std::exchange(refusal_news_, {}); }
 
  private:
+  // What a rank has said of its need of the group.
+  struct Standing {
+    uint64_t attempt = 0;  // under which it has said so
+    uint64_t first = 0;    // see SetFirstAttempt()
+    bool heard = false;
+    bool released = false;
+  };
+  // False, and nothing has changed: it has said something since.
+  bool Say(uint32_t index, bool released, uint64_t attempt);
+
   static Step Only(WaiterId waiter, absl::Status status);
   static void Append(Step rest, Step* step);
   Step ArriveAtCurrent(Time now, uint32_t index, WaiterId waiter, const CollectiveRequest& request);
@@ -168,6 +193,7 @@ class CollectiveGroup {
   const GroupName name_;
   const std::vector<uint32_t> ranks_;
   const std::string words_;
+  const std::string digest_;
   const std::vector<std::pair<uint32_t, uint32_t>> by_rank_;  // rank and index, sorted
   const bool recovered_;
   const uint64_t max_answer_bytes_;
@@ -198,6 +224,10 @@ class CollectiveGroup {
   std::vector<std::optional<uint64_t>> first_said_;
   bool contributor_news_ = false;
   std::set<uint32_t> leavers_;
+
+  std::vector<Standing> standings_;
+  size_t heard_ = 0;
+  size_t released_ = 0;
 
   struct Words {
     Time at = absl::InfinitePast();

@@ -55,7 +55,8 @@ absl::Status Coordinator::Impl::CheckGroupAndRoot(const Member& member,
                                                   const CollectiveRequest& request) const {
   const CollectiveGroup* known = epoch_->groups().Find(request.group, *member.rank());
   absl::Status valid;
-  if (known == nullptr) {
+  if (known == nullptr) valid = CheckMayBeNew(member, request.group, request.call.attempt);
+  if (known == nullptr && valid.ok()) {
     valid = CheckGroup(request.group, *member.rank(), WorldSize(), options_.limits);
   }
   return valid.ok() ? CheckRoot(request, known) : valid;
@@ -85,7 +86,12 @@ absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& n
     return known;
   }
   absl::StatusOr<CollectiveGroup*> added = epoch_->AddGroup(name);
-  if (!added.ok() || members_.tally().leaving == 0) return added;
+  if (!added.ok()) return added;
+  for (uint32_t index = 0; index < name.ranks.size(); ++index) {
+    (*added)->SetFirstAttempt(index, epoch_->members()[name.ranks[index]]->forgets_below);
+  }
+  ApplyClaimsTo(*added);
+  if (members_.tally().leaving == 0) return added;
   for (uint32_t rank : (*added)->ranks()) {
     if (epoch_->members()[rank]->leaving()) (*added)->NoteLeaver(rank);
   }
@@ -101,17 +107,34 @@ absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& grou
       leaving.size() == 1 ? " has" : " have", " called Leave"));
 }
 
+// A group that is about to be forgotten is worth a repetition, as long as the caller waits.
+absl::StatusOr<CollectiveGroup*> Coordinator::Impl::GroupOfCall(const Member& member,
+                                                                const CollectiveRequest& request) {
+  absl::StatusOr<CollectiveGroup*> found = nullptr;
+  const absl::Status valid = CheckGroupAndRoot(member, request);
+  if (!valid.ok()) {
+    found = valid;
+  } else {
+    found = FindGroup(request.group, *member.rank());
+  }
+  const bool has_waited = request.call.wait_timeout == absl::ZeroDuration();
+  if (!absl::IsUnavailable(found.status()) || !has_waited) return found;
+  return absl::DeadlineExceededError(found.status().message());
+}
+
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const CollectiveRequest& request) {
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
-  if (absl::Status s = CheckGroupAndRoot(*member, request); !s.ok()) return s;
   if (absl::Status s = CanPark(*member); !s.ok()) return s;
-  absl::StatusOr<CollectiveGroup*> found = FindGroup(request.group, *member->rank());
+  absl::StatusOr<CollectiveGroup*> found = GroupOfCall(*member, request);
   if (!found.ok()) return found.status();
   CollectiveGroup* group = *found;
   const uint32_t index = *group->IndexOf(*member->rank());
   if (absl::Status s = CheckPayload(request, request.payload, index, *member->rank()); !s.ok())
     return s;
+  if (group->IsStale(index, request.call.attempt)) {
+    return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
+  }
   const Words op = group->Describe(request);
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;

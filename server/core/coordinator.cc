@@ -61,6 +61,9 @@ Effects Coordinator::NodeCollective(Time now, WaiterId waiter,
 Effects Coordinator::WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<WithdrawRequest>, request);
 }
+Effects Coordinator::ReleaseGroups(Time now, WaiterId waiter, const ReleaseRequest& request) {
+  return Call(*impl_, now, waiter, &Impl::Receive<ReleaseRequest>, request);
+}
 Effects Coordinator::AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request) {
   return Call(*impl_, now, waiter, &Impl::Receive<AcquireLeaseRequest>, request);
 }
@@ -137,6 +140,7 @@ Coordinator::Impl::Impl(Options options)
 
 Effects Coordinator::Impl::Take() {
   Advance();
+  SendClosings();
   AnswerBatches();
   return out_.Take();
 }

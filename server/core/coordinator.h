@@ -49,6 +49,7 @@ class Coordinator {
   // `waiter` must be below 2^53.
   Effects NodeCollective(Time now, WaiterId waiter, const NodeCollectiveRequest& request);
   Effects WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request);
+  Effects ReleaseGroups(Time now, WaiterId waiter, const ReleaseRequest& request);
   Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);
   Effects CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request);
   Effects AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request);

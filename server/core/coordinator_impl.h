@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ namespace muster::core {
 // another one.
 //
 // Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
-// members say of themselves), giving_up.cc, recovery.cc (a restarted daemon), joining.cc,
+// members say of themselves), group_releases.cc, giving_up.cc, recovery.cc (a restarted daemon), joining.cc,
 // forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc,
 // leaving.cc, status.cc, checkpoint.cc; calls.cc has what all calls share.
 class Coordinator::Impl {
@@ -103,6 +104,7 @@ class Coordinator::Impl {
   absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
   absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
   absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
+  absl::Status CheckContent(const Member& member, const ReleaseRequest& request) const;
   absl::Status CheckContent(const Member& member, const AcquireLeaseRequest& request) const;
   absl::Status CheckContent(const Member& member, const CompleteLeaseRequest& request) const;
   absl::Status CheckContent(const Member& member, const AbandonLeaseRequest& request) const;
@@ -111,6 +113,7 @@ class Coordinator::Impl {
   absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const CollectiveRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const WithdrawRequest& request);
+  absl::Status Serve(WaiterId waiter, Member* member, const ReleaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const AcquireLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const CompleteLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const AbandonLeaseRequest& request);
@@ -133,6 +136,7 @@ class Coordinator::Impl {
   bool TryFailForming();        // a node will not come, and the first one has not formed
   bool TryFailReforming();      // there are too few for one
   bool TryGrantLeases();
+  bool TryCloseMore();       // groups that there was no room for
   bool ServeNextDeferred();  // after a recovery
 
   // ---- calls.cc: what all calls share ----
@@ -217,10 +221,28 @@ class Coordinator::Impl {
   void AdoptResults(Member* member, const Claim& claim);
   void ObserveNumbers(const Claim& claim);
   std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
-  void ApplyClaim(Member* member, const Claim& claim);
+  // `attempt`: of the Attach that has brought it.
+  void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
   void ApplyHistory(const JobHistory& history);
-  void ApplyGroupClaim(Member* member, const GroupClaim& claim);
+  void ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims, uint64_t attempt);
+  absl::Status ApplyGroupClaim(Member* member, const GroupClaim& claim, uint64_t attempt);
   void ApplyBrokenClaim(const BrokenClaim& claim);
+
+  // ---- group_releases.cc: groups that programs let go ----
+  bool IsClosed(const GroupName& name, uint32_t rank) const;
+  absl::Status CheckMayBeNew(const Member& member, const GroupName& name, uint64_t attempt) const;
+  bool NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt);
+  bool HasRoomToClose(size_t ranks) const;
+  // May remove the group.
+  void CloseIfReleased(CollectiveGroup* group);
+  void CloseIfAllClaimantsAgree(const std::string& digest);
+  void SendClosings();
+  void ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups, uint64_t attempt);
+  void ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt);
+  void ApplyToGroup(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim,
+                    uint64_t attempt);
+  void ApplyClaimsTo(CollectiveGroup* group);
+  void ResolveClaimedGroups();
 
   // ---- recovery.cc ----
   bool recovering() const { return recovery_ends_.has_value(); }
@@ -320,6 +342,9 @@ class Coordinator::Impl {
   absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload, uint32_t index,
                             uint32_t rank) const;
   absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
+  // The group of a call by this member, which is made if it may be.
+  absl::StatusOr<CollectiveGroup*> GroupOfCall(const Member& member,
+                                               const CollectiveRequest& request);
   absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
   void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
@@ -443,6 +468,7 @@ class Coordinator::Impl {
   PlaceBook places_;
   FactStore facts_;
   std::unique_ptr<Epoch> epoch_;
+  std::set<std::string> unclosed_;  // digests of groups that there was no room to close
 
   ParkedClaims claims_;
   std::optional<Time>

@@ -47,6 +47,11 @@ struct LeaseGrant {
   uint64_t token = 0;
 };
 
+// Of a ReleaseGroups: digests of those groups that the coordinator does not know.
+struct ReleaseAnswer {
+  std::vector<std::string> settled;
+};
+
 using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
 
 // Of a ReportExit that has cost the job a member.
@@ -64,7 +69,7 @@ struct InquiryAnswer {
 
 // What a call that ends OK is answered with; monostate where the response is empty.
 using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer,
-                            InquiryAnswer, ExitAnswer>;
+                            InquiryAnswer, ExitAnswer, ReleaseAnswer>;
 
 // Ends a call.
 struct Reply {
@@ -102,6 +107,13 @@ struct GroupFinished {
   std::string reason;
 };
 
+// Digests of groups that all ranks have let go, and of those that all ranks know to be so.
+struct GroupsClosed {
+  EpochId epoch;
+  std::vector<std::string> closed;
+  std::vector<std::string> settled;
+};
+
 struct MissingMember {
   uint32_t rank = 0;
   std::optional<MemberIdentity> member;
@@ -128,7 +140,7 @@ struct NewcomersWaiting {
 };
 
 using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinished, StillWaiting,
-                           NewcomersWaiting, NeedRoster>;
+                           NewcomersWaiting, NeedRoster, GroupsClosed>;
 
 // One event may go to many streams.
 using SharedEvent = std::shared_ptr<const Event>;

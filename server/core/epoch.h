@@ -11,6 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/byte_budget.h"
+#include "server/core/claimed_groups.h"
+#include "server/core/closed_groups.h"
 #include "server/core/collective_group.h"
 #include "server/core/effects.h"
 #include "server/core/group_table.h"
@@ -46,8 +48,16 @@ class Epoch {
 
   const GroupTable& groups() const { return groups_; }
   // A group that is not there yet. FAILED_PRECONDITION: another one of the name shares ranks with
-  // it. RESOURCE_EXHAUSTED: there are too many.
+  // it. UNAVAILABLE: the same, and these ranks have let the other one go. RESOURCE_EXHAUSTED: there
+  // are too many.
   absl::StatusOr<CollectiveGroup*> AddGroup(const GroupName& name);
+
+  // All ranks have let the group go. Nothing may refer to it any more.
+  void RemoveGroup(const CollectiveGroup* group) { groups_.Remove(group); }
+  // What members claim of groups whose ranks nobody has named here yet.
+  ClaimedGroups& claimed_groups() { return claimed_groups_; }
+  // Groups that are closed and not settled.
+  ClosedGroups& closed_groups() { return closed_groups_; }
 
   // Whom its collectives have waited for.
   const LatenessBook& lateness() const { return lateness_; }
@@ -70,6 +80,8 @@ class Epoch {
   absl::Status broken_with_;
   LatenessBook lateness_;  // before the groups that tell it
   GroupTable groups_;
+  ClaimedGroups claimed_groups_;
+  ClosedGroups closed_groups_;
   bool stop_asked_ = false;
   std::vector<std::string> oddities_;
 };

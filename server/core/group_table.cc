@@ -35,10 +35,26 @@ CollectiveGroup* GroupTable::Add(std::unique_ptr<CollectiveGroup> group) {
   } else {
     ByRank& by_rank = by_name_[name.name];
     for (uint32_t rank : name.ranks) by_rank[rank] = added;
+    by_digest_[added->digest()] = added;
   }
   named_ranks_ += name.ranks.size();
   groups_.emplace(name, std::move(group));
   return added;
+}
+
+CollectiveGroup* GroupTable::FindDigest(const std::string& digest) const {
+  const auto found = by_digest_.find(digest);
+  return found == by_digest_.end() ? nullptr : found->second;
+}
+
+void GroupTable::Remove(const CollectiveGroup* group) {
+  const GroupName name = group->name();
+  const auto by_rank = by_name_.find(name.name);
+  for (uint32_t rank : name.ranks) by_rank->second.erase(rank);
+  if (by_rank->second.empty()) by_name_.erase(by_rank);
+  by_digest_.erase(group->digest());
+  named_ranks_ -= name.ranks.size();
+  groups_.erase(name);
 }
 
 }  // namespace muster::core

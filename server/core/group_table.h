@@ -28,10 +28,14 @@ class GroupTable {
   // arrival asks: a look-up by name and rank and, where the ranks are named, one comparison of the
   // lists.
   CollectiveGroup* Find(const GroupName& name, uint32_t rank) const;
+  // The group of that digest; null if there is none.
+  CollectiveGroup* FindDigest(const std::string& digest) const;
   // A group of that name, not the world's, which shares a rank with it; null if there is none.
   const CollectiveGroup* Overlapping(const GroupName& name) const;
   // None that is there may overlap.
   CollectiveGroup* Add(std::unique_ptr<CollectiveGroup> group);
+  // Not the world. Nothing may refer to the group any more.
+  void Remove(const CollectiveGroup* group);
 
  private:
   using ByRank = absl::flat_hash_map<uint32_t, CollectiveGroup*>;
@@ -40,6 +44,7 @@ class GroupTable {
   size_t named_ranks_ = 0;
   CollectiveGroup* world_ = nullptr;
   absl::flat_hash_map<std::string, ByRank> by_name_;
+  absl::flat_hash_map<std::string, CollectiveGroup*> by_digest_;
 };
 
 }  // namespace muster::core

@@ -69,6 +69,11 @@ class Member {
   std::optional<Fingerprint> fingerprint;
   std::optional<absl::Duration> clock_ahead;
 
+  // The attempts of its latest ReleaseGroups, and of the latest that said of a group that it knows
+  // it to be closed: sends from before may be of a group that is forgotten.
+  uint64_t release_attempt = 0;
+  uint64_t forgets_below = 0;
+
   // For messages and status.
   std::shared_ptr<const std::string> last_collective;  // null before the first
   bool sends_for_node = false;                         // a NodeCollective of its epoch

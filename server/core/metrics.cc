@@ -36,6 +36,7 @@ Metrics Coordinator::Impl::Measure(Time now) const {
   if (!epoch_) return metrics;
   metrics.epoch = epoch_->id().number;
   metrics.stragglers = Stragglers();
+  metrics.groups = epoch_->groups().size() + epoch_->closed_groups().size();
   MeasureCollectives(now, &metrics);
   return metrics;
 }

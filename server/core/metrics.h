@@ -30,6 +30,7 @@ struct Metrics {
   size_t parked_calls = 0;   // --max-waiters
   uint64_t held_bytes = 0;   // --max-held-bytes
   size_t lease_names = 0;    // --max-leases
+  size_t groups = 0;         // --max-groups; those that are closed and not settled too
 
   size_t leases_held = 0;
   size_t lease_waiters = 0;

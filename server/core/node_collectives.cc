@@ -100,6 +100,9 @@ absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchP
     if (!index) return NotTaken((*member)->who(), " is not in ", group.description());
     if (seen[*index]) return NotTaken((*member)->who(), " is named twice");
     seen[*index] = true;
+    if (group.IsStale(*index, part.attempt)) {
+      return NotTaken((*member)->who(), " may have sent it to an earlier group of these ranks");
+    }
     absl::Status s = CheckPayload(request.call, part.payload, *index, *(*member)->rank());
     if (!s.ok()) return s;
     has_sender |= *member == &sender;
@@ -169,6 +172,11 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const Withdra
   if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint32_t rank = *member->rank();
   if (epoch_->groups().Find(request.group, rank) == nullptr) {
+    // What it takes back was of a group that is forgotten, and can no longer count.
+    if (!CheckMayBeNew(*member, request.group, request.call.attempt).ok()) {
+      Respond(id);
+      return absl::OkStatus();
+    }
     absl::Status s = CheckGroup(request.group, rank, WorldSize(), options_.limits);
     if (!s.ok()) return s;
   }

@@ -20,7 +20,7 @@ namespace muster::core {
 class CollectiveGroup;
 
 // A call of an attached member.
-using MemberCall = std::variant<JoinRequest, CollectiveRequest, WithdrawRequest,
+using MemberCall = std::variant<JoinRequest, CollectiveRequest, WithdrawRequest, ReleaseRequest,
                                 AcquireLeaseRequest, CompleteLeaseRequest, AbandonLeaseRequest,
                                 LeaveRequest, RejoinRequest, StopRequest>;
 

@@ -36,6 +36,7 @@ std::string DescribeCall(const MemberCall& call) {
     std::string operator()(const WithdrawRequest& w) {
       return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));
     }
+    std::string operator()(const ReleaseRequest&) { return "ReleaseGroups"; }
     std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
     std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
     std::string operator()(const AbandonLeaseRequest& a) { return Lease("Abandon", a.name); }
@@ -55,6 +56,10 @@ uint64_t HeldBytes(const MemberCall& call) {
   }
   if (const auto* complete = std::get_if<CompleteLeaseRequest>(&call)) {
     return HeldBytes(complete->result);
+  }
+  if (const auto* release = std::get_if<ReleaseRequest>(&call)) {
+    return release->released.size() * sizeof(ReleaseRequest::Released) +
+           release->closed.size() * sizeof(std::string);
   }
   return 0;
 }
@@ -282,6 +287,7 @@ void Coordinator::Impl::EndRecovery() {
     }
   }
   LoseAbsent();
+  ResolveClaimedGroups();
   rejoin_deadline_ = now_ + options_.rejoin_timeout;
   FormationChanged();
 }

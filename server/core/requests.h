@@ -96,6 +96,18 @@ struct WithdrawRequest {
   uint64_t sequence = 0;
 };
 
+// Which groups the caller's program has let go, and which the caller knows to be closed; by digest.
+struct ReleaseRequest {
+  struct Released {
+    std::string digest;
+    uint64_t next_sequence = 0;
+  };
+  CallContext call;
+  EpochId epoch;
+  std::vector<Released> released;
+  std::vector<std::string> closed;
+};
+
 struct AcquireLeaseRequest {
   CallContext call;
   EpochId epoch;

@@ -109,7 +109,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   if (epoch_ && member->rank() && epoch_->broken()) {
     Send(member, BrokenEvent(elastic() && !member->leaving()));
   }
-  if (knows) ApplyClaim(member, *request.claim);
+  if (knows) ApplyClaim(member, *request.claim, request.attempt);
   if (announced_.waiting > 0 && member->rank() && epoch_ && announced_.epoch == epoch_->id()) {
     Send(member, out_.Share(announced_));
   }

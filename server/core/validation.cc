@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/group_digest.h"
 #include "server/core/describe.h"
 #include "server/core/numbers.h"
 
@@ -71,21 +72,36 @@ absl::Status CheckRoster(const MemberIdentity& claimant, const Claim& claim, con
   return Malformed("the claim's roster has another process at rank ", claim.rank);
 }
 
-absl::Status CheckGroupAmounts(const Claim& claim, const Limits& limits) {
-  absl::Status s = AtMost("the groups of the claim are", claim.groups.size(), limits.max_groups,
-                          " (musterd --max-groups raises it)");
+absl::Status CheckDigest(absl::string_view digest) {
+  if (digest.size() == kGroupDigestBytes) return absl::OkStatus();
+  return Malformed("a group's digest has ", digest.size(), " bytes; expected ", kGroupDigestBytes);
+}
+
+absl::Status CheckNextSequence(absl::string_view whose, uint64_t next) {
+  if (next <= kMaxSequence) return absl::OkStatus();
+  return Malformed(whose, " next sequence number is ", next, "; expected at most ", kMaxSequence);
+}
+
+absl::Status CheckKnownGroup(const KnownGroup& group) {
+  absl::Status s = CheckDigest(group.digest);
   if (!s.ok()) return s;
-  size_t ranks = 0;
-  for (const GroupClaim& group : claim.groups) ranks += group.group.ranks.size();
-  s = AtMost("the ranks in the claim's groups are", ranks, limits.max_group_ranks,
-             " (musterd --max-group-ranks raises it)");
-  if (!s.ok()) return s;
+  if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;
+  if (group.closed && (group.next_sequence != 0 || !group.finished.empty())) {
+    return Malformed("the claim says of a closed group that it has a next sequence number or has ",
+                     "finished");
+  }
+  return CheckNextSequence("the claim's", group.next_sequence);
+}
+
+// As many as the message holds: what was made before, here or elsewhere, can be claimed.
+absl::Status CheckGroupClaims(const Claim& claim) {
+  absl::Status s;
   for (const GroupClaim& group : claim.groups) {
     if (s = CheckText("the claim's end of a group", group.finished); !s.ok()) return s;
-    if (group.next_sequence > kMaxSequence) {
-      return Malformed("the claim's next sequence number is ", group.next_sequence,
-                       "; expected at most ", kMaxSequence);
-    }
+    if (s = CheckNextSequence("the claim's", group.next_sequence); !s.ok()) return s;
+  }
+  for (const KnownGroup& group : claim.known_groups) {
+    if (s = CheckKnownGroup(group); !s.ok()) return s;
   }
   return s;
 }
@@ -190,6 +206,21 @@ absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t s
                    ") and cannot call it");
 }
 
+absl::Status CheckRelease(const ReleaseRequest& request) {
+  absl::Status s = AtMost("the groups of the ReleaseGroups are",
+                          request.released.size() + request.closed.size(), kMaxReleases,
+                          "; send several");
+  if (!s.ok()) return s;
+  for (const ReleaseRequest::Released& group : request.released) {
+    if (s = CheckDigest(group.digest); !s.ok()) return s;
+    if (s = CheckNextSequence("the ReleaseGroups'", group.next_sequence); !s.ok()) return s;
+  }
+  for (const std::string& digest : request.closed) {
+    if (s = CheckDigest(digest); !s.ok()) return s;
+  }
+  return s;
+}
+
 absl::Status CheckLeaseName(absl::string_view name, const Limits& limits) {
   const absl::Status status = ValidateName("its name", name, limits.max_name_bytes);
   if (status.ok()) return status;
@@ -222,7 +253,7 @@ absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, cons
   }
   if (!claim.epoch) return s;
   if (s = numbers.Epoch("epoch number", claim.epoch->number); !s.ok()) return s;
-  if (s = CheckGroupAmounts(claim, limits); !s.ok() || !claim.roster) return s;
+  if (s = CheckGroupClaims(claim); !s.ok() || !claim.roster) return s;
   if (s = CheckRoster(claimant, claim, limits); !s.ok()) return s;
   return CheckClaimedGroups(claim, static_cast<uint32_t>(claim.roster->size()), limits);
 }

@@ -21,6 +21,7 @@ inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
 inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; ids count on it
+inline constexpr size_t kMaxReleases = 1024;       // of one ReleaseGroups
 inline constexpr size_t kMaxFacts = 256;           // of one fingerprint
 inline constexpr size_t kMaxFactNameBytes = 128;
 inline constexpr size_t kMaxFactValueBytes = 512;
@@ -53,6 +54,9 @@ absl::Status CheckNodeParts(size_t parts);
 // A group of an epoch of `size` members that the member of rank `caller_rank` names.
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
                         const Limits& limits);
+
+// What a ReleaseGroups names.
+absl::Status CheckRelease(const ReleaseRequest& request);
 
 absl::Status CheckLeaseName(absl::string_view name, const Limits& limits);
 // The outcome of leased work, an error's message included, may be as large as a payload.

@@ -55,11 +55,33 @@ Group ToProto(const core::Checkpoint::Group& in) {
   out.mutable_ranks()->Add(in.name.ranks.begin(), in.name.ranks.end());
   out.set_next_sequence(in.next_sequence);
   out.set_finished(in.finished);
+  out.mutable_heard()->Add(in.heard.begin(), in.heard.end());
+  out.mutable_released()->Add(in.released.begin(), in.released.end());
   return out;
 }
 
 core::Checkpoint::Group FromProto(const Group& in) {
-  return {{in.name(), {in.ranks().begin(), in.ranks().end()}}, in.next_sequence(), in.finished()};
+  return {{in.name(), {in.ranks().begin(), in.ranks().end()}},
+          in.next_sequence(),
+          in.finished(),
+          {in.heard().begin(), in.heard().end()},
+          {in.released().begin(), in.released().end()}};
+}
+
+ClaimedGroup ToProto(const core::Checkpoint::Claimed& in) {
+  ClaimedGroup out;
+  out.set_rank(in.rank);
+  out.set_digest(in.group.digest);
+  out.set_next_sequence(in.group.next_sequence);
+  out.set_finished(in.group.finished);
+  out.set_released(in.group.released);
+  out.set_closed(in.group.closed);
+  return out;
+}
+
+core::Checkpoint::Claimed FromProto(const ClaimedGroup& in) {
+  return {in.rank(),
+          {in.digest(), in.next_sequence(), in.finished(), in.released(), in.closed()}};
 }
 
 Lease ToProto(const core::Checkpoint::Lease& in, ValueFingerprints* fingerprints) {
@@ -116,6 +138,7 @@ State ToProto(const core::Checkpoint& checkpoint, ValueFingerprints* fingerprint
   out.set_epoch_nonce(checkpoint.epoch.nonce);
   for (const auto& member : checkpoint.members) *out.add_members() = ToProto(member);
   for (const auto& group : checkpoint.groups) *out.add_groups() = ToProto(group);
+  for (const auto& group : checkpoint.claimed_groups) *out.add_claimed_groups() = ToProto(group);
   for (const auto& lease : checkpoint.leases) *out.add_leases() = ToProto(lease, fingerprints);
   out.set_highest_epoch_number(checkpoint.highest_epoch);
   out.set_highest_token(checkpoint.highest_token);
@@ -131,6 +154,9 @@ absl::StatusOr<core::Checkpoint> FromProto(const State& in, StandIns* stand_ins)
   out.epoch = {in.epoch_number(), in.epoch_nonce()};
   for (const Member& member : in.members()) out.members.push_back(FromProto(member));
   for (const Group& group : in.groups()) out.groups.push_back(FromProto(group));
+  for (const ClaimedGroup& group : in.claimed_groups()) {
+    out.claimed_groups.push_back(FromProto(group));
+  }
   for (const Lease& lease : in.leases()) {
     absl::StatusOr<core::Checkpoint::Lease> known = FromProto(lease, stand_ins);
     if (!known.ok()) return known.status();

@@ -51,6 +51,7 @@ constexpr InputKind KindOf(const v1::NodeCollectiveRequest*) { return INPUT_KIND
 constexpr InputKind KindOf(const v1::WithdrawArrivalRequest*) {
   return INPUT_KIND_WITHDRAW_ARRIVAL;
 }
+constexpr InputKind KindOf(const v1::ReleaseGroupsRequest*) { return INPUT_KIND_RELEASE_GROUPS; }
 constexpr InputKind KindOf(const v1::AcquireLeaseRequest*) { return INPUT_KIND_ACQUIRE_LEASE; }
 constexpr InputKind KindOf(const v1::CompleteLeaseRequest*) { return INPUT_KIND_COMPLETE_LEASE; }
 constexpr InputKind KindOf(const v1::AbandonLeaseRequest*) { return INPUT_KIND_ABANDON_LEASE; }

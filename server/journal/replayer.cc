@@ -22,7 +22,8 @@ constexpr uint32_t kMaxMembers = 1 << 22;
 constexpr uint32_t kMaxVersionBytes = 256;
 
 bool BringsRequest(InputKind kind) {
-  return kind >= INPUT_KIND_ATTACH && kind <= INPUT_KIND_REPORT_PROCESS_STATE;
+  return (kind >= INPUT_KIND_ATTACH && kind <= INPUT_KIND_REPORT_PROCESS_STATE) ||
+         kind == INPUT_KIND_RELEASE_GROUPS;
 }
 
 }  // namespace
@@ -182,6 +183,7 @@ core::Effects Replayer::Run(const Step& step, const Request& request) {
           [&](const core::CollectiveRequest& r) { return core.Collective(now_, id, r); },
           [&](const core::NodeCollectiveRequest& r) { return core.NodeCollective(now_, id, r); },
           [&](const core::WithdrawRequest& r) { return core.WithdrawArrival(now_, id, r); },
+          [&](const core::ReleaseRequest& r) { return core.ReleaseGroups(now_, id, r); },
           [&](const core::AcquireLeaseRequest& r) { return core.AcquireLease(now_, id, r); },
           [&](const core::CompleteLeaseRequest& r) { return core.CompleteLease(now_, id, r); },
           [&](const core::AbandonLeaseRequest& r) { return core.AbandonLease(now_, id, r); },

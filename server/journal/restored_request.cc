@@ -88,6 +88,8 @@ absl::StatusOr<Request> Restore(const Step& step, StandIns* stand_ins) {
       return RestoreAs<v1::NodeCollectiveRequest>(step, stand_ins);
     case INPUT_KIND_WITHDRAW_ARRIVAL:
       return RestoreAs<v1::WithdrawArrivalRequest>(step, stand_ins);
+    case INPUT_KIND_RELEASE_GROUPS:
+      return RestoreAs<v1::ReleaseGroupsRequest>(step, stand_ins);
     case INPUT_KIND_ACQUIRE_LEASE:
       return RestoreAs<v1::AcquireLeaseRequest>(step, stand_ins);
     case INPUT_KIND_COMPLETE_LEASE:

@@ -13,7 +13,7 @@ namespace muster::journal {
 // What a step brought into the core; monostate where it brought no request.
 using Request =
     std::variant<std::monostate, core::AttachRequest, core::JoinRequest, core::RejoinRequest,
-                 core::CollectiveRequest, core::NodeCollectiveRequest, core::WithdrawRequest,
+                 core::CollectiveRequest, core::NodeCollectiveRequest, core::WithdrawRequest, core::ReleaseRequest,
                  core::AcquireLeaseRequest, core::CompleteLeaseRequest, core::AbandonLeaseRequest,
                  core::LeaveRequest, core::StopRequest, core::ExitReport, core::ProcessStateReport>;
 

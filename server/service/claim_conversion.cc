@@ -43,6 +43,10 @@ void ReadEpochClaim(const v1::Claim& in, Reader& r, core::Claim* out) {
   for (const v1::GroupClaim& group : in.groups()) {
     out->groups.push_back({Convert(group.group()), group.next_sequence(), group.finished()});
   }
+  for (const v1::KnownGroup& group : in.known_groups()) {
+    out->known_groups.push_back({group.digest(), group.next_sequence(), group.finished(),
+                                 group.released(), group.closed()});
+  }
   if (in.has_broken()) out->broken = ReadBroken(in.broken(), r);
   out->leaving = in.leaving();
   out->history = {in.history().replacements(), in.history().largest_world_size()};

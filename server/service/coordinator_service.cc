@@ -162,6 +162,13 @@ ServerUnaryReactor* CoordinatorService::WithdrawArrival(CallbackServerContext* c
       host_, context, *request, response, &Coordinator::WithdrawArrival);
 }
 
+ServerUnaryReactor* CoordinatorService::ReleaseGroups(CallbackServerContext* context,
+                                                      const ByteBuffer* request,
+                                                      ByteBuffer* response) noexcept {
+  return Start<v1::ReleaseGroupsRequest, v1::ReleaseGroupsResponse>(
+      host_, context, *request, response, &Coordinator::ReleaseGroups);
+}
+
 ServerUnaryReactor* CoordinatorService::AcquireLease(CallbackServerContext* context,
                                                      const ByteBuffer* request,
                                                      ByteBuffer* response) noexcept {

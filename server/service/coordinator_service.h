@@ -13,9 +13,10 @@ namespace muster::service {
 
 // The generated service with methods that take and give messages as bytes: see raw_message.h.
 using Generated = v1::CoordinatorService;
-using RawInquiries = Generated::WithRawCallbackMethod_GetStatus<
+using RawOthers = Generated::WithRawCallbackMethod_GetStatus<
     Generated::WithRawCallbackMethod_RequestInquiry<Generated::WithRawCallbackMethod_ReportInquiry<
-        Generated::WithRawCallbackMethod_GetInquiry<Generated::Service>>>>;
+        Generated::WithRawCallbackMethod_GetInquiry<
+            Generated::WithRawCallbackMethod_ReleaseGroups<Generated::Service>>>>>;
 using RawCoordinatorService =
     Generated::WithRawCallbackMethod_Attach<Generated::WithRawCallbackMethod_Join<
         Generated::WithRawCallbackMethod_Rejoin<Generated::WithRawCallbackMethod_RequestStop<
@@ -29,7 +30,7 @@ using RawCoordinatorService =
                                         Generated::WithRawCallbackMethod_Leave<
                                             Generated::WithRawCallbackMethod_ReportExit<
                                                 Generated::WithRawCallbackMethod_ReportProcessState<
-                                                    RawInquiries>>>>>>>>>>>>>>>>;
+                                                    RawOthers>>>>>>>>>>>>>>>>;
 
 // muster.v1.CoordinatorService over a driver: each rpc that the guard admits becomes a step of the
 // core. No method lets an exception out: gRPC would take it for an answer.
@@ -59,6 +60,8 @@ class CoordinatorService final : public RawCoordinatorService {
                                            grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* WithdrawArrival(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                             grpc::ByteBuffer*) noexcept override;
+  grpc::ServerUnaryReactor* ReleaseGroups(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
+                                          grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,
                                          grpc::ByteBuffer*) noexcept override;
   grpc::ServerUnaryReactor* CompleteLease(grpc::CallbackServerContext*, const grpc::ByteBuffer*,

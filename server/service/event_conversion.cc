@@ -69,6 +69,12 @@ void Fill(const core::NewcomersWaiting& in, v1::NewcomersWaiting* out) {
   out->set_free_places(in.free_places);
 }
 
+void Fill(const core::GroupsClosed& in, v1::GroupsClosed* out) {
+  Fill(in.epoch, out->mutable_epoch());
+  for (const std::string& digest : in.closed) out->add_closed(digest);
+  for (const std::string& digest : in.settled) out->add_settled(digest);
+}
+
 struct Writer {
   core::Time now;
   const core::Options& options;
@@ -80,6 +86,7 @@ struct Writer {
   void operator()(const core::GroupFinished& e) { Fill(e, out->mutable_group_finished()); }
   void operator()(const core::StillWaiting& e) { Fill(e, out->mutable_still_waiting()); }
   void operator()(const core::NeedRoster& e) { Fill(e, out->mutable_need_roster()); }
+  void operator()(const core::GroupsClosed& e) { Fill(e, out->mutable_groups_closed()); }
   void operator()(const core::NewcomersWaiting& e) { Fill(e, out->mutable_newcomers_waiting()); }
 };
 

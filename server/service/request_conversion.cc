@@ -171,6 +171,18 @@ absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest
   return r.Result(std::move(out));
 }
 
+absl::StatusOr<core::ReleaseRequest> FromProto(const v1::ReleaseGroupsRequest& in) {
+  Reader r("ReleaseGroupsRequest");
+  core::ReleaseRequest out;
+  out.call = ReadCall(in.has_call(), in.call(), "call", r);
+  out.epoch = ReadEpoch(in.has_epoch(), in.epoch(), "epoch", r);
+  for (const v1::ReleasedGroup& group : in.released()) {
+    out.released.push_back({group.digest(), group.next_sequence()});
+  }
+  out.closed.assign(in.closed().begin(), in.closed().end());
+  return r.Result(std::move(out));
+}
+
 absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in) {
   Reader r("AcquireLeaseRequest");
   core::AcquireLeaseRequest out;

@@ -20,6 +20,7 @@ absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in);
 absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest&& in);
 absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&& in);
 absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest& in);
+absl::StatusOr<core::ReleaseRequest> FromProto(const v1::ReleaseGroupsRequest& in);
 absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in);
 absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& in);
 absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);

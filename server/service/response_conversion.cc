@@ -229,6 +229,12 @@ void ToProto(const core::Answer& answer, v1::NodeCollectiveResponse* out) {
   out->set_resend(node.completed.empty());
 }
 
+void ToProto(const core::Answer& answer, v1::ReleaseGroupsResponse* out) {
+  for (const std::string& digest : std::get<core::ReleaseAnswer>(answer).settled) {
+    out->add_settled(digest);
+  }
+}
+
 void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out) {
   const auto& lease = std::get<core::LeaseAnswer>(answer);
   if (const auto* grant = std::get_if<core::LeaseGrant>(&lease)) {

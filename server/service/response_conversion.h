@@ -30,6 +30,7 @@ void ToProto(const core::Answer& answer, v1::AllGatherResponse* out);
 void ToProto(const core::Answer& answer, v1::NodeCollectiveResponse* out);
 void ToProto(const core::Answer& answer, v1::AcquireLeaseResponse* out);
 void ToProto(const core::Answer& answer, v1::ReportExitResponse* out);
+void ToProto(const core::Answer& answer, v1::ReleaseGroupsResponse* out);
 inline void ToProto(const core::Answer&, v1::WithdrawArrivalResponse*) {}
 inline void ToProto(const core::Answer&, v1::CompleteLeaseResponse*) {}
 inline void ToProto(const core::Answer&, v1::AbandonLeaseResponse*) {}

@@ -135,6 +135,7 @@ class NodeMachine {
     meetings_.push_back(meet);
     log_.push_back("meet");
   }
+  void Take(const LeaveNodeGroup&) { log_.push_back("retire"); }
   void Take(const LeaveMeeting& leave) {
     EXPECT_EQ(leave.attempt, meeting().contribution.attempt);
     log_.push_back("leave");

@@ -133,9 +133,11 @@ class FuzzedService {
       case 19:
         return bytes_->OneIn(4) ? Restart() : Repeat();
       case 20:
-        return bytes_->OneIn(4) ? Send<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
+        if (!bytes_->OneIn(4)) return SendTogether();
+        return bytes_->OneIn(2) ? Send<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
                                       &Coordinator::WithdrawArrival)
-                                : SendTogether();
+                                : Send<v1::ReleaseGroupsRequest, v1::ReleaseGroupsResponse>(
+                                      &Coordinator::ReleaseGroups);
       case 21:
         desk_->Step(now_, *core_);
         return TellVerdict();
@@ -379,6 +381,7 @@ class FuzzedService {
     const v1::AttachResponse response = service::ToProto(*event.event, now_, options_);
     CheckMessage(response);
     if (response.has_need_roster()) stream->second.member->Learn(response.need_roster());
+    if (response.has_groups_closed()) stream->second.member->Learn(response.groups_closed());
     if (response.has_epoch_broken()) stream->second.member->Learn(response.epoch_broken());
     if (response.has_attached()) LearnSession(stream->second, response.attached());
   }

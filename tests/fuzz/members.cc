@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/group_digest.h"
 #include "common/process_secret.h"
 
 namespace muster::fuzz {
@@ -50,6 +51,13 @@ void FuzzedMember::FillClaim(v1::Claim* claim) const {
   *claim->mutable_roster() = place_->roster();
   claim->set_highest_epoch_number(place_->epoch().number());
   for (const auto& [name, next] : next_) {
+    if (!name.empty() && attempts_ % 2 == 0) {
+      v1::KnownGroup* known = claim->add_known_groups();
+      known->set_digest(GroupsDigest());
+      known->set_next_sequence(next);
+      known->set_released(attempts_ % 4 == 0);
+      continue;
+    }
     v1::GroupClaim* group = claim->add_groups();
     group->mutable_group()->set_name(name);
     for (int r = place_->roster_size(); !name.empty() && r > 0; --r) {
@@ -164,6 +172,29 @@ void FuzzedMember::Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request)
   *request->mutable_epoch() = context.epoch();
   *request->mutable_group() = context.group();
   request->set_sequence(context.sequence());
+}
+
+std::string FuzzedMember::GroupsDigest() const {
+  std::vector<uint32_t> ranks;
+  for (int r = place_ ? place_->roster_size() : 0; r > 0; --r) {
+    ranks.push_back(static_cast<uint32_t>(r - 1));
+  }
+  return GroupDigest(kGroup, ranks);
+}
+
+void FuzzedMember::Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request) {
+  *request->mutable_call() = NewCall();
+  *request->mutable_epoch() = epoch();
+  if (!bytes->OneIn(4)) {
+    v1::ReleasedGroup* const released = request->add_released();
+    released->set_digest(GroupsDigest());
+    released->set_next_sequence(next_[kGroup]);
+  }
+  if (bytes->OneIn(2)) request->add_closed(GroupsDigest());
+}
+
+void FuzzedMember::Learn(const v1::GroupsClosed& closings) {
+  if (closings.closed_size() > 0) next_.erase(kGroup);
 }
 
 // ---- Leases ----

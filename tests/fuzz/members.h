@@ -39,6 +39,8 @@ class FuzzedMember {
   // Its part of what another one sends; nothing where they do not call the same.
   void Add(v1::NodeCollectiveRequest* request);
   void Write(ByteSource* bytes, v1::WithdrawArrivalRequest* request);
+  // Lets its group go, or knows it to be closed, or says so.
+  void Write(ByteSource* bytes, v1::ReleaseGroupsRequest* request);
   void Write(ByteSource* bytes, v1::AcquireLeaseRequest* request);
   void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
   void Write(ByteSource* bytes, v1::AbandonLeaseRequest* request);
@@ -51,6 +53,7 @@ class FuzzedMember {
   void Learn(const v1::Attached& attached) { session_ = attached.session(); }
   void Learn(const v1::NeedRoster&) { is_asked_ = true; }
   void Learn(const v1::EpochBroken& broken);
+  void Learn(const v1::GroupsClosed& closings);
   void Learn(const v1::JoinResponse& place);
   void Learn(const v1::AcquireLeaseRequest& request, const v1::AcquireLeaseResponse& response);
   void Learn(const v1::BarrierRequest& request, const v1::BarrierResponse&) {
@@ -78,6 +81,7 @@ class FuzzedMember {
   void Completed(const v1::CollectiveContext& collective);
   void Fill(ByteSource* bytes, v1::CollectiveContext* context);
   void FillClaim(v1::Claim* claim) const;
+  std::string GroupsDigest() const;
   v1::EpochId epoch() const { return place_ ? place_->epoch() : v1::EpochId(); }
 
   std::string secret_;

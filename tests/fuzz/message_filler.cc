@@ -176,6 +176,9 @@ class Filler {
     for (size_t groups = bytes_->Below(3); groups > 0; --groups) {
       FillMessage(claim->add_groups(), 0);
     }
+    for (size_t groups = bytes_->Below(3); groups > 0; --groups) {
+      FillMessage(claim->add_known_groups(), 0);
+    }
     for (size_t leases = bytes_->Below(2); leases > 0; --leases) {
       FillMessage(claim->add_held_leases(), 0);
     }

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/group_digest.h"
+#include "tests/simulation/passing_track.h"
 
 namespace muster::simulation {
 namespace {
@@ -43,7 +45,10 @@ CollectiveChecks::Key CollectiveChecks::KeyOf(const Rpc& rpc) const {
 }
 
 CollectiveChecks::Collective* CollectiveChecks::Find(const Rpc& rpc) {
-  return ContextOf(rpc) == nullptr ? nullptr : &collectives_[KeyOf(rpc)];
+  const v1::CollectiveContext* const context = ContextOf(rpc);
+  // PassingTrack checks those: their numbers name several collectives.
+  if (context == nullptr || IsPassing(context->group().name())) return nullptr;
+  return &collectives_[KeyOf(rpc)];
 }
 
 void CollectiveChecks::TakeClaims(const Rpc& rpc) {
@@ -51,6 +56,12 @@ void CollectiveChecks::TakeClaims(const Rpc& rpc) {
   if (attach == nullptr) return;
   for (const v1::GroupClaim& group : attach->claim().groups()) {
     uint64_t& next = claimed_[{rpc.process, attach->claim().epoch().nonce(), group.group().name()}];
+    next = std::max(next, group.next_sequence());
+  }
+  for (const v1::KnownGroup& group : attach->claim().known_groups()) {
+    const auto name = names_.find(group.digest());
+    if (name == names_.end()) continue;
+    uint64_t& next = claimed_[{rpc.process, attach->claim().epoch().nonce(), name->second}];
     next = std::max(next, group.next_sequence());
   }
 }
@@ -69,8 +80,9 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
   // Calls name the ranks until one was answered.
   const v1::CollectiveContext& context = *ContextOf(rpc);
   if (context.group().ranks().empty()) return;
-  ranks_[{context.epoch().nonce(), context.group().name()}] = {context.group().ranks().begin(),
-                                                               context.group().ranks().end()};
+  std::vector<uint32_t> ranks(context.group().ranks().begin(), context.group().ranks().end());
+  names_[GroupDigest(context.group().name(), ranks)] = context.group().name();
+  ranks_[{context.epoch().nonce(), context.group().name()}] = std::move(ranks);
 }
 
 void CollectiveChecks::Park(core::WaiterId waiter, const Rpc& rpc, Collective* collective) {

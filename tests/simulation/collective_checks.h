@@ -82,6 +82,7 @@ class CollectiveChecks {
   std::map<std::pair<DaemonId, ProcessId>, uint64_t> streams_;
   // By the epoch's nonce and the group's name.
   std::map<std::pair<uint64_t, std::string>, std::vector<uint32_t>> ranks_;
+  std::map<std::string, std::string> names_;  // of groups, by their digests
   void MoveOn(const Process& process, const GroupPlan& group, size_t step);
   // Who has said, of itself, that it has completed this one needs no answer to it, and is not
   // waited for.

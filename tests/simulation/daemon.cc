@@ -139,6 +139,9 @@ void Daemon::Call(WaiterId waiter, const internal::Request& request) {
           [&](const v1::WithdrawArrivalRequest& r) {
             Start<v1::WithdrawArrivalResponse>(waiter, r, &Coordinator::WithdrawArrival);
           },
+          [&](const v1::ReleaseGroupsRequest& r) {
+            Start<v1::ReleaseGroupsResponse>(waiter, r, &Coordinator::ReleaseGroups);
+          },
       },
       request);
 }

@@ -31,13 +31,14 @@ NodeMember::NodeMember(Host* host, Stage* stage, NodeMemories* memories, bool sh
 
 void NodeMember::Enter(const internal::EnterNode& enter) {
   places_.clear();
+  retired_.clear();
   self_ = enter.self;
   memory_ = memories_->Of(enter.epoch.nonce, enter.node_id, enter.members);
   if (shares_) memory_->Map(enter.self);
 }
 
 NodeMember::PlacePtr NodeMember::Find(const internal::NodeGroup& group) {
-  if (memory_ == nullptr || !memory_->Ready()) return nullptr;
+  if (memory_ == nullptr || !memory_->Ready() || retired_.count(group.name) > 0) return nullptr;
   PlacePtr& place = places_[group.name];
   if (place == nullptr) {
     place = std::make_shared<Place>(memory_->GroupSlots(group.name), group.members, self_);
@@ -76,6 +77,10 @@ void NodeMember::Pass(const internal::PassNode& pass) {
   const PlacePtr place = Find(*pass.group);
   if (place == nullptr || place->attempt != 0) return;
   Touch([&] { place->slots.Pass(pass.sequence); });
+}
+
+void NodeMember::Retire(uint64_t group) {
+  if (places_.erase(group) > 0) retired_.insert(group);
 }
 
 void NodeMember::DieAfter(int steps, std::function<void()> death) {

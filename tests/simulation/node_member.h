@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -48,6 +49,7 @@ class NodeMember {
   void Meet(const internal::MeetAtNode& meet);
   void Leave(uint64_t attempt);
   void Pass(const internal::PassNode& pass);
+  void Retire(uint64_t group);
 
   // After so many more steps in memory this happens, which must be the process's death.
   void DieAfter(int steps, std::function<void()> death);
@@ -92,6 +94,7 @@ class NodeMember {
   std::shared_ptr<NodeMemory> memory_;
   uint32_t self_ = 0;
   std::map<uint64_t, PlacePtr> places_;  // by the group's name
+  std::set<uint64_t> retired_;
   int steps_left_ = 0;                   // 0: it lives on
   std::function<void()> death_;
 };

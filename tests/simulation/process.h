@@ -99,6 +99,7 @@ class Process : private NodeMember::Host {
   void Do(const internal::MeetAtNode& meet) { node_.Meet(meet); }
   void Do(const internal::LeaveMeeting& leave) { node_.Leave(leave.attempt); }
   void Do(const internal::PassNode& pass) { node_.Pass(pass); }
+  void Do(const internal::LeaveNodeGroup& leave) { node_.Retire(leave.name); }
   void Do(const internal::WriteLog& log);
   // NodeMember::Host:
   void OnMet(uint64_t attempt, const internal::MeetingEnd& end) override;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/messages.h"
 #include "tests/simulation/collective_track.h"
+#include "tests/simulation/passing_track.h"
 
 namespace muster::simulation {
 namespace {
@@ -86,6 +87,9 @@ void Program::Enter() {
         &actor_, *place_, &plan_, &group, [this] { WelcomeNewcomers(); }, on_end));
   }
   tracks_.push_back(std::make_unique<LeaseTrack>(&actor_, *place_, &plan_, &unpublished_, on_end));
+  if (actor_.setting->passing_groups) {
+    tracks_.push_back(std::make_unique<PassingTrack>(&actor_, *place_, on_end));
+  }
   open_tracks_ = tracks_.size();
   for (const auto& track : tracks_) track->Start();
 }

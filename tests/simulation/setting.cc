@@ -59,6 +59,9 @@ void DrawMore(Setting* setting) {
   setting->overlong_labels = !setting->leftovers && refusals.Chance(0.2);
   Random starts(setting->seed, "starts");
   setting->slow_starts = !setting->leftovers && starts.Chance(0.2);
+  Random passing(setting->seed, "passing");
+  setting->passing_groups = !setting->leftovers && !setting->hostile && !setting->split &&
+                            !setting->early_leave && passing.Chance(0.5);
 }
 
 }  // namespace
@@ -107,6 +110,7 @@ std::string Setting::Describe() const {
   if (fewer_places) words.push_back("fewer places");
   if (node_fanin) words.push_back(apart ? "one apart from its node" : "arrivals by node");
   if (slow_starts) words.push_back("slow starts");
+  if (passing_groups) words.push_back("passing groups");
   if (max_restarts_total != 0) words.push_back(absl::StrCat("restarts up to ", max_restarts_total));
   return absl::StrCat(size, " processes on ", nodes, " nodes, ", faults,
                       " faults: ", words.empty() ? "bad weather only" : absl::StrJoin(words, ", "));

@@ -52,6 +52,7 @@ struct Setting {
   bool node_fanin = false;          // processes of a node arrive at collectives together;
   bool apart = false;               // but the first one shares no memory with the others
   bool slow_starts = false;         // processes attach long after their launchers have started them
+  bool passing_groups = false;      // programs let groups go, and make them again
   uint32_t max_restarts_total = 0;  // of an elastic job; 0: any number
 
   // Nothing happens that a job must not survive: every call succeeds in the end. Not of elastic

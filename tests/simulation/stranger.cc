@@ -22,7 +22,7 @@ class Stranger {
   Guess Draw() {
     if (!status_.epoch) return DrawBeforeAnEpoch();
     if (random_.Chance(0.2)) return Claiming();
-    switch (random_.Pick(7)) {
+    switch (random_.Pick(8)) {
       case 0:
         return AsMember();
       case 1:
@@ -47,6 +47,13 @@ class Stranger {
         *rejoin.mutable_call() = Call();
         SetEpoch(rejoin.mutable_claim()->mutable_epoch());
         return internal::Request(rejoin);
+      }
+      case 6: {
+        v1::ReleaseGroupsRequest release;
+        *release.mutable_call() = Call();
+        SetEpoch(release.mutable_epoch());
+        release.add_released()->set_digest(std::string(16, 'x'));
+        return internal::Request(release);
       }
       default: {
         v1::RequestStopRequest stop;

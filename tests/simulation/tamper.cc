@@ -31,6 +31,22 @@ void TamperClaim(Random* random, v1::Claim* claim) {
     random->Chance(0.5) ? group->set_next_sequence(Huge(random))
                         : group->set_finished(Noisy(random));
   }
+  if (claim->known_groups_size() > 0 && random->Chance(kOften)) {
+    v1::KnownGroup* group = claim->mutable_known_groups(random->Pick(claim->known_groups_size()));
+    switch (random->Pick(4)) {
+      case 0:
+        group->set_next_sequence(Huge(random));
+        break;
+      case 1:
+        group->set_digest(Noisy(random).substr(0, 16));
+        break;
+      case 2:
+        group->set_released(!group->released());
+        break;
+      default:
+        group->set_closed(!group->closed());
+    }
+  }
   if (claim->has_epoch() && random->Chance(kOften)) {
     claim->mutable_broken()->set_reason(Noisy(random));
   }
@@ -56,6 +72,13 @@ void TamperWith(Random* random, v1::AllGatherRequest* r) {
 }
 void TamperWith(Random* random, v1::NodeCollectiveRequest* r) {
   TamperCollective(random, r->mutable_context());
+}
+void TamperWith(Random* random, v1::ReleaseGroupsRequest* r) {
+  if (r->released_size() > 0 && random->Chance(kOften)) {
+    r->mutable_released(0)->set_next_sequence(Huge(random));
+  }
+  if (r->released_size() > 0 && random->Chance(kOften)) r->add_closed(r->released(0).digest());
+  if (random->Chance(kOften)) r->add_closed(Noisy(random));
 }
 void TamperWith(Random* random, v1::JoinRequest* r) {
   if (random->Chance(kOften)) r->set_topology(Noisy(random));

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tests/simulation/network.h"
@@ -14,12 +15,24 @@ std::string Words(const v1::GroupClaim& claim) {
                       claim.finished().empty() ? "" : " (finished)");
 }
 
+// A digest, as protobuf prints it in events too.
+std::string Words(const std::string& digest) { return absl::CHexEscape(digest.substr(0, 4)); }
+
+std::string Words(const v1::KnownGroup& claim) {
+  return absl::StrCat(Words(claim.digest()), " at ", claim.next_sequence(),
+                      claim.finished().empty() ? "" : " (finished)",
+                      claim.released() ? " (let go)" : "", claim.closed() ? " (closed)" : "");
+}
+
 // What the process knows, in short.
 std::string Words(const v1::Claim& claim) {
   std::string words =
       claim.has_epoch() ? absl::StrCat("rank ", claim.rank(), " of epoch ", claim.epoch().number())
                         : "no epoch";
   for (const v1::GroupClaim& group : claim.groups()) absl::StrAppend(&words, ", ", Words(group));
+  for (const v1::KnownGroup& group : claim.known_groups()) {
+    absl::StrAppend(&words, ", ", Words(group));
+  }
   for (const v1::HeldLease& held : claim.held_leases()) {
     absl::StrAppend(&words, ", holds '", held.name(), "' by token ", held.token());
   }
@@ -63,6 +76,16 @@ std::string Words(const v1::NodeCollectiveRequest& r) {
   };
   return absl::StrCat(Words("NodeCollective", r.context()), " for ",
                       absl::StrJoin(r.parts(), ", ", add));
+}
+std::string Words(const v1::ReleaseGroupsRequest& r) {
+  std::string words = "ReleaseGroups";
+  for (const v1::ReleasedGroup& group : r.released()) {
+    absl::StrAppend(&words, ", let go: ", Words(group.digest()), " at ", group.next_sequence());
+  }
+  for (const std::string& digest : r.closed()) {
+    absl::StrAppend(&words, ", closed: ", Words(digest));
+  }
+  return words;
 }
 std::string Words(const v1::WithdrawArrivalRequest& r) {
   return absl::StrCat("WithdrawArrival op ", r.sequence(), " of ",

@@ -58,6 +58,11 @@ class ControlPlane {
                                                                  CollectiveCall call,
                                                                  const CallOptions& options) = 0;
 
+  // The program has one more handle of a group that is not the world, or one less: a group without
+  // any is forgotten when all its ranks have let it go. Neither blocks.
+  virtual void HoldGroup(const std::string& /*group*/, const std::vector<int>& /*ranks*/) {}
+  virtual void DropGroup(const std::string& /*group*/, const std::vector<int>& /*ranks*/) {}
+
   virtual absl::StatusOr<LeaseOutcome> AcquireLease(const std::string& name, LeaseScope scope,
                                                     const CallOptions& options) = 0;
   virtual absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,

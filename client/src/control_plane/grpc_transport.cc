@@ -162,6 +162,7 @@ void GrpcTransport::Call(uint64_t attempt, Request request, Done done) {
                  [&](v1::LeaveRequest& r) { send(&Stub::AsyncLeave, r); },
                  [&](v1::NodeCollectiveRequest& r) { send(&Stub::AsyncNodeCollective, r); },
                  [&](v1::WithdrawArrivalRequest& r) { send(&Stub::AsyncWithdrawArrival, r); },
+                 [&](v1::ReleaseGroupsRequest& r) { send(&Stub::AsyncReleaseGroups, r); },
              },
              request);
 }

@@ -251,6 +251,11 @@ void MemberDriver::Do(const PassNode& pass) {
   QueueNodeNews();
 }
 
+void MemberDriver::Do(const LeaveNodeGroup& leave) {
+  Lock lock(mutex_);
+  node_.Retire(leave);
+}
+
 void MemberDriver::QueueNodeNews() {
   std::optional<std::string> news = node_.TakeNews();
   if (news) outbox_.push_back(WriteLog{LogLevel::kDebug, *std::move(news)});

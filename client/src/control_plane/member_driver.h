@@ -127,6 +127,7 @@ class MemberDriver {
   void Do(const MeetAtNode& meet);
   void Do(const LeaveMeeting& leave);
   void Do(const PassNode& pass);
+  void Do(const LeaveNodeGroup& leave);
   // Logs what the meetings have to say, when the lock is released.
   void QueueNodeNews();
   void Do(const WriteLog& log);

@@ -45,6 +45,7 @@ void NodeMeetings::Enter(const EnterNode& enter,
                          absl::StatusOr<std::unique_ptr<NodeSegment>> segment) {
   node_ = enter;
   places_.clear();
+  retired_.clear();
   segment_.reset();
   if (segment.ok()) {
     segment_ = *std::move(segment);
@@ -73,7 +74,7 @@ std::string NodeMeetings::CallsAlone(absl::string_view why) const {
 }
 
 std::shared_ptr<NodeMeetings::Place> NodeMeetings::Find(const NodeGroup& group) {
-  if (!IsReady()) return nullptr;
+  if (!IsReady() || retired_.count(group.name) > 0) return nullptr;
   const auto [entry, is_new] = places_.try_emplace(group.name);
   if (!is_new) return entry->second;
   if (std::optional<std::vector<SharedSlot>> slots = segment_->FindGroup(group.name)) {
@@ -97,6 +98,14 @@ void NodeMeetings::Leave(uint64_t attempt) {
   for (const auto& [name, place] : places_) {
     if (place != nullptr && place->attempt == attempt) place->slots.Revoke();
   }
+}
+
+// The slots have the numbers of before, and stay as they are.
+void NodeMeetings::Retire(const LeaveNodeGroup& leave) {
+  const auto place = places_.find(leave.name);
+  if (place == places_.end()) return;
+  if (place->second != nullptr) retired_.insert(leave.name);
+  places_.erase(place);
 }
 
 void NodeMeetings::Pass(const PassNode& pass) {

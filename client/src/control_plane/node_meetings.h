@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,8 @@ class NodeMeetings {
   // Revokes the arrival, so that Run() ends soon. No effect if it has ended.
   void Leave(uint64_t attempt);
   void End(Place* place) { place->attempt = 0; }
+  // Nobody meets in the group's place from now on.
+  void Retire(const LeaveNodeGroup& leave);
   // Nobody need wait for this member at that number.
   void Pass(const PassNode& pass);
 
@@ -70,6 +73,7 @@ class NodeMeetings {
   bool told_ = false;  // that somebody is missing
   std::optional<std::string> news_;
   std::map<uint64_t, std::shared_ptr<Place>> places_;  // by the group's name; null: no room
+  std::set<uint64_t> retired_;  // names whose slots are used up; as few as the segment has groups
 };
 
 }  // namespace muster::internal

@@ -72,6 +72,19 @@ absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
   return PayloadsOf(*std::move(reply));
 }
 
+void RemoteControlPlane::HoldGroup(const std::string& group, const std::vector<int>& ranks) {
+  driver_->Run([&](MemberCore& member, SteadyTime) {
+    member.Hold({epoch_, group, ranks});
+    return Effects();
+  });
+}
+
+void RemoteControlPlane::DropGroup(const std::string& group, const std::vector<int>& ranks) {
+  driver_->Run([&](MemberCore& member, SteadyTime now) {
+    return member.Drop(now, {epoch_, group, ranks});
+  });
+}
+
 absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string& name,
                                                               LeaseScope scope,
                                                               const CallOptions& options) {

@@ -39,6 +39,8 @@ class RemoteControlPlane final : public ControlPlane {
                                                          const std::vector<int>& ranks,
                                                          CollectiveCall call,
                                                          const CallOptions& options) override;
+  void HoldGroup(const std::string& group, const std::vector<int>& ranks) override;
+  void DropGroup(const std::string& group, const std::vector<int>& ranks) override;
   absl::StatusOr<LeaseOutcome> AcquireLease(const std::string& name, LeaseScope scope,
                                             const CallOptions& options) override;
   absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,

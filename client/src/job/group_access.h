@@ -14,6 +14,7 @@ namespace muster::internal {
 // What the rest of the SDK may do with a Group beyond its public side.
 struct GroupAccess {
   static const std::shared_ptr<GroupState>& State(const Group& group) { return group.state_; }
+  static Group Make(std::shared_ptr<GroupState> state) { return Group(std::move(state)); }
 
   // Any collective, as the public ones do it.
   static absl::StatusOr<std::vector<std::string>> Run(const Group& group, CollectiveCall call,

@@ -10,6 +10,7 @@
 #include "client/src/base/exit_code.h"
 #include "client/src/control_plane/connect.h"
 #include "client/src/environment/unknown_variables.h"
+#include "client/src/job/group_access.h"
 #include "client/src/job/group_state.h"
 #include "client/src/job/lease_state.h"
 #include "client/src/job/live_jobs.h"
@@ -23,8 +24,8 @@ namespace {
 using Control = std::shared_ptr<internal::ControlPlane>;
 using Preventions = std::shared_ptr<const internal::BlockPreventions>;
 
-Group MakeGroup(Control control, std::string name, std::vector<int> ranks,
-                Preventions preventions) {
+Group MakeGroup(Control control, std::string name, std::vector<int> ranks, Preventions preventions,
+                std::shared_ptr<internal::LeftNumbers> left_numbers = nullptr) {
   auto state = std::make_shared<internal::GroupState>();
   const auto own = std::find(ranks.begin(), ranks.end(), control->rank());
   state->control = std::move(control);
@@ -32,6 +33,9 @@ Group MakeGroup(Control control, std::string name, std::vector<int> ranks,
   state->rank = static_cast<int>(own - ranks.begin());
   state->ranks = std::move(ranks);
   state->block_preventions = std::move(preventions);
+  if (left_numbers != nullptr) state->next_number = left_numbers->Get(state->name);
+  state->left_numbers = std::move(left_numbers);
+  if (!state->name.empty()) state->Hold();
   return Group(std::move(state));
 }
 
@@ -86,9 +90,22 @@ struct Job::Epoch {
   const Control control;
   const Group world;
   absl::Mutex mutex;
-  std::map<std::string, Group> groups ABSL_GUARDED_BY(mutex);
+  // Those that the program has handles of, and some that it had.
+  std::map<std::string, std::weak_ptr<internal::GroupState>> groups ABSL_GUARDED_BY(mutex);
+  size_t groups_at_sweep ABSL_GUARDED_BY(mutex) = 0;
+  const std::shared_ptr<internal::LeftNumbers> left_numbers =
+      std::make_shared<internal::LeftNumbers>();
   // How often the world has been split. The same on every rank, as its collectives are.
   int splits ABSL_GUARDED_BY(mutex) = 0;
+
+  // Now and then, so that it costs little for each.
+  void ForgetDroppedGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (groups.size() < 2 * groups_at_sweep + 16) return;
+    for (auto group = groups.begin(); group != groups.end();) {
+      group = group->second.expired() ? groups.erase(group) : std::next(group);
+    }
+    groups_at_sweep = groups.size();
+  }
 };
 
 Job::Job(Control control)
@@ -205,16 +222,20 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
   status.Update(CheckRanks(name, ranks, epoch->world.size(), control.rank()));
   if (!status.ok()) return status;
   absl::MutexLock lock(&epoch->mutex);
-  const auto known = epoch->groups.find(std::string(name));
-  if (known == epoch->groups.end()) {
-    Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_);
-    return epoch->groups.emplace(name, std::move(group)).first->second;
+  std::weak_ptr<internal::GroupState>& known = epoch->groups[std::string(name)];
+  const std::shared_ptr<internal::GroupState> state = known.lock();
+  if (state == nullptr) {
+    Group group = MakeGroup(epoch->control, std::string(name), ranks, block_preventions_,
+                            epoch->left_numbers);
+    known = internal::GroupAccess::State(group);
+    epoch->ForgetDroppedGroups();
+    return group;
   }
-  if (known->second.ranks() == ranks) return known->second;
+  if (state->ranks == ranks) return internal::GroupAccess::Make(state);
   const bool same = std::set<int>(ranks.begin(), ranks.end()) ==
-                    std::set<int>(known->second.ranks().begin(), known->second.ranks().end());
+                    std::set<int>(state->ranks.begin(), state->ranks.end());
   return BadRanks(name,
-                  absl::StrCat("exists with ranks ", absl::StrJoin(known->second.ranks(), ","),
+                  absl::StrCat("exists with ranks ", absl::StrJoin(state->ranks, ","),
                                "; ranks ", absl::StrJoin(ranks, ","),
                                same ? " are the same ranks in another order" : " overlap with it",
                                ": groups of one name must be the same list or share no rank"));

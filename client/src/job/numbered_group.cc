@@ -30,6 +30,7 @@ Group MakeGroup(const GroupState& of, uint64_t number) {
   state->ranks = of.ranks;
   state->rank = of.rank;
   state->block_preventions = of.block_preventions;
+  state->Hold();
   return Group(std::move(state));
 }
 

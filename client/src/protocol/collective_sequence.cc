@@ -77,6 +77,15 @@ void CollectiveSequence::End(const absl::Status& status, int sends, bool none_co
   }
 }
 
+void CollectiveSequence::Restart() {
+  number_ = 0;
+  refusals_ = 0;
+  sends_ = 0;
+  if (!in_progress_) call_ = CollectiveCall();
+  retained_.reset();
+  finished_ = absl::OkStatus();
+}
+
 std::string CollectiveSequence::Describe() const {
   return DescribeStep(DescribeCall(call_), number_, group_);
 }

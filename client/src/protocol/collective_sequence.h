@@ -36,6 +36,10 @@ class CollectiveSequence {
   // Whether the number was sent, so that it stands for what was sent first.
   bool is_fixed() const { return sends_ > 0; }
 
+  // The group is closed: its collectives are numbered from 0 again. A call in progress becomes the
+  // first of them, and nothing of what was sent before counts.
+  void Restart();
+
   // No collective of this group can succeed any more, as this error says. Calls in progress get
   // their own answers. The first reason counts.
   void Finish(const absl::Status& why) { finished_.Update(why); }

@@ -78,13 +78,19 @@ struct PassNode {
   uint64_t sequence = 0;
 };
 
+// The group is closed: nobody meets in its place any more, since a later group of the same ranks
+// would find there what was left behind.
+struct LeaveNodeGroup {
+  uint64_t name = 0;  // NodeGroup::name
+};
+
 struct WriteLog {
   LogLevel level = LogLevel::kInfo;
   std::string line;
 };
 
 using Output = std::variant<SendCall, OpenStream, CancelSend, EnterNode, MeetAtNode, LeaveMeeting,
-                            PassNode, WriteLog>;
+                            PassNode, LeaveNodeGroup, WriteLog>;
 
 // Ends a call of the program.
 struct Completion {

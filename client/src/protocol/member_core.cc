@@ -74,6 +74,8 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
     return;
   }
   membership_.Entered(call.ended, place);
+  tell_groups_at_.reset();
+  unknown_closed_.clear();
   EnterNodeOfPlace();
   effects_.news = true;
 }
@@ -112,6 +114,7 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
     return Refuse(id, status);
   }
   if (repeats) DropTakingBack(&known);
+  Retain(&known);
   PendingCall pending = NewCall(now, sequence->Describe(), deadline);
   pending.after = known.taking_back;
   pending.epoch = group.epoch;
@@ -130,9 +133,8 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
 // A large group's ranks are most of what its calls would send.
 const std::vector<int>& MemberCore::RanksToName(const GroupId& group) {
   static const auto* const none = new std::vector<int>();
-  const Membership::Group* const known = membership_.FindGroup(group.epoch, group.name);
-  const bool is_known =
-      known != nullptr && known->known_in == session_.session() && known->ranks == group.ranks;
+  const Membership::Group* const known = membership_.FindGroup(group);
+  const bool is_known = known != nullptr && known->known_in == session_.session();
   return is_known ? *none : group.ranks;
 }
 

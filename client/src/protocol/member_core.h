@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -88,6 +90,10 @@ class MemberCore {
 
   // Gives a held lease up. Nobody waits for it.
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
+  // The program has one more handle of the group, which is not the world, or one less. Groups
+  // without a handle and without a call in progress are forgotten when all ranks have let them go.
+  void Hold(const GroupId& group) { membership_.Hold(group); }
+  Effects Drop(SteadyTime now, const GroupId& group);
   // The program does not wait for this call any longer. Unknown ids are ignored.
   Effects Cancel(SteadyTime now, CallId id);
   // The last step but for what the network still says: ends every call, the stream, and every
@@ -196,6 +202,32 @@ class MemberCore {
   void TakeBack(SteadyTime now, const GroupId& group);
   void DropTakingBack(Membership::Group* group);
 
+  // member_core_groups.cc: groups that are let go.
+  // The program calls the group.
+  void Retain(Membership::Group* group);
+  void NoteNews(SteadyTime now, Membership::Group* group);
+  void TellBy(SteadyTime when);
+  // What an Attach has claimed need not be told.
+  void NoteClaimed();
+  // Tells the coordinator what there is to tell, if it is time. Returns whether a call was begun.
+  bool TellOfGroups(SteadyTime now);
+  bool CanTell() const;
+  struct Told {
+    std::vector<std::pair<std::string, uint64_t>> groups;  // digests and numbers of news
+    std::vector<std::string> unknown;
+  };
+  Request MakeNews(Told* told);
+  void FinishTelling(const Told& told, const PendingCall& call,
+                     const absl::StatusOr<Response>& reply);
+  void TakeClosings(SteadyTime now, const v1::GroupsClosed& closings);
+  void TakeClosed(SteadyTime now, const std::string& digest);
+  void TakeSettled(Membership::Group* group);
+  // What was under way in the group is not any more.
+  void DropSendsOf(Membership::Group* group);
+  // Whether the call must wait until a group is settled: its own, or another one of the name.
+  bool MustWaitForGroup(const PendingCall& call);
+  void WaitForGroup(SteadyTime now, CallId id, PendingCall* call);
+
   // member_core_stream.cc: the Attach stream.
   // With the claim's roster where a coordinator has asked for it.
   void OpenAttach(SteadyTime now, bool with_roster = false);
@@ -241,6 +273,11 @@ class MemberCore {
   bool trouble_logged_ = false;
 
   Membership membership_;
+  uint64_t latest_news_ = 0;  // of groups
+  size_t untold_news_ = 0;
+  std::optional<SteadyTime> tell_groups_at_;
+  CallId telling_ = 0;                      // the call of the background that tells; 0: none does
+  std::set<std::string> unknown_closed_;    // digests that are closed, and no group of this member
   LeaseLedger leases_;
   absl::Status fate_;  // of the member, whatever the epoch
   bool rejoining_ = false;

@@ -20,7 +20,7 @@ Effects MemberCore::Settle(SteadyTime now) {
       Advance(now, call->first, &call->second);
     }
     // The end of one call may set others free.
-  } while (ends_ != ends);
+  } while (TellOfGroups(now) || ends_ != ends);
   return std::exchange(effects_, {});
 }
 
@@ -31,6 +31,7 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
     if (now >= call->deadline.when()) End(now, id, Unreachable(now, *call));
     return;
   }
+  if (MustWaitForGroup(*call)) return WaitForGroup(now, id, call);
   const bool sent = call->in_flight.has_value();
   if (sent && !call->last && !session_.IsCurrent(*call->in_flight)) Withdraw(call);
   if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
@@ -168,6 +169,7 @@ Effects MemberCore::Tick(SteadyTime now) {
 
 SteadyTime MemberCore::NextDeadline() const {
   SteadyTime next = std::min(GivesUpAt(), stream_.reopen_at.value_or(SteadyTime::max()));
+  if (CanTell()) next = std::min(next, tell_groups_at_.value_or(SteadyTime::max()));
   for (const auto& [id, call] : calls_) next = std::min(next, DeadlineOf(call));
   return next;
 }

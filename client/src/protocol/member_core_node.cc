@@ -50,7 +50,7 @@ void MemberCore::EnterNodeOfPlace() {
 
 Membership::Group* MemberCore::GroupOf(const PendingCall& call) {
   if (!call.collective) return nullptr;
-  return membership_.FindGroup(call.collective->group.epoch, call.collective->group.name);
+  return membership_.FindGroup(call.collective->group);
 }
 
 bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
@@ -154,7 +154,7 @@ void MemberCore::LeaveMeetings() {
 }
 
 void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
-  Membership::Group* const known = membership_.FindGroup(group.epoch, group.name);
+  Membership::Group* const known = membership_.FindGroup(group);
   const bool may_count = known != nullptr && known->unsettled_in &&
                          known->unsettled_in == session_.session() && HealthOf(group.epoch).ok();
   if (!may_count || known->taking_back != 0 || stopping_) return;
@@ -163,12 +163,13 @@ void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
   call.epoch = group.epoch;
   call.in_background = true;
   call.before_leave = true;
+  call.of_group = group;
   call.only_in = session_.session();
   call.request = [this, group, number = known->sequence->number()](SteadyTime) {
     return MakeWithdraw(group.epoch, group.name, RanksToName(group), number);
   };
   call.on_end = [this, group](const PendingCall&, auto* reply) {
-    Membership::Group* const ended = membership_.FindGroup(group.epoch, group.name);
+    Membership::Group* const ended = membership_.FindGroup(group);
     if (ended == nullptr) return;
     ended->taking_back = 0;
     if (reply->ok()) ended->unsettled_in.reset();

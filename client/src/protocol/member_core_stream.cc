@@ -66,6 +66,7 @@ void MemberCore::OpenAttach(SteadyTime now, bool with_roster) {
   v1::AttachRequest request = NewAttach(now, stream_.attempt);
   if (with_roster) *request.mutable_claim()->mutable_roster() = membership_.place()->roster();
   effects_.outputs.push_back(OpenStream{stream_.attempt, std::move(request)});
+  NoteClaimed();
 }
 
 // A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
@@ -144,6 +145,8 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
       return TakeFinish(response.group_finished());
     case v1::AttachResponse::kStillWaiting:
       return WarnOfWaiting(response.still_waiting().text());
+    case v1::AttachResponse::kGroupsClosed:
+      return TakeClosings(now, response.groups_closed());
     case v1::AttachResponse::kNewcomersWaiting:
       return TakeNewcomers(response.newcomers_waiting());
     default:  // a later protocol's
@@ -174,7 +177,9 @@ void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
 
 void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   const EpochId epoch = EpochOf(need.epoch());
-  const Membership::Group* const group = membership_.FindGroup(epoch, need.group().name());
+  const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
+  const Membership::Group* const group =
+      membership_.FindGroup(epoch, need.group().name(), ranks);
   if (group == nullptr || !group->sequence->retained() ||
       group->sequence->number() != need.sequence() + 1) {
     return;
@@ -183,8 +188,9 @@ void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
                              Deadline(now, options_.coordinator_timeout));
   call.epoch = epoch;
   call.in_background = true;
+  call.of_group = GroupId{epoch, need.group().name(), ranks};
   call.only_in = session_.session();
-  call.request = [need, ranks = group->ranks, content = *group->sequence->retained()](SteadyTime) {
+  call.request = [need, ranks, content = *group->sequence->retained()](SteadyTime) {
     return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
                           /*refusals=*/0, content);
   };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "client/src/base/digest.h"
 #include "client/src/protocol/messages.h"
+#include "common/group_digest.h"
 
 namespace muster::internal {
 namespace {
@@ -39,7 +40,9 @@ void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
   }
   place_ = std::move(place);
   node_ranks_ = RanksOfNode(*place_);
+  by_digest_.clear();
   groups_.clear();
+  handles_.clear();
   stop_sequence_.reset();
   newcomers_ = 0;
   ended_.merge(ended_early_);
@@ -71,9 +74,14 @@ absl::Status Membership::HealthOf(const EpochId& epoch) const {
 }
 
 Membership::Group& Membership::GroupOf(const std::string& name, const std::vector<int>& ranks) {
-  const auto [group, is_new] = groups_.try_emplace(name);
+  const auto [group, is_new] = groups_.try_emplace({name, ranks});
   if (is_new) {
+    group->second.name = name;
     group->second.ranks = ranks;
+    if (!name.empty()) {
+      group->second.digest = GroupDigest(name, std::vector<uint32_t>(ranks.begin(), ranks.end()));
+      by_digest_[group->second.digest] = &group->second;
+    }
     group->second.sequence = std::make_shared<CollectiveSequence>(
         name.empty() ? "the world" : absl::StrCat("group '", name, "'"));
     group->second.at_node = AtNode(name, ranks);
@@ -93,10 +101,44 @@ std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
   return std::make_shared<const NodeGroup>(std::move(group));
 }
 
-Membership::Group* Membership::FindGroup(const EpochId& epoch, const std::string& name) {
+Membership::Group* Membership::FindGroup(const EpochId& epoch, const std::string& name,
+                                         const std::vector<int>& ranks) {
   if (!IsIn(epoch)) return nullptr;
-  const auto group = groups_.find(name);
+  const auto group = groups_.find({name, ranks});
   return group == groups_.end() ? nullptr : &group->second;
+}
+
+Membership::Group* Membership::FindDigest(const std::string& digest) {
+  const auto group = by_digest_.find(digest);
+  return group == by_digest_.end() ? nullptr : group->second;
+}
+
+void Membership::ForgetGroup(const Group& group) {
+  by_digest_.erase(group.digest);
+  groups_.erase({group.name, group.ranks});
+}
+
+void Membership::Hold(const GroupId& group) {
+  if (IsIn(group.epoch)) ++handles_[{group.name, group.ranks}];
+}
+
+Membership::Group* Membership::Drop(const GroupId& group) {
+  if (!IsIn(group.epoch)) return nullptr;
+  const auto handles = handles_.find({group.name, group.ranks});
+  if (handles == handles_.end() || --handles->second > 0) return nullptr;
+  handles_.erase(handles);
+  Group* const known = FindGroup(group);
+  if (known == nullptr || known->released) return nullptr;
+  known->released = true;
+  return known;
+}
+
+bool Membership::IsNameInUse(const Group& group) const {
+  for (auto other = groups_.lower_bound({group.name, {}});
+       other != groups_.end() && other->first.first == group.name; ++other) {
+    if (&other->second != &group && (other->second.released || other->second.closed)) return true;
+  }
+  return false;
 }
 
 void Membership::StopAgreed(uint64_t sequence) {
@@ -110,14 +152,27 @@ void Membership::AddTo(SteadyTime now, v1::Claim* claim) const {
   claim->set_highest_epoch_number(std::max(place_->epoch().number(), early));
   claim->set_rank(place_->rank());
   if (place_->has_history()) *claim->mutable_history() = place_->history();
-  for (const auto& [name, group] : groups_) {
-    v1::GroupClaim* const known = claim->add_groups();
-    SetGroup(name, group.ranks, known->mutable_group());
-    known->set_next_sequence(group.sequence->number());
-    known->set_finished(std::string(group.sequence->finished().message()));
-  }
+  for (const auto& [key, group] : groups_) AddGroupTo(group, claim);
   if (stop_sequence_) claim->set_stop_sequence(*stop_sequence_);
   AddBrokenTo(now, claim);
+}
+
+void Membership::AddGroupTo(const Group& group, v1::Claim* claim) {
+  const std::string finished(group.sequence->finished().message());
+  if (group.name.empty()) {
+    v1::GroupClaim* const world = claim->add_groups();
+    world->mutable_group();
+    world->set_next_sequence(group.sequence->number());
+    world->set_finished(finished);
+    return;
+  }
+  v1::KnownGroup* const known = claim->add_known_groups();
+  known->set_digest(group.digest);
+  known->set_closed(group.closed);
+  if (group.closed) return;
+  known->set_next_sequence(group.sequence->number());
+  known->set_finished(finished);
+  known->set_released(group.released);
 }
 
 void Membership::AddBrokenTo(SteadyTime now, v1::Claim* claim) const {

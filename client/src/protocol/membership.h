@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,7 @@
 #include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/group_id.h"
 #include "client/src/protocol/session_state.h"
 #include "muster/v1/coordinator.pb.h"
 
@@ -34,8 +36,20 @@ struct EpochEnd {
 class Membership {
  public:
   struct Group {
-    std::vector<int> ranks;  // empty for the world
+    std::string name;        // empty for the world
+    std::vector<int> ranks;  // likewise
+    std::string digest;      // likewise
     std::shared_ptr<CollectiveSequence> sequence;
+
+    // The program has let it go: it has no handle of it, and no call in progress.
+    bool released = false;
+    // All ranks have let it go, as the coordinator has said, and not yet that all know it.
+    bool closed = false;
+    // Numbers what there is to tell the coordinator of the above; 0: nothing.
+    uint64_t news = 0;
+    // The claim of the latest Attach says so of it.
+    bool claimed = false;
+
     // A call of it was answered in this session: the coordinator knows its ranks.
     std::optional<SessionId> known_in;
 
@@ -78,10 +92,26 @@ class Membership {
   // Whether the latest epoch is known to be the job's last one.
   bool IsLast() const;
 
-  // The group of this name in the latest epoch, which is new if it is not known.
+  using Groups = std::map<std::pair<std::string, std::vector<int>>, Group>;
+
+  // The group of this name and ranks in the latest epoch, which is new if it is not known.
   Group& GroupOf(const std::string& name, const std::vector<int>& ranks);
   // nullptr if it is not known, or the epoch is not the latest one.
-  Group* FindGroup(const EpochId& epoch, const std::string& name);
+  Group* FindGroup(const EpochId& epoch, const std::string& name, const std::vector<int>& ranks);
+  Group* FindGroup(const GroupId& group) {
+    return FindGroup(group.epoch, group.name, group.ranks);
+  }
+  Group* FindDigest(const std::string& digest);
+  Groups& groups() { return groups_; }
+  // Nothing may refer to it any more.
+  void ForgetGroup(const Group& group);
+
+  // The program has one more handle of such a group, or one less. Returns the group that it lets
+  // go, or nullptr.
+  void Hold(const GroupId& group);
+  Group* Drop(const GroupId& group);
+  // A group of this name, not this one itself, that is let go or closed: its ranks may be in both.
+  bool IsNameInUse(const Group& group) const;
 
   // The answer to the world's collective of this number says that a stop was asked for.
   void StopAgreed(uint64_t sequence);
@@ -96,6 +126,7 @@ class Membership {
 
  private:
   std::optional<EpochId> epoch() const;
+  static void AddGroupTo(const Group& group, v1::Claim* claim);
   void AddBrokenTo(SteadyTime now, v1::Claim* claim) const;
 
   std::shared_ptr<const NodeGroup> AtNode(const std::string& name,
@@ -106,7 +137,9 @@ class Membership {
   std::map<EpochId, EpochEnd> ended_;
   // The stream may tell of the epoch's end before Join's answer tells of the epoch.
   std::map<EpochId, EpochEnd> ended_early_;
-  std::map<std::string, Group> groups_;
+  Groups groups_;
+  std::map<std::string, Group*> by_digest_;  // all but the world
+  std::map<Groups::key_type, int> handles_;
   std::optional<uint64_t> stop_sequence_;
   int newcomers_ = 0;
 };

@@ -198,6 +198,12 @@ Request MakeWithdraw(const EpochId& epoch, const std::string& group, const std::
   return request;
 }
 
+Request MakeRelease(const EpochId& epoch) {
+  v1::ReleaseGroupsRequest request;
+  SetEpoch(epoch, request.mutable_epoch());
+  return request;
+}
+
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request_id) {
   v1::AcquireLeaseRequest request;

@@ -44,6 +44,7 @@ Request MakeNodeCollective(const EpochId& epoch, const std::string& group,
                            const CollectiveCall& call, const std::vector<TakenPart>& parts);
 Request MakeWithdraw(const EpochId& epoch, const std::string& group, const std::vector<int>& ranks,
                      uint64_t sequence);
+Request MakeRelease(const EpochId& epoch);
 Request MakeAcquire(const EpochId& epoch, const std::string& name, LeaseScope scope,
                     uint64_t request);
 Request MakeComplete(const std::string& name, LeaseScope scope, uint64_t token,

@@ -53,6 +53,8 @@ struct PendingCall {
   bool before_leave = false;
   // It is not sent before this other call, of the background, has ended; 0: there is none.
   CallId after = 0;
+  // Of the background: it ends when this group is closed.
+  std::optional<GroupId> of_group;
   // The collective that it is.
   std::optional<CollectivePlace> collective;
   // The arrival, by its attempt, for which this call is sent together with those of others: it is

@@ -139,6 +139,24 @@ TEST_F(MalformedTest, Withdrawals) {
   Expect(&Stub::WithdrawArrival, spoilt, "names its ranks");
 }
 
+TEST_F(MalformedTest, Releases) {
+  v1::ReleaseGroupsRequest request;
+  *request.mutable_call() = member_.CallContext();
+  *request.mutable_epoch() = member_.epoch();
+  v1::ReleaseGroupsRequest spoilt = request;
+  spoilt.clear_call();
+  Expect(&Stub::ReleaseGroups, spoilt, "ReleaseGroupsRequest.call is missing");
+  spoilt = request;
+  spoilt.clear_epoch();
+  Expect(&Stub::ReleaseGroups, spoilt, "ReleaseGroupsRequest.epoch is missing");
+  spoilt = request;
+  spoilt.add_released()->set_digest("short");
+  Expect(&Stub::ReleaseGroups, spoilt, "digest has 5 bytes; expected 16");
+  spoilt = request;
+  spoilt.add_closed("");
+  Expect(&Stub::ReleaseGroups, spoilt, "digest has 0 bytes; expected 16");
+}
+
 TEST_F(MalformedTest, TextsThatAreTooLong) {
   const std::string longest(256, 'x');
   v1::BarrierRequest barrier = Barrier();

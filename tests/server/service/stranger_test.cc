@@ -238,6 +238,10 @@ TEST_F(StrangerTest, CannotCallInARanksPlace) {
   v1::WithdrawArrivalRequest withdraw;
   *withdraw.mutable_epoch() = status_.epoch();
   ExpectTurnedAway(&Stub::WithdrawArrival, withdraw);
+  v1::ReleaseGroupsRequest release;
+  *release.mutable_epoch() = status_.epoch();
+  release.add_closed(std::string(16, 'x'));
+  ExpectTurnedAway(&Stub::ReleaseGroups, release);
   auto second = std::async(std::launch::async, [this] { return job_[1].AllGather("of 1"); });
   auto third = std::async(std::launch::async, [this] { return job_[2].AllGather("of 2"); });
   for (auto* call : {&first, &second, &third}) {

@@ -1,0 +1,208 @@
+// Groups that the program lets go, so that both sides can forget them: docs/protocol.md, "How
+// groups are forgotten".
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/member_core.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+namespace {
+
+// How much is told together, and how long it may wait for more. A program that names a group per
+// step would otherwise send two more messages at each.
+constexpr size_t kNewsTogether = 8;
+constexpr absl::Duration kNewsDelay = absl::Milliseconds(500);
+// As many as the coordinator takes.
+constexpr int kMostNews = 1024;
+
+}  // namespace
+
+Effects MemberCore::Drop(SteadyTime now, const GroupId& group) {
+  if (Membership::Group* const dropped = membership_.Drop(group)) {
+    if (!dropped->closed) NoteNews(now, dropped);
+  }
+  return Settle(now);
+}
+
+// The call itself tells the coordinator of it.
+void MemberCore::Retain(Membership::Group* group) {
+  if (!std::exchange(group->released, false) || group->closed) return;
+  group->news = 0;
+  group->claimed = false;
+}
+
+void MemberCore::NoteNews(SteadyTime now, Membership::Group* group) {
+  group->news = ++latest_news_;
+  group->claimed = false;
+  TellBy(++untold_news_ < kNewsTogether ? After(now, kNewsDelay) : now);
+}
+
+void MemberCore::TellBy(SteadyTime when) {
+  tell_groups_at_ = std::min(tell_groups_at_.value_or(SteadyTime::max()), when);
+}
+
+void MemberCore::NoteClaimed() {
+  for (auto& [key, group] : membership_.groups()) {
+    group.news = 0;
+    group.claimed = group.released || group.closed;
+  }
+  untold_news_ = 0;
+  tell_groups_at_.reset();
+  unknown_closed_.clear();
+}
+
+bool MemberCore::CanTell() const {
+  return telling_ == 0 && session_.session() && !leaving_ && !stopping_ && fate_.ok() &&
+         membership_.Health().ok();
+}
+
+bool MemberCore::TellOfGroups(SteadyTime now) {
+  if (!tell_groups_at_ || now < *tell_groups_at_ || !CanTell()) return false;
+  tell_groups_at_.reset();
+  untold_news_ = 0;
+  PendingCall call = NewCall(now, "telling which groups are let go",
+                             Deadline(now, options_.coordinator_timeout));
+  call.epoch = EpochOf(membership_.place()->epoch());
+  call.in_background = true;
+  call.only_in = session_.session();
+  const auto told = std::make_shared<Told>();
+  call.request = [this, told](SteadyTime) { return MakeNews(told.get()); };
+  call.on_end = [this, told](const PendingCall& ended, auto* reply) {
+    FinishTelling(*told, ended, *reply);
+  };
+  telling_ = next_background_++;
+  calls_.emplace(telling_, std::move(call));
+  return true;
+}
+
+// What has changed since the send before is left out, or is news of its own.
+Request MemberCore::MakeNews(Told* told) {
+  *told = Told();
+  Request request = MakeRelease(EpochOf(membership_.place()->epoch()));
+  auto& news = std::get<v1::ReleaseGroupsRequest>(request);
+  const auto is_full = [&news] { return news.released_size() + news.closed_size() >= kMostNews; };
+  for (const std::string& digest : unknown_closed_) {
+    if (is_full()) break;
+    news.add_closed(digest);
+    told->unknown.push_back(digest);
+  }
+  for (const auto& [key, group] : membership_.groups()) {
+    if (group.news == 0 || is_full()) continue;
+    told->groups.emplace_back(group.digest, group.news);
+    if (group.closed) {
+      news.add_closed(group.digest);
+      continue;
+    }
+    v1::ReleasedGroup* const released = news.add_released();
+    released->set_digest(group.digest);
+    released->set_next_sequence(group.sequence->number());
+  }
+  return request;
+}
+
+void MemberCore::FinishTelling(const Told& told, const PendingCall& call,
+                               const absl::StatusOr<Response>& reply) {
+  telling_ = 0;
+  if (!call.answered) return;  // the next claim says it
+  for (const std::string& digest : told.unknown) unknown_closed_.erase(digest);
+  std::set<std::string> unchanged;
+  for (const auto& [digest, news] : told.groups) {
+    Membership::Group* const group = membership_.FindDigest(digest);
+    if (group == nullptr || group->news != news) continue;
+    group->news = 0;
+    unchanged.insert(digest);
+  }
+  if (reply.ok()) {
+    for (const std::string& digest : std::get<v1::ReleaseGroupsResponse>(*reply).settled()) {
+      if (unchanged.count(digest) > 0) TakeSettled(membership_.FindDigest(digest));
+    }
+  }
+  const auto has_news = [](const auto& entry) { return entry.second.news != 0; };
+  const auto& groups = membership_.groups();
+  if (std::any_of(groups.begin(), groups.end(), has_news) || !unknown_closed_.empty()) {
+    TellBy(After(call.ended, kNewsDelay));
+  }
+}
+
+void MemberCore::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) {
+  if (!membership_.IsIn(EpochOf(closings.epoch()))) return;
+  for (const std::string& digest : closings.closed()) TakeClosed(now, digest);
+  for (const std::string& digest : closings.settled()) {
+    Membership::Group* const group = membership_.FindDigest(digest);
+    if (group == nullptr) continue;
+    // A group that is not closed here is one that the coordinator does not know. If the program
+    // has called it since it was claimed, it will.
+    if (group->closed || (group->released && group->claimed)) TakeSettled(group);
+  }
+}
+
+void MemberCore::TakeClosed(SteadyTime now, const std::string& digest) {
+  Membership::Group* const group = membership_.FindDigest(digest);
+  if (group == nullptr) {
+    unknown_closed_.insert(digest);
+    return TellBy(After(now, kNewsDelay));
+  }
+  if (!std::exchange(group->closed, true)) DropSendsOf(group);
+  NoteNews(now, group);
+}
+
+void MemberCore::DropSendsOf(Membership::Group* group) {
+  DropTakingBack(group);
+  for (auto next = calls_.begin(); next != calls_.end();) {
+    const auto entry = next++;
+    PendingCall& call = entry->second;
+    if (call.of_group && membership_.FindGroup(*call.of_group) == group) {
+      Withdraw(&call);
+      calls_.erase(entry);
+    } else if (call.collective && call.collective->sequence == group->sequence) {
+      Withdraw(&call);
+      call.sends = 0;
+      call.paused_until.reset();
+      call.unavailable_since.reset();
+    }
+  }
+  if (group->at_node != nullptr) {
+    effects_.outputs.push_back(LeaveNodeGroup{group->at_node->name});
+  }
+  group->sequence->Restart();
+  group->known_in.reset();
+  group->first_sent_in.reset();
+  group->unsettled_in.reset();
+  group->answer_bytes = {};
+}
+
+// A call that has waited for this is the group's first one.
+void MemberCore::TakeSettled(Membership::Group* group) {
+  group->closed = false;
+  group->news = 0;
+  group->claimed = false;
+  const bool is_called = std::any_of(calls_.begin(), calls_.end(), [group](const auto& entry) {
+    return entry.second.collective && entry.second.collective->sequence == group->sequence;
+  });
+  if (!is_called) membership_.ForgetGroup(*group);
+}
+
+bool MemberCore::MustWaitForGroup(const PendingCall& call) {
+  if (!call.collective || call.in_flight || call.carries) return false;
+  const Membership::Group* const group = GroupOf(call);
+  if (group == nullptr || group->name.empty()) return false;
+  return group->closed || membership_.IsNameInUse(*group);
+}
+
+void MemberCore::WaitForGroup(SteadyTime now, CallId id, PendingCall* call) {
+  call->paused_until.reset();
+  if (tell_groups_at_) TellBy(now);
+  if (now < DeadlineOf(*call)) return;
+  if (!session_.session()) return End(now, id, Unreachable(now, *call));
+  End(now, id,
+      absl::DeadlineExceededError(absl::StrCat(
+          call->what, ": ", Describe(), " timed out after ",
+          absl::FormatDuration(call->deadline.timeout()),
+          "; this process has let an earlier group of this name go, which begins anew when the "
+          "other ranks have let it go too, and have heard that all have")));
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,51 @@
+#ifndef MUSTER_TESTS_SIMULATION_PASSING_TRACK_H_
+#define MUSTER_TESTS_SIMULATION_PASSING_TRACK_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "client/src/protocol/group_id.h"
+#include "client/src/protocol/requests.h"
+#include "tests/simulation/track.h"
+
+namespace muster::simulation {
+
+// Groups of this name are let go and made anew again and again: their sequence numbers begin at 0
+// several times.
+inline bool IsPassing(absl::string_view group) { return absl::StartsWith(group, "passing"); }
+
+// One rank's collectives in groups that it lets go, at any time between two calls, and makes again.
+// All ranks do the same steps in the same order. Each step's answer must be made of what the ranks
+// bring to this step: a daemon that took one group for a later or an earlier one of the same ranks
+// would mix them up.
+class PassingTrack final : public Track {
+ public:
+  PassingTrack(Actor* actor, const Place& place, OnEnd on_end);
+
+  void Start() override;
+
+ private:
+  static constexpr size_t kSteps = 12;
+
+  void MoveOn();
+  void CallNext();
+  void Done(absl::Duration timeout, absl::StatusOr<internal::Response> reply);
+  void DropSome(double chance);
+  bool TakesPart(size_t step) const;
+  internal::GroupId GroupOf(size_t step) const;
+  std::string PayloadOf(size_t step, int rank) const;
+  std::string Name() const;
+
+  std::vector<size_t> names_;  // by step
+  std::set<size_t> held_;      // names of which it has a handle
+  size_t next_ = 0;
+  int tries_ = 0;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_PASSING_TRACK_H_
