@@ -8,7 +8,10 @@ import unittest
 
 TREE = pathlib.Path("README.md").resolve().parent
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-TEST_LINK = re.compile(r"\[`(\w+)\.(\w+)`\]\(([^)]+)\)")
+TEST_LINK = re.compile(r"\[`([A-Z]\w*)\.(\w+)`\]\(([^)]+)\)")
+MUTATION_LINK = re.compile(r"\[`([A-Z_]+)`\]\(\.\./tests/model/(\w+)\.pml\)")
+RULE = re.compile(r"^\| \*\*([A-Z]\d+)\*\* \|")
+RULES = ("docs/rules.md", "docs/node-fan-in.md")
 
 # What an RPC need not be in, and why.
 EXCEPTIONS = {
@@ -38,6 +41,14 @@ def without_code(text):
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
+def mutations():
+    """Of each model of tests/model, the defines that break a rule, as its BUILD file says."""
+    build = text_of("tests/model/BUILD.bazel")
+    models = re.findall(r'^spin_model\(\n    name = "(\w+)",(.*?)^\)', build, re.MULTILINE | re.DOTALL)
+    return {(name, mutation) for name, body in models
+            for mutation in re.findall(r'^        "([A-Z_]+)":', body, re.MULTILINE)}
+
+
 def tests_in(path):
     return set(re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text(encoding="utf-8")))
 
@@ -63,7 +74,7 @@ class PagesTest(unittest.TestCase):
                 self.assertIn(document, found)
 
 
-class NamedTestsTest(unittest.TestCase):
+class NamingPages(unittest.TestCase):
     def check(self, document):
         """The tests that the document names, as (suite, name, link)."""
         named = TEST_LINK.findall(text_of(document))
@@ -72,6 +83,8 @@ class NamedTestsTest(unittest.TestCase):
                 self.assertIn((suite, name), tests_in((TREE / document).parent / link))
         return named
 
+
+class NamedTestsTest(NamingPages):
     def test_of_failures_are_there_and_no_suite_is_missing(self):
         named = self.check("docs/failures.md")
         self.assertGreater(len(named), 90)
@@ -118,6 +131,35 @@ class VariablesTest(unittest.TestCase):
                         self.assertIn(name, known, f"{path.relative_to(TREE)}: not in common/known_variables.cc")
 
 
+class RulesTest(NamingPages):
+    def test_rows_name_a_test_or_a_model(self):
+        for page in RULES:
+            rows = [line for line in text_of(page).splitlines() if RULE.match(line)]
+            self.assertGreater(len(rows), 10)
+            for row in rows:
+                with self.subTest(page=page, rule=RULE.match(row)[1]):
+                    held_by = row.split(" | ")[-1]
+                    self.assertTrue(TEST_LINK.search(held_by) or MUTATION_LINK.search(held_by))
+
+    def test_of_rules_are_there(self):
+        for page in RULES:
+            self.assertGreater(len(self.check(page)), 30)
+
+    def test_mutations_are_there_and_all_are_named(self):
+        named = set()
+        for page in RULES:
+            named |= {(model, mutation) for mutation, model in MUTATION_LINK.findall(text_of(page))}
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named, mutations())
+        for model, mutation in named:
+            with self.subTest(model=model, mutation=mutation):
+                self.assertRegex(text_of(f"tests/model/{model}.pml"), rf"(?m)^#ifn?def {mutation}$")
+
+    def test_pages_are_short_enough_to_read(self):
+        for page in ("docs/rules.md", "docs/architecture.md"):
+            self.assertLessEqual(len(text_of(page).splitlines()), 200)
+
+
 class FailuresTest(unittest.TestCase):
     def test_each_row_is_complete(self):
         rows = [line for line in text_of("docs/failures.md").splitlines() if "](../tests/" in line and line[0] == "|"]
@@ -127,6 +169,12 @@ class FailuresTest(unittest.TestCase):
             with self.subTest(row=cells[0]):
                 self.assertEqual(len(cells), 4)
                 self.assertTrue(all(cells))
+
+    def test_no_blank_line_cuts_a_table(self):
+        for document in documents():
+            text = without_code(document.read_text(encoding="utf-8"))
+            for cut in re.finditer(r"^\|.*\n\n(\|.*)\n(?!\|[ :-])", text, re.MULTILINE):
+                self.fail(f"{document.relative_to(TREE)}: a blank line stands before {cut[1][:60]}")
 
 
 class DecisionsTest(unittest.TestCase):
