@@ -111,6 +111,10 @@ void AddOutputFlags(CLI::App* run, RunFlags* flags) {
       "Do not put '[rank] ' before each line of output. Lines are kept whole either way, up to 1 "
       "MiB; of one that takes its time the beginning is shown before, without '[rank] ' on a "
       "terminal only");
+  run->add_flag("--pty", flags->pty,
+                "Run each rank on a pseudo-terminal, so that programs write each line at once "
+                "(default: for output that goes to a terminal)");
+  run->add_flag("--no-pty", flags->no_pty, "Run ranks on pipes, also on a terminal");
   run->add_option("--log-dir", flags->log_dir,
                   "Also write each rank's output, without prefixes, to "
                   "DIR/rank-R.log (directory created if needed, files "
@@ -140,6 +144,12 @@ void AddFailureFlags(CLI::App* run, RunFlags* flags) {
                   "The job must be elastic: without --coordinator, this and the "
                   "next three flags make it so")
       ->type_name("N");
+  run->add_option("--restart", flags->restart,
+                  "What --max-restarts restarts: the failed 'rank', or the 'group', all ranks of "
+                  "this node, which counts as one restart. 'auto' is group while no process has "
+                  "joined the job, as in programs that do not use Muster, else rank (default auto)")
+      ->type_name("SCOPE")
+      ->envname("MUSTER_RESTART");
   run->add_option("--min-world-size", flags->min_world_size,
                   "Keep going after losing ranks as long as N remain (default: "
                   "the world size)")

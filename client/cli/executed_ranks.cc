@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,8 @@
 
 namespace muster::cli {
 namespace {
+
+constexpr char kUnbuffered[] = "PYTHONUNBUFFERED";
 
 absl::Status MakeFolder(absl::string_view flag, const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
@@ -46,17 +49,17 @@ absl::Status ExecutedRanks::OpenLogs() {
 
 absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
                                            const launcher::RankStart& start) {
-  const absl::StatusOr<int> out = OpenPipe(start.local_rank, Output::Stream::kStdout);
-  if (!out.ok()) return out.status();
-  const absl::StatusOr<int> err = OpenPipe(start.local_rank, Output::Stream::kStderr);
-  if (!err.ok()) close(*out);
-  if (!err.ok()) return err.status();
-  const std::vector<std::string> environment =
-      launcher::Merge(launcher::CurrentEnvironment(), launcher::VariablesOf(job, start));
+  const absl::StatusOr<Output::ChildEnds> ends = OpenOutput(start.local_rank);
+  if (!ends.ok()) return ends.status();
+  launcher::RankVariables variables = launcher::VariablesOf(job, start);
+  // Of a process that is killed, what it has kept back is lost.
+  if (getenv(kUnbuffered) == nullptr) variables[kUnbuffered] = "1";
   const absl::StatusOr<pid_t> pid =
-      launcher::Spawn({program_, plan_.program, environment, *out, *err});
-  close(*out);
-  close(*err);
+      launcher::Spawn({program_, plan_.program,
+                       launcher::Merge(launcher::CurrentEnvironment(), variables), ends->out,
+                       ends->err});
+  close(ends->out);
+  if (ends->err != ends->out) close(ends->err);
   return pid;
 }
 
@@ -75,10 +78,10 @@ void ExecutedRanks::CoordinatorServes(const HostPort& address,
                    page ? absl::StrCat(", and so does http://", page->ToString(), "/") : ""));
 }
 
-absl::StatusOr<int> ExecutedRanks::OpenPipe(int local_rank, Output::Stream stream) {
+absl::StatusOr<Output::ChildEnds> ExecutedRanks::OpenOutput(int local_rank) {
   const std::string prefix =
       plan_.prefix ? absl::StrCat("[", plan_.job.GlobalRank(local_rank), "] ") : "";
-  return output_->OpenPipe(NameOf(local_rank), stream, prefix, logs_[local_rank]);
+  return output_->OpenChild(NameOf(local_rank), prefix, logs_[local_rank], plan_.pty);
 }
 
 std::string ExecutedRanks::NameOf(int local_rank) const {

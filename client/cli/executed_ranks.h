@@ -30,13 +30,14 @@ class ExecutedRanks : public launcher::RankStarter {
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
   absl::StatusOr<int> CoordinatorOutput() override;
   void CoordinatorServes(const HostPort& address, const std::optional<HostPort>& page) override;
+  void WindowChanged() override { output_->ResizeTerminals(); }
   std::shared_ptr<const launcher::OutputTails> output_tails() const override {
     return output_->tails();
   }
   void Say(const std::string& text) override { output_->Say(text); }
 
  private:
-  absl::StatusOr<int> OpenPipe(int local_rank, Output::Stream stream);
+  absl::StatusOr<Output::ChildEnds> OpenOutput(int local_rank);
   std::string NameOf(int local_rank) const;
 
   const LaunchPlan& plan_;

@@ -29,7 +29,9 @@ Each rank's environment has MUSTER_COORDINATOR, MUSTER_JOB, MUSTER_LOCAL_RANK, M
 MUSTER_NODE_ID (with --node-id), MUSTER_PROCESS_SECRET and MUSTER_RESTART_COUNT, and, unless the job
 is elastic, MUSTER_WORLD_SIZE and MUSTER_RANK. As under torchrun it also has RANK, WORLD_SIZE,
 LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR (the coordinator's host) and MASTER_PORT
-(--master-port): nobody listens there until the program does.
+(--master-port): nobody listens there until the program does. PYTHONUNBUFFERED is 1 unless it is
+set. On a terminal, or with --pty, a rank's standard output and error are a pseudo-terminal that is
+as wide as yours less the prefix.
 
 SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the ranks and end the run: ranks that are still
 running after --grace, or at a second signal, get SIGKILL. SIGUSR1, SIGUSR2 and SIGWINCH are
@@ -37,7 +39,9 @@ forwarded and change nothing else. SIGTSTP (Ctrl-Z) stops the ranks and the laun
 continues them.
 
 When a rank fails, here or on another node, the remaining ranks are ended, unless the failed one is
-restarted (--max-restarts) or the job can go on without it (--min-world-size). Processes that a rank
+restarted (--max-restarts) or the job can go on without it (--min-world-size). A restart of the group
+(--restart) ends all ranks of this node by SIGTERM, and by SIGKILL after --grace, and starts them
+again. Each node restarts its own. Processes that a rank
 leaves in the background get SIGTERM when it is restarted and when the run ends, and SIGKILL after
 --grace.
 

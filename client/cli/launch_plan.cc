@@ -150,11 +150,23 @@ absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
   return absl::OkStatus();
 }
 
+absl::Status FillRestart(const RunFlags& flags, JobPlan* job) {
+  const std::string scope = flags.restart.value_or("auto");
+  if (scope != "auto" && scope != "rank" && scope != "group") {
+    return Malformed("--restart", scope, "group, rank or auto");
+  }
+  job->restart = scope == "auto"   ? launcher::RestartScope::kAuto
+                 : scope == "rank" ? launcher::RestartScope::kRank
+                                   : launcher::RestartScope::kGroup;
+  return absl::OkStatus();
+}
+
 absl::Status FillElasticity(const RunFlags& flags, JobPlan* job) {
   constexpr int kMaxRestarts = 1000000;
   RETURN_IF_ERROR(RefuseBesideCoordinator(flags));
   RETURN_IF_ERROR(
       ParseNumber("--max-restarts", flags.max_restarts, 0, kMaxRestarts, &job->max_restarts));
+  RETURN_IF_ERROR(FillRestart(flags, job));
   job->min_world_size = job->max_world_size = job->world_size();
   RETURN_IF_ERROR(ParseNumber("--min-world-size", flags.min_world_size, 1, job->world_size(),
                               &job->min_world_size));
@@ -190,6 +202,15 @@ absl::Status FillMetrics(const RunFlags& flags, LaunchPlan* plan) {
         absl::StrCat("--metrics-listen: ", address.status().message()));
   }
   plan->metrics = *std::move(address);
+  return absl::OkStatus();
+}
+
+absl::Status FillPty(const RunFlags& flags, LaunchPlan* plan) {
+  if (flags.pty && flags.no_pty) {
+    return absl::InvalidArgumentError("--pty cannot be combined with --no-pty; leave one out");
+  }
+  if (flags.pty) plan->pty = PtyUse::kAll;
+  if (flags.no_pty) plan->pty = PtyUse::kNone;
   return absl::OkStatus();
 }
 
@@ -248,6 +269,7 @@ absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::stri
   RETURN_IF_ERROR(FillMetrics(flags, &plan));
   plan.coordinator_given = flags.coordinator.has_value();
   plan.prefix = !flags.no_prefix;
+  RETURN_IF_ERROR(FillPty(flags, &plan));
   plan.program = flags.program;
   if (plan.program.empty() || plan.program[0].empty()) {
     return absl::InvalidArgumentError(

@@ -27,12 +27,15 @@ struct RunFlags {
   std::optional<std::string> failure_wait;
   std::optional<std::string> musterd;
   std::optional<std::string> max_restarts;
+  std::optional<std::string> restart;
   std::optional<std::string> min_world_size;
   std::optional<std::string> max_world_size;
   std::optional<std::string> settle;
   std::optional<std::string> metrics_listen;
   CredentialFiles credentials;  // empty where not typed
   bool no_prefix = false;
+  bool pty = false;
+  bool no_pty = false;
   std::vector<std::string> program;  // what follows "--"
 };
 
@@ -42,6 +45,13 @@ struct Machine {
   int cpus = 1;
 };
 
+// Which of the ranks' output goes through pseudo-terminals.
+enum class PtyUse {
+  kTerminals,  // what is shown on a terminal
+  kAll,
+  kNone,
+};
+
 // What `muster run` is going to do, checked.
 struct LaunchPlan {
   launcher::JobPlan job;           // without what it takes to host a coordinator
@@ -49,6 +59,7 @@ struct LaunchPlan {
   std::string log_dir;             // empty: no log files
   std::string musterd;             // path given by the user; empty: look for it
   bool prefix = true;
+  PtyUse pty = PtyUse::kTerminals;
   // Of the hosted coordinator.
   std::string settle;               // as typed; empty: musterd's default
   std::optional<HostPort> metrics;  // unset: nowhere

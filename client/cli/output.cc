@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/pseudo_terminal.h"
 #include "client/launcher/process_end.h"
 #include "common/steady_now.h"
 
@@ -26,6 +27,17 @@ constexpr size_t kHighWater = 2 * Writer::kLowWater;
 constexpr absl::Duration kLinePatience = absl::Milliseconds(200);
 // What ends by itself when its reader goes, as what is nearly done may, need not be ended.
 constexpr absl::Duration kReaderPatience = absl::Seconds(1);
+
+// What the kernel keeps of a pseudo-terminal for its reader, and more.
+constexpr size_t kTerminalBytes = 128 << 10;
+
+// How much can be read now. Of a terminal the kernel says only what has reached its last buffer.
+size_t Available(int fd, bool terminal) {
+  if (terminal) return kTerminalBytes;
+  int available = 0;
+  ioctl(fd, FIONREAD, &available);
+  return available;
+}
 
 bool SameFile(int a, int b) {
   struct stat first, second;
@@ -97,12 +109,64 @@ absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
     return launcher::StartError(errno, absl::StrCat("cannot create a pipe for ", owner));
   }
   fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
-  Screen* const screen = stream == Stream::kStdout ? stdout_ : stderr_;
-  pipes_.emplace(fds[0], Pipe{owner, screen, screen->lines.AddStream(prefix), log,
-                              log ? logs_.AddStream(*log) : 0,
-                              !prefix.empty() || isatty(screen->fd) != 0, std::nullopt});
-  if (!screen->paused) WatchPipe(fds[0]);
+  AddPipe(fds[0], /*terminal=*/false, owner, ScreenOf(stream), prefix, log);
   return fds[1];
+}
+
+void Output::AddPipe(int reader, bool terminal, const std::string& owner, Screen* screen,
+                     const std::string& prefix, std::optional<int> log) {
+  const Pipe pipe = {owner,
+                     screen,
+                     static_cast<int>(prefix.size()),
+                     terminal,
+                     screen->lines.AddStream(prefix),
+                     log,
+                     log ? logs_.AddStream(*log) : 0,
+                     !prefix.empty() || isatty(screen->fd) != 0,
+                     std::nullopt};
+  if (terminal) SetSize(reader, pipe);
+  pipes_.emplace(reader, pipe);
+  if (!screen->paused) WatchPipe(reader);
+}
+
+absl::StatusOr<int> Output::OpenEnd(const std::string& owner, Stream stream,
+                                    const std::string& prefix, std::optional<int> log,
+                                    PtyUse use) {
+  Screen* const screen = ScreenOf(stream);
+  const bool wanted = use == PtyUse::kAll || (use == PtyUse::kTerminals && isatty(screen->fd));
+  if (!wanted) return OpenPipe(owner, stream, prefix, log);
+  const absl::StatusOr<PseudoTerminal> terminal = OpenPseudoTerminal();
+  if (terminal.ok()) {
+    AddPipe(terminal->reader, /*terminal=*/true, owner, screen, prefix, log);
+    return terminal->writer;
+  }
+  if (!std::exchange(said_no_terminal_, true)) {
+    Say(absl::StrCat(terminal.status().message(), "; the output of ", owner,
+                     " goes through pipes, and may come late"));
+  }
+  return OpenPipe(owner, stream, prefix, log);
+}
+
+absl::StatusOr<Output::ChildEnds> Output::OpenChild(const std::string& owner,
+                                                    const std::string& prefix,
+                                                    std::optional<int> log, PtyUse use) {
+  const absl::StatusOr<int> out = OpenEnd(owner, Stream::kStdout, prefix, log, use);
+  if (!out.ok()) return out.status();
+  if (stdout_ == stderr_ && isatty(*out)) return ChildEnds{*out, *out};
+  const absl::StatusOr<int> err = OpenEnd(owner, Stream::kStderr, prefix, log, use);
+  if (err.ok()) return ChildEnds{*out, *err};
+  close(*out);
+  return err.status();
+}
+
+void Output::SetSize(int reader, const Pipe& pipe) const {
+  CopyWindowSize(pipe.screen->fd, pipe.margin, reader);
+}
+
+void Output::ResizeTerminals() {
+  for (const auto& [fd, pipe] : pipes_) {
+    if (pipe.terminal) SetSize(fd, pipe);
+  }
 }
 
 void Output::Say(const std::string& text) {
@@ -117,12 +181,11 @@ void Output::Drain(const std::string& owner) {
   }
   for (int fd : fds) {
     // Not until it is empty: what holds the pipe beside the owner may write without an end.
-    int available = 0;
-    ioctl(fd, FIONREAD, &available);
+    size_t available = Available(fd, pipes_.at(fd).terminal);
     while (available > 0) {
       const ssize_t size = ReadOnce(fd);
       if (size <= 0) break;
-      available -= static_cast<int>(size);
+      available -= std::min(available, static_cast<size_t>(size));
     }
   }
 }
@@ -160,9 +223,10 @@ void Output::TakeComplaints() {
 
 ssize_t Output::ReadOnce(int fd) {
   char buffer[kReadBytes];
-  const ssize_t size = read(fd, buffer, sizeof(buffer));
-  if (size <= 0) return size;
   Pipe& pipe = pipes_.at(fd);
+  const ssize_t size = read(fd, buffer, sizeof(buffer));
+  if (size < 0 && errno == EIO && pipe.terminal) return 0;  // nobody can write to it any more
+  if (size <= 0) return size;
   const absl::string_view chunk(buffer, size);
   pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
   NoteBegun(&pipe, chunk);

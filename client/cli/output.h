@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cli/launch_plan.h"
 #include "client/cli/line_mixer.h"
 #include "client/cli/log_files.h"
 #include "client/cli/writer.h"
@@ -23,7 +24,7 @@ namespace muster::cli {
 // and to log files. A line that takes its time, as a prompt does, is shown as far as it has come,
 // but not without a prefix into a file or pipe: programs read those. When the launcher's reader is
 // slow, it stops reading the children's pipes, and the children wait as they would for a slow pipe
-// of their own. They never wait for a log file.
+// of their own. They never wait for a log file. A pipe may be a pseudo-terminal.
 class Output {
  public:
   enum class Stream { kStdout, kStderr };
@@ -38,6 +39,19 @@ class Output {
   // child has it) goes to `stream` with `prefix` before each line, and without it to `log`.
   absl::StatusOr<int> OpenPipe(const std::string& owner, Stream stream, const std::string& prefix,
                                std::optional<int> log);
+
+  // What one child writes, both ends the caller's; they may be one.
+  struct ChildEnds {
+    int out = -1;
+    int err = -1;
+  };
+  // The same for both of a child's streams. Each is a pseudo-terminal where `use` says so, and both
+  // are the same one where they go to the same place. A pipe where none can be had, which is said
+  // once.
+  absl::StatusOr<ChildEnds> OpenChild(const std::string& owner, const std::string& prefix,
+                                      std::optional<int> log, PtyUse use);
+  // The terminal has another size now: so have the children's.
+  void ResizeTerminals();
 
   // Opens a file for OpenPipe's `log`; an existing one is emptied.
   absl::StatusOr<int> OpenLog(const std::string& path) { return logs_.Open(path); }
@@ -75,6 +89,8 @@ class Output {
   struct Pipe {
     std::string owner;
     Screen* screen;
+    int margin;     // columns of the prefix
+    bool terminal;  // it is a pseudo-terminal
     int shown_stream;
     std::optional<int> log;
     int log_stream;
@@ -82,6 +98,13 @@ class Output {
     std::optional<absl::Time> begun;  // since when there is one that was not shown
   };
 
+  Screen* ScreenOf(Stream stream) const { return stream == Stream::kStdout ? stdout_ : stderr_; }
+  // Takes the reading end.
+  void AddPipe(int reader, bool terminal, const std::string& owner, Screen* screen,
+               const std::string& prefix, std::optional<int> log);
+  absl::StatusOr<int> OpenEnd(const std::string& owner, Stream stream, const std::string& prefix,
+                              std::optional<int> log, PtyUse use);
+  void SetSize(int reader, const Pipe& pipe) const;
   std::unique_ptr<Screen> NewScreen(int fd, const std::string& name);
   void OnScreenWake(Screen* screen);
   void WatchReaders();
@@ -113,6 +136,7 @@ class Output {
   // Timers of the loop may come when this object has gone.
   const std::shared_ptr<Output*> self_ = std::make_shared<Output*>(this);
   bool lost_ = false;
+  bool said_no_terminal_ = false;
 };
 
 }  // namespace muster::cli

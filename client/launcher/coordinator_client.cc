@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -19,6 +20,7 @@ using muster::v1::CoordinatorService;
 
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 constexpr size_t kMaxGivenUpBytes = 1024;  // the coordinator's bound
+constexpr char kClosed[] = "the launcher closes its connections to the coordinator";
 constexpr char kServing[] = "\x08\x01";    // HealthCheckResponse{status: SERVING}
 
 grpc::ChannelArguments ChannelOptions() {
@@ -43,14 +45,24 @@ struct CoordinatorClient::Stub {
   std::unique_ptr<CoordinatorService::Stub> rpcs;
 };
 
-CoordinatorClient::CoordinatorClient(const std::string& address, const CredentialFiles& credentials)
-    : stub_(new Stub{address, CallerCredentials::Load(credentials), nullptr, nullptr}) {
+CoordinatorClient::CoordinatorClient(const std::string& address, const CredentialFiles& credentials,
+                                     std::shared_ptr<ClientGroup> group)
+    : group_(std::move(group)) {
+  if (group_ != nullptr && !group_->AddClient()) {
+    stub_.reset(new Stub{address, absl::CancelledError(kClosed), nullptr, nullptr});
+    group_ = nullptr;
+    return;
+  }
+  stub_.reset(new Stub{address, CallerCredentials::Load(credentials), nullptr, nullptr});
   if (!stub_->credentials.ok()) return;
   stub_->channel = (*stub_->credentials)->NewChannel(address, ChannelOptions());
   stub_->rpcs = CoordinatorService::NewStub(stub_->channel);
 }
 
-CoordinatorClient::~CoordinatorClient() = default;
+CoordinatorClient::~CoordinatorClient() {
+  stub_.reset();
+  if (group_ != nullptr) group_->RemoveClient();
+}
 
 template <typename Request, typename Response>
 absl::Status CoordinatorClient::Call(
@@ -64,7 +76,9 @@ absl::Status CoordinatorClient::Call(
     context.set_wait_for_ready(wait_for_connection);
     context.set_deadline(absl::ToChronoTime(absl::Now() + (deadline - SteadyNow())));
     const uint64_t token = credentials.Sign(&context);
+    if (group_ != nullptr && !group_->AddCall(&context)) return absl::CancelledError(kClosed);
     const absl::Status status = FromGrpc((stub_->rpcs.get()->*rpc)(&context, request, response));
+    if (group_ != nullptr) group_->RemoveCall(&context);
     CallerCredentials::Judgement judgement = credentials.Judge(token, status, stub_->address);
     if (!judgement.send_again) return judgement.status;
   }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/launcher/client_group.h"
 #include "client/launcher/process_end.h"
 #include "common/credential_files.h"
 #include "muster/v1/coordinator.grpc.pb.h"
@@ -22,7 +23,9 @@ namespace muster::launcher {
 class CoordinatorClient {
  public:
   // Reads the files; where one cannot be used every call ends with INVALID_ARGUMENT, which says so.
-  CoordinatorClient(const std::string& address, const CredentialFiles& credentials);
+  // `group` may be null.
+  CoordinatorClient(const std::string& address, const CredentialFiles& credentials,
+                    std::shared_ptr<ClientGroup> group = nullptr);
   ~CoordinatorClient();
 
   // With `wait_for_connection`, a coordinator that is not there yet is waited for too. NOT_FOUND:
@@ -75,6 +78,7 @@ class CoordinatorClient {
                     const Request& request, Response* response, absl::Duration timeout,
                     bool wait_for_connection = false);
 
+  std::shared_ptr<ClientGroup> group_;
   std::unique_ptr<Stub> stub_;
 };
 

@@ -34,11 +34,13 @@ constexpr size_t kIdBytes = 16;
 }  // namespace
 
 struct InquiryResponder::State {
-  State(const JobPlan& plan, std::shared_ptr<const OutputTails> last_words)
+  State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients,
+        std::shared_ptr<const OutputTails> last_words)
       : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
+        group(std::move(clients)),
         tails(std::move(last_words)) {
     launcher.set_id(RandomBytes(kIdBytes));
     launcher.set_node(NodeNameOf(plan));
@@ -79,6 +81,7 @@ struct InquiryResponder::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
+  const std::shared_ptr<ClientGroup> group;
   const std::shared_ptr<const OutputTails> tails;
   muster::v1::LauncherIdentity launcher;
   // Of the thread alone.
@@ -144,8 +147,9 @@ void InquiryResponder::Answer(State* state, InquiryGatherer* gatherer,
   if (gathers) gatherer->Start({client, state->looks, inquiry, std::move(report)});
 }
 
-InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<const OutputTails> tails)
-    : state_(std::make_shared<State>(plan, std::move(tails))),
+InquiryResponder::InquiryResponder(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
+                                   std::shared_ptr<const OutputTails> tails)
+    : state_(std::make_shared<State>(plan, std::move(group), std::move(tails))),
       gatherer_(std::make_shared<InquiryGatherer>(
           plan.debug_dir, [state = state_](std::string line) { state->Tell(std::move(line)); })) {
   const auto run = [state = state_, gatherer = gatherer_] { Run(state.get(), gatherer.get()); };
@@ -179,7 +183,7 @@ std::vector<std::string> InquiryResponder::TakeNews() {
 }
 
 void InquiryResponder::Run(State* state, InquiryGatherer* gatherer) {
-  const auto client = std::make_shared<CoordinatorClient>(state->address, state->credentials);
+  const auto client = std::make_shared<CoordinatorClient>(state->address, state->credentials, state->group);
   while (!state->Stopped()) {
     state->watch.Note(state->Pids());
     const absl::StatusOr<Inquiry> inquiry = state->Await(client.get(), kWait);

@@ -7,6 +7,7 @@
 
 #include "client/launcher/coordinator_client.h"
 #include "client/launcher/inquiry_gatherer.h"
+#include "client/launcher/client_group.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/output_tails.h"
 #include "client/launcher/rank_looks.h"
@@ -20,7 +21,8 @@ namespace muster::launcher {
 class InquiryResponder {
  public:
   // `tails` may be null.
-  InquiryResponder(const JobPlan& plan, std::shared_ptr<const OutputTails> tails);
+  InquiryResponder(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
+                   std::shared_ptr<const OutputTails> tails);
   // Does not wait.
   ~InquiryResponder();
   InquiryResponder(const InquiryResponder&) = delete;

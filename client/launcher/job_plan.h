@@ -14,6 +14,13 @@ namespace muster::launcher {
 inline constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
 inline constexpr absl::Duration kDefaultFailureWait = absl::Seconds(5);
 
+// What is started again where a rank fails.
+enum class RestartScope {
+  kRank,   // that rank
+  kGroup,  // all ranks of the node
+  kAuto,   // kGroup while no process of the job has joined it, else kRank
+};
+
 // The part of a job that runs on this node, checked.
 struct JobPlan {
   std::string job;
@@ -36,7 +43,8 @@ struct JobPlan {
 
   absl::Duration grace = kDefaultGrace;               // from the first signal to SIGKILL
   absl::Duration failure_wait = kDefaultFailureWait;  // from a failure to the first signal
-  int max_restarts = 0;                               // of all ranks of this node together
+  int max_restarts = 0;                               // on this node, of one rank or of all
+  RestartScope restart = RestartScope::kRank;         // which of them
   int min_world_size = 1;                             // equal to the world size where not elastic
   int max_world_size = 1;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,11 +40,12 @@ absl::Duration IntervalOfWholeAnswers(const JobPlan& plan) {
 }  // namespace
 
 struct JobWatch::State {
-  explicit State(const JobPlan& plan)
+  State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients)
       : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
+        group(std::move(clients)),
         brief_interval(Interval(plan)),
         whole_interval(IntervalOfWholeAnswers(plan)),
         interval(brief_interval) {}
@@ -70,6 +72,7 @@ struct JobWatch::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
+  const std::shared_ptr<ClientGroup> group;
   const absl::Duration brief_interval;
   const absl::Duration whole_interval;
   std::mutex mutex;
@@ -83,8 +86,8 @@ struct JobWatch::State {
   bool stopped = false;
 };
 
-JobWatch::JobWatch(const JobPlan& plan)
-    : state_(std::make_shared<State>(plan)),
+JobWatch::JobWatch(const JobPlan& plan, std::shared_ptr<ClientGroup> group)
+    : state_(std::make_shared<State>(plan, std::move(group))),
       started_(StartDetachedThread("watch the job", [state = state_] { Run(state); })) {}
 
 JobWatch::~JobWatch() {
@@ -118,7 +121,7 @@ std::string JobWatch::reason() const {
 }
 
 void JobWatch::Run(const std::shared_ptr<State>& state) {
-  CoordinatorClient client(state->address, state->credentials);
+  CoordinatorClient client(state->address, state->credentials, state->group);
   std::unique_lock<std::mutex> lock(state->mutex);
   while (true) {
     state->changed.wait_for(lock, absl::ToChronoMilliseconds(state->interval),

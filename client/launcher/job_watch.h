@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/launcher/client_group.h"
 #include "client/launcher/job_plan.h"
 
 namespace muster::launcher {
@@ -17,7 +18,8 @@ namespace muster::launcher {
 // time.
 class JobWatch {
  public:
-  explicit JobWatch(const JobPlan& plan);
+  // `group` may be null.
+  JobWatch(const JobPlan& plan, std::shared_ptr<ClientGroup> group);
   // OK, or why it finds out nothing: the process gets no thread.
   const absl::Status& started() const { return started_; }
   // Does not wait.

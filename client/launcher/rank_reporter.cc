@@ -51,11 +51,12 @@ bool NotDelivered(const absl::Status& sent) {
 }  // namespace
 
 struct RankReporter::State {
-  explicit State(const JobPlan& plan)
+  State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients)
       : address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
         tells(plan.hosted.has_value()),
+        group(std::move(clients)),
         fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~State() { close(fd); }
 
@@ -86,6 +87,7 @@ struct RankReporter::State {
   const CredentialFiles credentials;
   const std::string job;
   const bool tells;  // of ends, where the coordinator's log goes
+  const std::shared_ptr<ClientGroup> group;
   const int fd;
   std::mutex mutex;
   std::condition_variable changed;
@@ -96,8 +98,8 @@ struct RankReporter::State {
   bool stopped = false;
 };
 
-RankReporter::RankReporter(const JobPlan& plan)
-    : state_(std::make_shared<State>(plan)),
+RankReporter::RankReporter(const JobPlan& plan, std::shared_ptr<ClientGroup> group)
+    : state_(std::make_shared<State>(plan, std::move(group))),
       started_(StartDetachedThread("report how ranks end", [state = state_] { Run(state); })) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->stopped = !started_.ok();
@@ -142,7 +144,7 @@ void RankReporter::Flush() {
 }
 
 void RankReporter::Run(const std::shared_ptr<State>& state) {
-  CoordinatorClient client(state->address, state->credentials);
+  CoordinatorClient client(state->address, state->credentials, state->group);
   client.Connect();
   std::unique_lock<std::mutex> lock(state->mutex);
   while (true) {
@@ -165,7 +167,7 @@ void RankReporter::Run(const std::shared_ptr<State>& state) {
 
 void ReportNotStarted(const JobPlan& plan, const std::string& why) {
   if (plan.nnodes == 1) return;
-  RankReporter reporter(plan);
+  RankReporter reporter(plan, nullptr);
   reporter.ReportNotStarted(absl::StrCat("node ", NodeNameOf(plan), ": ", why));
   reporter.Flush();
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/launcher/client_group.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/process_end.h"
 
@@ -20,8 +21,8 @@ namespace muster::launcher {
 // about to be started again, and then dropped. Its calls may come from one thread at a time.
 class RankReporter {
  public:
-  // Connects at once, so that a first report need not wait for that.
-  explicit RankReporter(const JobPlan& plan);
+  // Connects at once, so that a first report need not wait for that. `group` may be null.
+  RankReporter(const JobPlan& plan, std::shared_ptr<ClientGroup> group);
   // OK, or why it drops every report: the process gets no thread.
   const absl::Status& started() const { return started_; }
   // Does not wait: reports that are left are dropped.

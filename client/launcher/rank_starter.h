@@ -39,6 +39,9 @@ class RankStarter {
   virtual void CoordinatorServes(const HostPort& /*address*/,
                                  const std::optional<HostPort>& /*page*/) {}
 
+  // The launcher's terminal has another size; the ranks get SIGWINCH next.
+  virtual void WindowChanged() {}
+
   // The last of what the ranks have written, by "rank 3"; null where it does not come here.
   virtual std::shared_ptr<const OutputTails> output_tails() const { return nullptr; }
 

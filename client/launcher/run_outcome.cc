@@ -54,6 +54,12 @@ bool SaysHealthy(const ProcessEnd& end) {
          (end.code == exit_codes::kPeerLost || end.code == exit_codes::kCoordinatorLost);
 }
 
+void RunOutcome::ForgetCleanEnds() {
+  ends_.erase(std::remove_if(ends_.begin(), ends_.end(),
+                             [](const RankEnd& end) { return end.end.clean(); }),
+              ends_.end());
+}
+
 int RunOutcome::clean_ends() const {
   return static_cast<int>(
       std::count_if(ends_.begin(), ends_.end(), [](const RankEnd& end) { return end.well(); }));

@@ -40,6 +40,8 @@ class RunOutcome {
   void Add(const RankEnd& end) { ends_.push_back(end); }
   // The end of the process that had this pid; null if none was added.
   RankEnd* Find(pid_t pid);
+  // Others were started in the place of ranks that had ended well.
+  void ForgetCleanEnds();
   // The user's signal that ended the run.
   void Interrupted(int signal);
   // The launcher's own coordinator has ended before the ranks.

@@ -48,9 +48,7 @@ Supervisor::Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int 
 Supervisor::~Supervisor() {
   loop_->Forget(control_fd_);
   loop_->Forget(child_signal_fd_);
-  if (watch_ != nullptr) loop_->Forget(watch_->fd());
-  if (responder_ != nullptr) loop_->Forget(responder_->fd());
-  if (reporter_ != nullptr) loop_->Forget(reporter_->fd());
+  HangUp(absl::ZeroDuration());
   close(child_signal_fd_);
 }
 
@@ -73,7 +71,8 @@ absl::Status Supervisor::Run() {
 // ---- Starting ----
 
 absl::Status Supervisor::StartRanks() {
-  if (!plan_.master_port && plan_.nnodes == 1) plan_.master_port = FreePort();
+  picked_master_port_ = !plan_.master_port && plan_.nnodes == 1;
+  if (picked_master_port_) plan_.master_port = FreePort();
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
     const absl::Status started = ranks_.Start(local_rank);
     if (!started.ok()) ReportNotStarted(plan_, std::string(started.message()));
@@ -83,19 +82,19 @@ absl::Status Supervisor::StartRanks() {
 }
 
 void Supervisor::Listen() {
-  reporter_ = std::make_unique<RankReporter>(plan_);
+  reporter_ = std::make_unique<RankReporter>(plan_, clients_);
   if (const absl::Status& started = reporter_->started(); !started.ok()) {
     Say(absl::StrCat("the coordinator is not told how ranks end here, and notices it later: ",
                      started.message()));
   }
   loop_->Watch(reporter_->fd(), [this] { OnLosses(); });
-  responder_ = std::make_unique<InquiryResponder>(plan_, starter_->output_tails());
+  responder_ = std::make_unique<InquiryResponder>(plan_, clients_, starter_->output_tails());
   TellResponder();
   loop_->Watch(responder_->fd(), [this] {
     for (const std::string& line : responder_->TakeNews()) Say(line);
   });
   if (plan_.nnodes == 1 && plan_.hosted) return;  // there is nobody else
-  watch_ = std::make_unique<JobWatch>(plan_);
+  watch_ = std::make_unique<JobWatch>(plan_, clients_);
   if (const absl::Status& started = watch_->started(); !started.ok()) {
     Say(absl::StrCat("a failure on another node does not end the ranks here: ", started.message()));
   }
@@ -112,7 +111,8 @@ void Supervisor::TellOfStart(const RankTable::Place& place) {
 // ---- Running ----
 
 void Supervisor::Step() {
-  const bool look_again = !restarts_.empty() || !cleanups_.empty();
+  const bool group_ends = group_ && group_->ending;
+  const bool look_again = !restarts_.empty() || !cleanups_.empty() || group_ends;
   const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
   const absl::Time next = std::min({deadline_, CoordinatorStart(), tell_failure_});
   loop_->Poll(std::min(next - SteadyNow(), look));
@@ -120,6 +120,7 @@ void Supervisor::Step() {
   if (SteadyNow() >= deadline_) Escalate();
   if (SteadyNow() >= CoordinatorStart()) StartCoordinatorAgain();
   StepRestarts();
+  StepGroupRestart();
   cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
 }
 
@@ -153,31 +154,6 @@ void Supervisor::Escalate() {
   }
 }
 
-void Supervisor::StepRestarts() {
-  for (auto restart = restarts_.begin(); restart != restarts_.end() && !suspended_;) {
-    restart = Continue(&*restart) ? restarts_.erase(restart) : std::next(restart);
-  }
-}
-
-// True when the restart has come about, or will not.
-bool Supervisor::Continue(Restart* restart) {
-  if (phase_ == Phase::kRunning && !restart->cleanup.Step(SteadyNow())) return false;
-  const std::string what = outcome_.Sentence(restart->end);
-  absl::Status started = absl::CancelledError("the run is ending");
-  if (phase_ == Phase::kRunning) started = ranks_.Start(restart->place->local_rank);
-  restart->end.forgiven = started.ok();
-  TellResponder();
-  outcome_.Add(restart->end);
-  if (started.ok()) {
-    TellOfStart(*restart->place);
-    Say(absl::StrCat(what, "; restarted as pid ", restart->place->pid, " (restart ", restart_count_,
-                     " of at most ", plan_.max_restarts, ")"));
-  } else if (phase_ == Phase::kRunning) {
-    BeginFailure(absl::StrCat(what, "; ", started.message()));
-  }
-  return true;
-}
-
 void Supervisor::OnControl() {
   unsigned char signal = 0;
   const ssize_t size = read(control_fd_, &signal, 1);
@@ -192,6 +168,7 @@ void Supervisor::OnControl() {
 void Supervisor::OnSignal(int signal) {
   if (signal == SIGTSTP) return Suspend();
   if (signal == SIGCONT) return Resume();
+  if (signal == SIGWINCH) starter_->WindowChanged();
   if (!IsEndingSignal(signal)) return ranks_.Signal(signal);
   OnEndingSignal(signal);
 }
@@ -276,11 +253,21 @@ void Supervisor::OnEnd(pid_t pid, int wait_status) {
 }
 
 void Supervisor::OnRankEnd(RankTable::Place* place, const ProcessEnd& end) {
+  if (group_ && phase_ != Phase::kRunning) CancelGroupRestart();
   ranks_.Ended(place);
   TellResponder();
-  RankEnd rank_end = {place->rank, place->pid, end, phase_ >= Phase::kSignalled};
+  const bool ending = phase_ >= Phase::kSignalled || (group_ && group_->ending);
+  const RankEnd rank_end = {place->rank, place->pid, end, ending};
   starter_->Ended(place->local_rank, rank_end, why_);  // its last words come before ours
-  const bool failed = !end.clean() && phase_ == Phase::kRunning;
+  if (!group_) return Settle(place, rank_end, MayRestartGroup());
+  group_->ends.push_back({place, rank_end});
+  if (group_->ending) ReportEnd(*place, rank_end, /*fatal=*/false);
+}
+
+// What becomes of the run.
+void Supervisor::Settle(RankTable::Place* place, RankEnd rank_end, bool may_restart_group) {
+  const bool failed = !rank_end.end.clean() && phase_ == Phase::kRunning;
+  if (failed && may_restart_group) return BeginGroupRestart(place, rank_end);
   const bool restarts = failed && MayRestart();
   rank_end.forgiven = failed && !restarts && MayGoOn();
   const bool fatal = failed && !restarts && !rank_end.forgiven;
@@ -297,36 +284,6 @@ void Supervisor::ReportEnd(const RankTable::Place& place, const RankEnd& end, bo
   const bool gives_up = fatal && !SaysHealthy(end.end) && watch_ != nullptr && !watch_->formed();
   reporter_->ReportEnd(place.secret, end.pid, end.end, gives_up ? outcome_.Sentence(end) : "");
   gave_up_ |= gives_up;
-}
-
-bool Supervisor::MayRestart() const {
-  // Where a rank has left the job in peace the job is over, and would not take another.
-  return restart_count_ < plan_.max_restarts && outcome_.clean_ends() == 0;
-}
-
-void Supervisor::BeginRestart(RankTable::Place* place, const RankEnd& end) {
-  ++restart_count_;
-  restarts_.push_back({place, end, CleanupAfter(place)});
-}
-
-Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
-  const auto left_behind = [this, place] { return ranks_.LeftBehind(*place, CoordinatorPid()); };
-  return Cleanup(
-      left_behind, [this](const std::string& text) { Say(text); }, plan_.grace, SteadyNow());
-}
-
-int Supervisor::Left() const {
-  return static_cast<int>(ranks_.Living().size() + restarts_.size()) + outcome_.clean_ends();
-}
-
-bool Supervisor::MayGoOn() const {
-  return plan_.min_world_size < plan_.world_size() && Left() >= plan_.min_world_size;
-}
-
-void Supervisor::GoOnWithout(RankTable::Place* place, const RankEnd& end) {
-  Say(absl::StrCat(outcome_.Sentence(end), "; the job goes on with ", Left(), " of ",
-                   plan_.world_size(), " ranks"));
-  cleanups_.push_back(CleanupAfter(place));
 }
 
 void Supervisor::OnJobFailed() {

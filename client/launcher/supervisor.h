@@ -5,15 +5,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/launcher/cleanup.h"
+#include "client/launcher/client_group.h"
 #include "client/launcher/coordinator_process.h"
 #include "client/launcher/event_loop.h"
 #include "client/launcher/inquiry_responder.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/job_watch.h"
+#include "client/launcher/muster_use.h"
 #include "client/launcher/rank_reporter.h"
 #include "client/launcher/rank_starter.h"
 #include "client/launcher/rank_table.h"
@@ -68,6 +71,22 @@ class Supervisor {
     Cleanup cleanup;
   };
 
+  // A rank that has ended while a restart of all of them is under way.
+  struct HeldEnd {
+    RankTable::Place* place;
+    RankEnd end;
+  };
+  // Of all ranks of the node. First it may have to be found out whether the job uses Muster, and so
+  // needs no such restart; then the others end; then what all have left behind.
+  struct GroupRestart {
+    std::vector<HeldEnd> ends;       // the first is the failure for which they are restarted
+    std::unique_ptr<MusterUse> use;  // null: nobody needs to ask
+    bool ending = false;
+    bool killed = false;
+    absl::Time deadline;  // once `ending`
+    std::optional<Cleanup> cleanup;
+  };
+
   // Starting.
   absl::Status StartRanks();
   void Listen();
@@ -76,9 +95,7 @@ class Supervisor {
   void Step();
   void Enter(Phase phase, absl::Duration from_now);
   void Escalate();
-  bool Active() const { return !ranks_.Living().empty() || !restarts_.empty(); }
-  void StepRestarts();
-  bool Continue(Restart* restart);
+  bool Active() const { return !ranks_.Living().empty() || !restarts_.empty() || group_; }
 
   // Events.
   void OnControl();
@@ -90,14 +107,8 @@ class Supervisor {
   void OnStopped(pid_t pid, bool stopped);
   void OnEnd(pid_t pid, int wait_status);
   void OnRankEnd(RankTable::Place* place, const ProcessEnd& end);
+  void Settle(RankTable::Place* place, RankEnd rank_end, bool may_restart_group);
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal);
-  bool MayRestart() const;
-  void BeginRestart(RankTable::Place* place, const RankEnd& end);
-  // Ranks that this node still has, or that have done their part.
-  int Left() const;
-  bool MayGoOn() const;
-  void GoOnWithout(RankTable::Place* place, const RankEnd& end);
-  Cleanup CleanupAfter(RankTable::Place* place);
   void OnJobFailed();
   // The coordinator has told how it takes the ends of ranks.
   void OnLosses();
@@ -110,6 +121,26 @@ class Supervisor {
   void BeginFailure(const std::string& what);
   // Says why the others are ended, unless they have ended by themselves.
   void TellFailure();
+
+  // Failed ranks: supervisor_restarts.cc.
+  void StepRestarts();
+  bool Continue(Restart* restart);
+  bool MayRestart() const;
+  void BeginRestart(RankTable::Place* place, const RankEnd& end);
+  Cleanup CleanupAfter(RankTable::Place* place);
+  bool MayRestartGroup() const;
+  void BeginGroupRestart(RankTable::Place* place, const RankEnd& end);
+  void StepGroupRestart();
+  void RestartOneByOne();
+  std::vector<HeldEnd> TakeHeldEnds();
+  void CancelGroupRestart();
+  void EndGroup();
+  void HurryGroup(const std::vector<int>& living);
+  void StartGroup();
+  // Ranks that this node still has, or that have done their part.
+  int Left() const;
+  bool MayGoOn() const;
+  void GoOnWithout(RankTable::Place* place, const RankEnd& end);
 
   // Ending: supervisor_end.cc.
   // Until what was found of a hang is in --debug-dir; not where the user wants to leave.
@@ -133,6 +164,9 @@ class Supervisor {
   }
   void GiveCoordinatorUp(const std::string& what);
   void StopCoordinator();
+  // Closes the launcher's connections to the coordinator, which would wait for them in its drain.
+  // Nothing is asked or told any more. Blocks until they are closed, or `patience` has passed.
+  void HangUp(absl::Duration patience);
   // Until the coordinator has ended, the user wants to leave, or `patience` has passed.
   void AwaitCoordinatorEnd(absl::Duration patience);
 
@@ -150,14 +184,19 @@ class Supervisor {
   absl::Time coordinator_start_ = absl::InfiniteFuture();  // of another one, after a pause
   absl::Status coordinator_status_;
   RankTable ranks_;
-  // Both have threads: made when no rank is forked any more that does not execute a program.
+  // Of the three below, which have threads: made when no rank is forked any more that does not
+  // execute a program.
+  const std::shared_ptr<ClientGroup> clients_ = std::make_shared<ClientGroup>();
   std::unique_ptr<RankReporter> reporter_;
   std::unique_ptr<JobWatch> watch_;
   std::unique_ptr<InquiryResponder> responder_;
 
   std::list<Restart> restarts_;
   std::list<Cleanup> cleanups_;  // after ranks without which the job goes on
+  std::optional<GroupRestart> group_;
   int restart_count_ = 0;
+  bool uses_muster_ = false;         // a process of the job was seen to have joined
+  bool picked_master_port_ = false;  // the launcher has, not the user
   RunOutcome outcome_;
   bool gave_up_ = false;  // the coordinator was told that the ranks here will not join
   std::string why_;       // what has happened elsewhere, for which the ranks here were ended

@@ -15,6 +15,8 @@ namespace {
 
 constexpr absl::Duration kCoordinatorPoll = absl::Milliseconds(5);
 constexpr absl::Duration kCoordinatorStart = absl::Seconds(30);
+// For threads of this process to see that their calls were cancelled.
+constexpr absl::Duration kHangUp = absl::Seconds(1);
 // More than musterd's own time to drain.
 constexpr absl::Duration kCoordinatorStop = absl::Seconds(15);
 // How long it waits for a job to form all the same of which a node has given up.
@@ -109,6 +111,7 @@ void Supervisor::StopCoordinator() {
     AwaitCoordinatorEnd(JobWatch::Delay(plan_) + (gave_up_ ? kGivingUp : absl::ZeroDuration()));
   }
   if (coordinator_end_) return;
+  HangUp(kHangUp);
   // At SIGTERM it delivers the answers that it owes.
   kill(coordinator_->pid(), SIGTERM);
   kill(coordinator_->pid(), SIGCONT);
@@ -116,6 +119,16 @@ void Supervisor::StopCoordinator() {
   if (coordinator_end_) return;
   kill(coordinator_->pid(), SIGKILL);
   AwaitCoordinatorEnd(kKillPatience);
+}
+
+void Supervisor::HangUp(absl::Duration patience) {
+  if (watch_ != nullptr) loop_->Forget(watch_->fd());
+  if (responder_ != nullptr) loop_->Forget(responder_->fd());
+  if (reporter_ != nullptr) loop_->Forget(reporter_->fd());
+  watch_.reset();
+  responder_.reset();
+  reporter_.reset();
+  clients_->Close(patience);
 }
 
 void Supervisor::AwaitCoordinatorEnd(absl::Duration patience) {

@@ -11,6 +11,11 @@ bool Writes(const RankObservation& seen) {
   return absl::StrContains(seen.call, "write") || absl::StrContains(seen.call, "splice");
 }
 
+// A rank's output goes through a pipe, or a pseudo-terminal.
+bool IsPipe(absl::string_view target) {
+  return absl::StrContains(target, "pipe") || absl::StartsWith(target, "/dev/pts/");
+}
+
 std::string ForHowLong(const RankObservation& seen) {
   return seen.in_call_for ? absl::StrCat(" for ", HowLong(*seen.in_call_for)) : "";
 }
@@ -57,7 +62,7 @@ VerdictKind KindOf(const RankObservation& seen) {
       return VerdictKind::kBusy;
     case Condition::kSleeping:
       if (seen.dead_lock) return VerdictKind::kDeadLock;
-      if (Writes(seen) && absl::StrContains(seen.target, "pipe")) return VerdictKind::kFullPipe;
+      if (Writes(seen) && IsPipe(seen.target)) return VerdictKind::kFullPipe;
       return VerdictKind::kInACall;
     case Condition::kUnknown:
       break;

@@ -121,4 +121,9 @@ std::string DescribeExit(bool signaled, int code) {
                       name == nullptr ? "" : absl::StrCat(" (SIG", name, ")"));
 }
 
+std::string NoneUsesMuster(size_t processes) {
+  if (processes == 1) return "1 process runs; it does not use Muster (it has not called Join)";
+  return absl::StrCat(processes, " processes run; none uses Muster (none has called Join)");
+}
+
 }  // namespace muster::core

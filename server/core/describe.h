@@ -51,6 +51,10 @@ std::string DescribeLease(absl::string_view name, LeaseScope scope, absl::string
 // "exited with status 3", "killed by signal 9 (Killed)".
 std::string DescribeExit(bool signaled, int code);
 
+// Of processes that run where none has joined: "2 processes run; none uses Muster (none has called
+// Join)". A program that does not use Muster never joins.
+std::string NoneUsesMuster(size_t processes);
+
 }  // namespace muster::core
 
 #endif  // MUSTER_SERVER_CORE_DESCRIBE_H_

@@ -14,6 +14,8 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr absl::Duration kApart = absl::Minutes(1);
 constexpr absl::Duration kApartAtRequest = absl::Seconds(2);
+// A launcher that waits in no call begins the next one soon, or has gone.
+constexpr absl::Duration kBetweenCalls = absl::Seconds(10);
 // A launcher without a call may be between two of them, or on a node that is cut off.
 constexpr absl::Duration kLauncherMemory = absl::Seconds(30);
 // The most by which the clocks of two machines of one job differ.
@@ -61,6 +63,15 @@ uint64_t Inquiries::NextNumber(Time now) const {
     if (watcher.after < furthest) number = std::max(number, watcher.after + 1);
   }
   return number;
+}
+
+size_t Inquiries::Processes(Time now) const {
+  size_t processes = 0;
+  for (const auto& [id, launcher] : launchers_) {
+    const bool here = launcher.call != 0 || now < launcher.gone + kBetweenCalls;
+    if (here) processes += launcher.identity.processes.size();
+  }
+  return processes;
 }
 
 void Inquiries::Begin(Time now, std::string reason, bool requested, JobStatus job) {

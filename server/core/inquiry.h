@@ -43,6 +43,8 @@ class Inquiries {
   // 0: there was none.
   uint64_t number() const { return number_; }
   bool has_launchers() const { return !launchers_.empty(); }
+  // That launchers have shown to be theirs, of those that have been heard of just now.
+  size_t Processes(Time now) const;
   // By itself the coordinator begins one a minute at most in the same state of the job; at request,
   // or in another state, one in two seconds; none while one is open.
   bool MayBegin(Time now, JobState state) const;

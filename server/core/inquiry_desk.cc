@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/describe.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
@@ -49,9 +50,11 @@ Effects InquiryDesk::Drain(std::string reason) {
   return out_.Take();
 }
 
-std::optional<InquiryStatus> InquiryDesk::Status(Time now) const {
-  if (inquiries_.number() == 0) return std::nullopt;
-  return inquiries_.Status(now);
+void InquiryDesk::AddTo(Time now, JobStatus* status) const {
+  if (inquiries_.number() != 0) status->inquiry = inquiries_.Status(now);
+  const size_t processes = inquiries_.Processes(now);
+  const bool joined = status->state != JobState::kForming || !status->members.empty();
+  if (!joined && processes > 0) status->reason = NoneUsesMuster(processes);
 }
 
 absl::Status InquiryDesk::Check(const std::string& job_id, const Coordinator& core) const {

@@ -29,6 +29,12 @@ std::string DescribeAbsence(const Scene& scene, const RankObservation& seen) {
              : "has not called Join";
 }
 
+size_t Running(const Scene& scene) {
+  return std::count_if(
+      scene.seen().begin(), scene.seen().end(),
+      [](const RankObservation& seen) { return seen.condition != Condition::kEnded; });
+}
+
 std::vector<uint32_t> NeverStarted(const Scene& scene) {
   std::set<uint32_t> started;
   for (const RankObservation& seen : scene.seen()) {
@@ -63,6 +69,10 @@ Verdict JudgeForming(const Scene& scene) {
     if (late == nullptr || Weight(KindOf(seen)) > Weight(KindOf(*late))) late = &seen;
   }
   const std::string& reason = scene.job().reason;
+  if (const size_t running = Running(scene); scene.job().members.empty() && running > 0) {
+    return {KindOf(*late), absl::StrCat(NoneUsesMuster(running), "; ", scene.Who(*late), ": ",
+                                        DescribeCondition(*late))};
+  }
   if (late != nullptr) {
     return {KindOf(*late), absl::StrCat(scene.Who(*late), " ", DescribeAbsence(scene, *late), ": ",
                                         DescribeCondition(*late), "; ", reason)};

@@ -108,7 +108,7 @@ absl::StatusOr<Driver::Snapshot> Driver::GetStatus(absl::string_view job_id,
   const Time now = clock_.Now();
   Snapshot snapshot{core_.GetStatus(now, extent.completed_leases), now, clock_.Elapsed(), {}};
   if (extent.timeline) snapshot.timeline = core_.GetTimeline();
-  snapshot.job.inquiry = desk_.Status(now);
+  desk_.AddTo(now, &snapshot.job);
   return snapshot;
 }
 

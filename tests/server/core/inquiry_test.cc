@@ -60,6 +60,12 @@ class InquiryTest : public ::testing::Test {
   const InquiryAnswer& AnswerTo(WaiterId id) const {
     return std::get<InquiryAnswer>(h_.ReplyTo(id).answer);
   }
+  // The job as `muster status` has it.
+  JobStatus Shown() {
+    JobStatus status = h_.coordinator().GetStatus(h_.now());
+    desk_.AddTo(h_.now(), &status);
+    return status;
+  }
   InquiryStatus Latest() { return StatusIn(Ask({"train"})); }
 
   RankObservation StoppedRank(int rank) const {
@@ -127,7 +133,7 @@ TEST_F(InquiryTest, AStallWakesTheLaunchersAndTheirReportsMakeTheVerdict) {
   EXPECT_FALSE(ended.open);
   EXPECT_TRUE(ended.complete);
   EXPECT_EQ(ended.kind, "stopped");
-  EXPECT_EQ(desk_.Status(h_.now())->verdict, ended.verdict);
+  EXPECT_EQ(Shown().inquiry->verdict, ended.verdict);
   EXPECT_EQ(h_.coordinator().GetTimeline().back().text, "verdict: " + ended.verdict);
 }
 
@@ -156,7 +162,7 @@ TEST_F(InquiryTest, TheDeskSaysWhetherItMayBegin) {
 TEST_F(InquiryTest, NoneBeginsByItselfWhereThereIsNoLauncher) {
   Stall();
   EXPECT_EQ(Latest().number, 0u);
-  EXPECT_FALSE(desk_.Status(h_.now()).has_value());
+  EXPECT_FALSE(Shown().inquiry.has_value());
 }
 
 TEST_F(InquiryTest, ATimeOutBeginsOneAndTheVerdictIsAboutTheWaitThatHasEnded) {

@@ -1,0 +1,41 @@
+#ifndef MUSTER_CLIENT_LAUNCHER_MUSTER_USE_H_
+#define MUSTER_CLIENT_LAUNCHER_MUSTER_USE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/launcher/client_group.h"
+#include "client/launcher/job_plan.h"
+
+namespace muster::launcher {
+
+// Asks the coordinator once, on a thread of its own, whether a process of the job has joined it: a
+// program that does not use Muster never does. Its calls may come from one thread at a time.
+class MusterUse {
+ public:
+  // `incarnations` are those of the processes that live here, 16 bytes each. `group` may be null.
+  MusterUse(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
+            std::vector<std::string> incarnations);
+  // Does not wait.
+  ~MusterUse();
+  MusterUse(const MusterUse&) = delete;
+  MusterUse& operator=(const MusterUse&) = delete;
+
+  // Becomes readable when there is an answer, or will be none: after two seconds at most.
+  int fd() const;
+  bool done() const;
+  // Once done; unset: the coordinator could not be asked.
+  std::optional<bool> answer() const;
+
+ private:
+  struct State;
+
+  // Shared with the thread, which may be inside a call when this object goes.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::launcher
+
+#endif  // MUSTER_CLIENT_LAUNCHER_MUSTER_USE_H_
