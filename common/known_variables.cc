@@ -39,6 +39,7 @@ constexpr const char* kOfJobs[] = {
     "MUSTER_NODE_RANK",
     "MUSTER_PROCESS_SECRET",
     "MUSTER_RANK",
+    "MUSTER_RESTART",
     "MUSTER_RESTART_COUNT",
     "MUSTER_RUNTIME_DIR",
     "MUSTER_TERMINATION_LOG",

@@ -63,7 +63,7 @@ absl::string_view WithoutUse(absl::string_view group) {
   return group.substr(0, use);
 }
 
-std::string KnownGroup(absl::string_view group) {
+std::string ProgramsGroup(absl::string_view group) {
   const size_t end = group.rfind('\'');  // of the name
   if (!absl::StartsWith(group, kGroup) || end < kGroup.size()) return std::string(group);
   const absl::string_view name = group.substr(kGroup.size(), end - kGroup.size());
@@ -74,7 +74,7 @@ std::string KnownGroup(absl::string_view group) {
 }
 
 std::string DescribeStep(absl::string_view operation, uint64_t sequence, absl::string_view group) {
-  const std::string known = KnownGroup(group);
+  const std::string known = ProgramsGroup(group);
   if (known != group) return absl::StrCat(operation, " of ", known);
   return absl::StrCat(operation, " op ", sequence, " of ", group);
 }

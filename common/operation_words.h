@@ -40,7 +40,7 @@ absl::string_view WithoutUse(absl::string_view group);
 
 // The group, in words ("group 'tp (use 2)' (ranks 0-1)"), that the program knows it by: "group 'tp'
 // (ranks 0-1)". Other words as they are.
-std::string KnownGroup(absl::string_view group);
+std::string ProgramsGroup(absl::string_view group);
 
 // "Barrier('x') op 3 of the world". `group` is in words: "the world", "group 'tp' (ranks 0-1)". A
 // group that NameOfUse() has named stands for the one that the program knows, and its numbers for

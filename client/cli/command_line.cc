@@ -346,6 +346,7 @@ int Refuse(const std::string& text, const std::string& command) {
 std::vector<CompletedValue> CompletedValues(const CLI::App& app) {
   const std::string jobs = "muster completion jobs 2> /dev/null";
   return {{"run", "--nproc-per-node", {"gpu", "cpu", "auto"}, ""},
+          {"run", "--restart", {"group", "rank", "auto"}, ""},
           {"status", "--job", {}, jobs},
           {"debug", "--job", {}, jobs},
           {"completion", "", {"bash", "zsh"}, ""},
@@ -420,7 +421,7 @@ struct Parsed {
 void Declare(CLI::App* app, Parsed* parsed) {
   app->set_version_flag("--version", VersionLine());
   app->formatter(std::make_shared<CommandHelp>(
-      "muster run|status|debug|health|replay|token|completion|help|version [flags]"));
+      "muster run|status|debug|health|replay|token|completion|help [flags]"));
   app->footer("See 'muster help run' and so on for details.");
   app->require_subcommand(0, 1);
   AddRun(app, &parsed->run);

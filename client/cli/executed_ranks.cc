@@ -54,10 +54,9 @@ absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
   launcher::RankVariables variables = launcher::VariablesOf(job, start);
   // Of a process that is killed, what it has kept back is lost.
   if (getenv(kUnbuffered) == nullptr) variables[kUnbuffered] = "1";
-  const absl::StatusOr<pid_t> pid =
-      launcher::Spawn({program_, plan_.program,
-                       launcher::Merge(launcher::CurrentEnvironment(), variables), ends->out,
-                       ends->err});
+  const absl::StatusOr<pid_t> pid = launcher::Spawn(
+      {program_, plan_.program, launcher::Merge(launcher::CurrentEnvironment(), variables),
+       ends->out, ends->err});
   close(ends->out);
   if (ends->err != ends->out) close(ends->err);
   return pid;

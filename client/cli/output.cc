@@ -130,8 +130,7 @@ void Output::AddPipe(int reader, bool terminal, const std::string& owner, Screen
 }
 
 absl::StatusOr<int> Output::OpenEnd(const std::string& owner, Stream stream,
-                                    const std::string& prefix, std::optional<int> log,
-                                    PtyUse use) {
+                                    const std::string& prefix, std::optional<int> log, PtyUse use) {
   Screen* const screen = ScreenOf(stream);
   const bool wanted = use == PtyUse::kAll || (use == PtyUse::kTerminals && isatty(screen->fd));
   if (!wanted) return OpenPipe(owner, stream, prefix, log);

@@ -160,13 +160,13 @@ absl::Status CheckWatch(const StatusFlags& flags, const std::vector<Asked>& aske
 }  // namespace
 
 int RunStatusCommand(const StatusFlags& flags) {
+  const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
+  if (!interval.ok()) return Fail(exit_codes::kBadConfiguration, interval.status().message());
   const absl::StatusOr<std::vector<Asked>> asked =
       FindAsked(flags.coordinator, flags.job, flags.credentials);
   if (absl::IsNotFound(asked.status())) return Fail(kExitFailure, asked.status().message());
   if (!asked.ok()) return Fail(exit_codes::kBadConfiguration, asked.status().message());
-  const absl::StatusOr<absl::Duration> interval = WatchInterval(flags.watch.value_or(""));
-  absl::Status usable = interval.status();
-  if (usable.ok()) usable = CheckWatch(flags, *asked);
+  absl::Status usable = CheckWatch(flags, *asked);
   if (usable.ok()) usable = PrepareToAsk(asked->front().credentials);
   if (!usable.ok()) return Fail(exit_codes::kBadConfiguration, usable.message());
   return flags.watch ? Watch(asked->front(), flags, *interval).Run() : ShowAll(*asked, flags);

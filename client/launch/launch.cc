@@ -11,6 +11,7 @@
 #include "client/launcher/job_plan.h"
 #include "client/launcher/rank_environment.h"
 #include "client/src/base/exit_code.h"
+#include "client/src/environment/unknown_variables.h"
 #include "common/exit_codes.h"
 #include "common/host_port.h"
 #include "common/writable_folder.h"

@@ -21,7 +21,7 @@ using muster::v1::CoordinatorService;
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 constexpr size_t kMaxGivenUpBytes = 1024;  // the coordinator's bound
 constexpr char kClosed[] = "the launcher closes its connections to the coordinator";
-constexpr char kServing[] = "\x08\x01";    // HealthCheckResponse{status: SERVING}
+constexpr char kServing[] = "\x08\x01";  // HealthCheckResponse{status: SERVING}
 
 grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments arguments;

@@ -183,7 +183,8 @@ std::vector<std::string> InquiryResponder::TakeNews() {
 }
 
 void InquiryResponder::Run(State* state, InquiryGatherer* gatherer) {
-  const auto client = std::make_shared<CoordinatorClient>(state->address, state->credentials, state->group);
+  const auto client =
+      std::make_shared<CoordinatorClient>(state->address, state->credentials, state->group);
   while (!state->Stopped()) {
     state->watch.Note(state->Pids());
     const absl::StatusOr<Inquiry> inquiry = state->Await(client.get(), kWait);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "client/launcher/client_group.h"
 #include "client/launcher/coordinator_client.h"
 #include "client/launcher/inquiry_gatherer.h"
-#include "client/launcher/client_group.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/output_tails.h"
 #include "client/launcher/rank_looks.h"

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -17,12 +18,32 @@ namespace {
 
 using muster::v1::GetStatusResponse;
 
-// A failed rank waits for the answer before it is started again.
+// A failed rank waits for the answer before it is started again. There are two calls.
 constexpr absl::Duration kPatience = absl::Seconds(2);
+// Within this time members come back to a coordinator that was started again.
+constexpr absl::Duration kReturn = absl::Minutes(1);
 
 bool HasMembers(const GetStatusResponse& status) {
   return status.has_epoch() || status.members_size() > 0 ||
          status.state() != muster::v1::JOB_STATE_FORMING;
+}
+
+absl::Duration UptimeOf(const GetStatusResponse& status) {
+  return absl::Seconds(status.uptime().seconds()) + absl::Nanoseconds(status.uptime().nanos());
+}
+
+// The brief answer leaves the uptime out; the whole one is small where nobody has joined.
+std::optional<bool> Ask(CoordinatorClient* client, const std::string& job,
+                        const std::vector<std::string>& incarnations, absl::Duration age) {
+  const absl::StatusOr<GetStatusResponse> brief = client->GetBriefStatus(incarnations, kPatience);
+  if (!brief.ok()) return std::nullopt;
+  if (HasMembers(*brief)) return true;
+  const absl::StatusOr<GetStatusResponse> whole =
+      client->GetStatus(kPatience, /*wait_for_connection=*/true, job);
+  if (!whole.ok()) return std::nullopt;
+  if (HasMembers(*whole)) return true;
+  if (UptimeOf(*whole) < std::min(age, kReturn)) return std::nullopt;
+  return false;
 }
 
 }  // namespace
@@ -46,16 +67,13 @@ struct MusterUse::State {
 };
 
 MusterUse::MusterUse(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
-                     std::vector<std::string> incarnations)
+                     std::vector<std::string> incarnations, absl::Duration age)
     : state_(std::make_shared<State>()) {
   const auto ask = [state = state_, address = plan.coordinator.ToString(),
                     credentials = plan.credentials, job = plan.job, group = std::move(group),
-                    incarnations = std::move(incarnations)] {
+                    incarnations = std::move(incarnations), age] {
     CoordinatorClient client(address, credentials, group);
-    const absl::StatusOr<GetStatusResponse> status = client.GetBriefStatus(incarnations, kPatience);
-    // A coordinator of another job knows nothing of this one.
-    const bool told = status.ok() && (status->job_id().empty() || status->job_id() == job);
-    state->Finish(told ? std::optional<bool>(HasMembers(*status)) : std::nullopt);
+    state->Finish(Ask(&client, job, incarnations, age));
   };
   if (!StartDetachedThread("ask whether the job uses Muster", ask).ok()) {
     state_->Finish(std::nullopt);

@@ -71,6 +71,7 @@ absl::Status Supervisor::Run() {
 // ---- Starting ----
 
 absl::Status Supervisor::StartRanks() {
+  ranks_started_ = SteadyNow();
   picked_master_port_ = !plan_.master_port && plan_.nnodes == 1;
   if (picked_master_port_) plan_.master_port = FreePort();
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
@@ -111,8 +112,7 @@ void Supervisor::TellOfStart(const RankTable::Place& place) {
 // ---- Running ----
 
 void Supervisor::Step() {
-  const bool group_ends = group_ && group_->ending;
-  const bool look_again = !restarts_.empty() || !cleanups_.empty() || group_ends;
+  const bool look_again = !restarts_.empty() || !cleanups_.empty() || group_;
   const absl::Duration look = look_again ? kLookAgain : absl::InfiniteDuration();
   const absl::Time next = std::min({deadline_, CoordinatorStart(), tell_failure_});
   loop_->Poll(std::min(next - SteadyNow(), look));

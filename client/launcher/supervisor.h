@@ -83,7 +83,7 @@ class Supervisor {
     std::unique_ptr<MusterUse> use;  // null: nobody needs to ask
     bool ending = false;
     bool killed = false;
-    absl::Time deadline;  // once `ending`
+    absl::Time deadline;  // of the question; once `ending`, of that
     std::optional<Cleanup> cleanup;
   };
 
@@ -196,6 +196,7 @@ class Supervisor {
   std::optional<GroupRestart> group_;
   int restart_count_ = 0;
   bool uses_muster_ = false;         // a process of the job was seen to have joined
+  absl::Time ranks_started_;         // the first of them
   bool picked_master_port_ = false;  // the launcher has, not the user
   RunOutcome outcome_;
   bool gave_up_ = false;  // the coordinator was told that the ranks here will not join

@@ -18,6 +18,9 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// More than the question whether the job uses Muster takes. gRPC never returns from a call where
+// this process gets no threads any more.
+constexpr absl::Duration kAskPatience = absl::Seconds(5);
 
 }  // namespace
 
@@ -68,19 +71,24 @@ Cleanup Supervisor::CleanupAfter(RankTable::Place* place) {
 
 // Not while ranks are started again one by one: the job uses Muster then.
 bool Supervisor::MayRestartGroup() const {
-  return plan_.restart != RestartScope::kRank && !uses_muster_ && restarts_.empty() &&
-         restart_count_ < plan_.max_restarts;
+  if (plan_.restart == RestartScope::kRank || uses_muster_ || !restarts_.empty()) return false;
+  // A process that gets no threads cannot ask.
+  const bool may_ask = reporter_ != nullptr && reporter_->started().ok();
+  if (plan_.restart == RestartScope::kAuto && !may_ask) return false;
+  return restart_count_ < plan_.max_restarts;
 }
 
 void Supervisor::BeginGroupRestart(RankTable::Place* place, const RankEnd& end) {
-  group_.emplace();
+  group_.emplace(GroupRestart{});
   group_->ends.push_back({place, end});
   if (plan_.restart == RestartScope::kGroup) return;
+  group_->deadline = SteadyNow() + kAskPatience;
   std::vector<std::string> own;
   for (int local_rank = 0; local_rank < plan_.nproc_per_node; ++local_rank) {
     own.push_back(IncarnationOf(ranks_.At(local_rank).secret));
   }
-  group_->use = std::make_unique<MusterUse>(plan_, clients_, std::move(own));
+  group_->use =
+      std::make_unique<MusterUse>(plan_, clients_, std::move(own), SteadyNow() - ranks_started_);
   loop_->Watch(group_->use->fd(), [this] { loop_->Forget(group_->use->fd()); });
 }
 
@@ -89,7 +97,7 @@ void Supervisor::StepGroupRestart() {
   if (phase_ != Phase::kRunning) return CancelGroupRestart();
   if (suspended_) return;
   if (!group_->ending) {
-    if (group_->use != nullptr && !group_->use->done()) return;
+    if (group_->use != nullptr && !group_->use->done() && SteadyNow() < group_->deadline) return;
     if (group_->use != nullptr && group_->use->answer() != false) return RestartOneByOne();
     EndGroup();
   }
@@ -141,8 +149,8 @@ void Supervisor::EndGroup() {
 void Supervisor::HurryGroup(const std::vector<int>& living) {
   if (SteadyNow() < group_->deadline) return;
   if (!std::exchange(group_->killed, true)) {
-    Say(absl::StrCat(NamedRanks(living), " did not end within ",
-                     absl::FormatDuration(plan_.grace), "; sending SIGKILL"));
+    Say(absl::StrCat(NamedRanks(living), " did not end within ", absl::FormatDuration(plan_.grace),
+                     "; sending SIGKILL"));
     group_->deadline = SteadyNow() + kKillPatience;
     return ranks_.SignalAndContinue(SIGKILL);
   }
@@ -165,9 +173,9 @@ void Supervisor::StartGroup() {
     return BeginFailure(absl::StrCat(outcome_.Sentence(first), "; ", started.message()));
   }
   for (int i = 0; i < plan_.nproc_per_node; ++i) TellOfStart(ranks_.At(i));
-  Say(absl::StrCat(outcome_.Sentence(first), "; all ranks of this node (",
-                   plan_.nproc_per_node, ") were restarted (restart ", restart_count_,
-                   " of at most ", plan_.max_restarts, ")"));
+  Say(absl::StrCat(outcome_.Sentence(first), "; all ranks of this node (", plan_.nproc_per_node,
+                   ") were restarted (restart ", restart_count_, " of at most ", plan_.max_restarts,
+                   ")"));
 }
 
 // ---- Fewer ranks ----

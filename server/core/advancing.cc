@@ -28,8 +28,8 @@ void Coordinator::Impl::Advance() {
 bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
-         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() || TryCloseMore() ||
-         ServeNextDeferred();
+         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() ||
+         TryCloseMore() || ServeNextDeferred();
 }
 
 bool Coordinator::Impl::LoseDetached() {

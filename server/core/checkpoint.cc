@@ -133,8 +133,8 @@ void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
   RestoreEpoch(checkpoint);
   for (const Checkpoint::Group& group : checkpoint.groups) RestoreGroup(group);
   for (const Checkpoint::Claimed& claimed : checkpoint.claimed_groups) {
-    epoch_->claimed_groups().Note(
-        claimed.rank, {claimed.group, epoch_->members()[claimed.rank]->attach_attempt});
+    epoch_->claimed_groups().Note(claimed.rank,
+                                  {claimed.group, epoch_->members()[claimed.rank]->attach_attempt});
   }
   for (const Checkpoint::Lease& lease : checkpoint.leases) RestoreLease(lease);
   leases_.Observe(checkpoint.highest_token);

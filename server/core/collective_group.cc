@@ -260,9 +260,12 @@ void CollectiveGroup::MarkStop(Step* step) const {
 }
 
 CollectiveGroup::Step CollectiveGroup::Mismatch() {
+  // A program does not count the collectives of a group that the SDK has made for one of its calls.
+  const std::string known = ProgramsGroup(words_);
+  const std::string what =
+      known == words_ ? absl::StrCat("op ", sequence_, " of ", words_) : "a call of " + known;
   return FinishForGood(
-      absl::StrCat("ranks disagree on op ", sequence_, " of ", words_, ": ",
-                   DescribeDisagreement(ranks_, arrivals_),
+      absl::StrCat("ranks disagree on ", what, ": ", DescribeDisagreement(ranks_, arrivals_),
                    "; all ranks must call the same collectives in the same order"));
 }
 

@@ -103,20 +103,16 @@ absl::Status Coordinator::Impl::CheckNobodyIsLeaving(const CollectiveGroup& grou
   if (group.leavers().empty()) return absl::OkStatus();  // every arrival asks
   const std::vector<uint32_t> leaving(group.leavers().begin(), group.leavers().end());
   return absl::FailedPreconditionError(absl::StrCat(
-      op, " cannot complete: ", Ranks(leaving), " of ", KnownGroup(group.description()),
+      op, " cannot complete: ", Ranks(leaving), " of ", ProgramsGroup(group.description()),
       leaving.size() == 1 ? " has" : " have", " called Leave"));
 }
 
 // A group that is about to be forgotten is worth a repetition, as long as the caller waits.
 absl::StatusOr<CollectiveGroup*> Coordinator::Impl::GroupOfCall(const Member& member,
                                                                 const CollectiveRequest& request) {
-  absl::StatusOr<CollectiveGroup*> found = nullptr;
   const absl::Status valid = CheckGroupAndRoot(member, request);
-  if (!valid.ok()) {
-    found = valid;
-  } else {
-    found = FindGroup(request.group, *member.rank());
-  }
+  absl::StatusOr<CollectiveGroup*> found = valid.ok() ? FindGroup(request.group, *member.rank())
+                                                      : absl::StatusOr<CollectiveGroup*>(valid);
   const bool has_waited = request.call.wait_timeout == absl::ZeroDuration();
   if (!absl::IsUnavailable(found.status()) || !has_waited) return found;
   return absl::DeadlineExceededError(found.status().message());

@@ -42,9 +42,9 @@ namespace muster::core {
 // another one.
 //
 // Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
-// members say of themselves), group_releases.cc, giving_up.cc, recovery.cc (a restarted daemon), joining.cc,
-// forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, node_collectives.cc, leases.cc,
-// leaving.cc, status.cc, checkpoint.cc; calls.cc has what all calls share.
+// members say of themselves), group_releases.cc, giving_up.cc, recovery.cc (a restarted daemon),
+// joining.cc, forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, node_collectives.cc,
+// leases.cc, leaving.cc, status.cc, checkpoint.cc; calls.cc has what all calls share.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options);

@@ -145,7 +145,8 @@ void Coordinator::Impl::SendClosings() {
   for (auto& [rank, news] : epoch_->closed_groups().TakeNews()) {
     if (event == nullptr || !(news == latest)) {
       latest = news;
-      event = out_.Share(GroupsClosed{epoch_->id(), std::move(news.closed), std::move(news.settled)});
+      event =
+          out_.Share(GroupsClosed{epoch_->id(), std::move(news.closed), std::move(news.settled)});
     }
     Send(epoch_->members()[rank], event);
   }
@@ -168,8 +169,7 @@ void Coordinator::Impl::ApplyKnownGroups(Member* member, const std::vector<Known
   member->forgets_below = attempt;
 }
 
-void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim,
-                                        uint64_t attempt) {
+void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt) {
   const uint32_t rank = *member->rank();
   ClosedGroups& closed = epoch_->closed_groups();
   if (CollectiveGroup* group = epoch_->groups().FindDigest(claim.digest); group != nullptr) {

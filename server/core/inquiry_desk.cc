@@ -50,8 +50,13 @@ Effects InquiryDesk::Drain(std::string reason) {
   return out_.Take();
 }
 
+std::optional<InquiryStatus> InquiryDesk::Status(Time now) const {
+  if (inquiries_.number() == 0) return std::nullopt;
+  return inquiries_.Status(now);
+}
+
 void InquiryDesk::AddTo(Time now, JobStatus* status) const {
-  if (inquiries_.number() != 0) status->inquiry = inquiries_.Status(now);
+  status->inquiry = Status(now);
   const size_t processes = inquiries_.Processes(now);
   const bool joined = status->state != JobState::kForming || !status->members.empty();
   if (!joined && processes > 0) status->reason = NoneUsesMuster(processes);

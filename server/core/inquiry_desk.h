@@ -38,6 +38,8 @@ class InquiryDesk {
   Time NextDeadline() const { return inquiries_.NextDeadline(); }
   Effects Drain(std::string reason);
 
+  // Nothing where there was none.
+  std::optional<InquiryStatus> Status(Time now) const;
   // Adds what only the launchers know: the latest inquiry, and that processes run none of which has
   // joined.
   void AddTo(Time now, JobStatus* status) const;

@@ -207,9 +207,9 @@ absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t s
 }
 
 absl::Status CheckRelease(const ReleaseRequest& request) {
-  absl::Status s = AtMost("the groups of the ReleaseGroups are",
-                          request.released.size() + request.closed.size(), kMaxReleases,
-                          "; send several");
+  absl::Status s =
+      AtMost("the groups of the ReleaseGroups are", request.released.size() + request.closed.size(),
+             kMaxReleases, "; send several");
   if (!s.ok()) return s;
   for (const ReleaseRequest::Released& group : request.released) {
     if (s = CheckDigest(group.digest); !s.ok()) return s;

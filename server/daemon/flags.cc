@@ -178,7 +178,8 @@ void DeclareLimits(Declarer& app, Flags* flags) {
   app.Value("max-waiters", "N", &limits.max_waiters, "Waiting calls");
   app.Value("max-waiters-per-member", "N", &limits.max_waiters_per_member,
             "Waiting calls of one member");
-  app.Value("max-groups", "N", &limits.max_groups, "Groups of one epoch that ranks have handles of");
+  app.Value("max-groups", "N", &limits.max_groups,
+            "Groups of one epoch that ranks have handles of");
   app.Value("max-group-ranks", "N", &limits.max_group_ranks,
             "Ranks of those with a name, all together");
   app.Value(

@@ -80,8 +80,7 @@ ClaimedGroup ToProto(const core::Checkpoint::Claimed& in) {
 }
 
 core::Checkpoint::Claimed FromProto(const ClaimedGroup& in) {
-  return {in.rank(),
-          {in.digest(), in.next_sequence(), in.finished(), in.released(), in.closed()}};
+  return {in.rank(), {in.digest(), in.next_sequence(), in.finished(), in.released(), in.closed()}};
 }
 
 Lease ToProto(const core::Checkpoint::Lease& in, ValueFingerprints* fingerprints) {

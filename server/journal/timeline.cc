@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/operation_words.h"
 
 namespace muster::journal {
 namespace {
@@ -116,7 +117,7 @@ void Timeline::OnCallEnd(core::Time now, const ToldCall& call, const absl::Statu
 
 void Timeline::OnCompleted(core::Time now, const ToldCall& collective, size_t ranks) {
   Hold(now, "collective", absl::StrCat(collective.alike, " of ", collective.group, " completes"),
-       absl::StrCat(collective.operation, " op ", collective.sequence, " of ", collective.group,
+       absl::StrCat(DescribeStep(collective.operation, collective.sequence, collective.group),
                     " completes"));
 }
 

@@ -13,9 +13,9 @@ namespace muster::service {
 
 // The generated service with methods that take and give messages as bytes: see raw_message.h.
 using Generated = v1::CoordinatorService;
-using RawOthers = Generated::WithRawCallbackMethod_GetStatus<
-    Generated::WithRawCallbackMethod_RequestInquiry<Generated::WithRawCallbackMethod_ReportInquiry<
-        Generated::WithRawCallbackMethod_GetInquiry<
+using RawOthers =
+    Generated::WithRawCallbackMethod_GetStatus<Generated::WithRawCallbackMethod_RequestInquiry<
+        Generated::WithRawCallbackMethod_ReportInquiry<Generated::WithRawCallbackMethod_GetInquiry<
             Generated::WithRawCallbackMethod_ReleaseGroups<Generated::Service>>>>>;
 using RawCoordinatorService =
     Generated::WithRawCallbackMethod_Attach<Generated::WithRawCallbackMethod_Join<

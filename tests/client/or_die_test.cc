@@ -35,8 +35,8 @@ TEST(OrDieTest, AnErrorEndsTheProcessWithTheExitCodeForIt) {
   const std::unique_ptr<Job> job = JoinSerial();
   EXPECT_EXIT(OrDie(absl::AbortedError("rank 3 was lost")), ExitedWithCode(kExitPeerLost),
               "^rank 0 of job 'train' \\(or_die_test.cc:[0-9]+\\): rank 3 was lost\n$");
-  EXPECT_EXIT(OrDie(job->Broadcast(1, 5)), ExitedWithCode(kExitBadConfiguration),
-              "root 5 is out of range");
+  const absl::StatusOr<int> refused = job->Broadcast(1, 5);
+  EXPECT_EXIT(OrDie(refused), ExitedWithCode(kExitBadConfiguration), "root 5 is out of range");
   EXPECT_EXIT(OrDie(absl::InternalError("job 'train': a bug")), ExitedWithCode(1),
               "^rank 0 \\(or_die_test.cc:[0-9]+\\): job 'train': a bug\n$");
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 
 #include "tests/client/remote_test.h"
@@ -58,10 +59,41 @@ TEST_F(RemoteCollectiveTest, GroupsHaveSequencesOfTheirOwn) {
 
 TEST_F(RemoteCollectiveTest, AGroupsNameGoesWithOneOrderOfItsRanks) {
   Join();
-  ASSERT_TRUE(job_->NewGroup("pair", {1, 0}).ok());
+  const absl::StatusOr<Group> pair = job_->NewGroup("pair", {1, 0});
+  ASSERT_TRUE(pair.ok());
   EXPECT_EQ(job_->NewGroup("pair", {0, 1}).status().message(),
             "group 'pair' exists with ranks 1,0; ranks 0,1 are the same ranks in another order: "
             "groups of one name must be the same list or share no rank");
+}
+
+// What is let go is told after a while, or when there is enough.
+TEST_F(RemoteCollectiveTest, GroupsWithoutAHandleAreLetGo) {
+  Join();
+  int released = 0;
+  const auto answer_next = [&] {
+    const auto call = coordinator_.NextCall();
+    if (const auto* news = std::get_if<v1::ReleaseGroupsRequest>(&call->request)) {
+      released += news->released_size();
+      call->Reply(absl::OkStatus(), v1::ReleaseGroupsResponse());
+      return false;
+    }
+    call->Reply(absl::OkStatus(), v1::BarrierResponse());
+    return true;
+  };
+  const absl::StatusOr<Group> kept = job_->NewGroup("kept", {0, 1});
+  ASSERT_TRUE(kept.ok());
+  const auto barrier = [&](const std::function<absl::Status()>& call) {
+    auto done = std::async(std::launch::async, call);
+    while (!answer_next()) {
+    }
+    EXPECT_TRUE(done.get().ok());
+  };
+  for (int step = 0; step < 8; ++step) {
+    barrier([&] { return job_->NewGroup(absl::StrCat("step ", step), {0, 1})->Barrier(); });
+    barrier([&] { return kept->Barrier(); });
+  }
+  while (released < 8) answer_next();
+  EXPECT_EQ(released, 8);
 }
 
 TEST_F(RemoteCollectiveTest, GroupsNameTheirRanksUntilACallOfTheSessionWasAnswered) {

@@ -46,7 +46,7 @@ TEST(OperationWordsTest, AGroupOfTheSdksOwnStandsForTheOneThatTheProgramKnows) {
             "Communicator::Create() of the world");
   EXPECT_EQ(DescribeStep("Communicator::Create()", 0, "group 'tp (use 2)' (ranks 0-1)"),
             "Communicator::Create() of group 'tp' (ranks 0-1)");
-  EXPECT_EQ(KnownGroup("group 'tp (use 2)'"), "group 'tp'");
+  EXPECT_EQ(ProgramsGroup("group 'tp (use 2)'"), "group 'tp'");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ TEST(EndedRankTest, ARankThatExitsWithStatus3IsNamedWithItByEverySurvivor) {
   EXPECT_THAT(story, AllOf(HasSubstr("(node 'alpha', host "),
                            HasSubstr(absl::StrCat("pid ", PidOf(1, *run), ") was lost at ")),
                            HasSubstr("exited with status 3")));
-  EXPECT_EQ(CountOf(run->Output(), story), 2) << run->Output();
+  EXPECT_EQ(CountOf(run->Output(), story), 3)
+      << "each survivor, and the launcher's last line: " << run->Output();
   EXPECT_TRUE(daemon->process().WaitForOutput(story));
   EXPECT_THAT(MusterStatus(*daemon), HasSubstr(story));
 }

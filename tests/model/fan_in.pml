@@ -10,11 +10,11 @@
  *   GONE     none completes with a member whose stream has closed
  *   STALE    none completes with an arrival at another number
  *   WRONG    no member takes a result that is torn, or of another number
- *   ENDED    no member ends with an error unless a process has died
+ *   ENDED    no member ends with an error unless a process has died, or is stopped
  *   OVER     no parked call is left behind
  *   TWICE    no call is answered twice
  *   FLICKER  the daemon drops no arrival whose member waits, is attached and does not know
- *   STUCK    every living member comes to an end
+ *   STUCK    every living member comes to an end, or is parked at the daemon if a sender is stopped
  *
  * A define breaks one rule: the list is in BUILD.bazel. Not in this model: R1 and R15, the order of memory, real times,
  * two groups, disagreements, Leave, Rejoin, two daemons. */
@@ -38,6 +38,9 @@
 #endif
 #ifndef KILL
 #define KILL 0    /* a process dies */
+#endif
+#ifndef STOP
+#define STOP 0      /* a sender is stopped for good, and keeps its connection */
 #endif
 #ifndef TIMEOUT
 #define TIMEOUT 0 /* a wait ends: at the daemon, or in the slot */
@@ -99,6 +102,7 @@
 #define DONE 2
 #define ENDED 3
 #define DEAD 4
+#define STOPPED 5
 byte phase[N];
 byte number[N];
 byte session[N] = 1;
@@ -158,13 +162,16 @@ byte parked[2 * N];
 byte parked_by[2 * N];  /* of a part: the sender and the attempt of its batch */
 byte parked_in[2 * N];
 
-byte crashes, cuts, kills, timeouts, cancels, copies, refusals;
+byte crashes, cuts, kills, stops, timeouts, cancels, copies, refusals;
 
 hidden byte i, j, k, who, s, a, n, x, part, parts_in, bad, outcome;
 hidden byte any, all, on_its_way, listens;
 hidden int m;
 
-#define ALIVE(i) (phase[i] != DEAD)
+/* Of up to four members. */
+#define ANY(p) (p(0) || p(1) || p(N - 2) || p(N - 1))
+#define ALL(p) (p(0) && p(1) && p(N - 2) && p(N - 1))
+#define ALIVE(i) (phase[i] < DEAD)
 #define IS_LOCAL(i) ((i) < L)
 /* The slot is as this member has taken it (R2). */
 #define IS_STILL_TAKEN(by, j) \
@@ -400,58 +407,42 @@ inline TakeCall() {
   fi
 }
 
-/* RESEND at once (R14), while the parts that can be taken stay parked, unread: what the daemon may do at most. */
+/* All of the batch is parked, or nothing: RESEND at once (R14). */
 inline TakeBatch(refused) {
+  bad = current[who] != s || !attached[who] || broken || recovering || n != sequence; part = 0;
+  do
+  :: part < L ->
+    bad = bad || HAS_PART(m, part) &&
+      (current[part] != PART_SESSION(m, part) || part == refused || PART_IS_DETACHED(part));
+    part++
+  :: else -> break
+  od;
   if
-  :: current[who] != s || !attached[who] || broken || recovering ->
-    if :: listens -> AnswerBatch(who, a, 0) :: else fi
+#ifdef BATCHES_CARRY_ERRORS
+  :: bad -> if :: listens -> AnswerBatch(who, a, 15) :: else fi
+#else
+  :: bad -> if :: listens -> AnswerBatch(who, a, 0) :: else fi
+#endif
   :: else ->
-    bad = 0; part = 0;
+    part = 0;
     do
     :: part < L ->
       if
-      :: HAS_PART(m, part) && (current[part] != PART_SESSION(m, part) || part == refused || PART_IS_DETACHED(part)) ->
-        bad = bad | (1 << part)
+      :: HAS_PART(m, part) ->
+        if :: listens -> as = PART; by = who; in = a :: else -> as = UNREAD_PART; by = 0; in = 0 fi;
+        Arrive(part, PART_ATTEMPT(m, part), n)
       :: else
       fi; part++
     :: else -> break
     od;
-    if
-#ifdef BATCHES_CARRY_ERRORS
-    :: bad != 0 && listens -> AnswerBatch(who, a, 15); listens = 0
-#else
-    :: bad != 0 && listens -> AnswerBatch(who, a, 0); listens = 0
-#endif
-    :: else
-    fi;
-    part = 0;
+    HasParts(who, a);
+    on_its_way = 0; j = 0;
     do
-    :: part < L ->
-      if :: instance > 0 && HAS_PART(m, part) && !((bad >> part) & 1) -> Observe(part, n) :: else fi; part++
+    :: j < on_way ->
+      on_its_way = on_its_way || KIND(net[j]) == BATCH_ANSWER && WHO(net[j]) == who && ATTEMPT(net[j]) == a; j++
     :: else -> break
     od;
-    if
-    :: n != sequence -> if :: listens -> AnswerBatch(who, a, 0) :: else fi
-    :: else ->
-      part = 0;
-      do
-      :: part < L ->
-        if
-        :: HAS_PART(m, part) && !((bad >> part) & 1) ->
-          if :: listens -> as = PART; by = who; in = a :: else -> as = UNREAD_PART; by = 0; in = 0 fi;
-          Arrive(part, PART_ATTEMPT(m, part), n)
-        :: else
-        fi; part++
-      :: else -> break
-      od;
-      HasParts(who, a);
-      on_its_way = 0; j = 0;
-      do
-      :: j < on_way -> on_its_way = on_its_way || KIND(net[j]) == BATCH_ANSWER && WHO(net[j]) == who && ATTEMPT(net[j]) == a; j++
-      :: else -> break
-      od;
-      if :: listens && !any && !on_its_way -> AnswerBatch(who, a, 0) :: else fi
-    fi
+    if :: listens && !any && !on_its_way -> AnswerBatch(who, a, 0) :: else fi
   fi
 }
 
@@ -546,7 +537,7 @@ inline EndMember(i_) {
   if :: batch[i_] != 0 -> LeaveBatch(i_) :: else fi;
   if :: way[i_] == BY_SLOT -> Revoke(i_) :: else fi;
   phase[i_] = ENDED; way[i_] = 0; in_flight[i_] = 0; hurried[i_] = 0; withdraws[i_] = 0;
-  assert(kills > 0)  /* ENDED */
+  assert(kills + stops > 0)  /* ENDED */
 }
 inline WithdrawIf(condition, i_) {
   if
@@ -632,7 +623,9 @@ end:
       fi; Clean() }
   /* W: nobody has come. W2: the sender does not answer (R8). Released (R6). */
   :: d_step { IN_SLOT(me) && !IS_BUSY(me) && slot[me] == ARRIVED -> Revoke(me); SendOwnCall(me); Clean() }
+#ifndef TAKEN_MEMBERS_WAIT_FOR_EVER
   :: d_step { IN_SLOT(me) && batch[me] == 0 && slot[me] == TAKEN && slot_by[me] != me -> Revoke(me); SendOwnCall(me); Clean() }
+#endif
   :: d_step { IN_SLOT(me) && IS_SENDER(me) ->
 #ifdef LEFT_BATCHES_ARE_PUBLISHED
       ForgetBatch(me);
@@ -746,7 +739,7 @@ end:
   /* NeedContribution. */
   :: d_step { instance > 0 && !recovering && !broken && sequence > 0 && attached[it] && session[it] == current[it] &&
       ALIVE(it) && phase[it] != ENDED && !cut[it] && number[it] >= sequence && !sent[N + it] && next[it] >= sequence &&
-      (WANTED(0) || WANTED(1) || WANTED(N - 1)) ->
+      ANY(WANTED) ->
       sent[N + it] = 1; attempts[it]++; latest[N + it] = attempts[it]; Settle(); Clean() }
   /* It is dead, and the grace is over. */
   :: d_step { !recovering && !broken && !ALIVE(it) && !attached[it] -> broken = 1; Clean() }
@@ -757,6 +750,7 @@ end:
   :: d_step { !broken && timeouts < TIMEOUT && parked[it] >= PART ->
       timeouts++; EndQuietly(it, TIMED_OUT, 0); Clean() }
 
+  :: d_step { phase[it] == WAITS && batch[it] != 0 && stops < STOP -> stops++; phase[it] = STOPPED; Clean() }
   :: d_step { phase[it] < DONE && kills < KILL ->
       kills++; phase[it] = DEAD;
       if :: session[it] != 0 && !cut[it] -> Send(MESSAGE(CLOSE, it, session[it], 0, 0, 0)) :: else fi; Clean() }
@@ -876,9 +870,9 @@ end:
 active proctype Daemon() {
 end:
   do
-  :: d_step { recovering && IS_HERE_OR_GONE(0) && IS_HERE_OR_GONE(1) && IS_HERE_OR_GONE(N - 1) ->
+  :: d_step { recovering && ALL(IS_HERE_OR_GONE) ->
       recovering = 0;
-      if :: IS_GONE(0) || IS_GONE(1) || IS_GONE(N - 1) -> broken = 1 :: else fi; Clean() }
+      if :: ANY(IS_GONE) -> broken = 1 :: else fi; Clean() }
   :: d_step { crashes < CRASH ->
       crashes++; instance++; recovering = 1; broken = 0; sequence = 0;
       i = 0;
@@ -906,8 +900,9 @@ end:
   od
 }
 
-#define HAS_ENDED(i) (phase[i] >= DONE)
+/* What waits for a sender that is stopped, waits at the daemon, which so knows what is missing. */
+#define HAS_ENDED(i) (phase[i] >= DONE || stops > 0 && parked[i] != 0)
 
 active proctype Watch() {
-  timeout -> assert(HAS_ENDED(0) && HAS_ENDED(1) && HAS_ENDED(N - 1))  /* STUCK */
+  timeout -> assert(ALL(HAS_ENDED))  /* STUCK */
 }

@@ -95,7 +95,7 @@ class NodeMember {
   uint32_t self_ = 0;
   std::map<uint64_t, PlacePtr> places_;  // by the group's name
   std::set<uint64_t> retired_;
-  int steps_left_ = 0;                   // 0: it lives on
+  int steps_left_ = 0;  // 0: it lives on
   std::function<void()> death_;
 };
 

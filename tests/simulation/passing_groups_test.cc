@@ -246,17 +246,16 @@ class PassingGroups {
       internal::Response response;
       if (reply.status.ok()) response = waiter.convert(reply.answer);
       wire_.push_back([this, waiter, status = reply.status, response = std::move(response)] {
-        Apply(waiter.member, members_[waiter.member]->core.OnReply(now_, waiter.attempt, status,
-                                                                   response));
+        Apply(waiter.member,
+              members_[waiter.member]->core.OnReply(now_, waiter.attempt, status, response));
       });
     }
     for (const core::StreamEvent& event : effects.events) {
       const Waiter& stream = streams_.at(event.stream);
       wire_.push_back([this, stream, event = event.event] {
-        const v1::AttachResponse response =
-            service::ToProto(*event, Now(), daemon_->options());
-        Apply(stream.member, members_[stream.member]->core.OnStreamResponse(now_, stream.attempt,
-                                                                            response));
+        const v1::AttachResponse response = service::ToProto(*event, Now(), daemon_->options());
+        Apply(stream.member,
+              members_[stream.member]->core.OnStreamResponse(now_, stream.attempt, response));
       });
     }
     for (const core::StreamEnd& end : effects.ends) {
@@ -305,8 +304,8 @@ TEST(PassingGroupsTest, AGroupPerStepTakesNoMoreAndMore) {
   // Half of all steps have not left a kilobyte at each member.
   EXPECT_LE(end_bytes, settled_bytes + size_t{1024} * members + (256 << 10));
   std::cout << members << " members, " << steps << " steps, one restart: at most " << most_groups
-            << " groups at the coordinator, which has " << job.BytesOfDaemon() / 1024
-            << " KiB; " << job.BytesOfMember() / 1024 << " KiB per member\n";
+            << " groups at the coordinator, which has " << job.BytesOfDaemon() / 1024 << " KiB; "
+            << job.BytesOfMember() / 1024 << " KiB per member\n";
 }
 
 }  // namespace

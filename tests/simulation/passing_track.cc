@@ -56,9 +56,8 @@ void PassingTrack::DropSome(double chance) {
     size_t step = 0;
     while (names_[step] != name) ++step;
     actor_->stage->Say("process ", actor_->process->id(), " lets '", GroupOf(step).name, "' go");
-    actor_->process->Run([&](MemberCore& member, SteadyTime now) {
-      return member.Drop(now, GroupOf(step));
-    });
+    actor_->process->Run(
+        [&](MemberCore& member, SteadyTime now) { return member.Drop(now, GroupOf(step)); });
   }
 }
 

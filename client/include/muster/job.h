@@ -209,9 +209,9 @@ class Job {
 
   // A group of some ranks, in the order given, which all of them must create alike. Local: does not
   // block. Two groups of one name must be the same list or share no rank, and asking again for the
-  // same one returns the same group. A group costs memory until all its ranks have let go of all its
-  // handles, communicators too: a program may make a group per step. INVALID_ARGUMENT: an empty name or list, a rank twice, out of
-  // range, or without the caller's own.
+  // same one returns the same group. A group costs memory until all its ranks have let go of all
+  // its handles, communicators too: a program may make a group per step. INVALID_ARGUMENT: an empty
+  // name or list, a rank twice, out of range, or without the caller's own.
   absl::StatusOr<Group> NewGroup(absl::string_view name, const std::vector<int>& ranks);
 
   // Divides the world into groups, one for each color, and returns the caller's: its ranks are in

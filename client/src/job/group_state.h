@@ -59,7 +59,7 @@ struct GroupState {
   // The next good number of a NumberedGroup of this one. One call at a time asks.
   std::atomic<uint64_t> next_number{0};
   std::shared_ptr<LeftNumbers> left_numbers;  // where that number goes; may be null
-  std::atomic<uint64_t> communicators{0};  // that this process has created for it
+  std::atomic<uint64_t> communicators{0};     // that this process has created for it
   // Null: no scope of muster/scopes.h can be open.
   std::shared_ptr<const BlockPreventions> block_preventions;
 };

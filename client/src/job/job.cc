@@ -235,8 +235,8 @@ absl::StatusOr<Group> Job::NewGroup(absl::string_view name, const std::vector<in
   const bool same = std::set<int>(ranks.begin(), ranks.end()) ==
                     std::set<int>(state->ranks.begin(), state->ranks.end());
   return BadRanks(name,
-                  absl::StrCat("exists with ranks ", absl::StrJoin(state->ranks, ","),
-                               "; ranks ", absl::StrJoin(ranks, ","),
+                  absl::StrCat("exists with ranks ", absl::StrJoin(state->ranks, ","), "; ranks ",
+                               absl::StrJoin(ranks, ","),
                                same ? " are the same ranks in another order" : " overlap with it",
                                ": groups of one name must be the same list or share no rank"));
 }

@@ -1,5 +1,8 @@
 #include "client/src/job/live_jobs.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/base/thread_annotations.h"
@@ -11,6 +14,7 @@ namespace {
 struct Entry {
   Job* job;
   std::string coordinator;
+  pid_t process = 0;  // that joined there: a fork has the entry, and is no member
 };
 
 struct Registry {
@@ -30,14 +34,16 @@ LiveJob Describe(const Job& job) { return LiveJob{job.id(), job.rank()}; }
 void AddLiveJob(Job* job) {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
-  registry.entries.push_back({job, ""});
+  registry.entries.push_back({job, "", 0});
 }
 
 void NoteCoordinator(const Job* job, absl::string_view coordinator) {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
   for (Entry& entry : registry.entries) {
-    if (entry.job == job) entry.coordinator = std::string(coordinator);
+    if (entry.job != job) continue;
+    entry.coordinator = std::string(coordinator);
+    entry.process = getpid();
   }
 }
 
@@ -63,7 +69,8 @@ std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coord
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
   for (const Entry& entry : registry.entries) {
-    if (entry.job->id() == id && entry.coordinator == coordinator) return Describe(*entry.job);
+    if (entry.process != getpid() || entry.coordinator != coordinator) continue;
+    if (entry.job->id() == id) return Describe(*entry.job);
   }
   return std::nullopt;
 }

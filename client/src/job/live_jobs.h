@@ -25,7 +25,7 @@ struct LiveJob {
   std::string id;
   int rank = 0;
 };
-// The first that was joined at that coordinator.
+// The first that this process, and not one that it is a fork of, has joined at that coordinator.
 std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator);
 // Whether there is one of that name, anywhere.
 bool IsLiveJob(absl::string_view id);

@@ -212,6 +212,7 @@ class MemberCore {
   // Tells the coordinator what there is to tell, if it is time. Returns whether a call was begun.
   bool TellOfGroups(SteadyTime now);
   bool CanTell() const;
+  bool HasNews() const;
   struct Told {
     std::vector<std::pair<std::string, uint64_t>> groups;  // digests and numbers of news
     std::vector<std::string> unknown;
@@ -276,8 +277,8 @@ class MemberCore {
   uint64_t latest_news_ = 0;  // of groups
   size_t untold_news_ = 0;
   std::optional<SteadyTime> tell_groups_at_;
-  CallId telling_ = 0;                      // the call of the background that tells; 0: none does
-  std::set<std::string> unknown_closed_;    // digests that are closed, and no group of this member
+  CallId telling_ = 0;                    // the call of the background that tells; 0: none does
+  std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
   LeaseLedger leases_;
   absl::Status fate_;  // of the member, whatever the epoch
   bool rejoining_ = false;

@@ -59,12 +59,20 @@ bool MemberCore::CanTell() const {
          membership_.Health().ok();
 }
 
+bool MemberCore::HasNews() const {
+  const auto& groups = membership_.groups();
+  return !unknown_closed_.empty() ||
+         std::any_of(groups.begin(), groups.end(),
+                     [](const auto& entry) { return entry.second.news != 0; });
+}
+
 bool MemberCore::TellOfGroups(SteadyTime now) {
   if (!tell_groups_at_ || now < *tell_groups_at_ || !CanTell()) return false;
   tell_groups_at_.reset();
   untold_news_ = 0;
-  PendingCall call = NewCall(now, "telling which groups are let go",
-                             Deadline(now, options_.coordinator_timeout));
+  if (!HasNews()) return false;  // the program has taken the group back since
+  PendingCall call =
+      NewCall(now, "telling which groups are let go", Deadline(now, options_.coordinator_timeout));
   call.epoch = EpochOf(membership_.place()->epoch());
   call.in_background = true;
   call.only_in = session_.session();
@@ -120,11 +128,7 @@ void MemberCore::FinishTelling(const Told& told, const PendingCall& call,
       if (unchanged.count(digest) > 0) TakeSettled(membership_.FindDigest(digest));
     }
   }
-  const auto has_news = [](const auto& entry) { return entry.second.news != 0; };
-  const auto& groups = membership_.groups();
-  if (std::any_of(groups.begin(), groups.end(), has_news) || !unknown_closed_.empty()) {
-    TellBy(After(call.ended, kNewsDelay));
-  }
+  if (HasNews()) TellBy(After(call.ended, kNewsDelay));
 }
 
 void MemberCore::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) {

@@ -178,8 +178,7 @@ void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
 void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   const EpochId epoch = EpochOf(need.epoch());
   const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
-  const Membership::Group* const group =
-      membership_.FindGroup(epoch, need.group().name(), ranks);
+  const Membership::Group* const group = membership_.FindGroup(epoch, need.group().name(), ranks);
   if (group == nullptr || !group->sequence->retained() ||
       group->sequence->number() != need.sequence() + 1) {
     return;

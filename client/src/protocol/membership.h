@@ -98,11 +98,10 @@ class Membership {
   Group& GroupOf(const std::string& name, const std::vector<int>& ranks);
   // nullptr if it is not known, or the epoch is not the latest one.
   Group* FindGroup(const EpochId& epoch, const std::string& name, const std::vector<int>& ranks);
-  Group* FindGroup(const GroupId& group) {
-    return FindGroup(group.epoch, group.name, group.ranks);
-  }
+  Group* FindGroup(const GroupId& group) { return FindGroup(group.epoch, group.name, group.ranks); }
   Group* FindDigest(const std::string& digest);
   Groups& groups() { return groups_; }
+  const Groups& groups() const { return groups_; }
   // Nothing may refer to it any more.
   void ForgetGroup(const Group& group);
 

@@ -8,12 +8,11 @@
 namespace muster::internal {
 
 // The unary calls of an attached member. A response stands at the place of its request.
-using Request =
-    std::variant<v1::JoinRequest, v1::BarrierRequest, v1::BroadcastRequest, v1::GatherRequest,
-                 v1::AllGatherRequest, v1::AcquireLeaseRequest, v1::CompleteLeaseRequest,
-                 v1::AbandonLeaseRequest, v1::LeaveRequest, v1::RejoinRequest,
-                 v1::RequestStopRequest, v1::NodeCollectiveRequest, v1::WithdrawArrivalRequest,
-                 v1::ReleaseGroupsRequest>;
+using Request = std::variant<v1::JoinRequest, v1::BarrierRequest, v1::BroadcastRequest,
+                             v1::GatherRequest, v1::AllGatherRequest, v1::AcquireLeaseRequest,
+                             v1::CompleteLeaseRequest, v1::AbandonLeaseRequest, v1::LeaveRequest,
+                             v1::RejoinRequest, v1::RequestStopRequest, v1::NodeCollectiveRequest,
+                             v1::WithdrawArrivalRequest, v1::ReleaseGroupsRequest>;
 using Response =
     std::variant<v1::JoinResponse, v1::BarrierResponse, v1::BroadcastResponse, v1::GatherResponse,
                  v1::AllGatherResponse, v1::AcquireLeaseResponse, v1::CompleteLeaseResponse,

@@ -30,11 +30,29 @@ TEST(HelpTest, NamesTheCommands) {
 
 TEST(HelpTest, OfRunNamesEveryFlagAndVariable) {
   const std::string help = OutputOf({"run", "--help"}, 0);
-  for (const char* word :
-       {"muster run [flags] [--] program", "--nproc-per-node", "--nnodes", "--node-rank",
-        "--node-id", "--coordinator", "--job", "--master-port", "--no-prefix", "--log-dir",
-        "--debug-dir", "--failure-wait", "--grace", "--musterd", "MUSTER_PROCESS_SECRET",
-        "MASTER_PORT", "GROUP_RANK", "127"}) {
+  for (const char* word : {"muster run [flags] [--] program",
+                           "--nproc-per-node",
+                           "--nnodes",
+                           "--node-rank",
+                           "--node-id",
+                           "--coordinator",
+                           "--job",
+                           "--master-port",
+                           "--no-prefix",
+                           "--log-dir",
+                           "--debug-dir",
+                           "--failure-wait",
+                           "--grace",
+                           "--musterd",
+                           "--restart",
+                           "MUSTER_RESTART",
+                           "--pty",
+                           "--no-pty",
+                           "PYTHONUNBUFFERED",
+                           "MUSTER_PROCESS_SECRET",
+                           "MASTER_PORT",
+                           "GROUP_RANK",
+                           "127"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }

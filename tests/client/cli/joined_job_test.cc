@@ -124,7 +124,7 @@ TEST(StandaloneTest, OneFailureIsOneLine) {
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 7}));
   const std::string& output = muster.process().Output();
   EXPECT_THAT(output,
-              ContainsRegex("muster: job j failed: rank 1 \\(node '[^\n]*, pid [0-9]+\\) was "
+              ContainsRegex("muster: job j failed: rank 1 \\(host [^\n]*, pid [0-9]+\\) was "
                             "lost at [^\n]*: exited with status 7; last completed "
                             "Barrier[^\n]*; then rank 0 [^\n]*\n$"));
   EXPECT_THAT(output, Not(HasSubstr("[musterd]")));
@@ -209,7 +209,7 @@ TEST(TwoNodesTest, ARankThatIsStartedAgainBeforeItJoinsEndsNothing) {
   ASSERT_NE(daemon, nullptr);
   const std::string failed = muster::testing::MakeTempDir() + "/failed";
   std::vector<std::string> flags = OfNode(1, *daemon);
-  flags.push_back("--max-restarts=1");
+  for (const char* flag : {"--max-restarts=1", "--restart=rank"}) flags.push_back(flag);
   MusterCommand second(RunShell(
       flags, absl::StrCat("[ $LOCAL_RANK = 0 ] && mkdir ", failed, " 2>/dev/null && exit 3; exec ",
                           RankCommand({})[0], " place leave")));
@@ -269,9 +269,9 @@ TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
   const std::string text = StatusText({});
   EXPECT_THAT(text, HasSubstr("job digits: running"));
   EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
-  EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[^ ]+ +[0-9]+ +running +in Barrier\\('in a "
+  EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[0-9]+ +running +in Barrier\\('in a "
                                   "barrier'\\).* for [0-9.]+m?s +"));
-  EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[^ ]+ +[0-9]+ +running +"));
+  EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[0-9]+ +running +"));
   EXPECT_THAT(text,
               ContainsRegex("pending collectives\n.*MISSING.*\nworld +#0 +Barrier.* 0-1 +2 "));
   EXPECT_THAT(text, ContainsRegex("leases\n.*\nwork +node +n0 +rank 0 \\(pid [0-9]+\\)"));

@@ -139,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFlag{&RunFlags::grace, "-1s", "--grace is '-1s'"},
         BadFlag{&RunFlags::failure_wait, "soon", "--failure-wait is 'soon'"},
         BadFlag{&RunFlags::max_restarts, "-1", "--max-restarts is '-1'"},
+        BadFlag{&RunFlags::restart, "node", "--restart is 'node'; expected group, rank or auto"},
         BadFlag{&RunFlags::min_world_size, "2", "give --min-world-size to that musterd"},
         BadFlag{&RunFlags::settle, "1s", "give --settle to that musterd"},
         BadFlag{&RunFlags::metrics_listen, ":9100", "give --metrics-listen to that musterd"},

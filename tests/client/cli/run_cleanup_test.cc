@@ -35,7 +35,7 @@ TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
                    "/up-$1; while :; do sleep 0.01; done");
   std::ofstream(directory + "/child") << child;
   MusterCommand muster(RunShell(
-      {"--max-restarts=1"},
+      {"--max-restarts=1", "--restart=rank"},
       absl::StrCat("cd ", directory,
                    "; if [ $MUSTER_RESTART_COUNT = 0 ]; then sh child group & "
                    "setsid sh child session & (setsid sh child orphan &) ; "
@@ -49,7 +49,7 @@ TEST(RestartCleanupTest, WhatTheDeadRankHasStartedEndsBeforeTheNewOneStarts) {
 
 TEST(RestartCleanupTest, ChildrenThatDefySigtermAreKilled) {
   MusterCommand muster(
-      RunShell({"--max-restarts=1", "--grace=10ms"},
+      RunShell({"--max-restarts=1", "--restart=rank", "--grace=10ms"},
                absl::StrCat("if [ $MUSTER_RESTART_COUNT = 0 ]; then trap '' TERM; sleep 1001 & ",
                             kUntilItSleeps, "exit 7; fi; echo again")));
   EXPECT_EQ(muster.process().Wait(), kSuccess);
@@ -61,7 +61,7 @@ TEST(RestartCleanupTest, ChildrenThatDefySigtermAreKilled) {
 TEST(RestartCleanupTest, TheChildrenOfOtherRanksLiveOn) {
   const std::string directory = MakeTempDir();
   MusterCommand muster(RunShell(
-      {"--nproc-per-node=2", "--max-restarts=1"},
+      {"--nproc-per-node=2", "--max-restarts=1", "--restart=rank"},
       absl::StrCat(
           "cd ", directory,
           "; if [ $RANK = 1 ]; then setsid sleep 1001 & : >up; until [ -e end ]; do sleep "

@@ -55,5 +55,18 @@ TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
   EXPECT_TRUE(muster->WaitForProcesses("sleep 1001", 1));
 }
 
+// gRPC never returns from a call where it gets none of its threads, as from the question whether
+// the job uses Muster, which a failed rank raises. Another user, since the limit does not bind
+// root.
+TEST_F(OtherUserTest, ALauncherThatGetsFewThreadsEndsAllTheSame) {
+  const auto muster = MusterCommand::Wrapped(
+      {"sh", "-c",
+       "cp \"$MUSTER\" $0/muster && cp \"$MUSTER_MUSTERD\" $0/musterd && "
+       "MUSTER_MUSTERD=$0/musterd TMPDIR=$0/shared exec prlimit --nproc=8 setpriv --reuid=54321 "
+       "--clear-groups $0/muster run --max-restarts=1 -- sh -c 'exit 3'",
+       folder_});
+  EXPECT_EQ(muster->process().Wait(), (Exit{false, 3})) << muster->process().Output();
+}
+
 }  // namespace
 }  // namespace muster::cli

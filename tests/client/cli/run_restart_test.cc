@@ -25,7 +25,7 @@ constexpr Exit kSuccess = {false, 0};
 TEST(RunRestartTest, TheNewProcessHasTheRanksPlaceAndItsOwnIdentity) {
   const std::string file = MakeTempDir() + "/second";
   MusterCommand muster(RunShell(
-      {"--nproc-per-node=2", "--max-restarts=1", "--job=j", "--node-id=n"},
+      {"--nproc-per-node=2", "--max-restarts=1", "--restart=rank", "--job=j", "--node-id=n"},
       absl::StrCat("echo r$RANK l$LOCAL_RANK c$MUSTER_RESTART_COUNT i$MUSTER_PROCESS_SECRET; "
                    "case $RANK$MUSTER_RESTART_COUNT in 10) exit 7;; 11) : >",
                    file, ";; esac; until [ -e ", file, " ]; do sleep 0.01; done")));
@@ -40,8 +40,9 @@ TEST(RunRestartTest, TheNewProcessHasTheRanksPlaceAndItsOwnIdentity) {
 }
 
 TEST(RunRestartTest, AfterTheLastRestartAFailureEndsTheRun) {
-  MusterCommand muster(RunShell({"--nproc-per-node=2", "--max-restarts=2", "--failure-wait=0s"},
-                                "[ $RANK != 1 ] || kill -9 $$; exec sleep 1001"));
+  MusterCommand muster(
+      RunShell({"--nproc-per-node=2", "--max-restarts=2", "--restart=rank", "--failure-wait=0s"},
+               "[ $RANK != 1 ] || kill -9 $$; exec sleep 1001"));
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 128 + SIGKILL}));
   const std::string output = muster.process().Output();
   EXPECT_THAT(output, HasSubstr("(restart 2 of at most 2)"));

@@ -120,7 +120,8 @@ TEST(CollectivesTest, BadGroupsAreRefused) {
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {1})), HasSubstr("without rank 0"));
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {0, 2})), HasSubstr("rank 2, which is out of range"));
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {0, 1, 0})), HasSubstr("rank 0 twice"));
-  ASSERT_TRUE(jobs[0].NewGroup("g", {0, 1}).ok());
+  const absl::StatusOr<Group> both = jobs[0].NewGroup("g", {0, 1});
+  ASSERT_TRUE(both.ok());
   EXPECT_THAT(Message(jobs[0].NewGroup("g", {1, 0})), HasSubstr("exists with ranks 0,1"));
 }
 
@@ -261,7 +262,7 @@ TEST(CollectivesTest, RunOnMainGivesItsOutcomeToAll) {
          return job.RunOnMain([] { return absl::DataLossError("disk full"); });
        })) {
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-    EXPECT_THAT(Message(status), AllOf(StartsWith("rank 0 (node "), EndsWith("): disk full")));
+    EXPECT_THAT(Message(status), AllOf(StartsWith("rank 0 (host "), EndsWith("): disk full")));
   }
   for (const auto& value :
        jobs.OnAll([](Job& job) { return job.RunOnMain([] { return std::string(2000, 'x'); }); })) {

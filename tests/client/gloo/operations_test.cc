@@ -69,10 +69,11 @@ T Reduced(int ranks, size_t i, ReduceOp op) {
   return op == ReduceOp::kAverage ? static_cast<T>(value / static_cast<T>(ranks)) : value;
 }
 
+// Elements `first` and on of the same.
 template <class T>
-std::vector<T> AllReduced(int ranks, size_t count, ReduceOp op) {
+std::vector<T> AllReduced(int ranks, size_t count, ReduceOp op, size_t first = 0) {
   std::vector<T> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = Reduced<T>(ranks, i, op);
+  for (size_t i = 0; i < count; ++i) values[i] = Reduced<T>(ranks, first + i, op);
   return values;
 }
 
@@ -99,11 +100,9 @@ class OperationsTest : public CommunicatorsTest {
     }
 
     const std::vector<T> parts = ValuesOf<T>(comm.rank(), count * comm.size());
-    const std::vector<T> all = AllReduced<T>(comm.size(), count * comm.size(), op);
     std::vector<T> part(count);
     EXPECT_TRUE(comm.ReduceScatter(Const(parts), absl::MakeSpan(part), op).ok());
-    EXPECT_EQ(part, std::vector<T>(all.begin() + count * comm.rank(),
-                                   all.begin() + count * (comm.rank() + 1)));
+    EXPECT_EQ(part, AllReduced<T>(comm.size(), count, op, count * comm.rank()));
   }
 
   template <class T>

@@ -164,7 +164,7 @@ TEST_P(TensorCollectivesTest, WhatIsMalformedOnOneRankIsRefusedOnAllWithItsName)
     const std::vector<int64_t> shape = {rank == Last() ? 4 : 6};
     const absl::Status status = AllReduce(job, MutableViewOf(absl::MakeSpan(data), shape));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    const std::string name = Last() == 0 ? "" : absl::StrCat("rank ", Last(), " (host ");
+    const std::string name = Last() == 0 ? "" : absl::StrCat("rank ", Last(), " (node ");
     EXPECT_THAT(Message(status),
                 AllOf(StartsWith(name), HasSubstr("float32 [4] cannot have 24 bytes")));
     const absl::Status unknown = AllReduce(job, 1, static_cast<ReduceOp>(99)).status();

@@ -346,7 +346,7 @@ TEST(LaunchTest, WhatTheProcessesDoInAHangIsWrittenToAFolder) {
   options.musterd_flags = {"--stall-warning=300ms"};
   const LaunchResult result = Result(Launch(options, LetTheOthersWait, folder));
   EXPECT_TRUE(result.status().ok()) << result.status();
-  EXPECT_THAT(VerdictsOnTheBarrier(folder), Each(::testing::StartsWith("rank 1 (node ")));
+  EXPECT_THAT(VerdictsOnTheBarrier(folder), Each(::testing::StartsWith("rank 1 (host ")));
   EXPECT_THAT(Matches(folder + "/hang-*/nodes/*/rank-[01]/threads.txt"), SizeIs(::testing::Ge(2)));
 }
 

@@ -158,7 +158,7 @@ TEST(LaunchingProgramTest, AFailureOnOneMachineEndsRanksThatMakeNoCallsOnTheOthe
   kill(rank, SIGKILL);
   EXPECT_EQ(machines[0]->Wait(), (Exit{false, 3}));
   EXPECT_EQ(machines[1]->Wait(), (Exit{false, 3}));
-  EXPECT_THAT(machines[1]->Output(), HasSubstr("the job has failed: "));
+  EXPECT_THAT(machines[1]->Output(), HasSubstr("the job has failed; ending rank 1: "));
 }
 
 TEST(LaunchingProgramTest, TwoMachinesOfTwo) {

@@ -480,6 +480,25 @@ TEST_F(FormingInquiryTest, AnyLauncherTellsOfWhatItHasStarted) {
   EXPECT_THAT(Latest().verdict, HasSubstr("rank 1 (node 'n1'"));
 }
 
+TEST_F(FormingInquiryTest, WhereNobodyHasJoinedTheProcessesOfLaunchersAreCounted) {
+  EXPECT_EQ(Shown().reason, "0 of 2 members have joined");
+  const std::vector<Incarnation> processes = {std::string(16, 'a'), std::string(16, 'b')};
+  Ask({"train", 0, absl::Minutes(1), Launcher("n0", processes)});
+  EXPECT_EQ(Shown().reason, "2 processes run; none uses Muster (none has called Join)");
+  Process first = h_.Attached();
+  h_.Join(first);
+  EXPECT_EQ(Shown().reason, "1 of 2 members have joined");
+}
+
+TEST_F(FormingInquiryTest, TheProcessesOfALauncherThatHasGoneAreNot) {
+  Ask({"train", 0, absl::Seconds(1), Launcher("n0", {std::string(16, 'a')})});
+  EXPECT_EQ(Shown().reason, "1 process runs; it does not use Muster (it has not called Join)");
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(Shown().reason, "1 process runs; it does not use Muster (it has not called Join)");
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(Shown().reason, "0 of 2 members have joined");
+}
+
 TEST_F(InquiryTest, NumbersGrowOverARestart) {
   const uint64_t before = StatusIn(Request()).number;
   Advance(absl::Seconds(1));

@@ -10,11 +10,9 @@
 namespace muster::core {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr auto kBarrier = CollectiveKind::kBarrier;
 
@@ -42,9 +40,7 @@ class ReleasingTest : public ::testing::Test {
     ASSERT_TRUE(h_->StatusOf(last).ok()) << h_->StatusOf(last);
   }
 
-  ReleaseRequest Request(Process& process) {
-    return {h_->Context(process), process.epoch, {}, {}};
-  }
+  ReleaseRequest Request(Process& process) { return {h_->Context(process), process.epoch, {}, {}}; }
   WaiterId Send(const ReleaseRequest& request) {
     const WaiterId id = h_->NextId();
     return h_->Absorb(id, h_->coordinator().ReleaseGroups(h_->now(), id, request));

@@ -265,6 +265,17 @@ TEST(VerdictTest, ANodeThatWasGivenNoIdIsItsHost) {
               StartsWith("rank 1 was never started: launchers have answered on host vm only; "));
 }
 
+TEST(VerdictTest, OfAProgramThatDoesNotUseMusterTheSlowestProcessIsNamed) {
+  const Verdict verdict =
+      Judge(Forming(2, {}),
+            {Seen(0, Condition::kSleeping, "write", "/dev/pts/3"), Seen(1, Condition::kComputing)},
+            kBothAnswer);
+  EXPECT_EQ(verdict.kind, VerdictKind::kFullPipe);
+  EXPECT_EQ(verdict.text,
+            "2 processes run; none uses Muster (none has called Join); rank 0 (node 'n0', pid "
+            "100): it is in write() of /dev/pts/3, which is full: whoever reads it does not");
+}
+
 // Its Join is there, and waits as the others do: what they wait for is rank 1.
 TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
   JobStatus job = Forming(2, {0});

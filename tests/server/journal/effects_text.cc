@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/overloaded.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/service/event_conversion.h"
@@ -42,6 +43,9 @@ std::string AnswerText(const core::Answer& answer) {
                         [](const core::CollectiveAnswer& a) { return Sizes(a); },
                         [](const core::NodeAnswer& a) { return Text(a); },
                         [](const core::LeaseAnswer& a) { return Text(a); },
+                        [](const core::ReleaseAnswer& a) {
+                          return absl::StrCat("settled ", absl::StrJoin(a.settled, " "));
+                        },
                         // The core has none: what asks about processes goes beside it.
                         [](const core::InquiryAnswer&) { return std::string("an inquiry's"); },
                         [](const core::ExitAnswer& a) {

@@ -132,8 +132,8 @@ TEST_F(JournalTest, ACallComesBeforeItsAnswerAndOnlyNamesLoseTheirNumbers) {
     }
   }
   const std::vector<std::string> lines = Tell(path_).lines;
-  const auto call = absl::c_find(lines, "call: calls of AcquireLease('shard #') x 2");
-  const auto answer = absl::c_find(lines, "lease: answers to AcquireLease('shard #') x 2");
+  const auto call = absl::c_find(lines, "call: calls of AcquireLease('shard #', job) x 2");
+  const auto answer = absl::c_find(lines, "lease: answers to AcquireLease('shard #', job) x 2");
   EXPECT_LT(call, answer) << absl::StrJoin(lines, "\n");
   EXPECT_NE(answer, lines.end()) << absl::StrJoin(lines, "\n");
   EXPECT_THAT(lines, Contains("collective: AllGather('step #', int64, 8 bytes) of the world "
