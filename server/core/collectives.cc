@@ -87,10 +87,12 @@ absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& n
   }
   absl::StatusOr<CollectiveGroup*> added = epoch_->AddGroup(name);
   if (!added.ok()) return added;
+  // What was claimed is of this group, whatever its ranks have forgotten since: claims of a group
+  // that is closed go with it.
+  ApplyClaimsTo(*added);
   for (uint32_t index = 0; index < name.ranks.size(); ++index) {
     (*added)->SetFirstAttempt(index, epoch_->members()[name.ranks[index]]->forgets_below);
   }
-  ApplyClaimsTo(*added);
   if (members_.tally().leaving == 0) return added;
   for (uint32_t rank : (*added)->ranks()) {
     if (epoch_->members()[rank]->leaving()) (*added)->NoteLeaver(rank);

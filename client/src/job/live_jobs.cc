@@ -65,14 +65,17 @@ std::vector<Job*> LiveJobs() {
 
 // These ask the jobs under the lock: a job is taken out of the registry before it is destroyed.
 
-std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator) {
+std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator,
+                                   std::optional<int> rank) {
   Registry& registry = GetRegistry();
   absl::MutexLock lock(&registry.mutex);
+  std::optional<LiveJob> found;
   for (const Entry& entry : registry.entries) {
     if (entry.process != getpid() || entry.coordinator != coordinator) continue;
-    if (entry.job->id() == id) return Describe(*entry.job);
+    if (entry.job->id() != id) continue;
+    if (!found || entry.job->rank() == rank) found = Describe(*entry.job);
   }
-  return std::nullopt;
+  return found;
 }
 
 bool IsLiveJob(absl::string_view id) {

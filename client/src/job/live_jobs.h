@@ -25,8 +25,10 @@ struct LiveJob {
   std::string id;
   int rank = 0;
 };
-// The first that this process, and not one that it is a fork of, has joined at that coordinator.
-std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator);
+// A job that this process, and not one that it is a fork of, has joined at that coordinator: the
+// one with that rank, if there are several.
+std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator,
+                                   std::optional<int> rank);
 // Whether there is one of that name, anywhere.
 bool IsLiveJob(absl::string_view id);
 // The one that there is, if there is exactly one.

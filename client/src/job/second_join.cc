@@ -11,7 +11,7 @@ namespace {
 
 std::optional<LiveJob> JoinedJob(const JobOptions& options) {
   if (options.coordinator.empty()) return std::nullopt;  // in serial mode each Job is one by itself
-  return FindLiveJob(options.job, options.coordinator);
+  return FindLiveJob(options.job, options.coordinator, options.rank);
 }
 
 absl::Status AlreadyJoined(const LiveJob& joined) {

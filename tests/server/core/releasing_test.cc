@@ -379,6 +379,22 @@ TEST_F(ReleasingTest, ReleasesAfterARestartCloseAGroupThatNobodyHasNamed) {
   EXPECT_EQ(Closed(p_[0], "a"), 1);
 }
 
+// Rank 0 releases group "a", and later acknowledges that another one is closed. What it said of "a"
+// before that still counts when rank 1 names the ranks of "a".
+TEST_F(ReleasingTest, AnAcknowledgementAfterAReleaseDoesNotUndoIt) {
+  Form(2);
+  Complete("a");
+  h_->Restart();
+  Recover(p_[0], {Known("a", 1), Known("b", 1, /*released=*/true)});
+  Recover(p_[1], {Known("a", 0), Known("b", 1, /*released=*/true)});
+  Release(p_[0], "a");
+  Acknowledge(p_[0], "b");
+  p_[1].next["a"] = 0;
+  EXPECT_TRUE(h_->StatusOf(Arrive(p_[1], "a")).ok()) << "rank 0 has the result";
+  Release(p_[1], "a");
+  EXPECT_EQ(Closed(p_[0], "a"), 1);
+}
+
 TEST_F(ReleasingTest, ACallAfterARestartTakesTheReleaseBack) {
   Form(2);
   Complete("a");
