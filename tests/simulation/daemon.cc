@@ -82,6 +82,7 @@ void Daemon::Tick() {
 
 void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
   streams_.emplace(stream, false);
+  came_.insert(request.member().incarnation());
   started_.erase(request.member().incarnation());
   const absl::StatusOr<core::AttachRequest> converted = Read(request);
   if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
@@ -178,7 +179,9 @@ void Daemon::ReportExit(const v1::ReportExitRequest& report) {
 }
 
 void Daemon::ReportProcessState(const v1::ReportProcessStateRequest& report) {
-  started_.insert(IncarnationOf(report.secret()));
+  // One that has come and was lost does not hold a place.
+  const std::string process = IncarnationOf(report.secret());
+  if (came_.count(process) == 0) started_.insert(process);
   Report(report, &Coordinator::ReportProcessState);
 }
 

@@ -115,6 +115,7 @@ class Daemon {
   core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;
   std::set<std::string> started_;  // processes that launchers say run, and that have not come yet
+  std::set<std::string> came_;     // processes that have attached here
   bool is_misled_ = false;         // a stranger reports something
 };
 
