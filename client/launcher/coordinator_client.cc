@@ -10,6 +10,7 @@
 #include "common/caller_credentials.h"
 #include "common/grpc_status.h"
 #include "common/steady_now.h"
+#include "common/stub_methods.h"
 #include "common/utf8.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
@@ -64,23 +65,28 @@ CoordinatorClient::~CoordinatorClient() {
   if (group_ != nullptr) group_->RemoveClient();
 }
 
-template <typename Request, typename Response>
-absl::Status CoordinatorClient::Call(
-    grpc::Status (CoordinatorService::Stub::*rpc)(grpc::ClientContext*, const Request&, Response*),
-    const Request& request, Response* response, absl::Duration timeout, bool wait_for_connection) {
+template <typename Request>
+absl::StatusOr<ResponseOf<Request>> CoordinatorClient::Call(const Request& request,
+                                                            absl::Duration timeout,
+                                                            bool wait_for_connection) {
+  constexpr auto kMethod = StubMethods<Request>::kBlocking;
   if (!stub_->credentials.ok()) return stub_->credentials.status();
   const CallerCredentials& credentials = **stub_->credentials;
   const absl::Time deadline = SteadyNow() + timeout;
+  ResponseOf<Request> response;
   while (true) {
     grpc::ClientContext context;
     context.set_wait_for_ready(wait_for_connection);
     context.set_deadline(absl::ToChronoTime(absl::Now() + (deadline - SteadyNow())));
     const uint64_t token = credentials.Sign(&context);
     if (group_ != nullptr && !group_->AddCall(&context)) return absl::CancelledError(kClosed);
-    const absl::Status status = FromGrpc((stub_->rpcs.get()->*rpc)(&context, request, response));
+    const absl::Status status =
+        FromGrpc((stub_->rpcs.get()->*kMethod)(&context, request, &response));
     if (group_ != nullptr) group_->RemoveCall(&context);
     CallerCredentials::Judgement judgement = credentials.Judge(token, status, stub_->address);
-    if (!judgement.send_again) return judgement.status;
+    if (judgement.send_again) continue;
+    if (!judgement.status.ok()) return judgement.status;
+    return response;
   }
 }
 
@@ -96,11 +102,7 @@ absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetStatus(absl:
   request.set_job_id(job);
   request.set_with_timeline(with_timeline);
   request.set_with_completed_leases(true);
-  muster::v1::GetStatusResponse response;
-  const absl::Status status =
-      Call(&CoordinatorService::Stub::GetStatus, request, &response, timeout, wait_for_connection);
-  if (!status.ok()) return status;
-  return response;
+  return Call(request, timeout, wait_for_connection);
 }
 
 absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetBriefStatus(
@@ -108,11 +110,7 @@ absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetBriefStatus(
   muster::v1::GetStatusRequest request;
   request.set_brief(true);
   for (const std::string& incarnation : incarnations) request.add_incarnations(incarnation);
-  muster::v1::GetStatusResponse response;
-  const absl::Status status = Call(&CoordinatorService::Stub::GetStatus, request, &response,
-                                   timeout, /*wait_for_connection=*/true);
-  if (!status.ok()) return status;
-  return response;
+  return Call(request, timeout, /*wait_for_connection=*/true);
 }
 
 // Of the two messages there is nothing to say that would need their .proto: the request is empty,
@@ -152,11 +150,7 @@ absl::StatusOr<muster::v1::ReportExitResponse> CoordinatorClient::ReportExit(
   if (end) end->signaled ? request.set_signal(end->code) : request.set_exit_code(end->code);
   request.set_given_up(Printable(WholeCharacters(given_up, kMaxGivenUpBytes)));
   request.set_told(told);
-  muster::v1::ReportExitResponse response;
-  const absl::Status sent =
-      Call(&CoordinatorService::Stub::ReportExit, request, &response, timeout);
-  if (!sent.ok()) return sent;
-  return response;
+  return Call(request, timeout);
 }
 
 absl::Status CoordinatorClient::ReportProcessState(const std::string& job,
@@ -167,32 +161,22 @@ absl::Status CoordinatorClient::ReportProcessState(const std::string& job,
   request.set_secret(secret);
   request.set_state(stopped ? muster::v1::PROCESS_STATE_STOPPED
                             : muster::v1::PROCESS_STATE_RUNNING);
-  muster::v1::ReportProcessStateResponse response;
-  return Call(&CoordinatorService::Stub::ReportProcessState, request, &response, timeout);
+  return Call(request, timeout).status();
 }
 
 absl::StatusOr<muster::v1::RequestInquiryResponse> CoordinatorClient::RequestInquiry(
     const muster::v1::RequestInquiryRequest& request, absl::Duration timeout) {
-  muster::v1::RequestInquiryResponse response;
-  const absl::Status status =
-      Call(&CoordinatorService::Stub::RequestInquiry, request, &response, timeout);
-  if (!status.ok()) return status;
-  return response;
+  return Call(request, timeout);
 }
 
 absl::Status CoordinatorClient::ReportInquiry(const muster::v1::ReportInquiryRequest& request,
                                               absl::Duration timeout) {
-  muster::v1::ReportInquiryResponse response;
-  return Call(&CoordinatorService::Stub::ReportInquiry, request, &response, timeout);
+  return Call(request, timeout).status();
 }
 
 absl::StatusOr<muster::v1::GetInquiryResponse> CoordinatorClient::GetInquiry(
     const muster::v1::GetInquiryRequest& request, absl::Duration timeout) {
-  muster::v1::GetInquiryResponse response;
-  const absl::Status status =
-      Call(&CoordinatorService::Stub::GetInquiry, request, &response, timeout);
-  if (!status.ok()) return status;
-  return response;
+  return Call(request, timeout);
 }
 
 }  // namespace muster::launcher

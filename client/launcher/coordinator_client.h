@@ -12,7 +12,8 @@
 #include "client/launcher/client_group.h"
 #include "client/launcher/process_end.h"
 #include "common/credential_files.h"
-#include "muster/v1/coordinator.grpc.pb.h"
+#include "common/rpcs.h"
+#include "muster/v1/coordinator.pb.h"
 
 namespace muster::launcher {
 
@@ -70,13 +71,10 @@ class CoordinatorClient {
 
  private:
   struct Stub;
-  // Makes one call, of which `rpc` is the method.
-  template <typename Request, typename Response>
-  absl::Status Call(grpc::Status (muster::v1::CoordinatorService::Stub::*rpc)(grpc::ClientContext*,
-                                                                              const Request&,
-                                                                              Response*),
-                    const Request& request, Response* response, absl::Duration timeout,
-                    bool wait_for_connection = false);
+  // Makes the call of this request.
+  template <typename Request>
+  absl::StatusOr<ResponseOf<Request>> Call(const Request& request, absl::Duration timeout,
+                                           bool wait_for_connection = false);
 
   std::shared_ptr<ClientGroup> group_;
   std::unique_ptr<Stub> stub_;

@@ -16,6 +16,8 @@
 #include "client/src/control_plane/transport.h"
 #include "common/caller_credentials.h"
 #include "common/grpc_status.h"
+#include "common/rpcs.h"
+#include "common/stub_methods.h"
 
 // Calls in flight, as objects that the events of a completion queue drive: the tag of an event is
 // the object. Begun by any thread; their events are handled by one at a time.
@@ -69,17 +71,12 @@ class CallContext {
 // Runs last, within an event; the call may be gone when it returns.
 using Ended = std::function<void()>;
 
-template <class Req, class Resp>
+template <class Req>
 class UnaryCall final : public InFlight, public EventTarget {
  public:
-  using Method = std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> (
-      v1::CoordinatorService::Stub::*)(grpc::ClientContext*, const Req&, grpc::CompletionQueue*);
-
-  UnaryCall(const GrpcCaller& caller, std::shared_ptr<Link> link, Method method, Req request,
-            Transport::Done done)
+  UnaryCall(const GrpcCaller& caller, std::shared_ptr<Link> link, Req request, Transport::Done done)
       : caller_(caller),
         link_(std::move(link)),
-        method_(method),
         request_(std::move(request)),
         done_(std::move(done)) {}
 
@@ -105,20 +102,21 @@ class UnaryCall final : public InFlight, public EventTarget {
  private:
   void Send() {
     token_ = caller_.credentials->Sign(context_.get());
-    reader_ = (link_->stub.get()->*method_)(context_.get(), request_, caller_.events);
+    constexpr auto kMethod = StubMethods<Req>::kAsync;
+    reader_ = (link_->stub.get()->*kMethod)(context_.get(), request_, caller_.events);
     reader_->Finish(&response_, &status_, tag());
   }
 
   const GrpcCaller& caller_;
   const std::shared_ptr<Link> link_;
-  const Method method_;
   const Req request_;
   const Transport::Done done_;
   CallContext context_;
   uint64_t token_ = 0;  // that was sent
-  Resp response_;
+  ResponseOf<Req> response_;
   grpc::Status status_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> reader_;  // in memory of the context
+  // In memory of the context.
+  std::unique_ptr<grpc::ClientAsyncResponseReader<ResponseOf<Req>>> reader_;
   Ended ended_;
 };
 

@@ -6,20 +6,19 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "client/src/control_plane/grpc_calls.h"
 #include "client/src/control_plane/grpc_link.h"
 #include "client/src/protocol/messages.h"
-#include "common/overloaded.h"
 
 namespace muster::internal {
 namespace {
-
-using Stub = v1::CoordinatorService::Stub;
 
 // What has begun and has not ended. Thread-safe.
 class InFlightSet {
@@ -125,15 +124,6 @@ class GrpcTransport final : public Transport {
     call->Start([this, attempt] { in_flight_.Remove(attempt); });
   }
 
-  template <class Req, class Resp>
-  void Unary(uint64_t attempt,
-             std::unique_ptr<grpc::ClientAsyncResponseReader<Resp>> (Stub::*method)(
-                 grpc::ClientContext*, const Req&, grpc::CompletionQueue*),
-             Req request, Done done) {
-    Begin(attempt, std::make_shared<UnaryCall<Req, Resp>>(caller_, links_.Current(), method,
-                                                          std::move(request), std::move(done)));
-  }
-
   GrpcLinks links_;
   grpc::CompletionQueue events_;
   const GrpcCaller caller_;
@@ -142,29 +132,16 @@ class GrpcTransport final : public Transport {
 };
 
 void GrpcTransport::Call(uint64_t attempt, Request request, Done done) {
-  const auto send = [&](auto method, auto& r) {
-    Unary(attempt, method, std::move(r), std::move(done));
-  };
-  std::visit(Overloaded{
-                 [&](v1::JoinRequest& r) {
-                   SetTime(absl::Now(), r.mutable_fingerprint()->mutable_sent_at());
-                   send(&Stub::AsyncJoin, r);
-                 },
-                 [&](v1::BarrierRequest& r) { send(&Stub::AsyncBarrier, r); },
-                 [&](v1::BroadcastRequest& r) { send(&Stub::AsyncBroadcast, r); },
-                 [&](v1::GatherRequest& r) { send(&Stub::AsyncGather, r); },
-                 [&](v1::AllGatherRequest& r) { send(&Stub::AsyncAllGather, r); },
-                 [&](v1::AcquireLeaseRequest& r) { send(&Stub::AsyncAcquireLease, r); },
-                 [&](v1::CompleteLeaseRequest& r) { send(&Stub::AsyncCompleteLease, r); },
-                 [&](v1::AbandonLeaseRequest& r) { send(&Stub::AsyncAbandonLease, r); },
-                 [&](v1::RejoinRequest& r) { send(&Stub::AsyncRejoin, r); },
-                 [&](v1::RequestStopRequest& r) { send(&Stub::AsyncRequestStop, r); },
-                 [&](v1::LeaveRequest& r) { send(&Stub::AsyncLeave, r); },
-                 [&](v1::NodeCollectiveRequest& r) { send(&Stub::AsyncNodeCollective, r); },
-                 [&](v1::WithdrawArrivalRequest& r) { send(&Stub::AsyncWithdrawArrival, r); },
-                 [&](v1::ReleaseGroupsRequest& r) { send(&Stub::AsyncReleaseGroups, r); },
-             },
-             request);
+  if (auto* const join = std::get_if<v1::JoinRequest>(&request)) {
+    SetTime(absl::Now(), join->mutable_fingerprint()->mutable_sent_at());
+  }
+  std::visit(
+      [&](auto& r) {
+        using Call = UnaryCall<std::decay_t<decltype(r)>>;
+        Begin(attempt,
+              std::make_shared<Call>(caller_, links_.Current(), std::move(r), std::move(done)));
+      },
+      request);
 }
 
 }  // namespace

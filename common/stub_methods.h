@@ -1,0 +1,32 @@
+#ifndef MUSTER_COMMON_STUB_METHODS_H_
+#define MUSTER_COMMON_STUB_METHODS_H_
+
+#include "common/rpcs.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+
+namespace muster {
+
+// The methods of the generated stub that call the unary rpc of this request, so that a template can
+// call every rpc:
+//
+//   (stub->*StubMethods<Request>::kBlocking)(&context, request, &response);
+//
+// The generated methods are registered with a channel once. GenericStub, which needs no table,
+// sends a name with each call instead.
+template <typename Request>
+struct StubMethods;
+
+#define MUSTER_STUB_METHODS(name, caller)                                      \
+  template <>                                                                  \
+  struct StubMethods<v1::name##Request> {                                      \
+    static constexpr auto kBlocking = &v1::CoordinatorService::Stub::name;     \
+    static constexpr auto kAsync = &v1::CoordinatorService::Stub::Async##name; \
+  };
+#define MUSTER_NOTHING(name, caller)
+MUSTER_RPCS(MUSTER_STUB_METHODS, MUSTER_NOTHING)
+#undef MUSTER_NOTHING
+#undef MUSTER_STUB_METHODS
+
+}  // namespace muster
+
+#endif  // MUSTER_COMMON_STUB_METHODS_H_
