@@ -30,18 +30,20 @@ class Checks : public WireTap {
   std::set<ProcessId> disturbed;
 
   // WireTap:
-  void Arrived(core::WaiterId waiter, const Rpc& rpc) override { collectives.Arrived(waiter, rpc); }
-  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+  void Arrived(core::WaiterId waiter, const SentRpc& rpc) override {
+    collectives.Arrived(waiter, rpc);
+  }
+  void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                 const internal::Response& response) override {
     memberships.Answered(rpc.daemon, status, response);
     replacements.Answered(rpc.daemon, status, response);
     collectives.Answered(waiter, rpc, status, response);
     leases.Answered(rpc, status, response);
   }
-  void Registered(const Rpc& rpc, const v1::SessionId& session) override {
+  void Registered(const SentRpc& rpc, const v1::SessionId& session) override {
     collectives.Registered(rpc, session);
   }
-  void Withdrawn(core::WaiterId waiter, const Rpc& rpc) override {
+  void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) override {
     collectives.Withdrawn(waiter, rpc);
   }
 };

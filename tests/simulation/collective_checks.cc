@@ -6,29 +6,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/group_digest.h"
+#include "tests/simulation/collective_context.h"
 #include "tests/simulation/passing_track.h"
 
 namespace muster::simulation {
 namespace {
 
-const v1::CollectiveContext* ContextOf(const v1::BarrierRequest& r) { return &r.context(); }
-const v1::CollectiveContext* ContextOf(const v1::BroadcastRequest& r) { return &r.context(); }
-const v1::CollectiveContext* ContextOf(const v1::GatherRequest& r) { return &r.context(); }
-const v1::CollectiveContext* ContextOf(const v1::AllGatherRequest& r) { return &r.context(); }
-const v1::CollectiveContext* ContextOf(const v1::NodeCollectiveRequest& r) { return &r.context(); }
-template <typename Other>
-const v1::CollectiveContext* ContextOf(const Other&) {
-  return nullptr;
-}
-
-const v1::CollectiveContext* ContextOf(const Rpc& rpc) {
+const v1::CollectiveContext* ContextOf(const SentRpc& rpc) {
   const auto* request = std::get_if<internal::Request>(&rpc.request);
   if (request == nullptr) return nullptr;
-  return std::visit([](const auto& r) { return ContextOf(r); }, *request);
+  return std::visit([](const auto& r) { return CollectiveContextOf(r); }, *request);
 }
 
 template <class R>
-const R* RequestIn(const Rpc& rpc) {
+const R* RequestIn(const SentRpc& rpc) {
   const auto* const request = std::get_if<internal::Request>(&rpc.request);
   return request == nullptr ? nullptr : std::get_if<R>(request);
 }
@@ -39,19 +30,19 @@ std::string Words(const std::vector<std::string>& payloads) {
 
 }  // namespace
 
-CollectiveChecks::Key CollectiveChecks::KeyOf(const Rpc& rpc) const {
+CollectiveChecks::Key CollectiveChecks::KeyOf(const SentRpc& rpc) const {
   const v1::CollectiveContext& context = *ContextOf(rpc);
   return {context.epoch().nonce(), context.group().name(), context.sequence()};
 }
 
-CollectiveChecks::Collective* CollectiveChecks::Find(const Rpc& rpc) {
+CollectiveChecks::Collective* CollectiveChecks::Find(const SentRpc& rpc) {
   const v1::CollectiveContext* const context = ContextOf(rpc);
   // PassingTrack checks those: their numbers name several collectives.
   if (context == nullptr || IsPassing(context->group().name())) return nullptr;
   return &collectives_[KeyOf(rpc)];
 }
 
-void CollectiveChecks::TakeClaims(const Rpc& rpc) {
+void CollectiveChecks::TakeClaims(const SentRpc& rpc) {
   const auto* const attach = std::get_if<v1::AttachRequest>(&rpc.request);
   if (attach == nullptr) return;
   for (const v1::GroupClaim& group : attach->claim().groups()) {
@@ -66,13 +57,13 @@ void CollectiveChecks::TakeClaims(const Rpc& rpc) {
   }
 }
 
-void CollectiveChecks::Registered(const Rpc& rpc, const v1::SessionId& session) {
+void CollectiveChecks::Registered(const SentRpc& rpc, const v1::SessionId& session) {
   sessions_[{rpc.daemon, session.counter()}] = rpc.process;
   streams_[{rpc.daemon, rpc.process}] = rpc.attempt;
   EndParts(rpc.process, rpc.daemon);
 }
 
-void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
+void CollectiveChecks::Arrived(core::WaiterId waiter, const SentRpc& rpc) {
   TakeClaims(rpc);
   Collective* const collective = Find(rpc);
   if (collective == nullptr) return;
@@ -85,7 +76,7 @@ void CollectiveChecks::Arrived(core::WaiterId waiter, const Rpc& rpc) {
   ranks_[{context.epoch().nonce(), context.group().name()}] = std::move(ranks);
 }
 
-void CollectiveChecks::Park(core::WaiterId waiter, const Rpc& rpc, Collective* collective) {
+void CollectiveChecks::Park(core::WaiterId waiter, const SentRpc& rpc, Collective* collective) {
   const auto* const together = RequestIn<v1::NodeCollectiveRequest>(rpc);
   if (together == nullptr) {
     collective->parked[{waiter, -1}] = {rpc.process, rpc.daemon, rpc.attempt, stage_->now()};
@@ -99,8 +90,8 @@ void CollectiveChecks::Park(core::WaiterId waiter, const Rpc& rpc, Collective* c
   }
 }
 
-void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
-                                const internal::Response& response) {
+void CollectiveChecks::Answered(core::WaiterId waiter, const SentRpc& rpc,
+                                const absl::Status& status, const internal::Response& response) {
   if (const auto* const withdraw = RequestIn<v1::WithdrawArrivalRequest>(rpc)) {
     const Key key{withdraw->epoch().nonce(), withdraw->group().name(), withdraw->sequence()};
     if (status.ok()) Withdraw(rpc, rpc.attempt - 1, &collectives_[key]);
@@ -122,7 +113,7 @@ void CollectiveChecks::Answered(core::WaiterId waiter, const Rpc& rpc, const abs
 }
 
 // Where none has completed, those are parked on that were not refused at the door.
-void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const Rpc& rpc, bool completed,
+void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const SentRpc& rpc, bool completed,
                                      Collective* collective) {
   const int parts = RequestIn<v1::NodeCollectiveRequest>(rpc)->parts_size();
   for (int i = 0; i < parts; ++i) {
@@ -132,7 +123,7 @@ void CollectiveChecks::PartsAnswered(core::WaiterId waiter, const Rpc& rpc, bool
   }
 }
 
-void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
+void CollectiveChecks::Withdrawn(core::WaiterId waiter, const SentRpc& rpc) {
   const auto stream = streams_.find({rpc.daemon, rpc.process});
   if (rpc.is_stream() && stream != streams_.end() && stream->second == rpc.attempt) {
     EndParts(rpc.process, rpc.daemon);
@@ -144,7 +135,7 @@ void CollectiveChecks::Withdrawn(core::WaiterId waiter, const Rpc& rpc) {
   if (!rpc.duplicate) Withdraw(rpc, rpc.attempt, collective);
 }
 
-void CollectiveChecks::Withdraw(const Rpc& rpc, uint64_t up_to, Collective* collective) {
+void CollectiveChecks::Withdraw(const SentRpc& rpc, uint64_t up_to, Collective* collective) {
   uint64_t& withdrawn = collective->withdrawn[{rpc.process, rpc.daemon}];
   withdrawn = std::max(withdrawn, up_to);
 }

@@ -32,11 +32,11 @@ class CollectiveChecks {
       : memberships_(memberships), stage_(stage) {}
 
   // At a daemon; see WireTap. What is no collective is ignored.
-  void Arrived(core::WaiterId waiter, const Rpc& rpc);
-  void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+  void Arrived(core::WaiterId waiter, const SentRpc& rpc);
+  void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                 const internal::Response& response);
-  void Registered(const Rpc& rpc, const v1::SessionId& session);
-  void Withdrawn(core::WaiterId waiter, const Rpc& rpc);
+  void Registered(const SentRpc& rpc, const v1::SessionId& session);
+  void Withdrawn(core::WaiterId waiter, const SentRpc& rpc);
 
   // In a program: this step of the group has completed for the rank at this index.
   void Completed(const Process& process, const GroupPlan& group, size_t step, size_t index,
@@ -62,12 +62,13 @@ class CollectiveChecks {
   };
 
   // Null where it is none.
-  Collective* Find(const Rpc& rpc);
-  Key KeyOf(const Rpc& rpc) const;
-  void TakeClaims(const Rpc& rpc);
-  void Park(core::WaiterId waiter, const Rpc& rpc, Collective* collective);
-  void PartsAnswered(core::WaiterId waiter, const Rpc& rpc, bool completed, Collective* collective);
-  void Withdraw(const Rpc& rpc, uint64_t up_to, Collective* collective);
+  Collective* Find(const SentRpc& rpc);
+  Key KeyOf(const SentRpc& rpc) const;
+  void TakeClaims(const SentRpc& rpc);
+  void Park(core::WaiterId waiter, const SentRpc& rpc, Collective* collective);
+  void PartsAnswered(core::WaiterId waiter, const SentRpc& rpc, bool completed,
+                     Collective* collective);
+  void Withdraw(const SentRpc& rpc, uint64_t up_to, Collective* collective);
   // The parts of this process end there; its own calls end by themselves.
   void EndParts(ProcessId process, DaemonId daemon);
   void CheckAllPresent(const Key& key, DaemonId daemon, const Collective& collective);

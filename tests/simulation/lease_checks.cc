@@ -18,7 +18,7 @@ std::string LeaseKey(const LeaseStep& lease, const std::string& node) {
   return lease.scope == LeaseScope::kJob ? lease.name : absl::StrCat(lease.name, " on ", node);
 }
 
-void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
+void LeaseChecks::Answered(const SentRpc& rpc, const absl::Status& status,
                            const internal::Response& response) {
   if (!status.ok()) return;
   const auto* acquired = std::get_if<v1::AcquireLeaseResponse>(&response);
@@ -31,7 +31,7 @@ void LeaseChecks::Answered(const Rpc& rpc, const absl::Status& status,
 }
 
 // A grant may be repeated, to the same request.
-void LeaseChecks::CheckGrant(const Rpc& rpc, const v1::AcquireLeaseResponse& answer) {
+void LeaseChecks::CheckGrant(const SentRpc& rpc, const v1::AcquireLeaseResponse& answer) {
   const auto& asked = std::get<v1::AcquireLeaseRequest>(std::get<internal::Request>(rpc.request));
   const Request request{rpc.process, asked.request_id()};
   const uint64_t token = answer.granted().token();

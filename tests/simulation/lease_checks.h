@@ -41,7 +41,7 @@ class LeaseChecks {
   LeaseChecks(const Setting* setting, Stage* stage) : setting_(setting), stage_(stage) {}
 
   // At a daemon; see WireTap. What is neither a grant nor a completion is ignored.
-  void Answered(const Rpc& rpc, const absl::Status& status, const internal::Response& response);
+  void Answered(const SentRpc& rpc, const absl::Status& status, const internal::Response& response);
 
   // In a program. `lease` is the name, and of a node lease the node too: LeaseKey().
   void Granted(const Process& process, const std::string& lease, uint64_t token);
@@ -75,7 +75,7 @@ class LeaseChecks {
     }
   };
 
-  void CheckGrant(const Rpc& rpc, const v1::AcquireLeaseResponse& answer);
+  void CheckGrant(const SentRpc& rpc, const v1::AcquireLeaseResponse& answer);
   void CheckCompletedOnce(const std::string& lease, uint64_t token);
 
   const Setting* const setting_;

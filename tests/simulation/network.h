@@ -24,8 +24,8 @@
 
 namespace muster::simulation {
 
-// One RPC on its way: at the process it is known by its attempt, at a daemon by a waiter id.
-struct Rpc {
+// An RPC in flight. Its process knows it by its attempt, and a daemon by a waiter id.
+struct SentRpc {
   ProcessId process = 0;
   DaemonId daemon = 0;
   uint64_t attempt = 0;
@@ -39,13 +39,13 @@ struct Rpc {
 class WireTap {
  public:
   virtual ~WireTap() = default;
-  virtual void Arrived(core::WaiterId waiter, const Rpc& rpc) = 0;
-  virtual void Answered(core::WaiterId waiter, const Rpc& rpc, const absl::Status& status,
+  virtual void Arrived(core::WaiterId waiter, const SentRpc& rpc) = 0;
+  virtual void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
                         const internal::Response& response) = 0;
   // The daemon has registered the caller of an Attach.
-  virtual void Registered(const Rpc& rpc, const v1::SessionId& session) = 0;
+  virtual void Registered(const SentRpc& rpc, const v1::SessionId& session) = 0;
   // The daemon has learned that the caller has gone.
-  virtual void Withdrawn(core::WaiterId waiter, const Rpc& rpc) = 0;
+  virtual void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) = 0;
 };
 
 // A network with the habits of gRPC's: each process has one connection, to the daemon that the
@@ -111,7 +111,7 @@ class Network : public Process::Wire, public Daemon::Sink {
   using FlightPtr = std::shared_ptr<Flight>;
   using StreamItem = std::function<void(const FlightPtr&)>;  // an event, or the end
   struct Flight {
-    Rpc rpc;
+    SentRpc rpc;
     std::shared_ptr<Connection> connection;
     core::WaiterId waiter = 0;  // once it has arrived
     bool cancelled = false;

@@ -4,6 +4,8 @@
 #include <string>
 #include <variant>
 
+#include "tests/simulation/collective_context.h"
+
 namespace muster::simulation {
 namespace {
 
@@ -58,21 +60,6 @@ void TamperCollective(Random* random, v1::CollectiveContext* context) {
 }
 
 void TamperWith(Random* random, v1::RejoinRequest* r) { TamperClaim(random, r->mutable_claim()); }
-void TamperWith(Random* random, v1::BarrierRequest* r) {
-  TamperCollective(random, r->mutable_context());
-}
-void TamperWith(Random* random, v1::BroadcastRequest* r) {
-  TamperCollective(random, r->mutable_context());
-}
-void TamperWith(Random* random, v1::GatherRequest* r) {
-  TamperCollective(random, r->mutable_context());
-}
-void TamperWith(Random* random, v1::AllGatherRequest* r) {
-  TamperCollective(random, r->mutable_context());
-}
-void TamperWith(Random* random, v1::NodeCollectiveRequest* r) {
-  TamperCollective(random, r->mutable_context());
-}
 void TamperWith(Random* random, v1::ReleaseGroupsRequest* r) {
   if (r->released_size() > 0 && random->Chance(kOften)) {
     r->mutable_released(0)->set_next_sequence(Huge(random));
@@ -84,7 +71,9 @@ void TamperWith(Random* random, v1::JoinRequest* r) {
   if (random->Chance(kOften)) r->set_topology(Noisy(random));
 }
 template <typename Other>
-void TamperWith(Random*, Other*) {}
+void TamperWith(Random* random, Other* r) {
+  if constexpr (kIsCollective<Other>) TamperCollective(random, r->mutable_context());
+}
 
 }  // namespace
 

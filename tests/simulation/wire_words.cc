@@ -5,6 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/rpcs.h"
+#include "tests/simulation/collective_context.h"
 #include "tests/simulation/network.h"
 
 namespace muster::simulation {
@@ -51,14 +53,9 @@ std::string Words(const char* kind, const v1::CollectiveContext& context) {
 std::string Words(const v1::AttachRequest& r) {
   return absl::StrCat("Attach, claims ", Words(r.claim()));
 }
-std::string Words(const v1::JoinRequest&) { return "Join"; }
 std::string Words(const v1::RejoinRequest& r) {
   return absl::StrCat("Rejoin, claims ", Words(r.claim()));
 }
-std::string Words(const v1::BarrierRequest& r) { return Words("Barrier", r.context()); }
-std::string Words(const v1::BroadcastRequest& r) { return Words("Broadcast", r.context()); }
-std::string Words(const v1::GatherRequest& r) { return Words("Gather", r.context()); }
-std::string Words(const v1::AllGatherRequest& r) { return Words("AllGather", r.context()); }
 std::string Words(const v1::AcquireLeaseRequest& r) {
   return absl::StrCat("AcquireLease '", r.name(), "', request ", r.request_id());
 }
@@ -68,8 +65,6 @@ std::string Words(const v1::CompleteLeaseRequest& r) {
 std::string Words(const v1::AbandonLeaseRequest& r) {
   return absl::StrCat("AbandonLease '", r.name(), "', request ", r.request_id());
 }
-std::string Words(const v1::LeaveRequest&) { return "Leave"; }
-std::string Words(const v1::RequestStopRequest&) { return "RequestStop"; }
 std::string Words(const v1::NodeCollectiveRequest& r) {
   const auto add = [](std::string* out, const v1::NodeArrival& part) {
     absl::StrAppend(out, "session ", part.session().counter(), " attempt ", part.attempt());
@@ -91,10 +86,15 @@ std::string Words(const v1::WithdrawArrivalRequest& r) {
   return absl::StrCat("WithdrawArrival op ", r.sequence(), " of ",
                       r.group().name().empty() ? "the world" : r.group().name());
 }
+template <typename Other>
+std::string Words(const Other& r) {
+  const v1::CollectiveContext* const context = CollectiveContextOf(r);
+  return context == nullptr ? Rpc<Other>::kName : Words(Rpc<Other>::kName, *context);
+}
 
 }  // namespace
 
-std::string Words(const Rpc& rpc) {
+std::string Words(const SentRpc& rpc) {
   const auto* attach = std::get_if<v1::AttachRequest>(&rpc.request);
   const std::string what = attach != nullptr
                                ? Words(*attach)

@@ -7,10 +7,10 @@
 
 namespace muster::simulation {
 
-struct Rpc;
+struct SentRpc;
 
 // Messages as one line of a printed schedule; dear, so made only where the line is printed.
-std::string Words(const Rpc& rpc);
+std::string Words(const SentRpc& rpc);
 std::string Words(const v1::AttachResponse& response);
 
 }  // namespace muster::simulation
