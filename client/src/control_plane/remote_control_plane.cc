@@ -60,14 +60,19 @@ RemoteControlPlane::~RemoteControlPlane() {
   }
 }
 
+template <typename Begin, typename... Args>
+absl::StatusOr<Response> RemoteControlPlane::Call(const CallOptions& options, Begin begin,
+                                                  Args&&... args) {
+  return driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
+    return (member.*begin)(now, id, std::forward<Args>(args)..., Deadline(now, *options.timeout));
+  });
+}
+
 absl::StatusOr<std::vector<std::string>> RemoteControlPlane::RunCollective(
     const std::string& group, const std::vector<int>& ranks, CollectiveCall call,
     const CallOptions& options) {
   absl::StatusOr<Response> reply =
-      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.Collective(now, id, {epoch_, group, ranks}, std::move(call),
-                                 Deadline(now, *options.timeout));
-      });
+      Call(options, &MemberCore::Collective, GroupId{epoch_, group, ranks}, std::move(call));
   if (!reply.ok()) return reply.status();
   return PayloadsOf(*std::move(reply));
 }
@@ -89,9 +94,7 @@ absl::StatusOr<LeaseOutcome> RemoteControlPlane::AcquireLease(const std::string&
                                                               LeaseScope scope,
                                                               const CallOptions& options) {
   const absl::StatusOr<Response> reply =
-      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.AcquireLease(now, id, epoch_, {name, scope}, Deadline(now, *options.timeout));
-      });
+      Call(options, &MemberCore::AcquireLease, epoch_, LeaseId{name, scope});
   if (!reply.ok()) return reply.status();
   const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
   if (answer.has_granted()) return LeaseOutcome{true, answer.granted().token(), HeldResult(name)};
@@ -116,32 +119,19 @@ void RemoteControlPlane::ReleaseLease(const std::string& name, LeaseScope scope,
 }
 
 absl::Status RemoteControlPlane::Leave(const CallOptions& options) {
-  return driver_
-      ->Call(options.cancellation,
-             [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.Leave(now, id, epoch_, Deadline(now, *options.timeout));
-             })
-      .status();
+  return Call(options, &MemberCore::Leave, epoch_).status();
 }
 
 absl::StatusOr<std::unique_ptr<ControlPlane>> RemoteControlPlane::Rejoin(
     const CallOptions& options) {
-  const absl::StatusOr<Response> place =
-      driver_->Call(options.cancellation, [&](MemberCore& member, SteadyTime now, CallId id) {
-        return member.Rejoin(now, id, epoch_, Deadline(now, *options.timeout));
-      });
+  const absl::StatusOr<Response> place = Call(options, &MemberCore::Rejoin, epoch_);
   if (!place.ok()) return place.status();
   return std::make_unique<RemoteControlPlane>(options_, driver_,
                                               std::get<v1::JoinResponse>(*place));
 }
 
 absl::Status RemoteControlPlane::RequestStop(const CallOptions& options) {
-  return driver_
-      ->Call(options.cancellation,
-             [&](MemberCore& member, SteadyTime now, CallId id) {
-               return member.RequestStop(now, id, epoch_, Deadline(now, *options.timeout));
-             })
-      .status();
+  return Call(options, &MemberCore::RequestStop, epoch_).status();
 }
 
 }  // namespace muster::internal

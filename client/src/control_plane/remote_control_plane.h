@@ -67,6 +67,11 @@ class RemoteControlPlane final : public ControlPlane {
   void Close() override { driver_->Close(); }
 
  private:
+  // Begins a call of the member by `begin`, a method of MemberCore that takes `args` between the
+  // call's id and its deadline, and blocks until the call ends.
+  template <typename Begin, typename... Args>
+  absl::StatusOr<Response> Call(const CallOptions& options, Begin begin, Args&&... args);
+
   const JobOptions options_;
   const EpochId epoch_;
   const int rank_;
