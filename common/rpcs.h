@@ -3,42 +3,53 @@
 
 #include <type_traits>
 
+#include "common/type_list.h"
 #include "muster/v1/coordinator.pb.h"
 
-// The rpcs of CoordinatorService, one row each, in the order of coordinator.proto. The daemon, the
-// SDK and the launcher derive from it whatever they need for every rpc, so a new rpc is a new row.
+// The rpcs of CoordinatorService, one row each, in the order of coordinator.proto. The daemon, its
+// journal, the SDK and the launcher derive from it whatever they need for every rpc, so a new rpc
+// is a new row.
 //
 //   Rpc<v1::JoinRequest>::Response      v1::JoinResponse
 //   Rpc<v1::JoinRequest>::kName         "Join"
 //   Rpc<v1::JoinRequest>::kCaller       RpcCaller::kMember
+//   Rpc<v1::JoinRequest>::kPayloads     RpcPayloads::kNone
 //   Rpc<v1::JoinRequest>::kStreams      false
 //   MemberRequests::Into<std::variant>  std::variant<v1::JoinRequest, v1::RejoinRequest, ...>
 //
-// MUSTER_RPCS(UNARY, STREAM) expands UNARY(name, caller) for every unary rpc and
-// STREAM(name, caller) for every rpc that answers with a stream. It is for code that must spell
-// the rpc's name, such as a method of the generated stub; other code uses the templates below.
-#define MUSTER_RPCS(UNARY, STREAM)     \
-  STREAM(Attach, kMember)              \
-  UNARY(Join, kMember)                 \
-  UNARY(Rejoin, kMember)               \
-  UNARY(Barrier, kMember)              \
-  UNARY(Broadcast, kMember)            \
-  UNARY(Gather, kMember)               \
-  UNARY(AllGather, kMember)            \
-  UNARY(NodeCollective, kMember)       \
-  UNARY(WithdrawArrival, kMember)      \
-  UNARY(ReleaseGroups, kMember)        \
-  UNARY(AcquireLease, kMember)         \
-  UNARY(CompleteLease, kMember)        \
-  UNARY(AbandonLease, kMember)         \
-  UNARY(Leave, kMember)                \
-  UNARY(ReportExit, kLauncher)         \
-  UNARY(ReportProcessState, kLauncher) \
-  UNARY(RequestStop, kMember)          \
-  UNARY(GetStatus, kAnybody)           \
-  UNARY(RequestInquiry, kAnybody)      \
-  UNARY(ReportInquiry, kLauncher)      \
-  UNARY(GetInquiry, kAnybody)
+// MUSTER_RPCS(UNARY, STREAM) expands UNARY for every unary rpc and STREAM for every rpc that
+// answers with a stream, each with
+//
+//   name      of the rpc, its request (v1::nameRequest) and its response (v1::nameResponse),
+//   caller    an RpcCaller,
+//   request   the type of muster::core that the daemon reads the request into; one that
+//             core::Input holds becomes a step of the coordinator,
+//   kind      of such a step in a journal, INPUT_KIND_kind; UNSPECIFIED: no journal holds it,
+//   payloads  an RpcPayloads.
+//
+// It is for code that must spell one of these; other code uses the templates below.
+#define MUSTER_RPCS(UNARY, STREAM)                                                      \
+  STREAM(Attach, kMember, AttachRequest, ATTACH, kInClaim)                              \
+  UNARY(Join, kMember, JoinRequest, JOIN, kNone)                                        \
+  UNARY(Rejoin, kMember, RejoinRequest, REJOIN, kInClaim)                               \
+  UNARY(Barrier, kMember, CollectiveRequest, BARRIER, kNone)                            \
+  UNARY(Broadcast, kMember, CollectiveRequest, BROADCAST, kPayload)                     \
+  UNARY(Gather, kMember, CollectiveRequest, GATHER, kPayload)                           \
+  UNARY(AllGather, kMember, CollectiveRequest, ALL_GATHER, kPayload)                    \
+  UNARY(NodeCollective, kMember, NodeCollectiveRequest, NODE_COLLECTIVE, kInParts)      \
+  UNARY(WithdrawArrival, kMember, WithdrawRequest, WITHDRAW_ARRIVAL, kNone)             \
+  UNARY(ReleaseGroups, kMember, ReleaseRequest, RELEASE_GROUPS, kNone)                  \
+  UNARY(AcquireLease, kMember, AcquireLeaseRequest, ACQUIRE_LEASE, kNone)               \
+  UNARY(CompleteLease, kMember, CompleteLeaseRequest, COMPLETE_LEASE, kResult)          \
+  UNARY(AbandonLease, kMember, AbandonLeaseRequest, ABANDON_LEASE, kNone)               \
+  UNARY(Leave, kMember, LeaveRequest, LEAVE, kNone)                                     \
+  UNARY(ReportExit, kLauncher, ExitReport, REPORT_EXIT, kNone)                          \
+  UNARY(ReportProcessState, kLauncher, ProcessStateReport, REPORT_PROCESS_STATE, kNone) \
+  UNARY(RequestStop, kMember, StopRequest, REQUEST_STOP, kNone)                         \
+  UNARY(GetStatus, kAnybody, StatusQuestion, UNSPECIFIED, kNone)                        \
+  UNARY(RequestInquiry, kAnybody, InquiryRequest, UNSPECIFIED, kNone)                   \
+  UNARY(ReportInquiry, kLauncher, InquiryReport, UNSPECIFIED, kNone)                    \
+  UNARY(GetInquiry, kAnybody, InquiryQuestion, UNSPECIFIED, kNone)
 
 namespace muster {
 
@@ -49,21 +60,34 @@ enum class RpcCaller {
   kAnybody,   // any process with the job's credentials
 };
 
+// Where a request holds bytes of the program, of which a journal keeps the size and a keyed
+// fingerprint only. A field named `secret` needs no column: a journal keeps none of them.
+enum class RpcPayloads {
+  kNone,
+  kPayload,  // in its field `payload`
+  kInParts,  // in the payload of each of its `parts`
+  kResult,   // in its lease `result`
+  kInClaim,  // in the results of its claim's completed leases
+};
+
 // The rpc that takes this request. It is incomplete for every other type, so code that needs a row
 // does not compile without one.
 template <typename Request>
 struct Rpc;
 
-#define MUSTER_ROW(name, caller, streams)                   \
-  template <>                                               \
-  struct Rpc<v1::name##Request> {                           \
-    using Response = v1::name##Response;                    \
-    static constexpr char kName[] = #name;                  \
-    static constexpr RpcCaller kCaller = RpcCaller::caller; \
-    static constexpr bool kStreams = streams;               \
+#define MUSTER_ROW(name, caller, payloads, streams)                 \
+  template <>                                                       \
+  struct Rpc<v1::name##Request> {                                   \
+    using Response = v1::name##Response;                            \
+    static constexpr char kName[] = #name;                          \
+    static constexpr RpcCaller kCaller = RpcCaller::caller;         \
+    static constexpr RpcPayloads kPayloads = RpcPayloads::payloads; \
+    static constexpr bool kStreams = streams;                       \
   };
-#define MUSTER_UNARY_ROW(name, caller) MUSTER_ROW(name, caller, false)
-#define MUSTER_STREAM_ROW(name, caller) MUSTER_ROW(name, caller, true)
+#define MUSTER_UNARY_ROW(name, caller, request, kind, payloads) \
+  MUSTER_ROW(name, caller, payloads, false)
+#define MUSTER_STREAM_ROW(name, caller, request, kind, payloads) \
+  MUSTER_ROW(name, caller, payloads, true)
 MUSTER_RPCS(MUSTER_UNARY_ROW, MUSTER_STREAM_ROW)
 #undef MUSTER_STREAM_ROW
 #undef MUSTER_UNARY_ROW
@@ -72,21 +96,7 @@ MUSTER_RPCS(MUSTER_UNARY_ROW, MUSTER_STREAM_ROW)
 template <typename Request>
 using ResponseOf = typename Rpc<Request>::Response;
 
-// A list of types. Each member below is another type that is made of the same types.
-template <typename... Types>
-struct TypeList {
-  // Into<std::variant> is std::variant<Types...>.
-  template <template <typename...> class Template>
-  using Into = Template<Types...>;
-  // Map<ResponseOf> is the list of the responses, at the same places as their requests.
-  template <template <typename> class Function>
-  using Map = TypeList<Function<Types>...>;
-};
-
-template <typename... First, typename... Second>
-TypeList<First..., Second...> operator+(TypeList<First...>, TypeList<Second...>);
-
-#define MUSTER_PLUS_REQUEST(name, caller) +TypeList<v1::name##Request>()
+#define MUSTER_PLUS_REQUEST(name, ...) +TypeList<v1::name##Request>()
 using AllRequests = decltype(TypeList<>() MUSTER_RPCS(MUSTER_PLUS_REQUEST, MUSTER_PLUS_REQUEST));
 #undef MUSTER_PLUS_REQUEST
 

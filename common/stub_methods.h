@@ -16,13 +16,13 @@ namespace muster {
 template <typename Request>
 struct StubMethods;
 
-#define MUSTER_STUB_METHODS(name, caller)                                      \
+#define MUSTER_STUB_METHODS(name, ...)                                         \
   template <>                                                                  \
   struct StubMethods<v1::name##Request> {                                      \
     static constexpr auto kBlocking = &v1::CoordinatorService::Stub::name;     \
     static constexpr auto kAsync = &v1::CoordinatorService::Stub::Async##name; \
   };
-#define MUSTER_NOTHING(name, caller)
+#define MUSTER_NOTHING(name, ...)
 MUSTER_RPCS(MUSTER_STUB_METHODS, MUSTER_NOTHING)
 #undef MUSTER_NOTHING
 #undef MUSTER_STUB_METHODS

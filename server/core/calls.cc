@@ -186,7 +186,7 @@ void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& statu
   }
 }
 
-void Coordinator::Impl::Cancel(WaiterId id) {
+void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
   if (batches_.Forget(id)) return;  // its parts stay
   Withdraw(id);
   const std::optional<ParkedCall> call = Unpark(id, /*completed=*/false);

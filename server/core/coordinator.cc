@@ -9,7 +9,7 @@
 
 namespace muster::core {
 
-// ---- The public face: every call is one step of the Impl ----
+// ---- The public face ----
 
 Coordinator::Coordinator(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Coordinator::Coordinator(Options options, Time now, const Checkpoint& checkpoint)
@@ -18,100 +18,15 @@ Coordinator::Coordinator(Options options, Time now, const Checkpoint& checkpoint
 }
 Coordinator::~Coordinator() = default;
 
-namespace {
-
-// Runs one step. A status that is not OK refuses the call, which has changed nothing then.
-template <class Impl, class Method, class Request>
-Effects Call(Impl& impl, Time now, WaiterId waiter, Method method, const Request& request) {
-  impl.Begin(now);
-  if (absl::Status s = (impl.*method)(waiter, request); !s.ok()) impl.Refuse(waiter, s);
-  return impl.Take();
-}
-
-}  // namespace
-
-Effects Coordinator::Attach(Time now, WaiterId stream, const AttachRequest& request) {
+Effects Coordinator::Step(Time now, WaiterId id, const Input& input) {
   impl_->Begin(now);
-  if (absl::Status s = impl_->Attach(stream, request); !s.ok()) impl_->RefuseStream(stream, s);
-  return impl_->Take();
-}
-
-Effects Coordinator::StreamClosed(Time now, WaiterId stream) {
-  impl_->Begin(now);
-  impl_->StreamClosed(stream);
-  return impl_->Take();
-}
-
-Effects Coordinator::Join(Time now, WaiterId waiter, const JoinRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<JoinRequest>, request);
-}
-Effects Coordinator::Rejoin(Time now, WaiterId waiter, const RejoinRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<RejoinRequest>, request);
-}
-Effects Coordinator::RequestStop(Time now, WaiterId waiter, const StopRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<StopRequest>, request);
-}
-Effects Coordinator::Collective(Time now, WaiterId waiter, const CollectiveRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<CollectiveRequest>, request);
-}
-Effects Coordinator::NodeCollective(Time now, WaiterId waiter,
-                                    const NodeCollectiveRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::ReceiveTogether, request);
-}
-Effects Coordinator::WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<WithdrawRequest>, request);
-}
-Effects Coordinator::ReleaseGroups(Time now, WaiterId waiter, const ReleaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<ReleaseRequest>, request);
-}
-Effects Coordinator::AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<AcquireLeaseRequest>, request);
-}
-Effects Coordinator::CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<CompleteLeaseRequest>, request);
-}
-Effects Coordinator::AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<AbandonLeaseRequest>, request);
-}
-Effects Coordinator::Leave(Time now, WaiterId waiter, const LeaveRequest& request) {
-  return Call(*impl_, now, waiter, &Impl::Receive<LeaveRequest>, request);
-}
-Effects Coordinator::ReportExit(Time now, WaiterId waiter, const ExitReport& report) {
-  return Call(*impl_, now, waiter, &Impl::ReportExit, report);
-}
-
-Effects Coordinator::ReportProcessState(Time now, WaiterId waiter,
-                                        const ProcessStateReport& report) {
-  return Call(*impl_, now, waiter, &Impl::ReportProcessState, report);
-}
-
-Effects Coordinator::Cancel(Time now, WaiterId waiter) {
-  impl_->Begin(now);
-  impl_->Cancel(waiter);
-  return impl_->Take();
-}
-
-Effects Coordinator::Tick(Time now) {
-  impl_->Begin(now);
-  impl_->Tick();
-  return impl_->Take();
+  std::visit([&](const auto& in) { impl_->Take(id, in); }, input);
+  return impl_->End();
 }
 
 Time Coordinator::NextDeadline() const { return impl_->NextDeadline(); }
 
 std::optional<Checkpoint> Coordinator::MakeCheckpoint() const { return impl_->MakeCheckpoint(); }
-
-Effects Coordinator::NoteVerdict(Time now, const std::string& verdict) {
-  impl_->Begin(now);
-  impl_->NoteVerdict(Printable(verdict));
-  return impl_->Take();
-}
-
-Effects Coordinator::Drain(Time now, const std::string& reason) {
-  impl_->Begin(now);
-  impl_->Drain(Printable(reason));
-  return impl_->Take();
-}
 
 absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->CheckJob(job_id);
@@ -138,15 +53,19 @@ Coordinator::Impl::Impl(Options options)
       leases_(options_.limits, options_.instance, &budget_),
       places_(elastic()) {}
 
-Effects Coordinator::Impl::Take() {
+Effects Coordinator::Impl::End() {
   Advance();
   SendClosings();
   AnswerBatches();
   return out_.Take();
 }
 
+void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
+  if (absl::Status s = Attach(stream, request); !s.ok()) out_.EndStream(stream, s);
+}
+
 // What is due goes before what times out: a call may be answered yet.
-void Coordinator::Impl::Tick() {
+void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   CheckStalls();
   TellTimeoutsLeftOut();
@@ -161,12 +80,12 @@ Time Coordinator::Impl::NextDeadline() const {
                    NextRecoveryStep(), timeouts_.Next()});
 }
 
-void Coordinator::Impl::NoteVerdict(const std::string& verdict) {
-  Log(Severity::kWarning, absl::StrCat("verdict: ", verdict));
+void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
+  Log(Severity::kWarning, absl::StrCat("verdict: ", Printable(verdict.text)));
 }
 
-void Coordinator::Impl::Drain(std::string reason) {
-  draining_ = std::move(reason);
+void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
+  draining_ = Printable(drain.reason);
   const absl::Status status = absl::UnavailableError(*draining_);
   recovery_ends_.reset();
   stall_check_ = absl::InfiniteFuture();

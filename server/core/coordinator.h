@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "server/core/checkpoint.h"
+#include "server/core/input.h"
 #include "server/core/metrics.h"
 #include "server/core/options.h"
 #include "server/core/timeline.h"
@@ -16,17 +17,17 @@
 namespace muster::core {
 
 // Every decision of one job's coordinator, as a state machine without I/O: a request and the time
-// go in, effects come out. Each call that takes a WaiterId is answered by exactly one Reply (for
-// Attach: one StreamEnd, after its events), in this step or a later one, unless Cancel
-// (StreamClosed) takes the id back first. Requests that are malformed or do not fit the state are
+// go in, effects come out. Each request is answered by exactly one Reply (AttachRequest: one
+// StreamEnd, after its events), in this step or a later one, unless CallCancelled (StreamClosed)
+// takes its id back first. Requests that are malformed or do not fit the state are
 // answered at once and change nothing.
 //
 // To drive it, in the daemon or in a simulation: give every message that arrives an id of its own,
-// call the method of its kind, and carry the effects out: `replies` end calls, `events` go to open
-// streams in order, `ends` close streams, `log` is for people. Call Tick when NextDeadline has
-// come. When a peer is gone, call Cancel for its parked calls and StreamClosed for its stream, in
-// any order. To restart the daemon, make a new Coordinator with another Options::instance: nothing
-// else is carried over, what matters comes back in the claims of AttachRequest.
+// put it in, and carry the effects out: `replies` end calls, `events` go to open streams in order,
+// `ends` close streams, `log` is for people. Put DeadlineReached in when NextDeadline() has come.
+// When a peer is gone, put in CallCancelled for its parked calls and StreamClosed for its stream,
+// in any order. To restart the daemon, make a new Coordinator with another Options::instance:
+// nothing else is carried over, what matters comes back in the claims of AttachRequest.
 //
 // Not thread-safe: the caller serializes the steps. `now` must not go back.
 class Coordinator {
@@ -38,46 +39,14 @@ class Coordinator {
   Coordinator(Options options, Time now, const Checkpoint& checkpoint);
   ~Coordinator();
 
-  Effects Attach(Time now, WaiterId stream, const AttachRequest& request);
-  // The stream has ended from the other side. Unknown ids are ignored.
-  Effects StreamClosed(Time now, WaiterId stream);
-
-  Effects Join(Time now, WaiterId waiter, const JoinRequest& request);
-  // Leaves (and breaks) the claimed epoch of an elastic job for the next one.
-  Effects Rejoin(Time now, WaiterId waiter, const RejoinRequest& request);
-  Effects Collective(Time now, WaiterId waiter, const CollectiveRequest& request);
-  // `waiter` must be below 2^53.
-  Effects NodeCollective(Time now, WaiterId waiter, const NodeCollectiveRequest& request);
-  Effects WithdrawArrival(Time now, WaiterId waiter, const WithdrawRequest& request);
-  Effects ReleaseGroups(Time now, WaiterId waiter, const ReleaseRequest& request);
-  Effects AcquireLease(Time now, WaiterId waiter, const AcquireLeaseRequest& request);
-  Effects CompleteLease(Time now, WaiterId waiter, const CompleteLeaseRequest& request);
-  Effects AbandonLease(Time now, WaiterId waiter, const AbandonLeaseRequest& request);
-  Effects Leave(Time now, WaiterId waiter, const LeaveRequest& request);
-  Effects RequestStop(Time now, WaiterId waiter, const StopRequest& request);
-  Effects ReportExit(Time now, WaiterId waiter, const ExitReport& report);
-
-  Effects ReportProcessState(Time now, WaiterId waiter, const ProcessStateReport& report);
-
-  // The caller of a parked call has gone away: withdraws it without a reply. Unknown ids are
-  // ignored.
-  Effects Cancel(Time now, WaiterId waiter);
-
-  // Does what is due: call at NextDeadline(), or at any time.
-  Effects Tick(Time now);
-  // When Tick() has something to do next; InfiniteFuture if nothing is due.
+  // One step. `id` names the call or stream that the input begins or ends; 0 where there is none.
+  // The id of a NodeCollectiveRequest must be below 2^53.
+  Effects Step(Time now, WaiterId id, const Input& input);
+  // When a DeadlineReached has something to do next; InfiniteFuture if nothing is due.
   Time NextDeadline() const;
 
   // What another coordinator needs to go on from here; nullopt while something is under way.
   std::optional<Checkpoint> MakeCheckpoint() const;
-
-  // An InquiryDesk has found out why somebody waits: into the log and the timeline, and nothing
-  // else comes of it.
-  Effects NoteVerdict(Time now, const std::string& verdict);
-
-  // The daemon is about to stop: ends every parked call and stream, and from now on every new one,
-  // with UNAVAILABLE and this reason.
-  Effects Drain(Time now, const std::string& reason);
 
   // Whose NOT_FOUND is answered if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;

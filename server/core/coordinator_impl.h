@@ -36,8 +36,8 @@
 
 namespace muster::core {
 
-// The state behind Coordinator. A step is Begin, one handler, Take. Handlers change state and do
-// nothing that another part of the state may have become ready for; Take() does that: it advances
+// The state behind Coordinator. A step is Begin, one Take, End. Handlers change state and do
+// nothing that another part of the state may have become ready for; End() does that: it advances
 // the job until nothing more has become due (advancing.cc). So no handler is entered from within
 // another one.
 //
@@ -49,26 +49,22 @@ class Coordinator::Impl {
  public:
   explicit Impl(Options options);
 
-  absl::Status Attach(WaiterId stream, const AttachRequest& request);
-  void StreamClosed(WaiterId stream);
-  // Any call of a member: serves it, or defers it until the recovery is over.
+  void Begin(Time now) { now_ = now; }
+  // What the step is about, by its kind.
+  void Take(WaiterId stream, const AttachRequest& request);
+  void Take(WaiterId stream, const StreamClosed& closed);
+  void Take(WaiterId waiter, const CallCancelled& cancelled);
+  void Take(WaiterId, const DeadlineReached& reached);
+  void Take(WaiterId, const DrainBegun& drain);
+  void Take(WaiterId, const VerdictFound& verdict);
+  // A call. One that is refused has changed nothing.
   template <class Request>
-  absl::Status Receive(WaiterId waiter, const Request& request) {
-    absl::StatusOr<Member*> caller = Caller(request.call);
-    if (!caller.ok()) return caller.status();
-    if (absl::Status s = CheckContent(**caller, request); !s.ok()) return s;
-    if (recovering()) return Defer(waiter, *caller, request);
-    return Serve(waiter, *caller, request);
+  void Take(WaiterId waiter, const Request& request) {
+    if (absl::Status s = Receive(waiter, request); !s.ok()) Refuse(waiter, s);
   }
-  // The arrivals of several members: served now, or answered with RESEND.
-  absl::Status ReceiveTogether(WaiterId waiter, const NodeCollectiveRequest& request);
-  absl::Status ReportExit(WaiterId waiter, const ExitReport& report);
-  absl::Status ReportProcessState(WaiterId waiter, const ProcessStateReport& report);
-  void Cancel(WaiterId waiter);
-  void Tick();
+  Effects End();
+
   Time NextDeadline() const;
-  void NoteVerdict(const std::string& verdict);
-  void Drain(std::string reason);
   std::optional<Checkpoint> MakeCheckpoint() const;
   void Restore(Time now, const Checkpoint& checkpoint);
   absl::Status CheckJob(absl::string_view job_id) const;
@@ -77,11 +73,6 @@ class Coordinator::Impl {
   std::vector<TimelineEntry> GetTimeline() const { return timeline_.Entries(); }
   Metrics Measure(Time now) const;
   std::string FindWrongCounts() const;
-
-  void Begin(Time now) { now_ = now; }
-  Effects Take();
-  void Refuse(WaiterId waiter, const absl::Status& status) { out_.Reply(waiter, status); }
-  void RefuseStream(WaiterId stream, const absl::Status& status) { out_.EndStream(stream, status); }
 
   std::optional<absl::Status> Outcome() const;
   bool Quiet() const { return !members_.any_attached() && claims_.empty(); }
@@ -94,6 +85,22 @@ class Coordinator::Impl {
     std::string cause;
     bool told = false;  // by a launcher, where the log goes: ExitReport::told
   };
+
+  // ---- What a step takes in ----
+  absl::Status Attach(WaiterId stream, const AttachRequest& request);
+  // Any call of a member: serves it, or defers it until the recovery is over.
+  template <class Request>
+  absl::Status Receive(WaiterId waiter, const Request& request) {
+    absl::StatusOr<Member*> caller = Caller(request.call);
+    if (!caller.ok()) return caller.status();
+    if (absl::Status s = CheckContent(**caller, request); !s.ok()) return s;
+    if (recovering()) return Defer(waiter, *caller, request);
+    return Serve(waiter, *caller, request);
+  }
+  // The arrivals of several members: served now, or answered with RESEND.
+  absl::Status Receive(WaiterId waiter, const NodeCollectiveRequest& request);
+  absl::Status Receive(WaiterId waiter, const ExitReport& report);
+  absl::Status Receive(WaiterId waiter, const ProcessStateReport& report);
 
   // What is wrong with a request whatever the state of the job is: refused before it is deferred.
   template <class Request>
@@ -160,7 +167,8 @@ class Coordinator::Impl {
   std::optional<ParkedCall> Unpark(WaiterId id, bool completed);
   // Ends a parked call; ids that are not parked are ignored.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
-  // Answers a call that was never parked.
+  // Answers a call that was never parked, or is no longer.
+  void Refuse(WaiterId id, const absl::Status& status) { out_.Reply(id, status); }
   void Respond(WaiterId id, Answer answer = {}) {
     out_.Reply(id, absl::OkStatus(), std::move(answer));
   }

@@ -14,17 +14,17 @@ constexpr char kAtRequest[] = "at request";
 
 }  // namespace
 
-Effects InquiryDesk::RequestInquiry(Time now, WaiterId waiter, const InquiryRequest& request,
+Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryRequest& request,
                                     const Coordinator& core) {
   return Finish(now, waiter, Request(now, waiter, request, core));
 }
 
-Effects InquiryDesk::ReportInquiry(Time now, WaiterId waiter, const InquiryReport& request,
+Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryReport& request,
                                    const Coordinator& core) {
   return Finish(now, waiter, Report(now, waiter, request, core));
 }
 
-Effects InquiryDesk::GetInquiry(Time now, WaiterId waiter, const InquiryQuestion& question,
+Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryQuestion& question,
                                 const Coordinator& core) {
   return Finish(now, waiter, Ask(now, waiter, question, core));
 }

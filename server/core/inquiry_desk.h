@@ -22,12 +22,9 @@ class InquiryDesk {
   explicit InquiryDesk(const Options& options)
       : out_(options.job_id), inquiries_(options.limits.max_members) {}
 
-  Effects RequestInquiry(Time now, WaiterId waiter, const InquiryRequest& request,
-                         const Coordinator& core);
-  Effects ReportInquiry(Time now, WaiterId waiter, const InquiryReport& request,
-                        const Coordinator& core);
-  Effects GetInquiry(Time now, WaiterId waiter, const InquiryQuestion& question,
-                     const Coordinator& core);
+  Effects Step(Time now, WaiterId waiter, const InquiryRequest& request, const Coordinator& core);
+  Effects Step(Time now, WaiterId waiter, const InquiryReport& request, const Coordinator& core);
+  Effects Step(Time now, WaiterId waiter, const InquiryQuestion& question, const Coordinator& core);
   // Whether Begin() would begin one: where there are launchers, and the last one was not just now.
   bool MayBegin(Time now, JobState state) const;
   Effects Begin(Time now, const InquiryCause& cause);

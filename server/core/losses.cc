@@ -46,7 +46,7 @@ absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
       absl::StrCat("incarnation has ", incarnation.size(), " bytes; expected ", kIncarnationBytes));
 }
 
-absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& report) {
+absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ExitReport& report) {
   absl::Status s = CheckReport(report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
@@ -63,8 +63,7 @@ absl::Status Coordinator::Impl::ReportExit(WaiterId waiter, const ExitReport& re
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::ReportProcessState(WaiterId waiter,
-                                                   const ProcessStateReport& report) {
+absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ProcessStateReport& report) {
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   Respond(waiter);
   Member* member = members_.Find(report.incarnation);

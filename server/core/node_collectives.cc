@@ -33,7 +33,7 @@ absl::Status Coordinator::Impl::CheckTogether(const NodeCollectiveRequest& reque
 
 // A batch that cannot be taken ends for nobody: each member calls by itself, and is told then what
 // there is to tell it.
-absl::Status Coordinator::Impl::ReceiveTogether(WaiterId id, const NodeCollectiveRequest& request) {
+absl::Status Coordinator::Impl::Receive(WaiterId id, const NodeCollectiveRequest& request) {
   const absl::StatusOr<Member*> sender = Caller(request.call.call);
   if (!sender.ok()) return sender.status();
   if (absl::Status s = CheckTogether(request); !s.ok()) return s;

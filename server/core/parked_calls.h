@@ -11,18 +11,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "server/core/input.h"
 #include "server/core/lease_table.h"
 #include "server/core/member_table.h"
-#include "server/core/requests.h"
 
 namespace muster::core {
 
 class CollectiveGroup;
-
-// A call of an attached member.
-using MemberCall = std::variant<JoinRequest, CollectiveRequest, WithdrawRequest, ReleaseRequest,
-                                AcquireLeaseRequest, CompleteLeaseRequest, AbandonLeaseRequest,
-                                LeaveRequest, RejoinRequest, StopRequest>;
 
 // Payload bytes of a call.
 uint64_t HeldBytes(const MemberCall& call);

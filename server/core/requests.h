@@ -170,6 +170,15 @@ struct InquiryReport {
   LauncherReport report;
 };
 
+// What the job is like now.
+struct StatusQuestion {
+  std::string job_id;
+  bool brief = false;                // see Coordinator::GetBriefStatus
+  std::vector<Incarnation> members;  // of a brief status
+  bool with_timeline = false;        // of one that is not brief, as is the next
+  bool with_completed_leases = false;
+};
+
 // What is known of the latest inquiry, or will be of the next one.
 struct InquiryQuestion {
   std::string job_id;

@@ -133,7 +133,7 @@ void Coordinator::Impl::EndStream(Member* member, const absl::Status& status) {
   members_.CloseStream(member);
 }
 
-void Coordinator::Impl::StreamClosed(WaiterId stream) {
+void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
   if (TakeParkedClaim(stream)) return;
   Member* member = members_.FindByStream(stream);
   if (member == nullptr) return;  // of an older session, or ended by us

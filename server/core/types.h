@@ -4,6 +4,7 @@
 // The vocabulary of the core: what goes in, what comes out, and what both are made of.
 #include "server/core/claim.h"
 #include "server/core/effects.h"
+#include "server/core/input.h"
 #include "server/core/job_status.h"
 #include "server/core/requests.h"
 #include "server/core/vocabulary.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/overloaded.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "server/journal/digest.h"
@@ -59,18 +60,38 @@ uint8_t* WriteBytes(absl::string_view bytes, uint8_t* to) {
   return std::copy(bytes.begin(), bytes.end(), to);
 }
 
+InputKind KindOf(const StepInput& step) {
+  if (step.kept != nullptr) return step.kept->kind;
+  return std::visit(
+      Overloaded{
+          [](const core::CallCancelled&) { return INPUT_KIND_CANCEL; },
+          [](const core::StreamClosed&) { return INPUT_KIND_STREAM_CLOSED; },
+          [](const core::DrainBegun&) { return INPUT_KIND_DRAIN; },
+          [](const core::DeadlineReached&) { return INPUT_KIND_TICK; },
+          [](const core::VerdictFound&) { return INPUT_KIND_VERDICT; },
+          [](const auto&) { return INPUT_KIND_UNSPECIFIED; },  // of a request nothing was kept
+      },
+      step.input);
+}
+
+std::string ReasonOf(const core::Input& input) {
+  if (const auto* drain = std::get_if<core::DrainBegun>(&input)) return drain->reason;
+  if (const auto* verdict = std::get_if<core::VerdictFound>(&input)) return verdict->text;
+  return "";
+}
+
 // What few steps have.
-std::string Rest(const Input& input, absl::Span<const uint64_t> draws) {
-  const KeptRequest* const request = input.request;
-  const bool plain =
-      request == nullptr || (request->payloads.empty() && request->incarnation.empty());
-  if (plain && draws.empty() && input.reason.empty()) return "";
+std::string Rest(const StepInput& step, absl::Span<const uint64_t> draws) {
+  const KeptRequest* const kept = step.kept;
+  const std::string reason = ReasonOf(step.input);
+  const bool plain = kept == nullptr || (kept->payloads.empty() && kept->incarnation.empty());
+  if (plain && draws.empty() && reason.empty()) return "";
   Step rest;
   rest.mutable_draws()->Add(draws.begin(), draws.end());
-  rest.set_reason(std::string(input.reason));
+  rest.set_reason(reason);
   if (plain) return rest.SerializeAsString();
-  rest.set_incarnation(request->incarnation);
-  for (const PayloadMark& mark : request->payloads) {
+  rest.set_incarnation(kept->incarnation);
+  for (const PayloadMark& mark : kept->payloads) {
     Payload* const payload = rest.add_payloads();
     payload->set_size_bytes(mark.size);
     payload->set_fingerprint(mark.fingerprint);
@@ -96,20 +117,20 @@ void Encoder::AppendStart(const core::Options& options, core::Time now, std::str
   Append(std::move(record), out);
 }
 
-void Encoder::AppendStep(const Input& input, core::Time now, absl::Span<const uint64_t> draws,
+void Encoder::AppendStep(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                          const core::Effects& effects, std::string* out) {
   const int64_t elapsed = std::max<int64_t>(0, absl::ToInt64Nanoseconds(now - last_));
   last_ += absl::Nanoseconds(elapsed);
   const Digest digest = DigestOf(effects);
   Numbers numbers;
-  numbers.Add(Step::kKindFieldNumber, input.kind);
-  numbers.Add(Step::kWaiterFieldNumber, input.waiter);
+  numbers.Add(Step::kKindFieldNumber, KindOf(step));
+  numbers.Add(Step::kWaiterFieldNumber, step.id);
   numbers.Add(Step::kElapsedNanosFieldNumber, elapsed);
   numbers.AddFixed(Step::kAnswersFieldNumber, digest.answers);
   numbers.AddFixed(Step::kWordsFieldNumber, digest.words);
-  const std::string rest = Rest(input, draws);
+  const std::string rest = Rest(step, draws);
   const absl::string_view request =
-      input.request == nullptr ? absl::string_view() : absl::string_view(input.request->bytes);
+      step.kept == nullptr ? absl::string_view() : absl::string_view(step.kept->bytes);
   const size_t step_size = numbers.bytes().size() + SizeOfField(request.size()) + rest.size();
   const size_t begin = out->size();
   out->resize(begin + SizeOfField(SizeOfField(step_size)));

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "server/core/effects.h"
+#include "server/core/input.h"
 #include "server/core/options.h"
 #include "server/core/vocabulary.h"
 #include "server/journal/journal.pb.h"
@@ -15,11 +16,10 @@
 namespace muster::journal {
 
 // What goes into the core in one step, but for the time.
-struct Input {
-  InputKind kind = INPUT_KIND_UNSPECIFIED;
-  core::WaiterId waiter = 0;             // the call or stream, where there is one
-  const KeptRequest* request = nullptr;  // where the kind brings one
-  absl::string_view reason = {};         // of a drain, or what a verdict says
+struct StepInput {
+  core::WaiterId id = 0;  // of the call or stream, where there is one
+  const core::Input& input;
+  const KeptRequest* kept = nullptr;  // of a request
 };
 
 // Encodes what happens to one core, one Record after the other, as they stand in a Block. Pure.
@@ -28,7 +28,7 @@ class Encoder {
  public:
   void AppendStart(const core::Options& options, core::Time now, std::string* out);
   // `draws`: what Options::random has returned in the step.
-  void AppendStep(const Input& input, core::Time now, absl::Span<const uint64_t> draws,
+  void AppendStep(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                   const core::Effects& effects, std::string* out);
   // A checkpoint's record, but for the state, which is large, and may be put in and encoded
   // elsewhere. `steps`: how many there were since the start.

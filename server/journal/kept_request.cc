@@ -9,16 +9,6 @@
 #include <openssl/sha.h>
 
 namespace muster::journal {
-namespace {
-
-void VisitPayloads(v1::Claim* claim, PayloadVisitor visit) {
-  for (v1::CompletedLease& done : *claim->mutable_completed_leases()) {
-    if (done.result().has_value()) visit(done.mutable_result()->mutable_value());
-  }
-}
-
-}  // namespace
-
 Fingerprints::Fingerprints() : key_(RandomBytes(SHA256_CBLOCK)) {}
 
 uint64_t Fingerprints::Of(absl::string_view payload) const {
@@ -34,33 +24,13 @@ uint64_t Fingerprints::Of(absl::string_view payload) const {
   return fingerprint;
 }
 
-void ForEachPayload(v1::AttachRequest* request, PayloadVisitor visit) {
-  if (request->has_claim()) VisitPayloads(request->mutable_claim(), visit);
+void ForEachPayload(v1::LeaseResult* result, PayloadVisitor visit) {
+  if (result->has_value()) visit(result->mutable_value());
 }
 
-void ForEachPayload(v1::RejoinRequest* request, PayloadVisitor visit) {
-  if (request->has_claim()) VisitPayloads(request->mutable_claim(), visit);
-}
-
-void ForEachPayload(v1::BroadcastRequest* request, PayloadVisitor visit) {
-  visit(request->mutable_payload());
-}
-
-void ForEachPayload(v1::GatherRequest* request, PayloadVisitor visit) {
-  visit(request->mutable_payload());
-}
-
-void ForEachPayload(v1::AllGatherRequest* request, PayloadVisitor visit) {
-  visit(request->mutable_payload());
-}
-
-void ForEachPayload(v1::NodeCollectiveRequest* request, PayloadVisitor visit) {
-  for (v1::NodeArrival& part : *request->mutable_parts()) visit(part.mutable_payload());
-}
-
-void ForEachPayload(v1::CompleteLeaseRequest* request, PayloadVisitor visit) {
-  if (request->has_result() && request->result().has_value()) {
-    visit(request->mutable_result()->mutable_value());
+void ForEachPayload(v1::Claim* claim, PayloadVisitor visit) {
+  for (v1::CompletedLease& done : *claim->mutable_completed_leases()) {
+    if (done.has_result()) ForEachPayload(done.mutable_result(), visit);
   }
 }
 

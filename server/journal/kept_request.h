@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "common/process_secret.h"
+#include "common/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/journal/journal.pb.h"
 
@@ -40,51 +41,41 @@ class Fingerprints {
   const std::string key_;
 };
 
-constexpr InputKind KindOf(const v1::AttachRequest*) { return INPUT_KIND_ATTACH; }
-constexpr InputKind KindOf(const v1::JoinRequest*) { return INPUT_KIND_JOIN; }
-constexpr InputKind KindOf(const v1::RejoinRequest*) { return INPUT_KIND_REJOIN; }
-constexpr InputKind KindOf(const v1::BarrierRequest*) { return INPUT_KIND_BARRIER; }
-constexpr InputKind KindOf(const v1::BroadcastRequest*) { return INPUT_KIND_BROADCAST; }
-constexpr InputKind KindOf(const v1::GatherRequest*) { return INPUT_KIND_GATHER; }
-constexpr InputKind KindOf(const v1::AllGatherRequest*) { return INPUT_KIND_ALL_GATHER; }
-constexpr InputKind KindOf(const v1::NodeCollectiveRequest*) { return INPUT_KIND_NODE_COLLECTIVE; }
-constexpr InputKind KindOf(const v1::WithdrawArrivalRequest*) {
-  return INPUT_KIND_WITHDRAW_ARRIVAL;
-}
-constexpr InputKind KindOf(const v1::ReleaseGroupsRequest*) { return INPUT_KIND_RELEASE_GROUPS; }
-constexpr InputKind KindOf(const v1::AcquireLeaseRequest*) { return INPUT_KIND_ACQUIRE_LEASE; }
-constexpr InputKind KindOf(const v1::CompleteLeaseRequest*) { return INPUT_KIND_COMPLETE_LEASE; }
-constexpr InputKind KindOf(const v1::AbandonLeaseRequest*) { return INPUT_KIND_ABANDON_LEASE; }
-constexpr InputKind KindOf(const v1::LeaveRequest*) { return INPUT_KIND_LEAVE; }
-constexpr InputKind KindOf(const v1::RequestStopRequest*) { return INPUT_KIND_REQUEST_STOP; }
-constexpr InputKind KindOf(const v1::ReportExitRequest*) { return INPUT_KIND_REPORT_EXIT; }
-constexpr InputKind KindOf(const v1::ReportProcessStateRequest*) {
-  return INPUT_KIND_REPORT_PROCESS_STATE;
-}
-
-// Calls `visit` with each field of the request that holds a payload, in an order that the message
-// alone decides.
-using PayloadVisitor = absl::FunctionRef<void(std::string*)>;
-void ForEachPayload(v1::AttachRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::RejoinRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::BroadcastRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::GatherRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::AllGatherRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::NodeCollectiveRequest* request, PayloadVisitor visit);
-void ForEachPayload(v1::CompleteLeaseRequest* request, PayloadVisitor visit);
+// The kind of the step that such a request becomes.
 template <typename Request>
-void ForEachPayload(Request*, PayloadVisitor) {}
+inline constexpr InputKind kKindOf = INPUT_KIND_UNSPECIFIED;
+#define MUSTER_KIND(name, caller, request, kind, payloads) \
+  template <>                                              \
+  inline constexpr InputKind kKindOf<v1::name##Request> = INPUT_KIND_##kind;
+MUSTER_RPCS(MUSTER_KIND, MUSTER_KIND)
+#undef MUSTER_KIND
+
+// Calls `visit` with each field that holds a payload, in an order that the message alone decides.
+using PayloadVisitor = absl::FunctionRef<void(std::string*)>;
+void ForEachPayload(v1::LeaseResult* result, PayloadVisitor visit);
+void ForEachPayload(v1::Claim* claim, PayloadVisitor visit);
+template <typename Request>
+void ForEachPayload(Request* request, PayloadVisitor visit) {
+  constexpr RpcPayloads kWhere = Rpc<Request>::kPayloads;
+  if constexpr (kWhere == RpcPayloads::kPayload) {
+    visit(request->mutable_payload());
+  } else if constexpr (kWhere == RpcPayloads::kInParts) {
+    for (auto& part : *request->mutable_parts()) visit(part.mutable_payload());
+  } else if constexpr (kWhere == RpcPayloads::kResult) {
+    if (request->has_result()) ForEachPayload(request->mutable_result(), visit);
+  } else if constexpr (kWhere == RpcPayloads::kInClaim) {
+    if (request->has_claim()) ForEachPayload(request->mutable_claim(), visit);
+  } else {
+    static_assert(kWhere == RpcPayloads::kNone);
+  }
+}
 
 // The process's secret; null where a request has none.
-inline std::string* SecretOf(v1::AttachRequest* request) { return request->mutable_secret(); }
-inline std::string* SecretOf(v1::ReportExitRequest* request) { return request->mutable_secret(); }
-inline std::string* SecretOf(v1::ReportProcessStateRequest* request) {
+template <typename Request>
+auto SecretOf(Request* request) -> decltype(request->mutable_secret()) {
   return request->mutable_secret();
 }
-template <typename Request>
-std::string* SecretOf(Request*) {
-  return nullptr;
-}
+inline std::string* SecretOf(void*) { return nullptr; }
 
 // Keeps what a journal may of a request. `raw`: the bytes that it was parsed from, which are kept
 // as they are where nothing must be left out; empty: it is encoded again. The message is as it was
@@ -92,7 +83,7 @@ std::string* SecretOf(Request*) {
 template <typename Request>
 KeptRequest Keep(Request* request, std::string raw, const Fingerprints& fingerprints) {
   KeptRequest kept;
-  kept.kind = KindOf(request);
+  kept.kind = kKindOf<Request>;
   std::vector<std::string> taken;
   bool all_kept = true;
   const auto take = [&](std::string* field) {

@@ -263,11 +263,11 @@ Recorder::~Recorder() {
       unwritten, absl::ToDoubleSeconds(last_words_));
 }
 
-std::string Recorder::Add(const Input& input, core::Time now, absl::Span<const uint64_t> draws,
+std::string Recorder::Add(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                           const core::Effects& effects) {
   ++steps_;
   encoded_.clear();
-  encoder_.AppendStep(input, now, draws, effects, &encoded_);
+  encoder_.AppendStep(step, now, draws, effects, &encoded_);
   if (queue_->Push(encoded_)) return "";
   ++missing_;
   return queue_->TakeNews();

@@ -45,7 +45,7 @@ class Recorder {
   ~Recorder();
 
   // Returns what is to be said of it in the log, if anything.
-  std::string Add(const Input& input, core::Time now, absl::Span<const uint64_t> draws,
+  std::string Add(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                   const core::Effects& effects);
 
   // The segment is full, or something is missing and the disk answers: as soon as the core can make

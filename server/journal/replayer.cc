@@ -1,11 +1,13 @@
 #include "server/journal/replayer.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/overloaded.h"
+#include "common/rpcs.h"
 #include "server/journal/checkpoint_conversion.h"
 #include "server/journal/digest.h"
+#include "server/journal/kept_request.h"
 #include "server/journal/options_conversion.h"
 
 namespace muster::journal {
@@ -22,8 +24,11 @@ constexpr uint32_t kMaxMembers = 1 << 22;
 constexpr uint32_t kMaxVersionBytes = 256;
 
 bool BringsRequest(InputKind kind) {
-  return (kind >= INPUT_KIND_ATTACH && kind <= INPUT_KIND_REPORT_PROCESS_STATE) ||
-         kind == INPUT_KIND_RELEASE_GROUPS;
+  bool brings = false;
+  ForEachType(AllRequests(), [&](auto* type) {
+    brings |= kind == kKindOf<std::remove_pointer_t<decltype(type)>>;
+  });
+  return brings && kind != INPUT_KIND_UNSPECIFIED;
 }
 
 }  // namespace
@@ -129,12 +134,12 @@ absl::Status Replayer::FeedStep(const Step& step) {
     return absl::DataLossError("the journal has a step that nothing has started");
   }
   if (absl::Status s = NoteOpen(step); !s.ok()) return s;
-  absl::StatusOr<Request> request = Restore(step, &stand_ins_);
-  if (!request.ok()) return request.status();
-  ReplayedStep replayed{now_, step.kind(), step.waiter(), *std::move(request), {}};
+  absl::StatusOr<core::Input> input = Restore(step, &stand_ins_);
+  if (!input.ok()) return input.status();
+  ReplayedStep replayed{now_, step.kind(), step.waiter(), *std::move(input), {}};
   step_ = &step;
   drawn_ = 0;
-  replayed.effects = Run(step, replayed.request);
+  replayed.effects = core_->Step(now_, step.waiter(), replayed.input);
   for (const core::Reply& reply : replayed.effects.replies) open_.erase(reply.waiter);
   for (const core::StreamEnd& end : replayed.effects.ends) open_.erase(end.stream);
   if (absl::Status s = CheckEffects(step, replayed.effects); !s.ok()) return s;
@@ -155,44 +160,6 @@ absl::Status Replayer::NoteOpen(const Step& step) {
   if (is_new) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat("the journal has two calls of one number, ", step.waiter()));
-}
-
-core::Effects Replayer::Run(const Step& step, const Request& request) {
-  core::Coordinator& core = *core_;
-  const core::WaiterId id = step.waiter();
-  switch (step.kind()) {
-    case INPUT_KIND_CANCEL:
-      return core.Cancel(now_, id);
-    case INPUT_KIND_STREAM_CLOSED:
-      return core.StreamClosed(now_, id);
-    case INPUT_KIND_DRAIN:
-      return core.Drain(now_, step.reason());
-    case INPUT_KIND_TICK:
-      return core.Tick(now_);
-    case INPUT_KIND_VERDICT:
-      return core.NoteVerdict(now_, step.reason());
-    default:
-      break;
-  }
-  return std::visit(
-      Overloaded{
-          [](const std::monostate&) { return core::Effects(); },
-          [&](const core::AttachRequest& r) { return core.Attach(now_, id, r); },
-          [&](const core::JoinRequest& r) { return core.Join(now_, id, r); },
-          [&](const core::RejoinRequest& r) { return core.Rejoin(now_, id, r); },
-          [&](const core::CollectiveRequest& r) { return core.Collective(now_, id, r); },
-          [&](const core::NodeCollectiveRequest& r) { return core.NodeCollective(now_, id, r); },
-          [&](const core::WithdrawRequest& r) { return core.WithdrawArrival(now_, id, r); },
-          [&](const core::ReleaseRequest& r) { return core.ReleaseGroups(now_, id, r); },
-          [&](const core::AcquireLeaseRequest& r) { return core.AcquireLease(now_, id, r); },
-          [&](const core::CompleteLeaseRequest& r) { return core.CompleteLease(now_, id, r); },
-          [&](const core::AbandonLeaseRequest& r) { return core.AbandonLease(now_, id, r); },
-          [&](const core::LeaveRequest& r) { return core.Leave(now_, id, r); },
-          [&](const core::StopRequest& r) { return core.RequestStop(now_, id, r); },
-          [&](const core::ExitReport& r) { return core.ReportExit(now_, id, r); },
-          [&](const core::ProcessStateReport& r) { return core.ReportProcessState(now_, id, r); },
-      },
-      request);
 }
 
 absl::Status Replayer::CheckEffects(const Step& step, const core::Effects& effects) {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "server/core/coordinator.h"
 #include "server/journal/journal.pb.h"
-#include "server/journal/restored_request.h"
+#include "server/journal/restored_input.h"
 #include "server/journal/stand_ins.h"
 
 namespace muster::journal {
@@ -20,7 +20,7 @@ struct ReplayedStep {
   core::Time now;
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   core::WaiterId waiter = 0;
-  Request request;
+  core::Input input;
   core::Effects effects;
 };
 
@@ -75,7 +75,6 @@ class Replayer {
 
   absl::StatusOr<core::Options> ReadOptions(const Options& in);
   absl::Status NoteOpen(const Step& step);
-  core::Effects Run(const Step& step, const Request& request);
   absl::Status CheckEffects(const Step& step, const core::Effects& effects);
 
   Observer* const observer_;

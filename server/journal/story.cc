@@ -137,7 +137,7 @@ void Story::Begin(const ReplayedStep& step) {
           },
           [](const auto&) {},
       },
-      step.request);
+      step.input);
 }
 
 void Story::BeginCall(const ReplayedStep& step, const core::SessionId& session,

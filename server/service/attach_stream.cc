@@ -21,11 +21,11 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AttachStream::Start(
   AttachStream* const reactor = stream.get();
   reactor->self_ = stream;
   journal::KeptRequest kept;
-  const absl::StatusOr<core::AttachRequest> converted =
+  absl::StatusOr<core::AttachRequest> converted =
       ReadRequest<v1::AttachRequest>(request, host.driver->keeps(), &kept);
   if (converted.ok()) {
     reactor->process_ = converted->member.incarnation;
-    host.driver->Attach({kept.kind, reactor->id_, &kept}, std::move(stream), *converted);
+    host.driver->Attach({reactor->id_, *std::move(converted), &kept}, std::move(stream));
   } else {
     reactor->Finish(ToGrpcStatus(converted.status()));
   }

@@ -1,7 +1,14 @@
 #include "server/service/coordinator_service.h"
 
+#include <type_traits>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/rpcs.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
 #include "server/service/attach_stream.h"
 #include "server/service/raw_message.h"
 #include "server/service/response_conversion.h"
@@ -11,7 +18,6 @@
 
 namespace muster::service {
 
-using core::Coordinator;
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
@@ -32,213 +38,100 @@ class RefusedStream final : public grpc::ServerWriteReactor<ByteBuffer> {
   void OnDone() noexcept override { delete this; }
 };
 
-// Starts the call of one rpc, whose step of the core is `step`.
-template <typename Request, typename Response, typename Step>
-ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
-                          const ByteBuffer& request, ByteBuffer* response, Step step) {
-  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
-  journal::KeptRequest kept;
-  const auto read = ReadRequest<Request>(request, host.driver->keeps(), &kept);
-  return UnaryCall<Response>::Start(host, context, read, kept, response, step);
-}
-
-// The same of one that is no matter of the core's.
-template <typename Request, typename Response, typename Step>
-ServerUnaryReactor* StartAtDesk(const Host& host, CallbackServerContext* context,
-                                const ByteBuffer& request, ByteBuffer* response, Step step) {
-  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
-  return UnaryCall<Response>::StartAtDesk(host, context, ReadRequest<Request>(request), response,
-                                          step);
-}
-
-// As many as one node can have.
-constexpr int kMaxIncarnations = 4096;
-
 absl::StatusOr<Driver::Snapshot> TakeSnapshot(const Driver& driver,
-                                              const v1::GetStatusRequest& request) {
-  if (!request.brief()) {
-    return driver.GetStatus(request.job_id(),
-                            {request.with_timeline(), request.with_completed_leases()});
-  }
-  if (request.incarnations_size() > kMaxIncarnations) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("GetStatusRequest.incarnations has ", request.incarnations_size(),
-                     " entries; expected at most ", kMaxIncarnations));
-  }
-  return driver.GetBriefStatus(request.job_id(),
-                               {request.incarnations().begin(), request.incarnations().end()});
+                                              const core::StatusQuestion& question) {
+  if (question.brief) return driver.GetBriefStatus(question.job_id, question.members);
+  return driver.GetStatus(question.job_id,
+                          {question.with_timeline, question.with_completed_leases});
 }
 
-absl::Status AnswerStatus(const Host& host, const ByteBuffer& bytes, ByteBuffer* out) {
+absl::StatusOr<ByteBuffer> AnswerStatus(const Host& host, const core::StatusQuestion& question) {
   const Driver& driver = *host.driver;
-  const absl::StatusOr<v1::GetStatusRequest> request = ParseRequest<v1::GetStatusRequest>(bytes);
-  if (!request.ok()) return request.status();
-  const absl::StatusOr<Driver::Snapshot> snapshot = TakeSnapshot(driver, *request);
+  const absl::StatusOr<Driver::Snapshot> snapshot = TakeSnapshot(driver, question);
   if (!snapshot.ok()) return snapshot.status();
   v1::GetStatusResponse response;
   response.set_job_id(driver.options().job_id);
   response.set_daemon_version(driver.options().daemon_version);
-  response.set_brief(request->brief());
+  response.set_brief(question.brief);
   ToProto(snapshot->job, snapshot->now, &response);
-  if (request->brief()) {
-    *out = ToBytes(response);
-    return absl::OkStatus();
-  }
+  if (question.brief) return ToBytes(response);
   ToProto(snapshot->timeline, snapshot->now, &response);
   ToProto(snapshot->uptime, response.mutable_uptime());
   response.set_unauthenticated_calls(host.guard->refused());
-  *out = ToBytes(response);
-  return absl::OkStatus();
+  return ToBytes(response);
 }
+
+ServerUnaryReactor* StartStatus(const Host& host, CallbackServerContext* context,
+                                const ByteBuffer& request, ByteBuffer* response) {
+  const auto question = ReadRequest<v1::GetStatusRequest>(request);
+  absl::StatusOr<ByteBuffer> answer =
+      question.ok() ? AnswerStatus(host, *question) : question.status();
+  if (answer.ok()) *response = *std::move(answer);
+  ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(answer.status()));
+  return reactor;
+}
+
+template <typename Request>
+constexpr bool kIsStep = std::is_constructible_v<core::Input, CoreRequestOf<Request>>;
+
+// Starts one unary call.
+template <typename Request>
+ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
+                          const ByteBuffer& request, ByteBuffer* response) {
+  using Call = UnaryCall<ResponseOf<Request>>;
+  if (absl::Status s = host.guard->Admit(*context); !s.ok()) return Refuse(context, s);
+  if constexpr (std::is_same_v<Request, v1::GetStatusRequest>) {
+    return StartStatus(host, context, request, response);
+  } else if constexpr (kIsStep<Request>) {
+    journal::KeptRequest kept;
+    auto read = ReadRequest<Request>(request, host.driver->keeps(), &kept);
+    return Call::Start(host, context, std::move(read), kept, response);
+  } else {
+    return Call::StartAtDesk(host, context, ReadRequest<Request>(request), response);
+  }
+}
+
+// How many rpcs the generated service has: it nests one template for each.
+template <typename Service>
+constexpr size_t kMethods = 0;
+template <template <typename> typename WithMethod, typename Base>
+constexpr size_t kMethods<WithMethod<Base>> = 1 + kMethods<Base>;
+
+static_assert(AllRequests::kSize == kMethods<v1::CoordinatorService::CallbackService>,
+              "an rpc of coordinator.proto has no row in common/rpcs.h");
 
 }  // namespace
 
-grpc::ServerWriteReactor<ByteBuffer>* CoordinatorService::Attach(
-    CallbackServerContext* context, const ByteBuffer* request) noexcept {
-  if (absl::Status s = host_.guard->Admit(*context); !s.ok()) return new RefusedStream(s);
-  return AttachStream::Start(host_, context, *request);
+CoordinatorService::CoordinatorService(Driver* driver, CallGuard* guard)
+    : unread_(driver->options().limits.max_held_bytes), host_{driver, &unread_, guard} {
+  int method = 0;
+  ForEachType(AllRequests(),
+              [&](auto* type) { Register<std::remove_pointer_t<decltype(type)>>(method++); });
 }
 
-ServerUnaryReactor* CoordinatorService::Join(CallbackServerContext* context,
-                                             const ByteBuffer* request,
-                                             ByteBuffer* response) noexcept {
-  return Start<v1::JoinRequest, v1::JoinResponse>(host_, context, *request, response,
-                                                  &Coordinator::Join);
-}
-
-ServerUnaryReactor* CoordinatorService::Rejoin(CallbackServerContext* context,
-                                               const ByteBuffer* request,
-                                               ByteBuffer* response) noexcept {
-  return Start<v1::RejoinRequest, v1::RejoinResponse>(host_, context, *request, response,
-                                                      &Coordinator::Rejoin);
-}
-
-ServerUnaryReactor* CoordinatorService::RequestStop(CallbackServerContext* context,
-                                                    const ByteBuffer* request,
-                                                    ByteBuffer* response) noexcept {
-  return Start<v1::RequestStopRequest, v1::RequestStopResponse>(host_, context, *request, response,
-                                                                &Coordinator::RequestStop);
-}
-
-ServerUnaryReactor* CoordinatorService::Barrier(CallbackServerContext* context,
-                                                const ByteBuffer* request,
-                                                ByteBuffer* response) noexcept {
-  return Start<v1::BarrierRequest, v1::BarrierResponse>(host_, context, *request, response,
-                                                        &Coordinator::Collective);
-}
-
-ServerUnaryReactor* CoordinatorService::Broadcast(CallbackServerContext* context,
-                                                  const ByteBuffer* request,
-                                                  ByteBuffer* response) noexcept {
-  return Start<v1::BroadcastRequest, v1::BroadcastResponse>(host_, context, *request, response,
-                                                            &Coordinator::Collective);
-}
-
-ServerUnaryReactor* CoordinatorService::Gather(CallbackServerContext* context,
-                                               const ByteBuffer* request,
-                                               ByteBuffer* response) noexcept {
-  return Start<v1::GatherRequest, v1::GatherResponse>(host_, context, *request, response,
-                                                      &Coordinator::Collective);
-}
-
-ServerUnaryReactor* CoordinatorService::AllGather(CallbackServerContext* context,
-                                                  const ByteBuffer* request,
-                                                  ByteBuffer* response) noexcept {
-  return Start<v1::AllGatherRequest, v1::AllGatherResponse>(host_, context, *request, response,
-                                                            &Coordinator::Collective);
-}
-
-ServerUnaryReactor* CoordinatorService::NodeCollective(CallbackServerContext* context,
-                                                       const ByteBuffer* request,
-                                                       ByteBuffer* response) noexcept {
-  return Start<v1::NodeCollectiveRequest, v1::NodeCollectiveResponse>(
-      host_, context, *request, response, &Coordinator::NodeCollective);
-}
-
-ServerUnaryReactor* CoordinatorService::WithdrawArrival(CallbackServerContext* context,
-                                                        const ByteBuffer* request,
-                                                        ByteBuffer* response) noexcept {
-  return Start<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
-      host_, context, *request, response, &Coordinator::WithdrawArrival);
-}
-
-ServerUnaryReactor* CoordinatorService::ReleaseGroups(CallbackServerContext* context,
-                                                      const ByteBuffer* request,
-                                                      ByteBuffer* response) noexcept {
-  return Start<v1::ReleaseGroupsRequest, v1::ReleaseGroupsResponse>(
-      host_, context, *request, response, &Coordinator::ReleaseGroups);
-}
-
-ServerUnaryReactor* CoordinatorService::AcquireLease(CallbackServerContext* context,
-                                                     const ByteBuffer* request,
-                                                     ByteBuffer* response) noexcept {
-  return Start<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(
-      host_, context, *request, response, &Coordinator::AcquireLease);
-}
-
-ServerUnaryReactor* CoordinatorService::CompleteLease(CallbackServerContext* context,
-                                                      const ByteBuffer* request,
-                                                      ByteBuffer* response) noexcept {
-  return Start<v1::CompleteLeaseRequest, v1::CompleteLeaseResponse>(
-      host_, context, *request, response, &Coordinator::CompleteLease);
-}
-
-ServerUnaryReactor* CoordinatorService::AbandonLease(CallbackServerContext* context,
-                                                     const ByteBuffer* request,
-                                                     ByteBuffer* response) noexcept {
-  return Start<v1::AbandonLeaseRequest, v1::AbandonLeaseResponse>(
-      host_, context, *request, response, &Coordinator::AbandonLease);
-}
-
-ServerUnaryReactor* CoordinatorService::Leave(CallbackServerContext* context,
-                                              const ByteBuffer* request,
-                                              ByteBuffer* response) noexcept {
-  return Start<v1::LeaveRequest, v1::LeaveResponse>(host_, context, *request, response,
-                                                    &Coordinator::Leave);
-}
-
-ServerUnaryReactor* CoordinatorService::ReportExit(CallbackServerContext* context,
-                                                   const ByteBuffer* request,
-                                                   ByteBuffer* response) noexcept {
-  return Start<v1::ReportExitRequest, v1::ReportExitResponse>(host_, context, *request, response,
-                                                              &Coordinator::ReportExit);
-}
-
-ServerUnaryReactor* CoordinatorService::ReportProcessState(CallbackServerContext* context,
-                                                           const ByteBuffer* request,
-                                                           ByteBuffer* response) noexcept {
-  return Start<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
-      host_, context, *request, response, &Coordinator::ReportProcessState);
-}
-
-ServerUnaryReactor* CoordinatorService::RequestInquiry(CallbackServerContext* context,
-                                                       const ByteBuffer* request,
-                                                       ByteBuffer* response) noexcept {
-  return StartAtDesk<v1::RequestInquiryRequest, v1::RequestInquiryResponse>(
-      host_, context, *request, response, &core::InquiryDesk::RequestInquiry);
-}
-
-ServerUnaryReactor* CoordinatorService::ReportInquiry(CallbackServerContext* context,
-                                                      const ByteBuffer* request,
-                                                      ByteBuffer* response) noexcept {
-  return StartAtDesk<v1::ReportInquiryRequest, v1::ReportInquiryResponse>(
-      host_, context, *request, response, &core::InquiryDesk::ReportInquiry);
-}
-
-ServerUnaryReactor* CoordinatorService::GetInquiry(CallbackServerContext* context,
-                                                   const ByteBuffer* request,
-                                                   ByteBuffer* response) noexcept {
-  return StartAtDesk<v1::GetInquiryRequest, v1::GetInquiryResponse>(
-      host_, context, *request, response, &core::InquiryDesk::GetInquiry);
-}
-
-ServerUnaryReactor* CoordinatorService::GetStatus(CallbackServerContext* context,
-                                                  const ByteBuffer* request,
-                                                  ByteBuffer* response) noexcept {
-  if (absl::Status s = host_.guard->Admit(*context); !s.ok()) return Refuse(context, s);
-  ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(AnswerStatus(host_, *request, response)));
-  return reactor;
+// As the generated WithRawCallbackMethod_Join and so on do it. No handler lets an exception out:
+// gRPC would take it for an answer.
+template <typename Request>
+void CoordinatorService::Register(int method) {
+  if constexpr (Rpc<Request>::kStreams) {
+    MarkMethodRawCallback(
+        method,
+        new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
+            [this](CallbackServerContext* context,
+                   const ByteBuffer* request) noexcept -> grpc::ServerWriteReactor<ByteBuffer>* {
+              absl::Status admitted = host_.guard->Admit(*context);
+              if (!admitted.ok()) return new RefusedStream(admitted);
+              return AttachStream::Start(host_, context, *request);
+            }));
+  } else {
+    MarkMethodRawCallback(method,
+                          new grpc::internal::CallbackUnaryHandler<ByteBuffer, ByteBuffer>(
+                              [this](CallbackServerContext* context, const ByteBuffer* request,
+                                     ByteBuffer* response) noexcept {
+                                return Start<Request>(host_, context, *request, response);
+                              }));
+  }
 }
 
 }  // namespace muster::service

@@ -12,6 +12,13 @@ using core::Effects;
 using core::Time;
 using core::WaiterId;
 
+namespace {
+
+// Of a step that nothing can make superfluous.
+bool Always(Time) { return true; }
+
+}  // namespace
+
 Driver::Driver(core::Options options, std::shared_ptr<spdlog::logger> logger,
                std::function<void()> on_outcome, std::optional<journal::RecorderOptions> journal)
     : on_outcome_(std::move(on_outcome)),
@@ -49,11 +56,8 @@ void Driver::AwaitAllGone(std::chrono::steady_clock::time_point deadline) {
   all_gone_.wait_until(lock, deadline, [this] { return entered_ == 0; });
 }
 
-void Driver::Run(const journal::Input& input, Call* call, Step step) {
-  RunStep(input, [&](Time now) {
-    calls_.emplace(input.waiter, call);
-    return step(core_, now);
-  });
+void Driver::Run(const journal::StepInput& step, Call* call) {
+  RunStep(step, [&](Time) { return calls_.emplace(step.id, call).second; });
 }
 
 void Driver::RunAtDesk(WaiterId id, Call* call, DeskStep step) {
@@ -65,39 +69,33 @@ void Driver::RunAtDesk(WaiterId id, Call* call, DeskStep step) {
 
 void Driver::Cancel(WaiterId id) {
   Call* call = nullptr;
-  RunStep({journal::INPUT_KIND_CANCEL, id}, [&](Time now) -> std::optional<Effects> {
+  RunStep({id, core::CallCancelled()}, [&](Time now) {
     auto entry = calls_.extract(id);
-    if (entry.empty()) return std::nullopt;
+    if (entry.empty()) return false;
     call = entry.mapped();
-    if (desk_.Cancel(now, id)) return std::nullopt;
-    return core_.Cancel(now, id);
+    return !desk_.Cancel(now, id);
   });
   if (call != nullptr) call->End(absl::CancelledError("the caller gave up"), {});
 }
 
-void Driver::Attach(const journal::Input& input, std::shared_ptr<EventStream> stream,
-                    const core::AttachRequest& request) {
-  RunStep(input, [&](Time now) {
-    streams_.emplace(input.waiter, std::move(stream));
-    return core_.Attach(now, input.waiter, request);
-  });
+void Driver::Attach(const journal::StepInput& step, std::shared_ptr<EventStream> stream) {
+  RunStep(step, [&](Time) { return streams_.emplace(step.id, std::move(stream)).second; });
 }
 
 void Driver::CloseStream(WaiterId id, const absl::Status& end) {
   std::shared_ptr<EventStream> stream;
-  RunStep({journal::INPUT_KIND_STREAM_CLOSED, id}, [&](Time now) -> std::optional<Effects> {
+  RunStep({id, core::StreamClosed()}, [&](Time) {
     auto entry = streams_.extract(id);
-    if (entry.empty()) return std::nullopt;
+    if (entry.empty()) return false;
     stream = std::move(entry.mapped());
     stream->Push({nullptr, end});
-    return core_.StreamClosed(now, id);
+    return true;
   });
   if (stream != nullptr) stream->Flush();
 }
 
 void Driver::Drain(const std::string& reason) {
-  RunStep({journal::INPUT_KIND_DRAIN, 0, nullptr, reason},
-          [&](Time now) { return core_.Drain(now, reason); });
+  RunStep({0, core::DrainBegun{reason}}, Always);
   RunBeside([&](Time) { return desk_.Drain(reason); });
 }
 
@@ -135,17 +133,17 @@ bool Driver::Quiet() const {
   return core_.Quiet();
 }
 
-void Driver::RunStep(const journal::Input& input,
-                     absl::FunctionRef<std::optional<Effects>(Time)> step) noexcept {
+void Driver::RunStep(const journal::StepInput& step,
+                     absl::FunctionRef<bool(Time)> before) noexcept {
   Deliveries deliveries;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const Time now = clock_.Now();
-    std::optional<Effects> effects = step(now);
-    if (!effects) return;
-    if (recorded_) Record(input, now, &*effects);
-    AddDeskEffects(now, &*effects);
-    deliveries = Collect(*std::move(effects), now);
+    if (!before(now)) return;
+    Effects effects = core_.Step(now, step.id, step.input);
+    if (recorded_) Record(step, now, &effects);
+    AddDeskEffects(now, &effects);
+    deliveries = Collect(std::move(effects), now);
     WakeTimerIfEarlier();
   }
   Deliver(deliveries);
@@ -162,10 +160,7 @@ void Driver::RunBeside(absl::FunctionRef<Effects(Time)> step) noexcept {
     deliveries = Collect(std::move(effects), now);
     WakeTimerIfEarlier();
   }
-  if (verdict) {
-    RunStep({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict},
-            [&](Time now) { return core_.NoteVerdict(now, *verdict); });
-  }
+  if (verdict) RunStep({0, core::VerdictFound{*verdict}}, Always);
   Deliver(deliveries);
 }
 
@@ -190,8 +185,8 @@ core::Options Driver::Equip(core::Options options) {
   return options;
 }
 
-void Driver::Record(const journal::Input& input, Time now, Effects* effects) {
-  const std::string news = journal_->Add(input, now, draws_, *effects);
+void Driver::Record(const journal::StepInput& step, Time now, Effects* effects) {
+  const std::string news = journal_->Add(step, now, draws_, *effects);
   draws_.clear();
   if (!news.empty()) {
     effects->log.push_back(
@@ -257,7 +252,7 @@ void Driver::RunTimer() {
     const bool core_is_due = core_.NextDeadline() <= armed_;
     lock.unlock();
     if (core_is_due) {
-      RunStep({journal::INPUT_KIND_TICK}, [this](Time now) { return core_.Tick(now); });
+      RunStep({0, core::DeadlineReached()}, Always);
     } else {
       RunBeside([this](Time now) { return desk_.Tick(now); });
     }

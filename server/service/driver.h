@@ -70,9 +70,8 @@ class Driver {
   // Blocks until all that entered have left, or until the deadline.
   void AwaitAllGone(std::chrono::steady_clock::time_point deadline);
 
-  // Runs a step that parks or ends `call`, which `input` names.
-  using Step = absl::FunctionRef<core::Effects(core::Coordinator&, core::Time)>;
-  void Run(const journal::Input& input, Call* call, Step step);
+  // Runs the step of a request, which parks or ends `call`.
+  void Run(const journal::StepInput& step, Call* call);
   // The same at the desk that answers inquiries, of which no journal knows.
   using DeskStep = absl::FunctionRef<core::Effects(core::InquiryDesk&, core::Time)>;
   void RunAtDesk(core::WaiterId id, Call* call, DeskStep step);
@@ -80,8 +79,8 @@ class Driver {
   // The peer has given up the call: withdraws it and ends it with CANCELLED, unless it has ended.
   void Cancel(core::WaiterId id);
 
-  void Attach(const journal::Input& input, std::shared_ptr<EventStream> stream,
-              const core::AttachRequest& request);
+  // The same of an AttachRequest, whose stream stays open.
+  void Attach(const journal::StepInput& step, std::shared_ptr<EventStream> stream);
   // The peer has gone, or does not read: ends the stream with this status, unless it has ended.
   void CloseStream(core::WaiterId id, const absl::Status& end);
 
@@ -124,17 +123,17 @@ class Driver {
     bool outcome_known = false;
   };
 
-  // The one way into the core. `step` puts `input` in, or returns nothing where it need not.
+  // The one way into the core. `before` runs under the lock; where it returns false there is no
+  // step.
   // An exception in here (memory has run out, or a defect) ends the process: it would leave half of
   // a step done, and members find their way back to a daemon that starts again.
-  void RunStep(const journal::Input& input,
-               absl::FunctionRef<std::optional<core::Effects>(core::Time)> step) noexcept;
+  void RunStep(const journal::StepInput& step, absl::FunctionRef<bool(core::Time)> before) noexcept;
   // The same beside the core, which `step` does not change.
   void RunBeside(absl::FunctionRef<core::Effects(core::Time)> step) noexcept;
   core::Time NextDeadline() const;
   void AddDeskEffects(core::Time now, core::Effects* effects);
   core::Options Equip(core::Options options);
-  void Record(const journal::Input& input, core::Time now, core::Effects* effects);
+  void Record(const journal::StepInput& step, core::Time now, core::Effects* effects);
   Deliveries Collect(core::Effects effects, core::Time now);
   void CollectReplies(std::vector<core::Reply> replies, Deliveries* out);
   void CollectStreams(core::Effects* effects, core::Time now, Deliveries* out);

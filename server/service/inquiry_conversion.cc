@@ -132,7 +132,7 @@ void Fill(const core::LauncherReport& in, v1::LauncherReport* out) {
 
 }  // namespace
 
-absl::StatusOr<core::InquiryRequest> FromProto(const v1::RequestInquiryRequest& in) {
+absl::StatusOr<core::InquiryRequest> FromProto(v1::RequestInquiryRequest&& in) {
   return core::InquiryRequest{in.job_id(), in.reason()};
 }
 
@@ -152,7 +152,7 @@ absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::InquiryQuestion> FromProto(const v1::GetInquiryRequest& in) {
+absl::StatusOr<core::InquiryQuestion> FromProto(v1::GetInquiryRequest&& in) {
   Reader r("GetInquiryRequest");
   core::InquiryQuestion out;
   out.job_id = in.job_id();

@@ -13,6 +13,8 @@ namespace muster::service {
 namespace {
 
 constexpr int32_t kMaxSignal = 64;
+// A brief status may be asked for so many members: as many as one node can have.
+constexpr int kMaxIncarnations = 4096;
 
 // A stranger may know a member's incarnation, but not the secret that it is made of.
 absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnation& owner) {
@@ -100,7 +102,7 @@ absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in) {
   return read;
 }
 
-absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in) {
+absl::StatusOr<core::JoinRequest> FromProto(v1::JoinRequest&& in) {
   Reader r("JoinRequest");
   core::JoinRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -161,7 +163,7 @@ absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest& in) {
+absl::StatusOr<core::WithdrawRequest> FromProto(v1::WithdrawArrivalRequest&& in) {
   Reader r("WithdrawArrivalRequest");
   core::WithdrawRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -171,7 +173,7 @@ absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::ReleaseRequest> FromProto(const v1::ReleaseGroupsRequest& in) {
+absl::StatusOr<core::ReleaseRequest> FromProto(v1::ReleaseGroupsRequest&& in) {
   Reader r("ReleaseGroupsRequest");
   core::ReleaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -183,7 +185,7 @@ absl::StatusOr<core::ReleaseRequest> FromProto(const v1::ReleaseGroupsRequest& i
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in) {
+absl::StatusOr<core::AcquireLeaseRequest> FromProto(v1::AcquireLeaseRequest&& in) {
   Reader r("AcquireLeaseRequest");
   core::AcquireLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -205,7 +207,7 @@ absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& 
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in) {
+absl::StatusOr<core::AbandonLeaseRequest> FromProto(v1::AbandonLeaseRequest&& in) {
   Reader r("AbandonLeaseRequest");
   core::AbandonLeaseRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -215,7 +217,7 @@ absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseReques
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in) {
+absl::StatusOr<core::LeaveRequest> FromProto(v1::LeaveRequest&& in) {
   Reader r("LeaveRequest");
   core::LeaveRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
@@ -223,14 +225,14 @@ absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in) {
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::StopRequest> FromProto(const v1::RequestStopRequest& in) {
+absl::StatusOr<core::StopRequest> FromProto(v1::RequestStopRequest&& in) {
   Reader r("RequestStopRequest");
   core::StopRequest out;
   out.call = ReadCall(in.has_call(), in.call(), "call", r);
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateRequest& in) {
+absl::StatusOr<core::ProcessStateReport> FromProto(v1::ReportProcessStateRequest&& in) {
   Reader r("ReportProcessStateRequest");
   r.Require(in.state() == v1::PROCESS_STATE_RUNNING || in.state() == v1::PROCESS_STATE_STOPPED,
             "state",
@@ -243,7 +245,7 @@ absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateR
   return r.Result(std::move(out));
 }
 
-absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
+absl::StatusOr<core::ExitReport> FromProto(v1::ReportExitRequest&& in) {
   Reader r("ReportExitRequest");
   const bool started = in.how_case() != v1::ReportExitRequest::HOW_NOT_SET;
   r.Require(started || !in.given_up().empty(), "how",
@@ -258,6 +260,20 @@ absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in) {
   out.given_up = in.given_up();
   out.started = started;
   out.told = in.told();
+  return r.Result(std::move(out));
+}
+
+absl::StatusOr<core::StatusQuestion> FromProto(v1::GetStatusRequest&& in) {
+  Reader r("GetStatusRequest");
+  r.Require(!in.brief() || in.incarnations_size() <= kMaxIncarnations, "incarnations",
+            absl::StrCat("has ", in.incarnations_size(), " entries; expected at most ",
+                         kMaxIncarnations));
+  core::StatusQuestion out;
+  out.job_id = in.job_id();
+  out.brief = in.brief();
+  out.members.assign(in.incarnations().begin(), in.incarnations().end());
+  out.with_timeline = in.with_timeline();
+  out.with_completed_leases = in.with_completed_leases();
   return r.Result(std::move(out));
 }
 

@@ -1,7 +1,10 @@
 #ifndef MUSTER_SERVER_SERVICE_REQUEST_CONVERSION_H_
 #define MUSTER_SERVER_SERVICE_REQUEST_CONVERSION_H_
 
+#include <utility>
+
 #include "absl/status/statusor.h"
+#include "common/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/types.h"
 
@@ -11,27 +14,16 @@
 // be large nothing is copied: it is moved out of the message.
 namespace muster::service {
 
-absl::StatusOr<core::AttachRequest> FromProto(v1::AttachRequest&& in);
-absl::StatusOr<core::JoinRequest> FromProto(const v1::JoinRequest& in);
-absl::StatusOr<core::RejoinRequest> FromProto(v1::RejoinRequest&& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::BarrierRequest&& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::BroadcastRequest&& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::GatherRequest&& in);
-absl::StatusOr<core::CollectiveRequest> FromProto(v1::AllGatherRequest&& in);
-absl::StatusOr<core::NodeCollectiveRequest> FromProto(v1::NodeCollectiveRequest&& in);
-absl::StatusOr<core::WithdrawRequest> FromProto(const v1::WithdrawArrivalRequest& in);
-absl::StatusOr<core::ReleaseRequest> FromProto(const v1::ReleaseGroupsRequest& in);
-absl::StatusOr<core::AcquireLeaseRequest> FromProto(const v1::AcquireLeaseRequest& in);
-absl::StatusOr<core::CompleteLeaseRequest> FromProto(v1::CompleteLeaseRequest&& in);
-absl::StatusOr<core::AbandonLeaseRequest> FromProto(const v1::AbandonLeaseRequest& in);
-absl::StatusOr<core::LeaveRequest> FromProto(const v1::LeaveRequest& in);
-absl::StatusOr<core::StopRequest> FromProto(const v1::RequestStopRequest& in);
-// In inquiry_conversion.cc.
-absl::StatusOr<core::InquiryRequest> FromProto(const v1::RequestInquiryRequest& in);
-absl::StatusOr<core::InquiryReport> FromProto(v1::ReportInquiryRequest&& in);
-absl::StatusOr<core::InquiryQuestion> FromProto(const v1::GetInquiryRequest& in);
-absl::StatusOr<core::ProcessStateReport> FromProto(const v1::ReportProcessStateRequest& in);
-absl::StatusOr<core::ExitReport> FromProto(const v1::ReportExitRequest& in);
+// There is one for each rpc: absl::StatusOr<core::JoinRequest> FromProto(v1::JoinRequest&&), and so
+// on. Those of inquiries are in inquiry_conversion.cc.
+#define MUSTER_FROM_PROTO(name, caller, request, ...) \
+  absl::StatusOr<core::request> FromProto(v1::name##Request&& in);
+MUSTER_RPCS(MUSTER_FROM_PROTO, MUSTER_FROM_PROTO)
+#undef MUSTER_FROM_PROTO
+
+// What the core has of a v1::JoinRequest: core::JoinRequest.
+template <typename Request>
+using CoreRequestOf = typename decltype(FromProto(std::declval<Request>()))::value_type;
 
 }  // namespace muster::service
 

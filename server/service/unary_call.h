@@ -20,15 +20,13 @@ namespace muster::service {
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public UnreadAnswers::Rpc {
  public:
-  // Starts a call whose request converted to `request`; `step` is the core's method for it. `kept`
-  // is for the journal, where there is one.
+  // Starts a call whose request converted to `request`. `kept` is for the journal, where there is
+  // one.
   template <typename Request>
   static grpc::ServerUnaryReactor* Start(const Host& host, grpc::CallbackServerContext* context,
-                                         const absl::StatusOr<Request>& request,
+                                         absl::StatusOr<Request> request,
                                          const journal::KeptRequest& kept,
-                                         grpc::ByteBuffer* response,
-                                         core::Effects (core::Coordinator::*step)(
-                                             core::Time, core::WaiterId, const Request&)) noexcept {
+                                         grpc::ByteBuffer* response) noexcept {
     auto* call = new UnaryCall(host, context, response);
     if (!request.ok()) {
       call->Finish(ToGrpcStatus(request.status()));
@@ -36,20 +34,16 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
     }
     call->name_ = NameOf(*request);
     host.unread->Arrived(call->name_);
-    host.driver->Run({kept.kind, call->id_, &kept}, call,
-                     [&](core::Coordinator& core, core::Time now) {
-                       return (core.*step)(now, call->id_, *request);
-                     });
+    host.driver->Run({call->id_, *std::move(request), &kept}, call);
     return call;
   }
 
   // The same for a call that the desk of inquiries answers.
   template <typename Request>
-  static grpc::ServerUnaryReactor* StartAtDesk(
-      const Host& host, grpc::CallbackServerContext* context,
-      const absl::StatusOr<Request>& request, grpc::ByteBuffer* response,
-      core::Effects (core::InquiryDesk::*step)(core::Time, core::WaiterId, const Request&,
-                                               const core::Coordinator&)) noexcept {
+  static grpc::ServerUnaryReactor* StartAtDesk(const Host& host,
+                                               grpc::CallbackServerContext* context,
+                                               const absl::StatusOr<Request>& request,
+                                               grpc::ByteBuffer* response) noexcept {
     auto* call = new UnaryCall(host, context, response);
     if (!request.ok()) {
       call->Finish(ToGrpcStatus(request.status()));
@@ -57,7 +51,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
     }
     host.unread->Arrived(call->name_);
     host.driver->RunAtDesk(call->id_, call, [&](core::InquiryDesk& desk, core::Time now) {
-      return (desk.*step)(now, call->id_, *request, host.driver->core());
+      return desk.Step(now, call->id_, *request, host.driver->core());
     });
     return call;
   }

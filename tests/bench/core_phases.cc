@@ -98,20 +98,20 @@ class Job {
     request.sdk_version = "1.2.3";
     request.attempt = ++attempts_;
     request.claim = std::move(claim);
-    const WaiterId id = Step([&](WaiterId id) { return coordinator_->Attach(now_, id, request); });
+    const WaiterId id = Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
     processes_[i].session = session_;
     processes_[i].stream = id;
     return id;
   }
 
   void CloseStream(size_t i) {
-    Step([&](WaiterId) { return coordinator_->StreamClosed(now_, processes_[i].stream); });
+    Step([&](WaiterId) { return coordinator_->Step(now_, processes_[i].stream, StreamClosed()); });
   }
 
   WaiterId Join(size_t i) {
     core::JoinRequest request;
     request.call = CallOf(i);
-    return Step([&](WaiterId id) { return coordinator_->Join(now_, id, request); });
+    return Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
 
   WaiterId Collective(size_t i, uint64_t sequence, CollectiveKind kind, bool of_a_group = false) {
@@ -126,7 +126,7 @@ class Job {
     request.call_site = "train.cc:42";
     const bool empty = kind == CollectiveKind::kBarrier;
     request.payload = std::make_shared<const std::string>(empty ? "" : *kKilobyte);
-    return Step([&](WaiterId id) { return coordinator_->Collective(now_, id, request); });
+    return Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
   // The members of i's node arrive at the world's barrier in one call.
   WaiterId BarrierOfNode(size_t i, uint64_t sequence) {
@@ -141,7 +141,7 @@ class Job {
       request.parts.push_back(
           {processes_[part].session, ++attempts_, {}, "", request.call.payload});
     }
-    return Step([&](WaiterId id) { return coordinator_->NodeCollective(now_, id, request); });
+    return Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
   WaiterId Barrier(size_t i, uint64_t sequence) {
     return Collective(i, sequence, CollectiveKind::kBarrier);
@@ -149,7 +149,7 @@ class Job {
 
   WaiterId Acquire(size_t i, const std::string& name) {
     const core::AcquireLeaseRequest request{CallOf(i), epoch_, name, core::LeaseScope::kJob, 1};
-    return Step([&](WaiterId id) { return coordinator_->AcquireLease(now_, id, request); });
+    return Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
 
   // The lease that was granted last.
@@ -157,26 +157,26 @@ class Job {
     const core::LeaseResult result{token_, absl::OkStatus(),
                                    std::make_shared<const std::string>("done")};
     const core::CompleteLeaseRequest request{CallOf(i), name, core::LeaseScope::kJob, result};
-    Step([&](WaiterId id) { return coordinator_->CompleteLease(now_, id, request); });
+    Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
 
   void Leave(size_t i) {
     const core::LeaveRequest request{CallOf(i), epoch_};
-    Step([&](WaiterId id) { return coordinator_->Leave(now_, id, request); });
+    Step([&](WaiterId id) { return coordinator_->Step(now_, id, request); });
   }
 
   void Kill(size_t i) {
     const core::ExitReport report{options_.job_id, processes_[i].identity.incarnation, true, 9};
-    Step([&](WaiterId id) { return coordinator_->ReportExit(now_, id, report); });
+    Step([&](WaiterId id) { return coordinator_->Step(now_, id, report); });
   }
 
   void Cancel(WaiterId call) {
-    Step([&](WaiterId) { return coordinator_->Cancel(now_, call); });
+    Step([&](WaiterId) { return coordinator_->Step(now_, call, CallCancelled()); });
   }
 
   void Tick(absl::Duration later) {
     now_ += later;
-    Step([&](WaiterId) { return coordinator_->Tick(now_); });
+    Step([&](WaiterId) { return coordinator_->Step(now_, 0, DeadlineReached()); });
   }
 
   // What Prometheus reads.

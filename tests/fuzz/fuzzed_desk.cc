@@ -73,18 +73,15 @@ void FuzzedDesk::Step(Time now, const Coordinator& core) {
   switch (bytes_->Below(8)) {
     case 0:
     case 1:
-      return Send<v1::RequestInquiryRequest, v1::RequestInquiryResponse>(
-          now, core, &InquiryDesk::RequestInquiry);
+      return Send<v1::RequestInquiryRequest>(now, core);
     case 2:
     case 3:
     case 4:
-      return Send<v1::ReportInquiryRequest, v1::ReportInquiryResponse>(now, core,
-                                                                       &InquiryDesk::ReportInquiry);
+      return Send<v1::ReportInquiryRequest>(now, core);
     case 5:
       return CancelOne(now);
     default:
-      return Send<v1::GetInquiryRequest, v1::GetInquiryResponse>(now, core,
-                                                                 &InquiryDesk::GetInquiry);
+      return Send<v1::GetInquiryRequest>(now, core);
   }
 }
 
@@ -186,17 +183,16 @@ void FuzzedDesk::Write(const FuzzedMember& member, v1::RankObservation* seen) {
   }
 }
 
-template <typename Request, typename Response, typename CoreRequest>
-void FuzzedDesk::Send(Time now, const Coordinator& core,
-                      core::Effects (InquiryDesk::*step)(Time, WaiterId, const CoreRequest&,
-                                                         const Coordinator&)) {
+template <typename Request>
+void FuzzedDesk::Send(Time now, const Coordinator& core) {
+  using Response = ResponseOf<Request>;
   Request request;
   if (!Compose(
           bytes_, known_, [&] { Write(&request); }, &request))
     return;
   const bool wanted = WantsReports(request);
   const bool forged = !NamesOneOf(members_, request);
-  const absl::StatusOr<CoreRequest> converted = service::FromProto(std::move(request));
+  const auto converted = service::FromProto(std::move(request));
   if (!converted.ok()) return CheckError(converted.status());
   const WaiterId id = ++last_id_;
   calls_.Add(id, [=](const core::Answer& answer) {
@@ -208,7 +204,7 @@ void FuzzedDesk::Send(Time now, const Coordinator& core,
     Check(!forged || !all_are_known_, "of a job that has formed only its own launchers tell");
   });
   const uint64_t before = number_;
-  Take(now, (desk_.*step)(now, id, *converted, core));
+  Take(now, desk_.Step(now, id, *converted, core));
   if (number_ > before) Note(core.GetStatus(now));
 }
 

@@ -47,10 +47,8 @@ class FuzzedDesk {
   v1::LauncherIdentity Launcher();
   std::string Word(std::vector<std::string> words);
 
-  template <typename Request, typename Response, typename CoreRequest>
-  void Send(core::Time now, const core::Coordinator& core,
-            core::Effects (core::InquiryDesk::*step)(core::Time, core::WaiterId, const CoreRequest&,
-                                                     const core::Coordinator&));
+  template <typename Request>
+  void Send(core::Time now, const core::Coordinator& core);
   void CancelOne(core::Time now);
   // How the job was when an inquiry began.
   void Note(const core::JobStatus& job);

@@ -59,8 +59,7 @@ class FuzzedService {
 
   void Run() {
     while (!bytes_->empty()) Step();
-    const std::string reason = "the end";
-    Put({journal::INPUT_KIND_DRAIN, 0, nullptr, reason}, core_->Drain(now_, reason));
+    Put(0, core::DrainBegun{"the end"});
     Check(calls_.empty(), "a coordinator that drains leaves no call behind");
     Check(streams_.empty(), "a coordinator that drains leaves no stream behind");
     desk_->Drain(now_);
@@ -97,31 +96,29 @@ class FuzzedService {
       case 2:
         return Join();
       case 3:
-        return Send<v1::BarrierRequest, v1::BarrierResponse>(&Coordinator::Collective);
+        return Send<v1::BarrierRequest>();
       case 4:
-        return Send<v1::BroadcastRequest, v1::BroadcastResponse>(&Coordinator::Collective);
+        return Send<v1::BroadcastRequest>();
       case 5:
-        return Send<v1::GatherRequest, v1::GatherResponse>(&Coordinator::Collective);
+        return Send<v1::GatherRequest>();
       case 6:
-        return Send<v1::AllGatherRequest, v1::AllGatherResponse>(&Coordinator::Collective);
+        return Send<v1::AllGatherRequest>();
       case 7:
-        return Send<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(&Coordinator::AcquireLease);
+        return Send<v1::AcquireLeaseRequest>();
       case 8:
-        return Send<v1::CompleteLeaseRequest, v1::CompleteLeaseResponse>(
-            &Coordinator::CompleteLease);
+        return Send<v1::CompleteLeaseRequest>();
       case 9:
-        return Send<v1::AbandonLeaseRequest, v1::AbandonLeaseResponse>(&Coordinator::AbandonLease);
+        return Send<v1::AbandonLeaseRequest>();
       case 10:
-        return Send<v1::LeaveRequest, v1::LeaveResponse>(&Coordinator::Leave);
+        return Send<v1::LeaveRequest>();
       case 11:
-        return Send<v1::ReportExitRequest, v1::ReportExitResponse>(&Coordinator::ReportExit);
+        return Send<v1::ReportExitRequest>();
       case 12:
-        return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
+        return Send<v1::RejoinRequest>();
       case 13:
-        return Send<v1::ReportProcessStateRequest, v1::ReportProcessStateResponse>(
-            &Coordinator::ReportProcessState);
+        return Send<v1::ReportProcessStateRequest>();
       case 14:
-        return Send<v1::RequestStopRequest, v1::RequestStopResponse>(&Coordinator::RequestStop);
+        return Send<v1::RequestStopRequest>();
       case 15:
         return CancelOne();
       case 16:
@@ -134,16 +131,27 @@ class FuzzedService {
         return bytes_->OneIn(4) ? Restart() : Repeat();
       case 20:
         if (!bytes_->OneIn(4)) return SendTogether();
-        return bytes_->OneIn(2) ? Send<v1::WithdrawArrivalRequest, v1::WithdrawArrivalResponse>(
-                                      &Coordinator::WithdrawArrival)
-                                : Send<v1::ReleaseGroupsRequest, v1::ReleaseGroupsResponse>(
-                                      &Coordinator::ReleaseGroups);
+        return bytes_->OneIn(2) ? Send<v1::WithdrawArrivalRequest>() : SendAny();
       case 21:
         desk_->Step(now_, *core_);
         return TellVerdict();
       default:
         return Everyone();
     }
+  }
+
+  // One of all requests that the core takes: a new rpc needs no case of its own.
+  void SendAny() {
+    size_t chosen = bytes_->Below(AllRequests::kSize);
+    ForEachType(AllRequests(), [&](auto* type) {
+      using Request = std::remove_pointer_t<decltype(type)>;
+      constexpr bool kIsUnaryStep =
+          !Rpc<Request>::kStreams && journal::kKindOf<Request> != journal::INPUT_KIND_UNSPECIFIED;
+      if constexpr (kIsUnaryStep) {
+        if (chosen == 0) Send<Request>();
+      }
+      --chosen;
+    });
   }
 
   // All go on, and honestly: they attach, join, or call the same.
@@ -161,25 +169,25 @@ class FuzzedService {
   void CallCollective(size_t what) {
     switch (what) {
       case 0:
-        return Send<v1::BroadcastRequest, v1::BroadcastResponse>(&Coordinator::Collective);
+        return Send<v1::BroadcastRequest>();
       case 1:
-        return Send<v1::GatherRequest, v1::GatherResponse>(&Coordinator::Collective);
+        return Send<v1::GatherRequest>();
       case 2:
-        return Send<v1::AllGatherRequest, v1::AllGatherResponse>(&Coordinator::Collective);
+        return Send<v1::AllGatherRequest>();
       case 3:
-        return Send<v1::AcquireLeaseRequest, v1::AcquireLeaseResponse>(&Coordinator::AcquireLease);
+        return Send<v1::AcquireLeaseRequest>();
       case 4:
-        return Send<v1::RejoinRequest, v1::RejoinResponse>(&Coordinator::Rejoin);
+        return Send<v1::RejoinRequest>();
       case 5:
         return SendTogether();
+      case 6:
+        return Send<v1::ReleaseGroupsRequest>();
       default:
-        return Send<v1::BarrierRequest, v1::BarrierResponse>(&Coordinator::Collective);
+        return Send<v1::BarrierRequest>();
     }
   }
-  void SendTogether() {
-    Send<v1::NodeCollectiveRequest, v1::NodeCollectiveResponse>(&Coordinator::NodeCollective);
-  }
-  void Join() { Send<v1::JoinRequest, v1::JoinResponse>(&Coordinator::Join); }
+  void SendTogether() { Send<v1::NodeCollectiveRequest>(); }
+  void Join() { Send<v1::JoinRequest>(); }
 
   // As a member may have put it on the wire. Whether it could be parsed.
   template <typename Request>
@@ -196,16 +204,16 @@ class FuzzedService {
     return Compose(bytes_, known_, write, request);
   }
 
-  template <typename Request, typename Response, typename CoreRequest>
-  void Send(core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
+  template <typename Request>
+  void Send() {
     Request request;
-    if (ComposeRequest(&request)) Deliver<Response>(request, step);
+    if (ComposeRequest(&request)) Deliver(request);
   }
 
-  template <typename Response, typename Request, typename CoreRequest>
-  void Deliver(const Request& request,
-               core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
-    const absl::StatusOr<CoreRequest> converted = service::FromProto(Request(request));
+  template <typename Request>
+  void Deliver(const Request& request) {
+    using Response = ResponseOf<Request>;
+    const auto converted = service::FromProto(Request(request));
     if (!converted.ok()) return CheckError(converted.status());
     const WaiterId id = ++last_id_;
     Note(id, *converted);
@@ -216,12 +224,12 @@ class FuzzedService {
       Learn(&members_[speaker], request, *response);
       CheckMessage(*response);
     });
-    repeat_ = [this, request, step, speaker = speaker_] {
+    repeat_ = [this, request, speaker = speaker_] {
       speaker_ = speaker;
-      Deliver<Response>(request, step);
+      Deliver(request);
     };
     const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
-    Put({kept.kind, id, &kept}, (core_.get()->*step)(now_, id, *converted));
+    Put(id, *converted, &kept);
   }
 
   using Session = std::tuple<uint64_t, uint64_t, uint64_t>;
@@ -266,14 +274,14 @@ class FuzzedService {
     const WaiterId id = ++last_id_;
     streams_[id] = {request.member().incarnation(), &members_[speaker_]};
     const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
-    Put({kept.kind, id, &kept}, core_->Attach(now_, id, *converted));
+    Put(id, *converted, &kept);
   }
 
   void CancelOne() {
     const std::optional<WaiterId> id = calls_.GiveUpOne(bytes_);
     if (!id) return;
     collectives_.Cancelled(*id);
-    Put({journal::INPUT_KIND_CANCEL, *id}, core_->Cancel(now_, *id));
+    Put(*id, core::CallCancelled());
   }
 
   void CloseOne() {
@@ -282,7 +290,7 @@ class FuzzedService {
     const WaiterId id = stream->first;
     stream->second.member->Detach();
     streams_.erase(stream);
-    Put({journal::INPUT_KIND_STREAM_CLOSED, id}, core_->StreamClosed(now_, id));
+    Put(id, core::StreamClosed());
   }
 
   void Advance(absl::Duration duration) {
@@ -290,7 +298,7 @@ class FuzzedService {
     for (int ticks = 0; NextDeadline() <= end; ++ticks) {
       Check(ticks < kMostTicks, "a tick at a deadline moves it on");
       now_ = std::max(now_, NextDeadline());
-      if (core_->NextDeadline() <= now_) Put({journal::INPUT_KIND_TICK}, core_->Tick(now_));
+      if (core_->NextDeadline() <= now_) Put(0, core::DeadlineReached());
       if (desk_->NextDeadline() <= now_) desk_->Tick(now_);
       TellVerdict();
     }
@@ -337,16 +345,17 @@ class FuzzedService {
           absl::StrCat("a daemon with small limits does not keep ", kept, " bytes"));
   }
 
-  // What has gone into the core, and what came of it.
-  void Put(const journal::Input& input, core::Effects effects) {
-    tape_->Add(input, now_, effects);
+  // The one way into the core: what goes in is recorded.
+  void Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept = nullptr) {
+    core::Effects effects = core_->Step(now_, id, input);
+    tape_->Add({id, input, kept}, now_, effects);
     Take(std::move(effects));
   }
 
   void TellVerdict() {
     const std::optional<std::string> verdict = desk_->TakeVerdict();
     if (!verdict) return;
-    Put({journal::INPUT_KIND_VERDICT, 0, nullptr, *verdict}, core_->NoteVerdict(now_, *verdict));
+    Put(0, core::VerdictFound{*verdict});
   }
 
   void Take(core::Effects effects) {

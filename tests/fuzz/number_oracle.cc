@@ -72,7 +72,7 @@ std::string NumberOracle::CheckClaimable(core::Time now, const v1::AttachRequest
   own.mutable_member()->set_incarnation(IncarnationOf(own.secret()));
   core::AttachRequest attach = *service::FromProto(std::move(own));
   attach.member.incarnation = request.member().incarnation();
-  const core::Effects effects = successor.Attach(now, 1, attach);
+  const core::Effects effects = successor.Step(now, 1, attach);
   if (effects.ends.empty()) return "";
   return absl::StrCat("what a daemon has given out is refused by its successor: ",
                       effects.ends[0].status.ToString());

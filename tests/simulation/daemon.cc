@@ -18,7 +18,6 @@
 namespace muster::simulation {
 namespace {
 
-using core::Coordinator;
 using core::WaiterId;
 
 template <typename Response>
@@ -45,12 +44,6 @@ std::string PictureOf(const core::JobStatus& status) {
   return picture;
 }
 
-// The network keeps the request: it may come twice.
-template <typename Request>
-auto Read(const Request& request) {
-  return service::FromProto(Request(request));
-}
-
 }  // namespace
 
 Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage* stage, Sink* sink)
@@ -60,13 +53,27 @@ Daemon::Daemon(DaemonId id, core::Options options, absl::Time wall_clock, Stage*
       sink_(sink),
       core_(tape_.Options(std::move(options), Now())) {}
 
-core::Effects Daemon::Put(const journal::Input& input, absl::FunctionRef<core::Effects()> step) {
-  core::Effects effects = step();
-  tape_.Add(input, Now(), effects);
+core::Effects Daemon::Put(WaiterId id, const core::Input& input, const journal::KeptRequest* kept) {
+  core::Effects effects = core_.Step(Now(), id, input);
+  tape_.Add({id, input, kept}, Now(), effects);
   if (const std::string wrong = core_.FindWrongCounts(); !wrong.empty()) {
     stage_->Violation("daemon ", id_, ": ", wrong);
   }
   return effects;
+}
+
+template <typename Request>
+core::Effects Daemon::PutRequest(WaiterId id, const Request& request) {
+  // The network keeps the request: it may come twice.
+  const auto converted = service::FromProto(Request(request));
+  if (!converted.ok()) {
+    core::Effects refused;
+    if (Rpc<Request>::kStreams) refused.ends.push_back({id, converted.status()});
+    if (!Rpc<Request>::kStreams) refused.replies.push_back({id, converted.status(), {}});
+    return refused;
+  }
+  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+  return Put(id, *converted, &kept);
 }
 
 void Daemon::CheckReplay() {
@@ -76,96 +83,36 @@ void Daemon::CheckReplay() {
   }
 }
 
-void Daemon::Tick() {
-  Apply(Put(journal::INPUT_KIND_TICK, 0, [&] { return core_.Tick(Now()); }));
-}
+void Daemon::Tick() { Apply(Put(0, core::DeadlineReached())); }
 
 void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
   streams_.emplace(stream, false);
   came_.insert(request.member().incarnation());
   started_.erase(request.member().incarnation());
-  const absl::StatusOr<core::AttachRequest> converted = Read(request);
-  if (!converted.ok()) return Deliver(core::StreamEnd{stream, converted.status()});
-  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
-  Apply(Put({kept.kind, stream, &kept}, [&] { return core_.Attach(Now(), stream, *converted); }));
-}
-
-template <typename Response, typename Request, typename CoreRequest>
-void Daemon::Start(WaiterId waiter, const Request& request,
-                   core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
-  calls_.emplace(waiter, &Convert<Response>);
-  const absl::StatusOr<CoreRequest> converted = Read(request);
-  if (!converted.ok()) return Deliver(core::Reply{waiter, converted.status(), {}});
-  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
-  Apply(Put({kept.kind, waiter, &kept}, [&] { return (core_.*step)(Now(), waiter, *converted); }));
+  Apply(PutRequest(stream, request));
 }
 
 void Daemon::Call(WaiterId waiter, const internal::Request& request) {
   std::visit(
-      Overloaded{
-          [&](const v1::JoinRequest& r) { Start<v1::JoinResponse>(waiter, r, &Coordinator::Join); },
-          [&](const v1::BarrierRequest& r) {
-            Start<v1::BarrierResponse>(waiter, r, &Coordinator::Collective);
-          },
-          [&](const v1::BroadcastRequest& r) {
-            Start<v1::BroadcastResponse>(waiter, r, &Coordinator::Collective);
-          },
-          [&](const v1::GatherRequest& r) {
-            Start<v1::GatherResponse>(waiter, r, &Coordinator::Collective);
-          },
-          [&](const v1::AllGatherRequest& r) {
-            Start<v1::AllGatherResponse>(waiter, r, &Coordinator::Collective);
-          },
-          [&](const v1::AcquireLeaseRequest& r) {
-            Start<v1::AcquireLeaseResponse>(waiter, r, &Coordinator::AcquireLease);
-          },
-          [&](const v1::CompleteLeaseRequest& r) {
-            Start<v1::CompleteLeaseResponse>(waiter, r, &Coordinator::CompleteLease);
-          },
-          [&](const v1::AbandonLeaseRequest& r) {
-            Start<v1::AbandonLeaseResponse>(waiter, r, &Coordinator::AbandonLease);
-          },
-          [&](const v1::LeaveRequest& r) {
-            Start<v1::LeaveResponse>(waiter, r, &Coordinator::Leave);
-          },
-          [&](const v1::RejoinRequest& r) {
-            Start<v1::RejoinResponse>(waiter, r, &Coordinator::Rejoin);
-          },
-          [&](const v1::RequestStopRequest& r) {
-            Start<v1::RequestStopResponse>(waiter, r, &Coordinator::RequestStop);
-          },
-          [&](const v1::NodeCollectiveRequest& r) {
-            Start<v1::NodeCollectiveResponse>(waiter, r, &Coordinator::NodeCollective);
-          },
-          [&](const v1::WithdrawArrivalRequest& r) {
-            Start<v1::WithdrawArrivalResponse>(waiter, r, &Coordinator::WithdrawArrival);
-          },
-          [&](const v1::ReleaseGroupsRequest& r) {
-            Start<v1::ReleaseGroupsResponse>(waiter, r, &Coordinator::ReleaseGroups);
-          },
+      [&](const auto& r) {
+        calls_.emplace(waiter, &Convert<ResponseOf<std::decay_t<decltype(r)>>>);
+        Apply(PutRequest(waiter, r));
       },
       request);
 }
 
 void Daemon::Cancel(WaiterId waiter) {
-  if (calls_.erase(waiter) == 0) return;
-  Apply(Put(journal::INPUT_KIND_CANCEL, waiter, [&] { return core_.Cancel(Now(), waiter); }));
+  if (calls_.erase(waiter) > 0) Apply(Put(waiter, core::CallCancelled()));
 }
 
 void Daemon::CloseStream(WaiterId stream) {
-  if (streams_.erase(stream) == 0) return;
-  Apply(Put(journal::INPUT_KIND_STREAM_CLOSED, stream,
-            [&] { return core_.StreamClosed(Now(), stream); }));
+  if (streams_.erase(stream) > 0) Apply(Put(stream, core::StreamClosed()));
 }
 
-template <typename Request, typename CoreRequest>
-void Daemon::Report(const Request& request,
-                    core::Effects (Coordinator::*step)(core::Time, WaiterId, const CoreRequest&)) {
-  const absl::StatusOr<CoreRequest> converted = Read(request);
-  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
+template <typename Request>
+void Daemon::Report(const Request& request) {
   const WaiterId report = next_report_++;
-  core::Effects effects =
-      Put({kept.kind, report, &kept}, [&] { return (core_.*step)(Now(), report, *converted); });
+  core::Effects effects = PutRequest(report, request);
   effects.replies.erase(
       std::remove_if(effects.replies.begin(), effects.replies.end(),
                      [report](const core::Reply& reply) { return reply.waiter == report; }),
@@ -175,14 +122,14 @@ void Daemon::Report(const Request& request,
 
 void Daemon::ReportExit(const v1::ReportExitRequest& report) {
   started_.erase(IncarnationOf(report.secret()));
-  Report(report, &Coordinator::ReportExit);
+  Report(report);
 }
 
 void Daemon::ReportProcessState(const v1::ReportProcessStateRequest& report) {
   // One that has come and was lost does not hold a place.
   const std::string process = IncarnationOf(report.secret());
   if (came_.count(process) == 0) started_.insert(process);
-  Report(report, &Coordinator::ReportProcessState);
+  Report(report);
 }
 
 bool Daemon::AllPlacesAreTaken() const {
@@ -199,17 +146,13 @@ bool Daemon::AllPlacesAreTaken() const {
 void Daemon::ReportAsStranger(const v1::ReportExitRequest& report) {
   if (!report.given_up().empty() && !AllPlacesAreTaken()) return;
   is_misled_ = true;
-  Report(report, &Coordinator::ReportExit);
+  Report(report);
   is_misled_ = false;
 }
 
 void Daemon::AttachStranger(const v1::AttachRequest& request) {
-  const absl::StatusOr<core::AttachRequest> converted = Read(request);
-  if (!converted.ok()) return;
   const WaiterId stream = next_report_++;
-  const journal::KeptRequest kept = journal::Tape::KeepCopy(request);
-  core::Effects effects =
-      Put({kept.kind, stream, &kept}, [&] { return core_.Attach(Now(), stream, *converted); });
+  core::Effects effects = PutRequest(stream, request);
   const auto is_its = [stream](const auto& e) { return e.stream == stream; };
   effects.events.erase(std::remove_if(effects.events.begin(), effects.events.end(), is_its),
                        effects.events.end());
@@ -217,9 +160,7 @@ void Daemon::AttachStranger(const v1::AttachRequest& request) {
   const bool refused = ended != effects.ends.end();
   if (refused) effects.ends.erase(ended);
   Apply(effects);
-  if (refused) return;
-  Apply(Put(journal::INPUT_KIND_STREAM_CLOSED, stream,
-            [&] { return core_.StreamClosed(Now(), stream); }));
+  if (!refused) Apply(Put(stream, core::StreamClosed()));
 }
 
 void Daemon::CallAsStranger(const internal::Request& request) {
@@ -238,9 +179,7 @@ void Daemon::Suffer(uint64_t choice) {
   const Guess guess = DrawGuess(choice, core_.options().instance, before);
   std::visit(Overloaded{[this](const v1::AttachRequest& r) { AttachStranger(r); },
                         [this](const v1::ReportExitRequest& r) { ReportAsStranger(r); },
-                        [this](const v1::ReportProcessStateRequest& r) {
-                          Report(r, &Coordinator::ReportProcessState);
-                        },
+                        [this](const v1::ReportProcessStateRequest& r) { Report(r); },
                         [this](const internal::Request& r) { CallAsStranger(r); }},
              guess);
   if (PictureOf(core_.GetStatus(Now())) == PictureOf(before)) return;

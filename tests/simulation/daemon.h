@@ -67,22 +67,15 @@ class Daemon {
   // Makes the response of one kind of call.
   using Converter = internal::Response (*)(const core::Answer&);
 
-  template <typename Response, typename Request, typename CoreRequest>
-  void Start(core::WaiterId waiter, const Request& request,
-             core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
-                                                      const CoreRequest&));
   // The one way into the core: what goes in is recorded.
-  core::Effects Put(const journal::Input& input, absl::FunctionRef<core::Effects()> step);
-  core::Effects Put(journal::InputKind kind, core::WaiterId waiter,
-                    absl::FunctionRef<core::Effects()> step) {
-    return Put(journal::Input{kind, waiter}, step);
-  }
+  core::Effects Put(core::WaiterId id, const core::Input& input,
+                    const journal::KeptRequest* kept = nullptr);
+  template <typename Request>
+  core::Effects PutRequest(core::WaiterId id, const Request& request);
   void Tick();
   // A report of a launcher, to whose answer nobody listens.
-  template <typename Request, typename CoreRequest>
-  void Report(const Request& request,
-              core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
-                                                       const CoreRequest&));
+  template <typename Request>
+  void Report(const Request& request);
   // As many processes have come, or are said to run, as the job has places.
   bool AllPlacesAreTaken() const;
   void ReportAsStranger(const v1::ReportExitRequest& report);

@@ -114,7 +114,7 @@ class PassingGroups {
       MemberCore& core = members_[i]->core;
       if (core.NextDeadline() <= now_) Apply(i, core.Tick(now_));
     }
-    if (daemon_->NextDeadline() <= Now()) Apply(daemon_->Tick(Now()));
+    if (daemon_->NextDeadline() <= Now()) Apply(daemon_->Step(Now(), 0, core::DeadlineReached()));
     Run();
   }
 
@@ -205,39 +205,24 @@ class PassingGroups {
     ASSERT_TRUE(request.ok()) << request.status();
     const core::WaiterId id = ++ids_;
     streams_[id] = {member, open.attempt, nullptr};
-    Apply(daemon_->Attach(Now(), id, *request));
+    Apply(daemon_->Step(Now(), id, *request));
   }
 
   template <class Response>
   static internal::Response ConvertTo(const core::Answer& answer) {
     return *service::Whole<Response>(answer);
   }
-  template <class Response, class Request, class CoreRequest>
-  void Start(size_t member, uint64_t attempt, const Request& wire,
-             core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
-                                                      const CoreRequest&)) {
-    const absl::StatusOr<CoreRequest> request = service::FromProto(Request(wire));
-    ASSERT_TRUE(request.ok()) << request.status();
-    const core::WaiterId id = ++ids_;
-    waiters_[id] = {member, attempt, &ConvertTo<Response>};
-    Apply((daemon_.get()->*step)(Now(), id, *request));
-  }
-
   void Call(size_t member, const internal::SendCall& send) {
-    std::visit(Overloaded{[&](const v1::JoinRequest& r) {
-                            Start<v1::JoinResponse>(member, send.attempt, r,
-                                                    &core::Coordinator::Join);
-                          },
-                          [&](const v1::BarrierRequest& r) {
-                            Start<v1::BarrierResponse>(member, send.attempt, r,
-                                                       &core::Coordinator::Collective);
-                          },
-                          [&](const v1::ReleaseGroupsRequest& r) {
-                            Start<v1::ReleaseGroupsResponse>(member, send.attempt, r,
-                                                             &core::Coordinator::ReleaseGroups);
-                          },
-                          [&](const auto& r) { FAIL() << r.GetDescriptor()->name(); }},
-               send.request);
+    std::visit(
+        [&](const auto& wire) {
+          using Request = std::decay_t<decltype(wire)>;
+          const auto request = service::FromProto(Request(wire));
+          ASSERT_TRUE(request.ok()) << request.status();
+          const core::WaiterId id = ++ids_;
+          waiters_[id] = {member, send.attempt, &ConvertTo<ResponseOf<Request>>};
+          Apply(daemon_->Step(Now(), id, *request));
+        },
+        send.request);
   }
 
   void Apply(const core::Effects& effects) {

@@ -152,7 +152,7 @@ TEST(CollectivesTest, ALateCancelOfAnOlderSendChangesNothing) {
   const WaiterId first = h.Send(request);
   request.call.attempt += 100;
   const WaiterId second = h.Send(request);
-  h.Absorb(0, h.coordinator().Cancel(h.now(), first));
+  h.Absorb(0, h.coordinator().Step(h.now(), first, CallCancelled()));
   h.Barrier(p[1]);
   EXPECT_TRUE(h.StatusOf(second).ok());
 }

@@ -51,7 +51,7 @@ TEST(GivingUpTest, AProcessThatCouldNotBeStartedIsNoExit) {
   ExitReport report{"train", h.New().identity.incarnation};
   report.given_up = "node n1: cannot start rank 1: no such file";
   report.started = false;
-  h.Absorb(id, h.coordinator().ReportExit(h.now(), id, report));
+  h.Absorb(id, h.coordinator().Step(h.now(), id, report));
   EXPECT_TRUE(h.StatusOf(id).ok());
   h.Advance(kPause);
   EXPECT_THAT(std::string(h.coordinator().Outcome()->message()), HasSubstr(report.given_up));

@@ -86,7 +86,7 @@ void Harness::Advance(absl::Duration duration) {
   const Time end = now_ + duration;
   while (coordinator_->NextDeadline() <= end) {
     now_ = std::max(now_, coordinator_->NextDeadline());
-    Absorb(0, coordinator_->Tick(now_));
+    Absorb(0, coordinator_->Step(now_, 0, DeadlineReached()));
   }
   now_ = end;
 }
@@ -146,23 +146,23 @@ WaiterId Harness::Attach(Process& process, AttachRequest request) {
 
 WaiterId Harness::Attach(const AttachRequest& request) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Attach(now_, id, request));
+  return Absorb(id, coordinator_->Step(now_, id, request));
 }
 
 void Harness::CloseStream(Process& process) {
-  Absorb(0, coordinator_->StreamClosed(now_, process.stream));
+  Absorb(0, coordinator_->Step(now_, process.stream, StreamClosed()));
 }
 
 WaiterId Harness::Join(Process& process, JoinRequest wish, absl::Duration timeout) {
   wish.call = Context(process, timeout);
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Join(now_, id, wish));
+  return Absorb(id, coordinator_->Step(now_, id, wish));
 }
 
 WaiterId Harness::Rejoin(Process& process, absl::Duration timeout) {
   RejoinRequest request{Context(process, timeout), ClaimOf(process, process.next[""])};
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Rejoin(now_, id, request));
+  return Absorb(id, coordinator_->Step(now_, id, request));
 }
 
 void Harness::TakePlace(Process& process, WaiterId id) {
@@ -177,7 +177,7 @@ void Harness::TakePlace(Process& process, WaiterId id) {
 
 WaiterId Harness::RequestStop(Process& process) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->RequestStop(now_, id, {Context(process)}));
+  return Absorb(id, coordinator_->Step(now_, id, StopRequest{Context(process)}));
 }
 
 CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
@@ -195,7 +195,7 @@ CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
 
 WaiterId Harness::Send(const CollectiveRequest& request) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Collective(now_, id, request));
+  return Absorb(id, coordinator_->Step(now_, id, request));
 }
 
 NodeCollectiveRequest Harness::Together(const std::vector<CollectiveRequest>& calls) {
@@ -211,7 +211,7 @@ NodeCollectiveRequest Harness::Together(const std::vector<CollectiveRequest>& ca
 
 WaiterId Harness::Send(const NodeCollectiveRequest& request) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->NodeCollective(now_, id, request));
+  return Absorb(id, coordinator_->Step(now_, id, request));
 }
 
 std::vector<uint32_t> Harness::CompletedOf(WaiterId id) const {
@@ -222,8 +222,9 @@ std::vector<uint32_t> Harness::CompletedOf(WaiterId id) const {
 
 WaiterId Harness::Withdraw(Process& process, uint64_t sequence, const GroupName& group) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->WithdrawArrival(
-                        now_, id, {Context(process), process.epoch, group, sequence}));
+  return Absorb(
+      id, coordinator_->Step(now_, id,
+                             WithdrawRequest{Context(process), process.epoch, group, sequence}));
 }
 
 WaiterId Harness::SendAt(Process& process, uint64_t sequence, CollectiveKind kind,
@@ -244,47 +245,50 @@ WaiterId Harness::Barrier(Process& process, const std::string& label, absl::Dura
 WaiterId Harness::Acquire(Process& process, const std::string& name, uint64_t request_id,
                           LeaseScope scope, absl::Duration timeout) {
   const WaiterId id = NextId();
-  return Absorb(id,
-                coordinator_->AcquireLease(
-                    now_, id, {Context(process, timeout), process.epoch, name, scope, request_id}));
+  return Absorb(id, coordinator_->Step(now_, id,
+                                       AcquireLeaseRequest{Context(process, timeout), process.epoch,
+                                                           name, scope, request_id}));
 }
 
 WaiterId Harness::Complete(Process& process, const std::string& name, uint64_t token,
                            const std::string& value, LeaseScope scope) {
   const WaiterId id = NextId();
   const LeaseResult result{token, absl::OkStatus(), std::make_shared<std::string>(value)};
-  return Absorb(id, coordinator_->CompleteLease(now_, id, {Context(process), name, scope, result}));
+  return Absorb(id, coordinator_->Step(
+                        now_, id, CompleteLeaseRequest{Context(process), name, scope, result}));
 }
 
 WaiterId Harness::Abandon(Process& process, const std::string& name, uint64_t request_id,
                           LeaseScope scope) {
   const WaiterId id = NextId();
-  return Absorb(id,
-                coordinator_->AbandonLease(now_, id, {Context(process), name, scope, request_id}));
+  return Absorb(id, coordinator_->Step(
+                        now_, id, AbandonLeaseRequest{Context(process), name, scope, request_id}));
 }
 
 WaiterId Harness::Leave(Process& process, absl::Duration timeout) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Leave(now_, id, {Context(process, timeout), process.epoch}));
+  return Absorb(
+      id, coordinator_->Step(now_, id, LeaveRequest{Context(process, timeout), process.epoch}));
 }
 
 WaiterId Harness::ReportExit(const Process& process, bool signaled, int code,
                              const std::string& given_up) {
   const WaiterId id = NextId();
-  return Absorb(id,
-                coordinator_->ReportExit(
-                    now_, id, {"train", process.identity.incarnation, signaled, code, given_up}));
+  return Absorb(id, coordinator_->Step(now_, id,
+                                       ExitReport{"train", process.identity.incarnation, signaled,
+                                                  code, given_up}));
 }
 
 WaiterId Harness::ReportStarted(const Process& process) {
   const WaiterId id = NextId();
-  return Absorb(id, coordinator_->ReportProcessState(
-                        now_, id, {"train", process.identity.incarnation, /*stopped=*/false}));
+  return Absorb(id, coordinator_->Step(now_, id,
+                                       ProcessStateReport{"train", process.identity.incarnation,
+                                                          /*stopped=*/false}));
 }
 
 void Harness::Cancel(WaiterId id) {
   cancelled_.insert(id);
-  Absorb(0, coordinator_->Cancel(now_, id));
+  Absorb(0, coordinator_->Step(now_, id, CallCancelled()));
 }
 
 WaiterId Harness::Absorb(WaiterId id, Effects effects) {
@@ -305,7 +309,7 @@ WaiterId Harness::Absorb(WaiterId id, Effects effects) {
   }
   log_.insert(log_.end(), effects.log.begin(), effects.log.end());
   if (effects.inquiry) inquiry_causes_.push_back(*effects.inquiry);
-  if (effects.verdict) Absorb(0, coordinator_->NoteVerdict(now_, *effects.verdict));
+  if (effects.verdict) Absorb(0, coordinator_->Step(now_, 0, VerdictFound{*effects.verdict}));
   return id;
 }
 

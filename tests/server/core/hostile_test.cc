@@ -47,12 +47,12 @@ TEST(HostileTest, ARejoinIsHeldToTheSameNumbers) {
   RejoinRequest request{h.Context(p[0]), h.ClaimOf(p[0], 0)};
   request.claim.highest_epoch = kMost;
   const WaiterId id = h.NextId();
-  h.Absorb(id, h.coordinator().Rejoin(h.now(), id, request));
+  h.Absorb(id, h.coordinator().Step(h.now(), id, request));
   EXPECT_EQ(h.StatusOf(id).code(), kInvalid);
   request.claim.highest_epoch = 0;
   request.claim.highest_token = kMost;
   const WaiterId again = h.NextId();
-  h.Absorb(again, h.coordinator().Rejoin(h.now(), again, request));
+  h.Absorb(again, h.coordinator().Step(h.now(), again, request));
   EXPECT_EQ(h.StatusOf(again).code(), kInvalid);
   EXPECT_TRUE(h.Parked(h.Barrier(p[1]))) << "the epoch is whole";
 }
@@ -139,7 +139,7 @@ TEST(HostileTest, TheMessageOfAWorkErrorCountsAsAPayload) {
   request.result = {token, absl::InternalError(std::string(101, 'x')),
                     std::make_shared<std::string>()};
   const WaiterId id = h.NextId();
-  h.Absorb(id, h.coordinator().CompleteLease(h.now(), id, request));
+  h.Absorb(id, h.coordinator().Step(h.now(), id, request));
   EXPECT_EQ(h.StatusOf(id).code(), absl::StatusCode::kResourceExhausted);
 }
 

@@ -42,11 +42,11 @@ class InquiryTest : public ::testing::Test {
   }
   WaiterId Ask(const InquiryQuestion& question) {
     const WaiterId id = h_.NextId();
-    return h_.Absorb(id, desk_.GetInquiry(h_.now(), id, question, h_.coordinator()));
+    return h_.Absorb(id, desk_.Step(h_.now(), id, question, h_.coordinator()));
   }
   WaiterId Request() {
     const WaiterId id = h_.NextId();
-    return h_.Absorb(id, desk_.RequestInquiry(h_.now(), id, {"train", ""}, h_.coordinator()));
+    return h_.Absorb(id, desk_.Step(h_.now(), id, InquiryRequest{"train", ""}, h_.coordinator()));
   }
   absl::Status Report(const std::string& node, uint64_t number, std::vector<RankObservation> ranks,
                       std::vector<BundleFile> files = {}, bool complete = true) {
@@ -54,7 +54,7 @@ class InquiryTest : public ::testing::Test {
   }
   absl::Status Send(const InquiryReport& report) {
     const WaiterId id = h_.NextId();
-    return h_.StatusOf(h_.Absorb(id, desk_.ReportInquiry(h_.now(), id, report, h_.coordinator())));
+    return h_.StatusOf(h_.Absorb(id, desk_.Step(h_.now(), id, report, h_.coordinator())));
   }
   InquiryStatus StatusIn(WaiterId id) const { return *AnswerTo(id).status; }
   const InquiryAnswer& AnswerTo(WaiterId id) const {

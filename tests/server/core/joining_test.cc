@@ -56,7 +56,7 @@ TEST(JoiningTest, ALaterSendReplacesAParkedOneAndAnEarlierOneChangesNothing) {
   EXPECT_EQ(h.StatusOf(first).code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(h.Parked(second));
   const WaiterId late = h.NextId();
-  h.Absorb(late, h.coordinator().Join(h.now(), late, early));
+  h.Absorb(late, h.coordinator().Step(h.now(), late, early));
   EXPECT_EQ(h.StatusOf(late).code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(h.Parked(second));
 }

@@ -41,8 +41,9 @@ TEST(LeasesTest, AnErrorCompletesLikeAResult) {
   const WaiterId done = h.NextId();
   const LeaseResult result{token, absl::NotFoundError("no such file"),
                            std::make_shared<std::string>()};
-  h.Absorb(done, h.coordinator().CompleteLease(h.now(), done,
-                                               {h.Context(p[0]), "w", LeaseScope::kJob, result}));
+  h.Absorb(done, h.coordinator().Step(
+                     h.now(), done,
+                     CompleteLeaseRequest{h.Context(p[0]), "w", LeaseScope::kJob, result}));
   const WaiterId a1 = h.Acquire(p[1], "w", 1);
   const auto& answer = std::get<LeaseResult>(std::get<LeaseAnswer>(h.ReplyTo(a1).answer));
   EXPECT_EQ(answer.error, absl::NotFoundError("no such file"));

@@ -182,9 +182,9 @@ TEST(LimitsTest, LabelsAndTypeNames) {
 // A launcher that an older release has let in may have seen them, and a journal tells of that.
 TEST(LimitsTest, AVerdictIsMadePrintable) {
   Harness h(1);
-  h.Absorb(0, h.coordinator().NoteVerdict(h.now(),
-                                          "it is in read() of /data/\xc2\x9b"
-                                          "2J"));
+  h.Absorb(0, h.coordinator().Step(h.now(), 0,
+                                   VerdictFound{"it is in read() of /data/\xc2\x9b"
+                                                "2J"}));
   EXPECT_EQ(h.log().back().text, "verdict: it is in read() of /data/?2J");
 }
 

@@ -23,8 +23,9 @@ MemberStatus StatusOf(Harness& h, uint32_t rank) {
 
 WaiterId Report(Harness& h, const Process& p, bool stopped) {
   const WaiterId id = h.NextId();
-  return h.Absorb(id, h.coordinator().ReportProcessState(
-                          h.now(), id, {"train", p.identity.incarnation, stopped}));
+  return h.Absorb(
+      id, h.coordinator().Step(h.now(), id,
+                               ProcessStateReport{"train", p.identity.incarnation, stopped}));
 }
 
 TEST(LossesTest, TheCallThatTheLostWasInIsToldInTheSameWordsEverywhere) {
@@ -232,7 +233,7 @@ TEST(LossesTest, AnEndThatTheLauncherTellsOfIsMarkedInTheLog) {
     ExitReport report{"train", p[0].identity.incarnation, /*signaled=*/true, 9};
     report.told = told;
     const WaiterId id = h.NextId();
-    h.Absorb(id, h.coordinator().ReportExit(h.now(), id, report));
+    h.Absorb(id, h.coordinator().Step(h.now(), id, report));
     EXPECT_THAT(h.log(), Contains(AllOf(Field(&LogLine::text, HasSubstr("the job has failed")),
                                         Field(&LogLine::severity, Severity::kError),
                                         Field(&LogLine::told, told))));

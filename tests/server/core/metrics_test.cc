@@ -277,9 +277,10 @@ TEST(MetricsTest, WhoDoesNotComeBackAndWasStoppedIsStopped) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   const WaiterId id = h.NextId();
-  h.Absorb(
-      id, h.coordinator().ReportProcessState(
-              h.now(), id, {h.AttachOf(p[1]).job_id, p[1].identity.incarnation, /*stopped=*/true}));
+  h.Absorb(id,
+           h.coordinator().Step(h.now(), id,
+                                ProcessStateReport{h.AttachOf(p[1]).job_id,
+                                                   p[1].identity.incarnation, /*stopped=*/true}));
   EXPECT_EQ(In(MemberState::kStopped, Measured(h)), 1u);
   h.CloseStream(p[1]);
   h.Advance(kMinute);

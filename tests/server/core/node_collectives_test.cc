@@ -184,7 +184,7 @@ TEST_F(NodeCollectivesTest, ALossAndALeaveEndItForAll) {
 
 TEST_F(NodeCollectivesTest, ADaemonThatStopsLeavesNoneBehind) {
   const WaiterId node = Together({0, 1});
-  h.Absorb(0, h.coordinator().Drain(h.now(), "it stops"));
+  h.Absorb(0, h.coordinator().Step(h.now(), 0, DrainBegun{"it stops"}));
   EXPECT_TRUE(IsResent(node));
   EXPECT_EQ(h.StatusOf(h.Send(Batch({0, 1}))).code(), absl::StatusCode::kUnavailable);
 }
@@ -256,7 +256,7 @@ TEST_F(NodeCollectivesTest, ALateWithdrawalLeavesALaterSendAlone) {
   const WithdrawRequest late{h.Context(p[1]), p[1].epoch, {}, 0};
   Together({0, 1});
   const WaiterId id = h.NextId();
-  h.Absorb(id, h.coordinator().WithdrawArrival(h.now(), id, late));
+  h.Absorb(id, h.coordinator().Step(h.now(), id, late));
   EXPECT_TRUE(h.StatusOf(id).ok());
   EXPECT_THAT(Arrived(), ElementsAre(0, 1));
 }

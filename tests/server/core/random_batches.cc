@@ -50,7 +50,7 @@ void RandomSchedule::Send(const NodeCollectiveRequest& request, const Batch& bat
     arrived_[batch.key][waiter] = rank;
     parts_[waiter] = {rank, batch.key, part.attempt, h_.now() + *part.wait_timeout};
   });
-  h_.Absorb(id, h_.coordinator().NodeCollective(h_.now(), id, request));
+  h_.Absorb(id, h_.coordinator().Step(h_.now(), id, request));
   const bool taken = h_.Parked(id) || (h_.StatusOf(id).ok() && !h_.CompletedOf(id).empty());
   each([&](uint32_t rank, WaiterId, const ArrivalPart& part) {
     uint64_t& counts_from = counts_from_[{rank, batch.key}];

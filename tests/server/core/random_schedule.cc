@@ -165,7 +165,7 @@ void RandomSchedule::Contribute() {
       const CollectiveRequest request = RequestAt(rank, group, need.sequence);
       const WaiterId id = h_.NextId();
       arrived_[{group, need.sequence}][id] = rank;
-      h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
+      h_.Absorb(id, h_.coordinator().Step(h_.now(), id, request));
     }
   }
 }
@@ -179,7 +179,7 @@ void RandomSchedule::Send(uint32_t rank, const CollectiveRequest& request) {
   states_[rank].sent.push_back(request);
   const Key key = {request.group.name, request.sequence};
   if (!h_.Recovering()) DropParts(rank, &key, request.call.attempt);
-  h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, request));
+  h_.Absorb(id, h_.coordinator().Step(h_.now(), id, request));
   Absorb();
 }
 
@@ -200,7 +200,7 @@ void RandomSchedule::Repeat(uint32_t rank) {
   const WaiterId id = h_.NextId();
   Say(absl::StrCat("late: op ", late.sequence, " of '", late.group.name, "' of rank ", rank));
   arrived_[{late.group.name, late.sequence}][id] = rank;
-  h_.Absorb(id, h_.coordinator().Collective(h_.now(), id, late));
+  h_.Absorb(id, h_.coordinator().Step(h_.now(), id, late));
   Absorb();
 }
 
@@ -278,10 +278,11 @@ void RandomSchedule::AcquireLease(uint32_t rank) {
   Say(absl::StrCat("rank ", rank, " asks for the lease, request ", request));
   const WaiterId id = h_.NextId();
   acquires_[id] = {rank, request, LeaseName()};
-  h_.Absorb(id, h_.coordinator().AcquireLease(
-                    h_.now(), id,
-                    {h_.Context(processes_[rank], absl::Seconds(1 + Pick(60))),
-                     processes_[rank].epoch, LeaseName(), LeaseScope::kJob, request}));
+  h_.Absorb(
+      id, h_.coordinator().Step(
+              h_.now(), id,
+              AcquireLeaseRequest{h_.Context(processes_[rank], absl::Seconds(1 + Pick(60))),
+                                  processes_[rank].epoch, LeaseName(), LeaseScope::kJob, request}));
   Absorb();
 }
 

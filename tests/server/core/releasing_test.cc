@@ -43,7 +43,7 @@ class ReleasingTest : public ::testing::Test {
   ReleaseRequest Request(Process& process) { return {h_->Context(process), process.epoch, {}, {}}; }
   WaiterId Send(const ReleaseRequest& request) {
     const WaiterId id = h_->NextId();
-    return h_->Absorb(id, h_->coordinator().ReleaseGroups(h_->now(), id, request));
+    return h_->Absorb(id, h_->coordinator().Step(h_->now(), id, request));
   }
   WaiterId Release(Process& process, const std::string& name) {
     ReleaseRequest request = Request(process);

@@ -174,7 +174,7 @@ TEST_F(RosterTest, ADrainEndsTheClaimsThatWait) {
   Claims(0);
   Claims(1);
   EXPECT_FALSE(h_.coordinator().Quiet());
-  h_.Absorb(0, h_.coordinator().Drain(h_.now(), "the daemon is stopped"));
+  h_.Absorb(0, h_.coordinator().Step(h_.now(), 0, DrainBegun{"the daemon is stopped"}));
   EXPECT_EQ(EndOf(0).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(EndOf(1).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(h_.coordinator().Quiet());

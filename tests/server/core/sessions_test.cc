@@ -186,7 +186,7 @@ TEST(SessionsTest, DrainingAnswersEveryWaiterAndEveryNewCall) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
   const WaiterId b = h.Barrier(p[0]);
-  h.Absorb(0, h.coordinator().Drain(h.now(), "musterd is stopping (SIGTERM)"));
+  h.Absorb(0, h.coordinator().Step(h.now(), 0, DrainBegun{"musterd is stopping (SIGTERM)"}));
   EXPECT_EQ(h.StatusOf(b).code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(Text(h, b), HasSubstr("musterd is stopping (SIGTERM)"));
   EXPECT_EQ(h.EndOf(p[1].stream)->code(), absl::StatusCode::kUnavailable);
@@ -200,7 +200,7 @@ TEST(SessionsTest, NothingIsDueWhileItDrains) {
   std::vector<Process> p = h.Formed(2);
   h.CloseStream(p[0]);
   ASSERT_NE(h.coordinator().NextDeadline(), absl::InfiniteFuture());
-  h.Absorb(0, h.coordinator().Drain(h.now(), "musterd is stopping (SIGTERM)"));
+  h.Absorb(0, h.coordinator().Step(h.now(), 0, DrainBegun{"musterd is stopping (SIGTERM)"}));
   EXPECT_EQ(h.coordinator().NextDeadline(), absl::InfiniteFuture());
 }
 

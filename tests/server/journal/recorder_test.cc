@@ -128,7 +128,7 @@ class RecorderTest : public ::testing::Test {
     context.set_sequence(sequence_++);
     context.set_label(std::string(200, 'x'));
     std::string said;
-    const core::Effects effects = Put(request, &core::Coordinator::Collective, &said);
+    const core::Effects effects = Put(request, &said);
     EXPECT_TRUE(effects.replies.size() == 1 && effects.replies[0].status.ok());
     return said;
   }
@@ -175,19 +175,17 @@ class RecorderTest : public ::testing::Test {
   std::unique_ptr<Recorder> recorder_;
 
  private:
-  template <typename Wire, typename Request>
-  core::Effects Put(Wire wire,
-                    core::Effects (core::Coordinator::*step)(core::Time, core::WaiterId,
-                                                             const Request&),
-                    std::string* said = nullptr) {
+  template <typename Wire>
+  core::Effects Put(Wire wire, std::string* said = nullptr) {
     now_ += absl::Milliseconds(1);
     draws_.clear();
     const KeptRequest kept = Keep(&wire, "", recorder_->fingerprints());
-    const absl::StatusOr<Request> request = service::FromProto(std::move(wire));
+    auto request = service::FromProto(std::move(wire));
     EXPECT_TRUE(request.ok()) << request.status();
+    const core::Input input = *std::move(request);
     const core::WaiterId waiter = ++waiters_;
-    core::Effects effects = (core_.*step)(now_, waiter, *request);
-    const std::string news = recorder_->Add({kept.kind, waiter, &kept}, now_, draws_, effects);
+    core::Effects effects = core_.Step(now_, waiter, input);
+    const std::string news = recorder_->Add({waiter, input, &kept}, now_, draws_, effects);
     if (said != nullptr) *said = news;
     return effects;
   }
@@ -202,7 +200,7 @@ class RecorderTest : public ::testing::Test {
     request.set_secret(secret);
     request.set_protocol_version(core::kProtocolVersion);
     request.set_sdk_version("1.2.3");
-    const core::Effects effects = Put(request, &core::Coordinator::Attach);
+    const core::Effects effects = Put(request);
     ASSERT_EQ(effects.events.size(), 1u);
     session_ = std::get<core::Attached>(*effects.events[0].event).session;
   }
@@ -211,7 +209,7 @@ class RecorderTest : public ::testing::Test {
     v1::JoinRequest request;
     *request.mutable_call() = Call();
     request.set_world_size(1);
-    const core::Effects effects = Put(request, &core::Coordinator::Join);
+    const core::Effects effects = Put(request);
     ASSERT_EQ(effects.replies.size(), 1u);
     ASSERT_TRUE(effects.replies[0].status.ok()) << effects.replies[0].status;
     epoch_ = std::get<core::JoinAnswer>(effects.replies[0].answer).epoch;

@@ -24,9 +24,9 @@ TEST(EncoderTest, WritesWhatProtobufReads) {
   core::Effects effects;
   effects.replies.push_back({5, absl::OkStatus(), {}});
   effects.log.push_back({core::Severity::kInfo, "a line"});
-  encoder.AppendStep({request.kind, 1234567, &request}, kNow + absl::Nanoseconds(1001), {{9, 10}},
-                     effects, &bytes);
-  encoder.AppendStep({INPUT_KIND_TICK}, kNow + absl::Seconds(2), {}, {}, &bytes);
+  encoder.AppendStep({1234567, core::CollectiveRequest(), &request}, kNow + absl::Nanoseconds(1001),
+                     {{9, 10}}, effects, &bytes);
+  encoder.AppendStep({0, core::DeadlineReached()}, kNow + absl::Seconds(2), {}, {}, &bytes);
   Block block;
   ASSERT_TRUE(block.ParseFromString(bytes));
   ASSERT_EQ(block.records_size(), 3);

@@ -55,8 +55,8 @@ core::Options Tape::Options(core::Options options, core::Time now) {
   return options;
 }
 
-void Tape::Add(const Input& input, core::Time now, const core::Effects& effects) {
-  encoder_.AppendStep(input, now, draws_, effects, &records_);
+void Tape::Add(const StepInput& step, core::Time now, const core::Effects& effects) {
+  encoder_.AppendStep(step, now, draws_, effects, &records_);
   draws_.clear();
   texts_.push_back(EffectsText(effects, now, options_));
 }

@@ -23,7 +23,7 @@ class Tape {
   static KeptRequest KeepCopy(Wire request) {
     return Keep(&request, "", OneKey());
   }
-  void Add(const Input& input, core::Time now, const core::Effects& effects);
+  void Add(const StepInput& step, core::Time now, const core::Effects& effects);
   // Feeds it all to a core of its own. Empty if all came to the same, byte for byte; else the first
   // difference.
   std::string Replay() const;

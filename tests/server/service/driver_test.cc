@@ -1,5 +1,7 @@
 #include "server/service/driver.h"
 
+#include <functional>
+#include <memory>
 #include <new>
 #include <stdexcept>
 
@@ -16,28 +18,37 @@ core::Options SomeOptions() {
   return options;
 }
 
-class IgnoredCall final : public Call {
+class IgnoredStream final : public EventStream {
  public:
-  void End(const absl::Status&, const core::Answer&) override {}
+  void Push(StreamItem) override {}
+  void Flush() override {}
 };
+
+core::AttachRequest SomeAttach() {
+  core::AttachRequest request;
+  request.job_id = "job";
+  request.protocol_version = core::kProtocolVersion;
+  request.sdk_version = "1.2.3";
+  request.member.incarnation = std::string(16, 'i');
+  request.member.node_id = "node";
+  return request;
+}
 
 // gRPC would catch it, and the daemon would go on with half of a step done.
 TEST(DriverDeathTest, AnExceptionInAStepEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto run = [](auto fail) {
-    Driver driver(SomeOptions(), spdlog::default_logger(), nullptr);
-    IgnoredCall call;
+  const auto run = [](std::function<uint64_t()> draw) {
+    core::Options options = SomeOptions();
+    options.random = std::move(draw);  // of the session's key, in the step
+    Driver driver(std::move(options), spdlog::default_logger(), nullptr);
+    const journal::KeptRequest kept;
     try {
-      driver.Run({journal::INPUT_KIND_BARRIER, driver.Enter()}, &call,
-                 [&](core::Coordinator&, core::Time) -> core::Effects {
-                   fail();
-                   return {};
-                 });
+      driver.Attach({driver.Enter(), SomeAttach(), &kept}, std::make_shared<IgnoredStream>());
     } catch (...) {
     }
   };
-  EXPECT_DEATH(run([] { throw std::bad_alloc(); }), "bad_alloc");
-  EXPECT_DEATH(run([] { throw std::logic_error("a defect"); }), "a defect");
+  EXPECT_DEATH(run([]() -> uint64_t { throw std::bad_alloc(); }), "bad_alloc");
+  EXPECT_DEATH(run([]() -> uint64_t { throw std::logic_error("a defect"); }), "a defect");
 }
 
 }  // namespace

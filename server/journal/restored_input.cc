@@ -1,10 +1,13 @@
-#include "server/journal/restored_request.h"
+#include "server/journal/restored_input.h"
 
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/process_secret.h"
+#include "common/rpcs.h"
 #include "muster/v1/coordinator.pb.h"
 #include "server/journal/kept_request.h"
 #include "server/service/request_conversion.h"
@@ -52,7 +55,7 @@ absl::Status PutPayloads(const Step& step, StandIns* stand_ins, Wire* message) {
 }
 
 template <typename Wire>
-absl::StatusOr<Request> RestoreAs(const Step& step, StandIns* stand_ins) {
+absl::StatusOr<core::Input> RestoreAs(const Step& step, StandIns* stand_ins) {
   Wire message;
   if (!message.ParseFromString(step.request())) return Unreadable(step, "its bytes are no message");
   if (std::string* const secret = SecretOf(&message); secret != nullptr) {
@@ -63,57 +66,41 @@ absl::StatusOr<Request> RestoreAs(const Step& step, StandIns* stand_ins) {
   auto read = service::FromProto(std::move(message));
   if (!read.ok()) return Unreadable(step, read.status().message());
   SetOwner(step.incarnation(), &*read);
-  return Request(*std::move(read));
+  return core::Input(*std::move(read));
+}
+
+// The request of a step that brings one; nullopt if its kind is that of no request.
+std::optional<absl::StatusOr<core::Input>> RestoreRequest(const Step& step, StandIns* stand_ins) {
+  std::optional<absl::StatusOr<core::Input>> restored;
+  ForEachType(AllRequests(), [&](auto* type) {
+    using Wire = std::remove_pointer_t<decltype(type)>;
+    if constexpr (kKindOf<Wire> != INPUT_KIND_UNSPECIFIED) {
+      if (step.kind() == kKindOf<Wire>) restored = RestoreAs<Wire>(step, stand_ins);
+    }
+  });
+  return restored;
 }
 
 }  // namespace
 
-absl::StatusOr<Request> Restore(const Step& step, StandIns* stand_ins) {
+absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins) {
   switch (step.kind()) {
-    case INPUT_KIND_ATTACH:
-      return RestoreAs<v1::AttachRequest>(step, stand_ins);
-    case INPUT_KIND_JOIN:
-      return RestoreAs<v1::JoinRequest>(step, stand_ins);
-    case INPUT_KIND_REJOIN:
-      return RestoreAs<v1::RejoinRequest>(step, stand_ins);
-    case INPUT_KIND_BARRIER:
-      return RestoreAs<v1::BarrierRequest>(step, stand_ins);
-    case INPUT_KIND_BROADCAST:
-      return RestoreAs<v1::BroadcastRequest>(step, stand_ins);
-    case INPUT_KIND_GATHER:
-      return RestoreAs<v1::GatherRequest>(step, stand_ins);
-    case INPUT_KIND_ALL_GATHER:
-      return RestoreAs<v1::AllGatherRequest>(step, stand_ins);
-    case INPUT_KIND_NODE_COLLECTIVE:
-      return RestoreAs<v1::NodeCollectiveRequest>(step, stand_ins);
-    case INPUT_KIND_WITHDRAW_ARRIVAL:
-      return RestoreAs<v1::WithdrawArrivalRequest>(step, stand_ins);
-    case INPUT_KIND_RELEASE_GROUPS:
-      return RestoreAs<v1::ReleaseGroupsRequest>(step, stand_ins);
-    case INPUT_KIND_ACQUIRE_LEASE:
-      return RestoreAs<v1::AcquireLeaseRequest>(step, stand_ins);
-    case INPUT_KIND_COMPLETE_LEASE:
-      return RestoreAs<v1::CompleteLeaseRequest>(step, stand_ins);
-    case INPUT_KIND_ABANDON_LEASE:
-      return RestoreAs<v1::AbandonLeaseRequest>(step, stand_ins);
-    case INPUT_KIND_LEAVE:
-      return RestoreAs<v1::LeaveRequest>(step, stand_ins);
-    case INPUT_KIND_REQUEST_STOP:
-      return RestoreAs<v1::RequestStopRequest>(step, stand_ins);
-    case INPUT_KIND_REPORT_EXIT:
-      return RestoreAs<v1::ReportExitRequest>(step, stand_ins);
-    case INPUT_KIND_REPORT_PROCESS_STATE:
-      return RestoreAs<v1::ReportProcessStateRequest>(step, stand_ins);
     case INPUT_KIND_CANCEL:
+      return core::CallCancelled();
     case INPUT_KIND_STREAM_CLOSED:
+      return core::StreamClosed();
     case INPUT_KIND_DRAIN:
+      return core::DrainBegun{step.reason()};
     case INPUT_KIND_TICK:
+      return core::DeadlineReached();
     case INPUT_KIND_VERDICT:
-      return Request();
+      return core::VerdictFound{step.reason()};
     default:
-      return absl::DataLossError(
-          absl::StrCat("the journal has a step of an unknown kind, ", step.kind()));
+      break;
   }
+  if (auto request = RestoreRequest(step, stand_ins)) return *std::move(request);
+  return absl::DataLossError(
+      absl::StrCat("the journal has a step of an unknown kind, ", step.kind()));
 }
 
 }  // namespace muster::journal

@@ -1,0 +1,33 @@
+#ifndef MUSTER_COMMON_TYPE_LIST_H_
+#define MUSTER_COMMON_TYPE_LIST_H_
+
+#include <cstddef>
+
+namespace muster {
+
+// A list of types. Each member below is another type that is made of the same types.
+template <typename... Types>
+struct TypeList {
+  static constexpr size_t kSize = sizeof...(Types);
+  // Into<std::variant> is std::variant<Types...>.
+  template <template <typename...> class Template>
+  using Into = Template<Types...>;
+  // Map<ResponseOf> is the list of the responses, at the same places as their requests.
+  template <template <typename> class Function>
+  using Map = TypeList<Function<Types>...>;
+};
+
+// One list after the other.
+template <typename... First, typename... Second>
+TypeList<First..., Second...> operator+(TypeList<First...>, TypeList<Second...>);
+
+// Calls `visit` with a null pointer to each type of the list, in order. A generic lambda learns the
+// type from its parameter.
+template <typename... Types, typename Visit>
+void ForEachType(TypeList<Types...>, Visit visit) {
+  (visit(static_cast<Types*>(nullptr)), ...);
+}
+
+}  // namespace muster
+
+#endif  // MUSTER_COMMON_TYPE_LIST_H_

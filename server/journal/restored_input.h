@@ -1,0 +1,17 @@
+#ifndef MUSTER_SERVER_JOURNAL_RESTORED_INPUT_H_
+#define MUSTER_SERVER_JOURNAL_RESTORED_INPUT_H_
+
+#include "absl/status/statusor.h"
+#include "server/core/input.h"
+#include "server/journal/journal.pb.h"
+#include "server/journal/stand_ins.h"
+
+namespace muster::journal {
+
+// What a step brought into the core, as the core had it but for payloads. DATA_LOSS: it cannot be
+// read.
+absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins);
+
+}  // namespace muster::journal
+
+#endif  // MUSTER_SERVER_JOURNAL_RESTORED_INPUT_H_
