@@ -56,7 +56,7 @@ TEST(EndToEndTest, DaemonAndSdkAreOneRelease) {
 
 TEST(EndToEndTest, AMissingRankIsNamedWhenJoiningTimesOut) {
   auto daemon = TestDaemon::Start({"--world-size", "2"});
-  auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "3s"}});
+  auto rank = StartRank(daemon->address(), 0, {}, {{"MUSTER_TIMEOUT", "5s"}});
   EXPECT_EQ(rank->Wait(), kRankError);
   EXPECT_THAT(rank->Output(), AllOf(HasSubstr("DEADLINE_EXCEEDED"), HasSubstr("1 of 2 have joined"),
                                     HasSubstr("missing: rank 1")));

@@ -268,8 +268,11 @@ class LostHolderAndDaemonTest : public ElasticTest {
 
   uint64_t SuccessorsToken() { return std::max(TokenOf(RankOf(0)), TokenOf(RankOf(1))); }
 
-  void SignalSurvivors(int signal) {
-    for (int rank : {0, 1}) RankOf(rank).Signal(signal);
+  void StopSurvivors() {
+    for (int rank : {0, 1}) RankOf(rank).Stop();
+  }
+  void ContinueSurvivors() {
+    for (int rank : {0, 1}) RankOf(rank).Signal(SIGCONT);
   }
 
   void ExpectRefused() {
@@ -307,14 +310,14 @@ TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedByADaemonThatWasStartedInB
 // All that the new daemon knows at first is what the stale holder claims.
 TEST_F(LostHolderAndDaemonTest, ItsCompletionIsRefusedAlsoWhenItIsTheFirstToComeBack) {
   ASSERT_NO_FATAL_FAILURE(StartWithSuccessor());
-  SignalSurvivors(SIGSTOP);
+  StopSurvivors();
   RestartDaemon();
   stale_.Open();
   holder_->Signal(SIGCONT);
   ASSERT_TRUE(status_->WaitFor([](const v1::GetStatusResponse& job) {
     return absl::StrContains(job.DebugString(), "in CompleteLease");
   }));
-  SignalSurvivors(SIGCONT);
+  ContinueSurvivors();
   ExpectRefused();
   ExpectDoneBySuccessor();
 }

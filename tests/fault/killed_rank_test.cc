@@ -44,7 +44,7 @@ class KilledRankTest : public ::testing::TestWithParam<Scene> {
   }
 
   static ::testing::Matcher<const std::string&> SaysSinceWhen() {
-    const std::string words = absl::StrReplaceAll(GetParam().doing, {{"TIME", "[0-9.]+m?s"}});
+    const std::string words = absl::StrReplaceAll(GetParam().doing, {{"TIME", "[0-9.hms]+"}});
     return ContainsRegex(absl::StrCat("; ", words, "$"));
   }
 

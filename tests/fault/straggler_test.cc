@@ -28,7 +28,7 @@ TEST(StragglerTest, IsNamedWithHowLateItComesWhileTheJobRunsAndAtItsEnd) {
   EXPECT_THAT(
       daemon->process().Output(),
       ContainsRegex("rank 2 \\(node 'alpha'.* was last in [0-9]+% of 20 Barrier\\('step #'\\) "
-                    "of the world, .* behind the others .*; they waited [0-9.]+s for it"));
+                    "of the world, .* behind the others .*; they waited [0-9.hms]+ for it"));
 }
 
 TEST(StragglerTest, RunSaysAtTheEndWhomTheOthersHaveWaitedFor) {

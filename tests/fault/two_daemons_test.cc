@@ -22,7 +22,7 @@ TEST(TwoDaemonsTest, TheSecondOnOnePortIsRefused) {
 // A second rank of the four comes, and gives up.
 void ExpectGivesUp(const TestDaemon& daemon, int rank, const std::string& missing) {
   ASSERT_TRUE(StatusReader(daemon.address()).WaitForParked(1, "Join"));
-  const auto process = StartRank(daemon.address(), rank, {"allgather"}, {{"MUSTER_TIMEOUT", "2s"}});
+  const auto process = StartRank(daemon.address(), rank, {"allgather"}, {{"MUSTER_TIMEOUT", "5s"}});
   EXPECT_EQ(process->Wait(), kRankError);
   EXPECT_THAT(process->Output(),
               AllOf(HasSubstr("error: DEADLINE_EXCEEDED"), HasSubstr("2 of 4 have joined; "),

@@ -100,6 +100,12 @@ void Process::Signal(int signal) const {
   if (!ended_) kill(pid_, signal);
 }
 
+void Process::Stop() const {
+  Signal(SIGSTOP);
+  siginfo_t info = {};
+  if (!ended_) waitid(P_PID, pid_, &info, WSTOPPED | WEXITED | WNOWAIT);
+}
+
 bool Process::Reap(bool block) {
   if (ended_) return true;
   int status = 0;

@@ -33,6 +33,9 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
+  // Sends SIGSTOP and waits until every thread of the process has stopped, or the process has
+  // ended.
+  void Stop() const;
   // Waits for its end; a test failure names the process and shows its output when it takes longer.
   Exit Wait(absl::Duration timeout = absl::Seconds(60));
   bool Running();

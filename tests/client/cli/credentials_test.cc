@@ -226,7 +226,7 @@ TEST_F(TokenDaemonTest, HealthDoesNotTakeItsOwnFilesForTheCoordinators) {
 
 TEST_F(TokenDaemonTest, AnAnswerThatDoesNotComeInTimeIsToldInWords) {
   const Words health = {"health", "--coordinator", daemon_->address(), "--timeout=300ms"};
-  daemon_->process().Signal(SIGSTOP);
+  daemon_->process().Stop();
   EXPECT_THAT(Muster(health, 1, {{"MUSTER_RUNTIME_DIR", "/no/such/folder"}}),
               HasSubstr("does not serve: no answer within 300ms; check that musterd is running"));
   EXPECT_THAT(Muster(health, 1),

@@ -31,6 +31,10 @@ const Words kLeave = {"place", "leave"};
 // The first of three holds a lease, and the last one does not come to the barrier.
 const Words kWait = {"place", "0:hold=node", "2:loss", "barrier"};
 
+// Flags of `muster run` for two ranks of job "j", which end by themselves however slow the machine
+// is.
+const Words kPatientPair = {"--nproc-per-node=2", "--job=j", "--failure-wait=1m"};
+
 // "muster run flags... -- rank steps...".
 Words RunRanks(Words flags, const Words& steps) {
   flags.insert(flags.begin(), "run");
@@ -98,7 +102,7 @@ TEST(StandaloneTest, SurvivorsLearnTheCauseFromTheLauncher) {
 
 // It would be one that has done its part, if the coordinator did not know better.
 TEST(StandaloneTest, ARankThatForgetsToLeaveIsToBlame) {
-  MusterCommand muster(RunRanks({"--nproc-per-node=2", "--job=j"}, {"0:exit=0", "barrier"}),
+  MusterCommand muster(RunRanks(kPatientPair, {"0:exit=0", "barrier"}),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(
@@ -109,7 +113,7 @@ TEST(StandaloneTest, ARankThatForgetsToLeaveIsToBlame) {
 }
 
 TEST(StandaloneTest, RanksThatAllForgetToLeaveFail) {
-  MusterCommand muster(RunRanks({"--nproc-per-node=2", "--job=j"}, {"barrier", "exit=0"}),
+  MusterCommand muster(RunRanks(kPatientPair, {"barrier", "exit=0"}),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 1}));
   EXPECT_THAT(muster.process().Output(),
@@ -119,7 +123,7 @@ TEST(StandaloneTest, RanksThatAllForgetToLeaveFail) {
 
 // The run's last line tells of it, with what the coordinator knows.
 TEST(StandaloneTest, OneFailureIsOneLine) {
-  MusterCommand muster(RunRanks({"--nproc-per-node=2", "--job=j"}, {"barrier", "1:exit=7", "loss"}),
+  MusterCommand muster(RunRanks(kPatientPair, {"barrier", "1:exit=7", "loss"}),
                        {{"MUSTER_MUSTERD", MusterdPath()}});
   EXPECT_EQ(muster.process().Wait(), (Exit{false, 7}));
   const std::string& output = muster.process().Output();
@@ -128,7 +132,11 @@ TEST(StandaloneTest, OneFailureIsOneLine) {
                             "lost at [^\n]*: exited with status 7; last completed "
                             "Barrier[^\n]*; then rank 0 [^\n]*\n$"));
   EXPECT_THAT(output, Not(HasSubstr("[musterd]")));
-  EXPECT_EQ(CountOf(output, "muster: "), 2) << "with the coordinator's address: " << output;
+  // The launcher announces that it will end rank 0 if that takes longer than a second to end.
+  const int announced = CountOf(output, "muster: rank 1 exited with status 7; ending rank 0: ");
+  EXPECT_LE(announced, 1) << output;
+  EXPECT_EQ(CountOf(output, "muster: "), 2 + announced)
+      << "with the coordinator's address: " << output;
 }
 
 TEST(TwoNodesTest, MakeOneJob) {
@@ -270,7 +278,7 @@ TEST_F(StatusTest, ShowsMembersAndWhoIsWaitedFor) {
   EXPECT_THAT(text, HasSubstr("job digits: running"));
   EXPECT_THAT(text, HasSubstr("world size 3; musterd "));
   EXPECT_THAT(text, ContainsRegex("\n0 +n0 +[0-9]+ +running +in Barrier\\('in a "
-                                  "barrier'\\).* for [0-9.]+m?s +"));
+                                  "barrier'\\).* for [0-9.hms]+ +"));
   EXPECT_THAT(text, ContainsRegex("\n2 +n0 +[0-9]+ +running +"));
   EXPECT_THAT(text,
               ContainsRegex("pending collectives\n.*MISSING.*\nworld +#0 +Barrier.* 0-1 +2 "));

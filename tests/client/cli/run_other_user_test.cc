@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -57,14 +59,15 @@ TEST_F(OtherUserTest, AProcessThatMayNotBeKilledIsLeftAndNamed) {
 
 // gRPC never returns from a call where it gets none of its threads, as from the question whether
 // the job uses Muster, which a failed rank raises. Another user, since the limit does not bind
-// root.
+// root. A user whom nobody else is, since the limit counts all processes of a user on the machine.
 TEST_F(OtherUserTest, ALauncherThatGetsFewThreadsEndsAllTheSame) {
+  const uint32_t user = 100000 + std::random_device()() % 1000000000;
   const auto muster = MusterCommand::Wrapped(
       {"sh", "-c",
        "cp \"$MUSTER\" $0/muster && cp \"$MUSTER_MUSTERD\" $0/musterd && "
-       "MUSTER_MUSTERD=$0/musterd TMPDIR=$0/shared exec prlimit --nproc=8 setpriv --reuid=54321 "
+       "MUSTER_MUSTERD=$0/musterd TMPDIR=$0/shared exec prlimit --nproc=8 setpriv --reuid=$1 "
        "--clear-groups $0/muster run --max-restarts=1 -- sh -c 'exit 3'",
-       folder_});
+       folder_, absl::StrCat(user)});
   EXPECT_EQ(muster->process().Wait(), (Exit{false, 3})) << muster->process().Output();
 }
 

@@ -44,6 +44,7 @@ if pid == 0:
     os.execv(os.environ['MUSTER'], ['muster', 'run'] + sys.argv[1:])
 os.close(slave)
 seen = b''
+unwritten = b''
 while True:
     try:
         chunk = os.read(master, 65536)
@@ -52,7 +53,11 @@ while True:
     seen += chunk
     for text in [text for text in actions if text in seen]:
         actions.pop(text)()
-    os.write(1, chunk.replace(b'\r\n', b'\n'))
+    unwritten += chunk
+    split = unwritten.endswith(b'\r')  # a read may end within '\r\n'
+    os.write(1, (unwritten[:-1] if split else unwritten).replace(b'\r\n', b'\n'))
+    unwritten = b'\r' if split else b''
+os.write(1, unwritten)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 )";
 

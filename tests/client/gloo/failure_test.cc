@@ -296,8 +296,11 @@ void CancelAsABarrierEnds() {
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   });
   std::thread canceller([&] {
-    int64_t next = 1;  // other than that once the barrier has added its own
-    while (cancellation.Add([] {}) == next) ++next;
+    // A number is left out once the barrier has added its own callback.
+    for (int64_t next = 1, number = next; number == next; ++next) {
+      number = cancellation.Add([] {});
+      cancellation.Remove(number);  // a slow machine would gather millions of them
+    }
     cancellation.Cancel();
   });
   job.Run([&](int rank, const Group& world) {

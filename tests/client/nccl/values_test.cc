@@ -8,8 +8,6 @@
 namespace muster::testing {
 namespace {
 
-const Words kElastic = {"--member-grace=300ms", "--min-world-size=2", "--settle=200ms"};
-
 class NcclSizes : public ::testing::TestWithParam<int> {};
 
 TEST_P(NcclSizes, EveryOperationAndTypeOnTheDevice) {

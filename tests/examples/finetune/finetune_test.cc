@@ -131,7 +131,7 @@ TEST(FinetuneTest, SurvivorsNameARankThatIsKilled) {
 
 TEST(FinetuneTest, SurvivorsOfAnElasticJobComeToTheSame) {
   const auto daemon = TestDaemon::Start(
-      {"--world-size=3", "--min-world-size=2", "--settle=200ms", "--member-grace=100ms"});
+      {"--world-size=3", "--min-world-size=2", "--settle=3s", "--member-grace=100ms"});
   const std::string workspace = MakeTempDir();
   std::vector<std::unique_ptr<Process>> ranks;
   for (int i = 0; i < 3; ++i) {

@@ -187,6 +187,19 @@ TEST(LossesTest, TheLauncherIsToldThatItsRankHasNotCalledLeave) {
   EXPECT_THAT(Text(h, waits), HasSubstr(answer.loss)) << "the same words";
 }
 
+// A launcher that has got no answer in time sends the report again, though the first has arrived.
+TEST(LossesTest, AReportThatComesAgainIsAnsweredAsTheFirst) {
+  Harness h(2);
+  std::vector<Process> p = h.Formed(2);
+  const ExitAnswer first = AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 0));
+  h.Advance(absl::Seconds(1));
+  const ExitAnswer second = AnswerTo(h, h.ReportExit(p[0], /*signaled=*/false, 0));
+  EXPECT_TRUE(second.without_leave);
+  EXPECT_EQ(second.loss, first.loss);
+  EXPECT_EQ(AnswerTo(h, h.ReportExit(p[1], /*signaled=*/false, 0)).loss, "none")
+      << "which is no cause of the failure";
+}
+
 TEST(LossesTest, WhereAllRanksForgetLeaveTheFirstIsToBlame) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);

@@ -40,7 +40,14 @@ class HostileMemberTest : public ::testing::Test {
     return hostile_.Attach(request);
   }
 
-  const std::unique_ptr<service::Server> server_ = StartServer();
+  // A member that attaches again is not lost in between, however slow the machine is.
+  static service::ServerOptions WithLongGrace() {
+    service::ServerOptions options = TestOptions();
+    options.core.member_grace = absl::Hours(1);
+    return options;
+  }
+
+  const std::unique_ptr<service::Server> server_ = StartServer(WithLongGrace());
   TestJob job_{server_->address(), 3};
   TestMember& hostile_ = job_[2];
 };
