@@ -210,6 +210,8 @@ class Coordinator::Impl {
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
   Loss Silenced(Member* member) const;
   static Loss Ended(Member* member, const ExitReport& report);
+  // What the report of a member that has gone was answered with when it came first.
+  static Answer RepeatAnswer(Member* member, const ExitReport& report);
   // What the report is answered with; monostate where it has cost the job no member.
   Answer NoteExit(Member* member, const ExitReport& report);
   void Lose(const std::vector<Loss>& losses);

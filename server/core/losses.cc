@@ -87,8 +87,17 @@ Coordinator::Impl::Loss Coordinator::Impl::Ended(Member* member, const ExitRepor
           report.told};
 }
 
+// A launcher that gets no answer in time sends its report again, though the first may have arrived.
+// Without the same answer it would take a rank that has not called Leave() for one that has.
+Answer Coordinator::Impl::RepeatAnswer(Member* member, const ExitReport& report) {
+  const bool repeated =
+      member->rank() && member->lost() && member->lost()->cause == Ended(member, report).cause;
+  if (!repeated) return {};
+  return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
+}
+
 Answer Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
-  if (member->gone()) return {};
+  if (member->gone()) return RepeatAnswer(member, report);
   if (member->rank() && state_ == JobState::kFailed) {
     Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
                                        DescribeExit(report.signaled, report.code)));

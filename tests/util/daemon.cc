@@ -1,7 +1,11 @@
 #include "tests/util/daemon.h"
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <utility>
@@ -44,13 +48,39 @@ void TestDaemon::Listen(const std::string& listen) {
   port_ = AwaitPort(*process_, port_file_);
 }
 
+TestDaemon::~TestDaemon() { ReleasePort(); }
+
 void TestDaemon::Kill() {
   process_->Signal(SIGKILL);
   process_->Wait();
+  ReservePort();
   std::remove(port_file_.c_str());
 }
 
-void TestDaemon::StartAgain() { Listen(address()); }
+void TestDaemon::StartAgain() {
+  Listen(address());
+  ReleasePort();
+}
+
+// A musterd can listen beside a socket that also has SO_REUSEADDR, and the kernel gives the port to
+// nobody who asks for any.
+void TestDaemon::ReservePort() {
+  ReleasePort();
+  reservation_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  setsockopt(reservation_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port_));
+  // Without it the port is as free as it was before.
+  static_cast<void>(bind(reservation_, reinterpret_cast<sockaddr*>(&address), sizeof(address)));
+}
+
+void TestDaemon::ReleasePort() {
+  if (reservation_ >= 0) close(reservation_);
+  reservation_ = -1;
+}
 
 std::string MusterdPath() { return Runfile("server/musterd"); }
 

@@ -22,6 +22,7 @@ class TestDaemon {
   static std::unique_ptr<TestDaemon> Start(const std::vector<std::string>& flags = {},
                                            const std::map<std::string, std::string>& env = {},
                                            const std::string& listen = "127.0.0.1:0");
+  ~TestDaemon();
 
   // For MUSTER_COORDINATOR: "127.0.0.1:41234".
   std::string address() const;
@@ -29,7 +30,7 @@ class TestDaemon {
   const std::string& port_file() const { return port_file_; }
   Process& process() { return *process_; }
 
-  // kill -9.
+  // kill -9. The port stays reserved for StartAgain(): other processes could be given it meanwhile.
   void Kill();
   // Starts it again after its end, with the same flags, at the same port. Listens at return.
   void StartAgain();
@@ -37,12 +38,15 @@ class TestDaemon {
  private:
   TestDaemon(std::vector<std::string> flags, std::map<std::string, std::string> env);
   void Listen(const std::string& listen);
+  void ReservePort();
+  void ReleasePort();
 
   const std::vector<std::string> flags_;
   const std::map<std::string, std::string> env_;
   const std::string port_file_;
   std::unique_ptr<Process> process_;
   int port_ = 0;
+  int reservation_ = -1;  // a socket that is bound to the port and does not listen
 };
 
 // Path of the musterd binary.

@@ -21,7 +21,7 @@ JobOptions OptionsFor(const std::string& coordinator) {
 
 Jobs::Jobs(int size, const std::vector<std::string>& flags,
            const std::function<void(int, JobOptions*)>& adjust)
-    : flags_(flags), daemon_(TestDaemon::Start(flags)) {
+    : daemon_(TestDaemon::Start(flags)) {
   Join(daemon_->address(), size, adjust);
 }
 
@@ -52,14 +52,11 @@ bool Jobs::AwaitParked(int members, const std::string& operation) {
   return StatusReader(daemon_->address()).WaitForParked(members, operation);
 }
 
-void Jobs::KillDaemon() {
-  daemon_->process().Signal(SIGKILL);
-  daemon_->process().Wait();
-}
+void Jobs::KillDaemon() { daemon_->Kill(); }
 
 void Jobs::StartDaemonAgain() {
-  daemon_ = TestDaemon::Start(flags_, {}, daemon_->address());
-  ASSERT_NE(daemon_, nullptr);
+  daemon_->StartAgain();
+  ASSERT_NE(daemon_->port(), 0);
 }
 
 void Jobs::Run(const std::function<void(int, Job&)>& body) {

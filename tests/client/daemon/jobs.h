@@ -60,7 +60,6 @@ class Jobs {
   void Join(const std::string& coordinator, int size,
             const std::function<void(int index, JobOptions*)>& adjust);
 
-  const std::vector<std::string> flags_;
   std::unique_ptr<TestDaemon> daemon_;
   std::vector<std::unique_ptr<Job>> jobs_;
 };

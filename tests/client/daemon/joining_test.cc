@@ -164,10 +164,9 @@ TEST(JoiningTest, MissingMembersAreCounted) {
 }
 
 TEST(JoiningTest, DaemonThatComesLaterIsFound) {
-  // A port that was free a moment ago; should another process take it, the daemon says so.
-  int port = 0;
-  { port = TestDaemon::Start()->port(); }
-  JobOptions options = OptionsFor(absl::StrCat("127.0.0.1:", port));
+  const auto daemon = TestDaemon::Start();
+  daemon->Kill();
+  JobOptions options = OptionsFor(daemon->address());
   options.world_size = 1;
   absl::Notification missed;
   SetLogSink([&](LogLevel, absl::string_view line) {
@@ -177,8 +176,7 @@ TEST(JoiningTest, DaemonThatComesLaterIsFound) {
   auto joining = StartJoin(options);
   missed.WaitForNotification();
   SetLogSink(nullptr);
-  const auto daemon = TestDaemon::Start({}, {}, absl::StrCat("127.0.0.1:", port));
-  ASSERT_NE(daemon, nullptr);
+  daemon->StartAgain();
   const absl::StatusOr<std::unique_ptr<Job>> job = joining.get();
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_TRUE((*job)->Barrier().ok());

@@ -54,16 +54,14 @@ TEST(RestartTest, PayloadsSurvive) {
 }
 
 TEST(RestartTest, JobFormsWithMembersThatJoinBeforeAndAfter) {
-  const std::vector<std::string> flags = {"--world-size=3"};
-  auto daemon = TestDaemon::Start(flags);
+  const auto daemon = TestDaemon::Start({"--world-size=3"});
   const std::string address = daemon->address();
   const auto join = [&] { return Job::Join(OptionsFor(address)); };
   auto first = Start(join);
   auto second = Start(join);
   ASSERT_TRUE(StatusReader(address).WaitForParked(2, "Join"));
-  daemon->process().Signal(SIGKILL);
-  daemon->process().Wait();
-  daemon = TestDaemon::Start(flags, {}, address);
+  daemon->Kill();
+  daemon->StartAgain();
   const auto third = join();
   ASSERT_TRUE(third.ok()) << third.status();
   EXPECT_TRUE(first.get().ok());
