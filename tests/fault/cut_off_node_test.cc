@@ -144,7 +144,7 @@ TEST_F(CutOffNodeTest, ThatIsBackBeforeThePingsRunOutHasMissedNothing) {
 }
 
 TEST_F(CutOffNodeTest, ThatStaysAwayIsLostAndBothSidesSaySo) {
-  patience_ = "1s";
+  patience_ = "5s";
   ASSERT_NO_FATAL_FAILURE(StartJob(kImpatient, ReduceSteps(), "has reduced"));
   Cut();
   EXPECT_EQ(nodes_[0]->Wait(), kRankError) << nodes_[0]->Output();
