@@ -297,9 +297,10 @@ void CancelAsABarrierEnds() {
   });
   std::thread canceller([&] {
     // A number is left out once the barrier has added its own callback.
-    for (int64_t next = 1, number = next; number == next; ++next) {
-      number = cancellation.Add([] {});
+    for (int64_t next = 1;; ++next) {
+      const int64_t number = cancellation.Add([] {});
       cancellation.Remove(number);  // a slow machine would gather millions of them
+      if (number != next) break;
     }
     cancellation.Cancel();
   });
