@@ -301,6 +301,7 @@ void CancelAsABarrierEnds() {
       const int64_t number = cancellation.Add([] {});
       cancellation.Remove(number);  // a slow machine would gather millions of them
       if (number != next) break;
+      std::this_thread::yield();  // the barrier needs the same lock
     }
     cancellation.Cancel();
   });
