@@ -3,7 +3,6 @@
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
 load(":kubernetes.bzl", "kubernetes_tools_repository")
-load(":library_sources.bzl", "library_sources_repository")
 load(":nccl_source.bzl", "nccl_source_repositories")
 load(":pic_objects.bzl", "pic_objects_repository")
 load(":prometheus.bzl", "prometheus_tools_repository")
@@ -11,7 +10,6 @@ load(":prometheus.bzl", "prometheus_tools_repository")
 def _machine_impl(_ctx):
     debian_repository(name = "debian")
     cuda_repository(name = "cuda")
-    library_sources_repository(name = "library_sources")
 
 machine = module_extension(
     implementation = _machine_impl,

@@ -2,7 +2,6 @@
 
 load(":cuda.bzl", "cuda_repository")
 load(":debian.bzl", "debian_repository")
-load(":library_sources.bzl", "library_sources_repository")
 
 def _declare(rule, kind, name, argument):
     present = native.existing_rule(name)
@@ -17,14 +16,12 @@ def _declare(rule, kind, name, argument):
             argument = argument,
         ))
 
-def muster_repositories(debian = "debian", cuda = "cuda", library_sources = "library_sources"):
+def muster_repositories(debian = "debian", cuda = "cuda"):
     """Declares the repositories of Muster: all are on this machine, and nothing is fetched.
 
     Args:
       debian: the name of that of Debian's libraries. If it is not "debian", Muster's repository says so in repo_mapping.
       cuda: the name of that of CUDA and NCCL, likewise.
-      library_sources: the name of that of libraries that only musterd needs, likewise.
     """
     _declare(debian_repository, "debian_repository", debian, "debian")
     _declare(cuda_repository, "cuda_repository", cuda, "cuda")
-    _declare(library_sources_repository, "library_sources_repository", library_sources, "library_sources")

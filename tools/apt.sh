@@ -19,13 +19,21 @@ as_root() {
 # can_install PACKAGE...: whether the package lists here know them.
 can_install() { apt-get install --simulate --no-install-recommends "$@" >/dev/null 2>&1; }
 
+# The download comes first, by itself: how long it takes is up to the network.
+download_and_install() {
+  local apt_install=(apt-get install --yes --quiet --no-install-recommends -o Dpkg::Use-Pty=0) start=$SECONDS downloaded
+  as_root "${apt_install[@]}" --download-only "$@" || return
+  downloaded=$SECONDS
+  as_root "${apt_install[@]}" "$@" || return
+  say "the download has taken $((downloaded - start)) s, and unpacking $((SECONDS - downloaded)) s"
+}
+
 install_packages() {
-  local apt_install=(apt-get install --yes --quiet --no-install-recommends -o Dpkg::Use-Pty=0)
   # A fresh system has no package lists, an old one may have lists that name files now gone.
   can_install "$@" || as_root apt-get update --quiet
-  as_root "${apt_install[@]}" "$@" && return
+  download_and_install "$@" && return
   echo "install-deps: trying once more with fresh package lists" >&2
-  as_root apt-get update --quiet && as_root "${apt_install[@]}" "$@"
+  as_root apt-get update --quiet && download_and_install "$@"
 }
 
 # list_missing PACKAGE...: those that are not installed.

@@ -4,7 +4,7 @@
 # apt compares them with what Debian has signed. Needs no root. The script sets
 #
 #   work          a folder of its own, for lists and sources; the sources of NAME will be in $work/sources/NAME
-#   without       what to tell who must go on without
+#   without       what cannot be had without the sources, and what to do then
 
 # Debian's entries of apt's lists, for sources instead of packages.
 write_source_lists() {
@@ -27,16 +27,21 @@ own_apt() {
     -o APT::Sandbox::User= "$@"
 }
 
-# fetch_sources NAME[=VERSION]...: of source packages.
+no_sources=3   # exit status
+
+# fetch_sources NAME[=VERSION]...: of source packages. Ends the script where apt has none.
 fetch_sources() (
   write_source_lists
   mkdir -p "$work"/apt/{state/lists,cache/archives}/partial "$work/sources"
   { own_apt update && cd "$work/sources" && own_apt source --download-only --tar-only "$@" &&
-    own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 ||
-    fail "apt has no sources of $*. It says:
+    own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 || {
+    say "apt has no sources of $*. It says:
 $(tail -n 5 "$work/fetch.log")
-They come from the place of Debian's packages: it may hold newer ones by now (apt-get update, apt-get
-upgrade), or no sources at all. $without"
+They come from the place of Debian's packages. It may hold newer ones by now: run apt-get update and
+apt-get upgrade, and try again. Or it holds no sources at all: add a place that does to apt's, with
+\"Types: deb deb-src\". $without" >&2
+    exit $no_sources
+  }
 )
 
 # The release, and Debian's patches on top.

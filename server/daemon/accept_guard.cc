@@ -1,9 +1,9 @@
 // gRPC 1.51 stops listening for good when accept4() fails because the process has no file
-// descriptor left: the daemon would be deaf even after others have been closed. CivetWeb, which
-// calls accept(), asks again and again, without a pause. These two, which the linker puts in the
-// place of libc's, keep one descriptor in reserve, and nobody gets a connection who would leave
-// none: such a connection is taken and closed. The caller sees an end at once, tries again later,
-// and gRPC never sees the error.
+// descriptor left: the daemon would be deaf even after others have been closed. Asio, which serves
+// the pages, calls accept(). These two, which the linker puts in the place of libc's, keep one
+// descriptor in reserve, and nobody gets a connection who would leave none: such a connection is
+// taken and closed. The caller sees an end at once, tries again later, and neither gRPC nor Asio
+// sees the error.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ int Fail(int error) {
 class AcceptGuard {
  public:
   // As accept4(). One connection at a time: else whoever takes the next one could take what was
-  // freed for refusing this one. Never blocks, though CivetWeb's listener would.
+  // freed for refusing this one. Never blocks.
   int Take(int listener, sockaddr* address, socklen_t* size, int flags) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!Pending(listener)) return Fail(EAGAIN);

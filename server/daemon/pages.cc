@@ -26,8 +26,8 @@ namespace {
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-prometheus::MetricFamily BuildInfo() {
-  prometheus::MetricFamily build =
+metrics::Family BuildInfo() {
+  metrics::Family build =
       metrics::Gauges("muster_build_info", "1, labelled with the version of musterd.");
   metrics::Add(&build, 1, {{"version", service::kDaemonVersion}});
   return build;
@@ -48,7 +48,7 @@ web::Response Metrics(const service::Server& server) {
   metrics::Families families = metrics::JobFamilies(figures.job, server.options());
   AddServiceFigures(figures, &families);
   families.push_back(BuildInfo());
-  for (prometheus::MetricFamily& family : metrics::ProcessFigures()) {
+  for (metrics::Family& family : metrics::ProcessFigures()) {
     families.push_back(std::move(family));
   }
   return {200, kMetricsType, {}, metrics::ToText(families)};

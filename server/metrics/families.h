@@ -5,30 +5,45 @@
 #include <utility>
 #include <vector>
 
-#include "prometheus/metric_family.h"
 #include "server/core/counters.h"
 
 namespace muster::metrics {
 
-using Families = std::vector<prometheus::MetricFamily>;
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+// A line of the text: a histogram has several, with suffixes to the name.
+struct Sample {
+  std::string suffix;
+  Labels labels;
+  double value = 0;
+};
+
+// A metric with its values, one for each set of labels.
+struct Family {
+  std::string name;
+  std::string help;
+  std::string type;  // "gauge", "counter" or "histogram"
+  std::vector<Sample> samples;
+};
+
+using Families = std::vector<Family>;
+
 // A family without values yet.
-prometheus::MetricFamily Gauges(std::string name, std::string help);
-prometheus::MetricFamily Counters(std::string name, std::string help);
-prometheus::MetricFamily Histograms(std::string name, std::string help);
+Family Gauges(std::string name, std::string help);
+Family Counters(std::string name, std::string help);
+Family Histograms(std::string name, std::string help);
 
 // Adds a value to a family of gauges or counters.
-void Add(prometheus::MetricFamily* family, double value, const Labels& labels = {});
+void Add(Family* family, double value, const Labels& labels = {});
 
 // Adds a histogram to a family of them.
-void Add(prometheus::MetricFamily* family, const core::WaitHistogram& waits, const Labels& labels);
+void Add(Family* family, const core::WaitHistogram& waits, const Labels& labels);
 
 // A family of one value.
-prometheus::MetricFamily Gauge(std::string name, std::string help, double value);
-prometheus::MetricFamily Counter(std::string name, std::string help, double value);
+Family Gauge(std::string name, std::string help, double value);
+Family Counter(std::string name, std::string help, double value);
 
-// The text that Prometheus reads, version 0.0.4.
+// Returns the text that Prometheus reads, version 0.0.4 of its format.
 std::string ToText(const Families& families);
 
 }  // namespace muster::metrics

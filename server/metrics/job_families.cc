@@ -11,8 +11,6 @@
 namespace muster::metrics {
 namespace {
 
-using prometheus::MetricFamily;
-
 // Names of kinds, in the order of their enumerations.
 constexpr std::array<const char*, core::kJobStates> kJobStateNames = {
     "forming", "running", "failed", "finished", "recovering", "reforming"};
@@ -28,24 +26,23 @@ constexpr std::array<const char*, core::kWaitKinds> kWaitNames = {"place", "coll
 
 // One value for each name.
 template <typename Number, size_t kCount>
-MetricFamily OfEach(MetricFamily family, const char* label,
-                    const std::array<const char*, kCount>& names,
-                    const std::array<Number, kCount>& values) {
+Family OfEach(Family family, const char* label, const std::array<const char*, kCount>& names,
+              const std::array<Number, kCount>& values) {
   for (size_t i = 0; i < kCount; ++i) {
     Add(&family, static_cast<double>(values[i]), {{label, names[i]}});
   }
   return family;
 }
 
-MetricFamily JobInfo(const core::Options& options) {
-  MetricFamily family =
+Family JobInfo(const core::Options& options) {
+  Family family =
       Gauges("muster_job_info", "1, labelled with the name of the job, and whether it is elastic.");
   const bool elastic = options.min_world_size != 0;
   Add(&family, 1, {{"job_id", options.job_id}, {"elastic", elastic ? "true" : "false"}});
   return family;
 }
 
-MetricFamily JobState(core::JobState state) {
+Family JobState(core::JobState state) {
   std::array<int, core::kJobStates> is{};
   is[static_cast<size_t>(state)] = 1;
   return OfEach(Gauges("muster_job_state", "1 for the state that the job is in, 0 for all others."),
@@ -103,9 +100,9 @@ void AddCollectives(const core::Metrics& m, Families* out) {
                        "How long the first rank has waited in the collective that has been "
                        "pending for the longest time; 0 where none is.",
                        absl::ToDoubleSeconds(m.oldest_pending)));
-  MetricFamily waits = Histograms("muster_collective_wait_seconds",
-                                  "How long the first rank of a completed collective has waited "
-                                  "for the last. Digits of groups and labels count as one, #.");
+  Family waits = Histograms("muster_collective_wait_seconds",
+                            "How long the first rank of a completed collective has waited "
+                            "for the last. Digits of groups and labels count as one, #.");
   for (const core::CollectiveWaits& of : m.collective_waits) {
     const char* kind = of.kind ? kCollectiveNames[static_cast<size_t>(*of.kind)] : "other";
     Add(&waits, of.waits, {{"kind", kind}, {"group", of.group}, {"label", of.label}});
@@ -118,9 +115,9 @@ void AddLeases(const core::Metrics& m, Families* out) {
       Gauge("muster_leases_held", "Leases that are held.", static_cast<double>(m.leases_held)));
   out->push_back(Gauge("muster_lease_waiters", "Requests that wait for a lease.",
                        static_cast<double>(m.lease_waiters)));
-  MetricFamily waits = Histograms("muster_lease_wait_seconds",
-                                  "How long requests have waited for a lease, or for the outcome "
-                                  "of the work.");
+  Family waits = Histograms("muster_lease_wait_seconds",
+                            "How long requests have waited for a lease, or for the outcome "
+                            "of the work.");
   Add(&waits, m.counters.lease_waits, {});
   out->push_back(std::move(waits));
 }
@@ -148,19 +145,19 @@ void AddEvents(const core::Metrics& m, Families* out) {
 }
 
 void AddStragglers(const core::Metrics& m, Families* out) {
-  MetricFamily last = Gauges("muster_straggler_last_ratio",
-                             "Share of the latest collectives of an operation to which the rank "
-                             "came last. Of the ten ranks that were waited for the longest, as are "
-                             "the other metrics of stragglers.");
-  MetricFamily median = Gauges("muster_straggler_median_lateness_seconds",
-                               "How long after the median arrival the rank comes, in the median of "
-                               "the latest collectives.");
-  MetricFamily p95 = Gauges("muster_straggler_p95_lateness_seconds",
-                            "How long after the median arrival the rank comes at most, in 95 of "
-                            "100 of the latest collectives.");
-  MetricFamily waited = Gauges("muster_straggler_waited_seconds",
-                               "How long the others have waited for the rank, in all of the "
-                               "latest collectives together.");
+  Family last = Gauges("muster_straggler_last_ratio",
+                       "Share of the latest collectives of an operation to which the rank "
+                       "came last. Of the ten ranks that were waited for the longest, as are "
+                       "the other metrics of stragglers.");
+  Family median = Gauges("muster_straggler_median_lateness_seconds",
+                         "How long after the median arrival the rank comes, in the median of "
+                         "the latest collectives.");
+  Family p95 = Gauges("muster_straggler_p95_lateness_seconds",
+                      "How long after the median arrival the rank comes at most, in 95 of "
+                      "100 of the latest collectives.");
+  Family waited = Gauges("muster_straggler_waited_seconds",
+                         "How long the others have waited for the rank, in all of the "
+                         "latest collectives together.");
   for (const core::Straggler& s : m.stragglers) {
     const Labels labels = {
         {"rank", absl::StrCat(s.rank)}, {"node", s.node_id}, {"operation", s.operation}};
@@ -169,7 +166,7 @@ void AddStragglers(const core::Metrics& m, Families* out) {
     Add(&p95, absl::ToDoubleSeconds(s.p95), labels);
     Add(&waited, absl::ToDoubleSeconds(s.waited_for), labels);
   }
-  for (MetricFamily* family : {&last, &median, &p95, &waited}) out->push_back(std::move(*family));
+  for (Family* family : {&last, &median, &p95, &waited}) out->push_back(std::move(*family));
 }
 
 }  // namespace

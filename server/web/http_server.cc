@@ -1,31 +1,40 @@
 #include "server/web/http_server.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "civetweb.h"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/ip/v6_only.hpp"
+#include "boost/asio/post.hpp"
+#include "boost/asio/steady_timer.hpp"
+#include "boost/asio/strand.hpp"
 #include "server/service/listen_address.h"
-#include "server/web/answer.h"
+#include "server/web/connection.h"
 
 namespace muster::web {
 namespace {
 
-// Each connection has a thread until it ends, and browsers open some of which they may make no use.
-constexpr int kThreads = 32;
-constexpr int kQueue = 16;
-static_assert(kThreads + kQueue < HttpServer::kMostDescriptors);
-constexpr int kMaxRequestBytes = 16384;
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
 
-// The numbers of an address: CivetWeb takes apart what is not one in its own way.
+// Threads make pages, and wait for nobody. Browsers open connections of which they may make no use.
+constexpr int kThreads = 4;
+constexpr int kMostConnections = 48;
+constexpr int kOwnDescriptors = 8;  // the listener, and Asio's epoll, timer and wake-up
+static_assert(kMostConnections + kOwnDescriptors <= HttpServer::kMostDescriptors);
+constexpr std::chrono::milliseconds kBetweenAttempts{100};
+
+// Returns the address in numbers.
 absl::StatusOr<HostPort> Resolve(const HostPort& address, const std::string& flag) {
   if (address.is_ipv4() || address.is_ipv6()) return address;
   addrinfo hints = {};
@@ -41,160 +50,96 @@ absl::StatusOr<HostPort> Resolve(const HostPort& address, const std::string& fla
 }
 
 // All addresses of IPv6 are those of IPv4, too, as they are for gRPC.
-std::string ListeningPort(const HostPort& address) {
-  return address.host == "::" ? absl::StrCat("+", address.port) : address.ToString();
-}
-
-std::map<std::string, std::string> Parameters(const char* query) {
-  std::map<std::string, std::string> parameters;
-  if (query == nullptr) return parameters;
-  std::string text = query;
-  std::vector<mg_header> fields(MG_MAX_HEADERS);
-  const int count =
-      mg_split_form_urlencoded(text.data(), fields.data(), static_cast<unsigned>(fields.size()));
-  for (int i = 0; i < count; ++i) {
-    parameters.emplace(fields[i].name, fields[i].value == nullptr ? "" : fields[i].value);
+error_code Open(const HostPort& address, tcp::acceptor* acceptor) {
+  error_code error;
+  const asio::ip::address host = asio::ip::make_address(address.host, error);
+  const tcp::endpoint endpoint(host, static_cast<uint16_t>(address.port));
+  if (!error) acceptor->open(endpoint.protocol(), error);
+  if (!error) acceptor->set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error && host.is_v6() && host.is_unspecified()) {
+    acceptor->set_option(asio::ip::v6_only(false), error);
   }
-  return parameters;
-}
-
-Request ToRequest(const mg_request_info& info) {
-  Request request{info.local_uri, Parameters(info.query_string), {}};
-  for (int i = 0; i < info.num_headers; ++i) {
-    request.headers.emplace(absl::AsciiStrToLower(info.http_headers[i].name),
-                            info.http_headers[i].value);
-  }
-  return request;
-}
-
-using Clock = std::chrono::steady_clock;
-
-// In pieces, between which the time is looked at: CivetWeb's time-out begins anew with whatever the
-// client takes. What a client does not take in time it does not get.
-void SendBody(mg_connection* connection, absl::string_view body, absl::Duration patience) {
-  constexpr size_t kPiece = 8192;
-  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
-  while (!body.empty() && Clock::now() < deadline) {
-    const absl::string_view piece = body.substr(0, kPiece);
-    if (mg_write(connection, piece.data(), piece.size()) < static_cast<int>(piece.size())) return;
-    body.remove_prefix(piece.size());
-  }
-}
-
-// A connection that is closed with something unread is reset, and its client may miss the answer.
-// No page takes a body, so one that does not end soon is not read to its end.
-void DiscardBody(mg_connection* connection, absl::Duration patience) {
-  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
-  char buffer[8192];
-  while (mg_read(connection, buffer, sizeof(buffer)) > 0 && Clock::now() < deadline) {
-  }
-}
-
-void Send(mg_connection* connection, const Response& response, bool with_body,
-          absl::Duration patience) {
-  mg_response_header_start(connection, response.status);
-  const auto add = [&](const std::string& name, const std::string& value) {
-    mg_response_header_add(connection, name.c_str(), value.c_str(), -1);
-  };
-  add("Content-Type", response.content_type);
-  add("Content-Length", absl::StrCat(response.body.size()));
-  for (const auto& [name, value] : SecurityHeaders()) add(name, value);
-  for (const auto& [name, value] : response.headers) add(name, value);
-  mg_response_header_send(connection);
-  if (with_body) SendBody(connection, response.body, patience);
-  mg_disable_connection_keep_alive(connection);  // else CivetWeb reads a body to its end
+  if (!error) acceptor->bind(endpoint, error);
+  if (!error) acceptor->listen(tcp::acceptor::max_listen_connections, error);
+  return error;
 }
 
 }  // namespace
 
 class HttpServer::Impl {
  public:
-  explicit Impl(HttpOptions options) : options_(std::move(options)) { mg_init_library(0); }
+  explicit Impl(HttpOptions options) : all_{std::move(options)} {}
 
+  // Connections that are still open are closed with the context that their handlers are kept in.
   ~Impl() {
-    if (context_ != nullptr) mg_stop(context_);
-    mg_exit_library();
+    stopping_ = true;
+    context_.stop();
+    for (std::thread& thread : threads_) thread.join();
   }
 
   absl::Status Listen() {
-    absl::StatusOr<HostPort> address = Resolve(options_.address, options_.flag);
+    const HttpOptions& options = all_.options;
+    absl::StatusOr<HostPort> address = Resolve(options.address, options.flag);
     if (!address.ok()) return address.status();
     address_ = *std::move(address);
-    only_this_machine_ = service::IsLoopback(address_);
-    context_ = StartCivetweb();
-    if (context_ == nullptr) return service::ExplainListenFailure(options_.address, options_.flag);
-    mg_server_port port = {};
-    if (mg_get_server_ports(context_, 1, &port) == 1) address_.port = port.port;
+    all_.only_this_machine = service::IsLoopback(address_);
+    if (Open(address_, &acceptor_)) {
+      return service::ExplainListenFailure(options.address, options.flag);
+    }
+    address_.port = acceptor_.local_endpoint().port();
+    Accept();
+    for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Run(); });
     return absl::OkStatus();
   }
 
   const HostPort& address() const { return address_; }
 
  private:
-  static Impl& Of(const mg_connection* connection) {
-    return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
-  }
-
-  // CivetWeb's own answer to what is no HTTP, with the words and headers of all others.
-  static int OnError(mg_connection* connection, int status, const char* /*text*/) noexcept {
-    Send(connection, Refusal(status), /*with_body=*/true, Of(connection).options_.answer_patience);
-    return 0;
-  }
-
-  static int OnRequest(mg_connection* connection) noexcept {
-    const mg_request_info* info = mg_get_request_info(connection);
-    const HttpOptions& options = Of(connection).options_;
-    const Response response = Of(connection).Answer(*info);
-    Send(connection, response, absl::string_view(info->request_method) != "HEAD",
-         options.answer_patience);
-    if (info->content_length > 0) DiscardBody(connection, options.patience);
-    return response.status;
-  }
-
-  static int OnMessage(const mg_connection* connection, const char* message) noexcept {
-    Of(connection).options_.logger->debug("HTTP: {}", message);
-    return 1;  // it is written
-  }
-
-  Response Answer(const mg_request_info& info) const noexcept {
-    try {
-      return AnswerTo({options_.pages, only_this_machine_}, info.request_method, ToRequest(info));
-    } catch (const std::exception& e) {
-      options_.logger->error("the page {} could not be made: {}", info.local_uri, e.what());
-    } catch (...) {
-      options_.logger->error("the page {} could not be made", info.local_uri);
+  void Run() {
+    while (!context_.stopped()) {
+      try {
+        context_.run();
+      } catch (const std::exception& e) {  // no memory
+        all_.options.logger->error("a request for a page has failed: {}", e.what());
+      }
     }
-    return Refusal(500);
   }
 
-  mg_context* StartCivetweb() {
-    const std::string where = ListeningPort(address_);
-    const std::string threads = absl::StrCat(kThreads);
-    const std::string queue = absl::StrCat(kQueue);
-    const std::string patience = absl::StrCat(absl::ToInt64Milliseconds(options_.patience));
-    const std::string size = absl::StrCat(kMaxRequestBytes);
-    const char* options[] = {"listening_ports",
-                             where.c_str(),
-                             "num_threads",
-                             threads.c_str(),
-                             "connection_queue",
-                             queue.c_str(),
-                             "max_request_size",
-                             size.c_str(),
-                             "request_timeout_ms",
-                             patience.c_str(),
-                             nullptr};
-    mg_callbacks callbacks = {};
-    callbacks.begin_request = OnRequest;
-    callbacks.http_error = OnError;
-    callbacks.log_message = OnMessage;
-    return mg_start(&callbacks, this, options);
+  // This and the next three run on the acceptor's strand, but for the first call.
+  void Accept() {
+    acceptor_.async_accept(
+        asio::make_strand(context_),
+        [this](error_code error, tcp::socket socket) { OnAccepted(error, std::move(socket)); });
   }
 
-  const HttpOptions options_;
+  void OnAccepted(const error_code& error, tcp::socket socket) {
+    if (error) return AcceptLater(error);
+    ++open_;
+    ServeConnection(std::move(socket), all_, [this] {
+      if (!stopping_) asio::post(acceptor_.get_executor(), [this] { OnClosed(); });
+    });
+    if (open_ < kMostConnections) Accept();  // else clients wait in the system's queue
+  }
+
+  void OnClosed() {
+    if (open_-- == kMostConnections) Accept();
+  }
+
+  // Without file descriptors, for instance, the same error comes at once again.
+  void AcceptLater(const error_code& error) {
+    all_.options.logger->debug("HTTP: cannot accept a connection: {}", error.message());
+    pause_.expires_after(kBetweenAttempts);
+    pause_.async_wait([this](const error_code& /*none*/) { Accept(); });
+  }
+
+  Connected all_;
   HostPort address_;
-  bool only_this_machine_ = true;
-  mg_context* context_ = nullptr;
+  std::atomic<bool> stopping_{false};
+  asio::io_context context_{kThreads};
+  tcp::acceptor acceptor_{asio::make_strand(context_)};
+  asio::steady_timer pause_{acceptor_.get_executor()};
+  int open_ = 0;
+  std::vector<std::thread> threads_;
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options) {

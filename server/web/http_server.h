@@ -15,7 +15,7 @@ namespace muster::web {
 
 // A GET, or a HEAD, which is answered with the headers of a GET.
 struct Request {
-  std::string path;                               // "/metrics": decoded, without dots and query
+  std::string path;                               // "/metrics": as it was sent, without the query
   std::map<std::string, std::string> parameters;  // of the query, decoded; the first of each name
   std::map<std::string, std::string> headers;     // by names in lower case
 };
@@ -37,7 +37,7 @@ struct HttpOptions {
   std::map<std::string, Page> pages;
   // What the error of Start says the address comes from.
   std::string flag = "--metrics-listen";
-  // How long a client may take to send its request, again for a body, and to take more of its
+  // How long a client may take for all of its request, again for a body, and to take more of its
   // answer.
   absl::Duration patience = absl::Seconds(10);
   // How long a client may take for all of its answer.
@@ -51,7 +51,7 @@ struct HttpOptions {
 // can reach the port, only requests that name this machine by a loopback name are answered: so no
 // page from elsewhere can have a browser here read it under a name of its own.
 //
-// Some threads and a short queue serve all; beyond that, clients wait in the system's.
+// Some tens of connections are served at a time; beyond that, clients wait in the system's queue.
 class HttpServer {
  public:
   // The descriptors that it has open at most: connections, and a few of its own.
@@ -61,7 +61,7 @@ class HttpServer {
   // use. Both say what to do.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpOptions options);
 
-  // Blocks until pages that are being made have been; a fraction of a second more.
+  // Blocks until pages that are being made have been. Closes all connections.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

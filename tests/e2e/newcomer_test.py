@@ -71,10 +71,9 @@ class Installation:
     def make(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="newcomer-installed")
         prefix = pathlib.Path(cls.folder.name) / "prefix"
-        sources = pathlib.Path(os.environ["TEST_SRCDIR"]) / "library_sources" / "installed"
         say("$ tools/install --prefix ~/muster")
         installed = subprocess.run(["tools/install", "--prefix", prefix, "--built", os.getcwd(), "--without-nccl"], text=True,
-                                   env=dict(os.environ, MUSTER_SOURCES_HOME=str(sources), HOME=cls.folder.name),
+                                   env=dict(os.environ, HOME=cls.folder.name),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=DEADLINE)
         say(installed.stdout.rstrip().replace(str(prefix), "~/muster"))
         if installed.returncode != 0:

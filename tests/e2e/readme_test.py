@@ -28,7 +28,6 @@ PROGRAMS = {  # what bazel builds: by label
 # What is read from the tree by the commands and by the programs. A program built by label has its data beside it too, but
 # one that is only the data of a test need not: its runfiles appear when Bazel comes to the program itself, if ever.
 COPIED = ["tools", "deploy", "client/include", "examples/digits/data"]
-SOURCES = pathlib.Path(os.environ["TEST_SRCDIR"]) / "library_sources" / "installed"
 KUBERNETES_TOOLS = pathlib.Path(os.environ["TEST_SRCDIR"]) / "kubernetes_tools" / "installed"
 
 BAZEL = """#!/usr/bin/python3
@@ -136,8 +135,7 @@ class Tree:
         self._write(self.bin / name, text)
 
     def run(self, command):
-        environment = dict(os.environ, PATH=f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL="C.UTF-8",
-                           MUSTER_SOURCES_HOME=str(SOURCES))
+        environment = dict(os.environ, PATH=f"{self.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL="C.UTF-8")
         environment.pop("MUSTER_COORDINATOR", None)
         return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.root, env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240)

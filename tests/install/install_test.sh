@@ -17,7 +17,6 @@ say() { echo "== [${SECONDS}s] $*"; }
 
 # Nothing of this machine's own Muster, if it has one, may help.
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PATH=$prefix/bin:$PATH HOME=$work
-export MUSTER_SOURCES_HOME=$TEST_SRCDIR/library_sources/installed
 unset LD_LIBRARY_PATH CPATH MUSTER_COORDINATOR
 
 # expect_sum COMMAND...: two ranks, each with the same sum.

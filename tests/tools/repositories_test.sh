@@ -164,11 +164,6 @@ expect_success
 run build //:old
 expect_failure
 
-echo "== what only musterd needs may be missing: who needs it is told what brings it"
-run build --nobuild @library_sources//:civetweb
-expect_failure
-expect_output "run_tools_install_library_sources"
-
 echo "== repositories of one's own, before and after Muster's"
 cat > WORKSPACE <<END
 local_repository(name = "rules_proto", path = "$root/rules_proto")

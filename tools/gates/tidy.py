@@ -35,23 +35,10 @@ def make_protos(folder):
                         f"--cpp_out={folder}", f"--grpc_out={folder}", file], check=True)
 
 
-def make_export_header(folder):
-    """What bazel/library_sources.bzl makes, too."""
-    os.makedirs(os.path.join(folder, "prometheus/detail"))
-    with open(os.path.join(folder, "prometheus/detail/core_export.h"), "w", encoding="utf-8") as file:
-        file.write("#define PROMETHEUS_CPP_CORE_EXPORT\n")
-
-
 def cuda_folders():
     """Where tools/install-cuda looks and puts things."""
     roots = [os.environ.get(name) for name in ("CUDA_PATH", "NCCL_PATH", "NCCL_HOME", "MUSTER_CUDA_HOME")]
     return [os.path.join(root, "include") for root in roots + ["/usr/local/cuda", INSTALLED + "/cuda"] if root]
-
-
-def library_folders():
-    """Where tools/install-library-sources puts headers."""
-    home = os.environ.get("MUSTER_SOURCES_HOME") or INSTALLED + "/sources"
-    return [os.path.join(home, name, "include") for name in ("civetweb", "prometheus-cpp")]
 
 
 def units_of(files):
@@ -63,7 +50,7 @@ def units_of(files):
 
 def flags(generated):
     result = ["-std=c++17", "-I.", "-Iclient/include", f"-I{generated}"]
-    for folder in filter(os.path.isdir, cuda_folders() + library_folders()):
+    for folder in filter(os.path.isdir, cuda_folders()):
         result += ["-isystem", folder]
     return result
 
@@ -105,7 +92,6 @@ def main():
     with tempfile.TemporaryDirectory() as generated:
         if units:
             make_protos(generated)
-            make_export_header(generated)
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             runs = [(unit, pool.submit(run_tidy, args.clang_tidy, unit, generated, deadline)) for unit in units]
             for unit, run in runs:

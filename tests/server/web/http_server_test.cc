@@ -90,12 +90,11 @@ TEST(HttpServerTest, HeadHasTheHeadersOfAGet) {
 TEST(HttpServerTest, NothingButItsPagesIsThere) {
   const auto server = Start();
   for (const char* path : {"/", "/hello/", "/Hello", "/etc/passwd", "/../../etc/passwd",
-                           "/%2e%2e/%2e%2e/etc/passwd"}) {
+                           "/%2e%2e/%2e%2e/etc/passwd", "/x/../hello", "/%68ello"}) {
     const HttpAnswer answer = Get(server->address().port, path);
-    EXPECT_THAT(answer.status, ::testing::AnyOf(400, 404)) << path;
+    EXPECT_EQ(answer.status, 404) << path;
     ExpectGuarded(answer);
   }
-  EXPECT_EQ(Get(server->address().port, "/x/../hello").status, 200);
 }
 
 TEST(HttpServerTest, PagesCanOnlyBeRead) {

@@ -58,14 +58,6 @@ class TidyTest(GateTest):
                            '#include "third/third.pb.h"\n#include "server/second/none.pb.h"\n')
         self.assert_finds(self.run_tidy("a.cc"), ("a.cc:1", "'server/second/none.pb.h' file not found"))
 
-    def test_headers_of_the_libraries_that_are_compiled_from_their_sources(self):
-        self.environment["MUSTER_SOURCES_HOME"] = os.path.join(self.folder, "sources")
-        self.write("sources/civetweb/include/civetweb.h", "")
-        self.write("sources/prometheus-cpp/include/prometheus/metric_family.h", "")
-        self.write("a.cc", '#include "civetweb.h"\n#include "prometheus/metric_family.h"\n'
-                           '#include "prometheus/detail/core_export.h"\n')
-        self.assert_finds(self.run_tidy("a.cc"))
-
     def test_cuda_that_is_not_there_is_said_and_in_ci_found(self):
         self.write("a.cc", f"{self.folder}/a.cc:1:10: error: 'nccl.h' file not found [clang-diagnostic-error]\n")
         lines = self.run_tidy("a.cc")

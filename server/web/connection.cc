@@ -1,0 +1,186 @@
+#include "server/web/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_split.h"
+#include "boost/asio/buffer.hpp"
+#include "boost/asio/dispatch.hpp"
+#include "boost/beast/core.hpp"
+#include "boost/beast/http.hpp"
+#include "server/web/answer.h"
+
+namespace muster::web {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kMaxRequestBytes = 16384;  // without a body, which no page takes
+constexpr unsigned kHttp11 = 11;
+
+absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+// Returns the text without the escapes of a query: "a%20b+c" is "a b c".
+std::string Decoded(absl::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const absl::string_view digits = text.substr(std::min(i + 1, text.size()), 2);
+    if (text[i] == '%' && digits.size() == 2 &&
+        std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+      decoded += absl::HexStringToBytes(digits);
+      i += 2;
+    } else {
+      decoded += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return decoded;
+}
+
+std::map<std::string, std::string> Parameters(absl::string_view query) {
+  std::map<std::string, std::string> parameters;
+  for (absl::string_view field : absl::StrSplit(query, '&', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(field, absl::MaxSplits('=', 1));
+    parameters.emplace(Decoded(parts.first), Decoded(parts.second));
+  }
+  return parameters;
+}
+
+Request ToRequest(const http::request_header<>& header) {
+  const std::pair<std::string, absl::string_view> target =
+      absl::StrSplit(View(header.target()), absl::MaxSplits('?', 1));
+  Request request{target.first, Parameters(target.second), {}};
+  for (const auto& field : header) {
+    request.headers.emplace(absl::AsciiStrToLower(View(field.name_string())), View(field.value()));
+  }
+  return request;
+}
+
+// Whether what came is no request, as opposed to a connection that has ended.
+bool IsMalformed(const beast::error_code& error) {
+  return error.category() == http::make_error_code(http::error::bad_method).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(asio::ip::tcp::socket socket, const Connected& all, std::function<void()> closed)
+      : stream_(std::move(socket)), all_(all), closed_(std::move(closed)) {}
+
+  ~Connection() {
+    stream_.close();
+    closed_();
+  }
+
+  void Start() {
+    asio::dispatch(stream_.get_executor(), [self = shared_from_this()] { self->Read(); });
+  }
+
+ private:
+  // One deadline for the whole request, however slowly it comes.
+  void Read() {
+    parser_.header_limit(kMaxRequestBytes);
+    // A body is not taken, so its length does not matter. Boost 1.74 takes boost::none for 0.
+    parser_.body_limit(std::numeric_limits<uint64_t>::max());
+    stream_.expires_after(Patience());
+    http::async_read_header(
+        stream_, buffer_, parser_,
+        [self = shared_from_this()](beast::error_code error, size_t) { self->OnRequest(error); });
+  }
+
+  void OnRequest(const beast::error_code& error) {
+    if (!error) {
+      Answer(MakeAnswer());
+    } else if (IsMalformed(error)) {
+      all_.options.logger->debug("HTTP: {}", error.message());
+      Answer(Refusal(400));
+    }
+  }
+
+  Response MakeAnswer() const {
+    const Request request = ToRequest(parser_.get());
+    try {
+      return AnswerTo({all_.options.pages, all_.only_this_machine},
+                      View(parser_.get().method_string()), request);
+    } catch (const std::exception& e) {
+      all_.options.logger->error("the page {} could not be made: {}", request.path, e.what());
+    } catch (...) {
+      all_.options.logger->error("the page {} could not be made", request.path);
+    }
+    return Refusal(500);
+  }
+
+  void Answer(Response answer) {
+    response_.version(kHttp11);
+    response_.result(static_cast<unsigned>(answer.status));
+    response_.set(http::field::content_type, answer.content_type);
+    response_.content_length(answer.body.size());
+    response_.keep_alive(false);
+    for (const auto& [name, value] : SecurityHeaders()) response_.set(name, value);
+    for (const auto& [name, value] : answer.headers) response_.set(name, value);
+    if (parser_.get().method() != http::verb::head) response_.body() = std::move(answer.body);
+    serializer_.emplace(response_);
+    deadline_ = Clock::now() + absl::ToChronoNanoseconds(all_.options.answer_patience);
+    Write();
+  }
+
+  // Bounds each piece and the whole answer: a client that takes nothing is given up before one that
+  // is slow.
+  void Write() {
+    stream_.expires_at(std::min(Clock::now() + Patience(), deadline_));
+    http::async_write_some(stream_, *serializer_,
+                           [self = shared_from_this()](beast::error_code error, size_t) {
+                             if (!error) self->OnWritten();
+                           });
+  }
+
+  void OnWritten() {
+    if (!serializer_->is_done()) return Write();
+    beast::error_code ignored;
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    if (parser_.is_done()) return;
+    stream_.expires_after(Patience());
+    Discard();
+  }
+
+  // A connection that is closed with something unread is reset, and its client may miss the answer.
+  // A body that does not end in time is not read to its end.
+  void Discard() {
+    stream_.async_read_some(asio::buffer(discarded_),
+                            [self = shared_from_this()](beast::error_code error, size_t) {
+                              if (!error) self->Discard();
+                            });
+  }
+
+  Clock::duration Patience() const { return absl::ToChronoNanoseconds(all_.options.patience); }
+
+  beast::tcp_stream stream_;
+  const Connected& all_;
+  const std::function<void()> closed_;
+  beast::flat_buffer buffer_{2 * kMaxRequestBytes};
+  http::request_parser<http::empty_body> parser_;
+  http::response<http::string_body> response_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  Clock::time_point deadline_;
+  std::array<char, 8192> discarded_;
+};
+
+}  // namespace
+
+void ServeConnection(asio::ip::tcp::socket socket, const Connected& all,
+                     std::function<void()> closed) {
+  std::make_shared<Connection>(std::move(socket), all, std::move(closed))->Start();
+}
+
+}  // namespace muster::web

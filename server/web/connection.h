@@ -1,0 +1,24 @@
+#ifndef MUSTER_SERVER_WEB_CONNECTION_H_
+#define MUSTER_SERVER_WEB_CONNECTION_H_
+
+#include <functional>
+
+#include "boost/asio/ip/tcp.hpp"
+#include "server/web/http_server.h"
+
+namespace muster::web {
+
+// What all connections of a server share. It outlives them.
+struct Connected {
+  HttpOptions options;
+  bool only_this_machine = true;  // can reach the port
+};
+
+// Serves one request on the socket, and closes it. Everything happens on the socket's executor,
+// which must run one handler at a time. Calls `closed` once the socket has been closed.
+void ServeConnection(boost::asio::ip::tcp::socket socket, const Connected& all,
+                     std::function<void()> closed);
+
+}  // namespace muster::web
+
+#endif  // MUSTER_SERVER_WEB_CONNECTION_H_
