@@ -112,6 +112,14 @@ run
 expect 0 'debootstrap --variant=minbase bookworm * file:/mirror,quickstart,test'
 expect_output 'everything works on a fresh Debian 12'
 
+echo "== without sources apt gets no list of them, and what needs none is run"
+write_tool install 'grep -h deb-src ../etc/apt/apt.conf.d/*' && commit_all
+run --without-sources
+expect 0 'debootstrap *,quickstart,install,test'
+expect_output '^Acquire::IndexTargets::deb-src::'
+run
+! grep -q deb-src "$root/output" || fail "apt is without sources unasked"
+
 echo "== another Debian, and another command"
 run --release 13 'echo said by $PWD; cat ../etc/apt/apt.conf.d/*'
 expect 0 'debootstrap --variant=minbase trixie *'

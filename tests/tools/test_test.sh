@@ -14,6 +14,11 @@ make_command() { cat > "$1" && chmod +x "$1"; }
 mkdir -p "$root/tools" "$root/bin"
 cp "$test_script" "$counter" "$root/tools/"
 make_command "$root/tools/install-deps" <<< '#!/bin/bash'
+make_command "$root/tools/install-pic-objects" <<'EOF'
+#!/bin/bash
+echo "pic $*" >> "$RUNS.other"
+[[ -z ${NO_DEBIAN_SOURCES:-} ]] || { echo "apt has no sources of abseil" >&2; exit "$NO_DEBIAN_SOURCES"; }
+EOF
 make_command "$root/tools/install-nccl-source" <<'EOF'
 #!/bin/bash
 echo "$*" >> "$RUNS.other"
@@ -80,6 +85,23 @@ expect_said '^FAILED //tools:install-nccl-source the tests on NCCL'
 status=0
 NO_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
 [[ $status == 1 ]] || fail "wrong sources are no failure"
+
+# Debian's sources, which libmuster.so needs.
+NO_DEBIAN_SOURCES=3 run
+expect 'plain config=fuzz' '2 passed, 0 failed, 1 skipped' 0
+expect_said '^SKIPPED //tools:install-pic-objects the tests of libmuster.so: apt has no sources of abseil$'
+
+NO_DEBIAN_SOURCES=3 CI=true run
+expect 'plain config=fuzz' '2 passed, 1 failed, 1 skipped' 1
+expect_said '^FAILED //tools:install-pic-objects the tests of libmuster.so'
+
+NO_DEBIAN_SOURCES=3 run --without-shared-library
+expect 'plain config=fuzz' '2 passed, 0 failed' 0
+! grep -q '^pic' "$RUNS.other" || fail "it asks apt for sources"
+
+status=0
+NO_DEBIAN_SOURCES=1 "$root/tools/test" > "$root/output" 2>&1 || status=$?
+[[ $status == 1 ]] || fail "objects that cannot be compiled are no failure"
 
 status=0
 "$root/tools/test" --nccl-versions some > "$root/output" 2>&1 || status=$?
