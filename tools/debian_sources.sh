@@ -6,16 +6,16 @@
 #   work          a folder of its own, for lists and sources; the sources of NAME will be in $work/sources/NAME
 #   without       what cannot be had without the sources, and what to do then
 
-# Debian's entries of apt's lists, for sources instead of packages.
+# Debian's entries of apt's lists, for sources: those of packages, too, since their mirrors often have both.
 write_source_lists() {
   local entry file
   mkdir -p "$work/apt/parts"
-  apt-get indextargets --format '$(ORIGIN) $(SOURCESENTRY)' 'Created-By: Packages' |
+  apt-get indextargets --format '$(ORIGIN) $(SOURCESENTRY)' |
     awk '$1 == "Debian" { sub(/:[0-9]+$/, "", $2); print $2 }' | sort -u | while read -r file; do
     entry=$work/apt/parts/$(basename "$file")
     case $file in
       *.sources) sed 's/^Types:.*/Types: deb-src/' "$file" > "$entry" ;;
-      *) sed -nE 's/^deb[[:space:]]/deb-src /p' "$file" > "${entry%.list}.list" ;;
+      *) sed -nE 's/^deb(-src)?[[:space:]]/deb-src /p' "$file" > "${entry%.list}.list" ;;
     esac
   done
 }
@@ -37,9 +37,9 @@ fetch_sources() (
     own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 || {
     say "apt has no sources of $*. It says:
 $(tail -n 5 "$work/fetch.log")
-They come from the place of Debian's packages. It may hold newer ones by now: run apt-get update and
-apt-get upgrade, and try again. Or it holds no sources at all: add a place that does to apt's, with
-\"Types: deb deb-src\". $without" >&2
+The mirror of Debian's packages may have newer versions by now: run apt-get update and apt-get upgrade, and
+try again. Or it has no source packages: add a mirror that has them to /etc/apt/sources.list.d, with
+\"Types: deb-src\", run apt-get update, and try again. $without" >&2
     exit $no_sources
   }
 )

@@ -69,7 +69,7 @@ done
 ! grep -q 'client/shared:libmuster' "$root/calls" || fail "Bazel was asked for the library: $(cat "$root/calls")"
 expect_output '^apt has no sources$'
 expect_output '^Missing: libmuster.so'
-expect_output 'Types: deb deb-src'
+expect_output 'Types: deb-src'
 expect_output 'cflags --libs muster-static)'
 
 echo "== so it does for packages, which say nothing of variables"

@@ -71,7 +71,7 @@ diff "$root/output" <(printf 'libabsl_base.a %s.cc.o\n' counter print) || fail "
 
 echo "== without sources it says so, and what to do, and leaves nothing"
 run
-expect_status 1
+expect_status 3
 expect_output 'apt has no sources of abseil=1-1 protobuf=2-1 re2=3-1'
 expect_output 'Unable to find a source package'
 expect_output 'docs/link.md'

@@ -1,6 +1,7 @@
 // What Prometheus is told of a coordinator.
 #include "server/core/metrics.h"
 
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -27,6 +28,25 @@ core::Options Elastic() {
 }
 
 std::string TextOf(const core::Metrics& metrics) { return ToText(JobFamilies(metrics, Elastic())); }
+
+TEST(FamiliesTest, TextAndNumbersAreWrittenAsPrometheusReadsThem) {
+  Family family = Gauges("name", "a \\ and\na line");
+  Add(&family, 0.1, {{"a", "\\ \" \n"}, {"b", ""}});
+  for (double value : {1e5, -3.0, 123456789012345678.0, 1.0 / 3, 1e300}) Add(&family, value);
+  Add(&family, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(ToText({family, Counters("none", "no values")}),
+            "# HELP name a \\\\ and\\na line\n"
+            "# TYPE name gauge\n"
+            "name{a=\"\\\\ \\\" \\n\",b=\"\"} 0.1\n"
+            "name 100000\n"
+            "name -3\n"
+            "name 123456789012345680\n"
+            "name 0.3333333333333333\n"
+            "name 1e+300\n"
+            "name NaN\n"
+            "# HELP none no values\n"
+            "# TYPE none counter\n");
+}
 
 TEST(JobFamiliesTest, AJobHasItsNameAndItsState) {
   core::Metrics metrics;

@@ -151,6 +151,18 @@ TEST(HttpServerTest, ServesIpv6) {
   EXPECT_EQ(ParseHttpAnswer(connection.Receive()).status, 200);
 }
 
+// Nobody speaks another protocol than HTTP/1.1 here.
+TEST(HttpServerTest, AnUpgradeIsAnsweredLikeAnyRequest) {
+  const auto server = Start();
+  const HttpAnswer answer =
+      Exchange(server->address().port,
+               "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
+               "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+               "Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\n\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("connection"), "close");
+}
+
 TEST(HttpServerTest, AllAddressesOfIpv6AreThoseOfIpv4Too) {
   HttpOptions options = Options();
   options.address.host = "::";
