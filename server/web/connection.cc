@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -10,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
 #include "boost/asio/buffer.hpp"
 #include "boost/asio/dispatch.hpp"
@@ -35,10 +35,11 @@ absl::string_view View(beast::string_view text) { return {text.data(), text.size
 std::string Decoded(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    const absl::string_view digits = text.substr(std::min(i + 1, text.size()), 2);
-    if (text[i] == '%' && digits.size() == 2 &&
-        std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
-      decoded += absl::HexStringToBytes(digits);
+    const char* const digits = text.data() + i + 1;
+    unsigned char byte = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, byte, /*base=*/16).ptr == digits + 2) {
+      decoded += static_cast<char>(byte);
       i += 2;
     } else {
       decoded += text[i] == '+' ? ' ' : text[i];

@@ -114,11 +114,10 @@ class HttpServer::Impl {
 
   void OnAccepted(const error_code& error, tcp::socket socket) {
     if (error) return AcceptLater(error);
-    ++open_;
+    if (++open_ < kMostConnections) Accept();  // else clients wait in the system's queue
     ServeConnection(std::move(socket), all_, [this] {
       if (!stopping_) asio::post(acceptor_.get_executor(), [this] { OnClosed(); });
     });
-    if (open_ < kMostConnections) Accept();  // else clients wait in the system's queue
   }
 
   void OnClosed() {

@@ -73,6 +73,10 @@ TEST(HttpServerTest, ServesAPage) {
   const HttpAnswer answer = Get(server->address().port, "/hello?name=a%20b+c&name=other&x");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body, "hello a b c");
+  for (const char* literal : {"%", "%4", "%4g", "%-1", "%%"}) {
+    EXPECT_EQ(Get(server->address().port, absl::StrCat("/hello?name=", literal)).body,
+              absl::StrCat("hello ", literal));
+  }
   EXPECT_EQ(answer.headers.at("content-type"), "text/html");
   EXPECT_EQ(answer.headers.at("content-length"), "11");
   EXPECT_EQ(answer.headers.at("x-own"), "yes");
