@@ -11,6 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "muster/c.h"
 #include "muster/call_options.h"
+#include "muster/data_type.h"
+#include "muster/reduce_op.h"
 
 // Where calls from C come in and go out again.
 namespace muster::internal::c {
@@ -49,11 +51,19 @@ inline absl::string_view Bytes(const void* data, size_t size) {
 struct Options {
   CallOptions call;
   CallSite site;
+  absl::string_view type_name = "bytes";
 };
 
 // The defaults for null. Fields that the caller's header did not have are left at them; fields that
 // this library does not know must be zero.
 absl::StatusOr<Options> ReadOptions(const muster_call_options* options);
+
+// INVALID_ARGUMENT, naming the call, for a value that is no muster_type.
+absl::StatusOr<DataType> TypeOf(absl::string_view call, muster_type type);
+// The same for a muster_op.
+absl::StatusOr<ReduceOp> OpOf(absl::string_view call, muster_op op);
+// INVALID_ARGUMENT where so many elements are more than any memory holds.
+absl::Status CheckCount(absl::string_view call, size_t count, DataType type);
 
 // Gives a new `Handle` made of `value` to the caller, through `out`.
 template <class Handle, class T>

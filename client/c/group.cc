@@ -6,8 +6,6 @@
 #include "client/c/boundary.h"
 #include "client/c/handles.h"
 #include "muster/c.h"
-#include "muster/data_type.h"
-#include "muster/reduce_op.h"
 
 namespace muster::internal::c {
 namespace {
@@ -27,70 +25,16 @@ muster_status* OnGroup(absl::string_view call, const muster_group* group,
 // Ranks that give different sizes are told so, since they give different types.
 std::string SizeAsType(size_t size) { return absl::StrCat(size, " bytes"); }
 
-absl::StatusOr<DataType> TypeOf(muster_type type) {
-  switch (type) {
-    case MUSTER_BOOL:
-      return DataType::kBool;
-    case MUSTER_UINT8:
-      return DataType::kUint8;
-    case MUSTER_INT8:
-      return DataType::kInt8;
-    case MUSTER_UINT16:
-      return DataType::kUint16;
-    case MUSTER_INT16:
-      return DataType::kInt16;
-    case MUSTER_UINT32:
-      return DataType::kUint32;
-    case MUSTER_INT32:
-      return DataType::kInt32;
-    case MUSTER_UINT64:
-      return DataType::kUint64;
-    case MUSTER_INT64:
-      return DataType::kInt64;
-    case MUSTER_FLOAT32:
-      return DataType::kFloat32;
-    case MUSTER_FLOAT64:
-      return DataType::kFloat64;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("muster_all_reduce: the type is ",
-                                                 static_cast<int>(type),
-                                                 ", expected one of muster_type's values"));
-}
-
-absl::StatusOr<ReduceOp> OpOf(muster_op op) {
-  switch (op) {
-    case MUSTER_SUM:
-      return ReduceOp::kSum;
-    case MUSTER_PRODUCT:
-      return ReduceOp::kProduct;
-    case MUSTER_MIN:
-      return ReduceOp::kMin;
-    case MUSTER_MAX:
-      return ReduceOp::kMax;
-    case MUSTER_AVERAGE:
-      return ReduceOp::kAverage;
-    case MUSTER_BITWISE_AND:
-      return ReduceOp::kBitwiseAnd;
-    case MUSTER_BITWISE_OR:
-      return ReduceOp::kBitwiseOr;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("muster_all_reduce: the operation is ",
-                                                 static_cast<int>(op),
-                                                 ", expected one of muster_op's values"));
-}
-
 absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type type, muster_op op,
                        const Options& options) {
-  const absl::StatusOr<DataType> data_type = TypeOf(type);
+  constexpr char kCall[] = "muster_all_reduce";
+  const absl::StatusOr<DataType> data_type = TypeOf(kCall, type);
   if (!data_type.ok()) return data_type.status();
-  const absl::StatusOr<ReduceOp> reduce_op = OpOf(op);
+  const absl::StatusOr<ReduceOp> reduce_op = OpOf(kCall, op);
   if (!reduce_op.ok()) return reduce_op.status();
   const size_t width = SizeOf(*data_type);
-  if (count > SIZE_MAX / width) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("muster_all_reduce: ", count, " elements are more than any memory holds"));
-  }
-  absl::Status given = CheckBytes("muster_all_reduce", "data", data, count * width);
+  absl::Status given = CheckCount(kCall, count, *data_type);
+  given.Update(CheckBytes(kCall, "data", data, count * width));
   if (!given.ok()) return given;
   std::string elements(Bytes(data, count * width));
   // Any other byte is no bool in C++.
@@ -162,6 +106,10 @@ int muster_group_rank(const muster_group* group) {
 int muster_group_size(const muster_group* group) {
   return group == nullptr ? -1 : group->group.size();
 }
+int muster_group_member(const muster_group* group, int index) {
+  const bool there = group != nullptr && index >= 0 && index < group->group.size();
+  return there ? group->group.ranks()[index] : -1;
+}
 
 muster_status* muster_barrier(muster_group* group, const char* label,
                               const muster_call_options* options) {
@@ -216,7 +164,8 @@ muster_status* muster_broadcast_values(muster_group* group, const void* data, si
     if (on.rank() == root) given.Update(CheckBytes(kCall, "data", data, size));
     if (!given.ok()) return given;
     const absl::string_view mine = data == nullptr ? "" : Bytes(data, size);
-    absl::StatusOr<std::string> sent = on.BroadcastBytes(mine, root, "bytes", with.call, with.site);
+    absl::StatusOr<std::string> sent =
+        on.BroadcastBytes(mine, root, with.type_name, with.call, with.site);
     if (!sent.ok()) return sent.status();
     *value = new muster_values{{*std::move(sent)}};
     return absl::OkStatus();
@@ -230,7 +179,8 @@ muster_status* muster_gather_values(muster_group* group, const void* data, size_
     absl::Status given = CheckGiven(kCall, {{"values", values}});
     given.Update(CheckBytes(kCall, "data", data, size));
     if (!given.ok()) return given;
-    return Give(on.GatherBytes(Bytes(data, size), root, "bytes", with.call, with.site), values);
+    return Give(on.GatherBytes(Bytes(data, size), root, with.type_name, with.call, with.site),
+                values);
   });
 }
 
@@ -242,7 +192,7 @@ muster_status* muster_all_gather_values(muster_group* group, const void* data, s
     absl::Status given = CheckGiven(kCall, {{"values", values}});
     given.Update(CheckBytes(kCall, "data", data, size));
     if (!given.ok()) return given;
-    return Give(on.AllGatherBytes(Bytes(data, size), "bytes", with.call, with.site), values);
+    return Give(on.AllGatherBytes(Bytes(data, size), with.type_name, with.call, with.site), values);
   });
 }
 

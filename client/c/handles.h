@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/src/environment/variables.h"
 #include "muster/c.h"
+#include "muster/communicator.h"
 #include "muster/job.h"
 
 // What the types of muster/c.h hold.
@@ -38,6 +39,14 @@ struct muster_lease {
 
 struct muster_values {
   std::vector<std::string> values;
+};
+
+struct muster_subscription {
+  muster::Subscription subscription;
+};
+
+struct muster_communicator {
+  std::unique_ptr<muster::Communicator> communicator;
 };
 
 struct muster_job {

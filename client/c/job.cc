@@ -1,12 +1,17 @@
 #include "muster/job.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/c/boundary.h"
 #include "client/c/handles.h"
 #include "client/src/environment/options.h"
+#include "client/src/environment/placement.h"
 #include "muster/c.h"
 #include "muster/exit_code.h"
 #include "muster/or_die.h"
@@ -34,6 +39,20 @@ absl::StatusOr<JobOptions> OptionsOf(const muster_options* options) {
   return options == nullptr ? JobOptions::FromEnvironment() : ReadJobOptions(options->variables);
 }
 
+// A number of the place that the variables give this process; -1 where they give none.
+template <class F>
+int Placed(const muster_options* options, F number) {
+  if (options == nullptr) return -1;
+  try {
+    const absl::StatusOr<Placement> placement = ReadPlacement(options->variables);
+    if (!placement.ok()) return -1;
+    const auto told = number(*placement);
+    return told ? static_cast<int>(told->value) : -1;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
 // The same call of a Job, of which only the options are needed.
 template <class Method>
 muster_status* WithOptions(absl::string_view call, muster_job* job,
@@ -44,6 +63,46 @@ muster_status* WithOptions(absl::string_view call, muster_job* job,
     if (!read.ok()) return read.status();
     return (job->job.get()->*method)(read->call);
   });
+}
+
+absl::Status FillMember(const Job& job, int rank, muster_member* member) {
+  const std::vector<Member>& members = job.members();
+  if (rank < 0 || rank >= static_cast<int>(members.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("muster_member_of: there is no rank ", rank, " in a job of ", members.size()));
+  }
+  if (member->size < sizeof(size_t)) {
+    return absl::InvalidArgumentError(absl::StrCat("muster_member.size is ", member->size,
+                                                   "; initialize the struct by MUSTER_MEMBER"));
+  }
+  const Member& found = members[rank];
+  muster_member filled = MUSTER_MEMBER;
+  filled.size = member->size;
+  filled.rank = found.rank;
+  filled.local_rank = found.local_rank;
+  filled.node_rank = found.node_rank;
+  filled.previous_rank = found.previous_rank.value_or(-1);
+  filled.pid = found.pid;
+  filled.node_id = found.node_id.c_str();
+  filled.hostname = found.hostname.c_str();
+  filled.topology = found.topology.c_str();
+  // A caller with an older header has fewer fields, and one with a newer header keeps its own.
+  std::memcpy(member, &filled, std::min(member->size, sizeof(filled)));
+  return absl::OkStatus();
+}
+
+// The outcome of the work of muster_run_on_rank().
+absl::StatusOr<std::string> RunWork(muster_work work, void* context) {
+  if (work == nullptr) {
+    return absl::InvalidArgumentError(
+        "muster_run_on_rank: 'work' is NULL on the rank that runs it");
+  }
+  muster_values value{{""}};
+  muster_status* const failed = work(context, &value);
+  if (failed == nullptr) return std::move(value.values.front());
+  absl::Status status = failed->status;
+  muster_status_free(failed);
+  return status;
 }
 
 // What a job says of this process, as an int; -1 where there is no job.
@@ -97,6 +156,15 @@ muster_status* muster_options_set(muster_options* options, const char* variable,
         CheckGiven("muster_options_set", {{"options", options}, {"variable", variable}});
     return given.ok() ? SetVariable(variable, value, &options->variables) : given;
   });
+}
+
+int muster_options_rank(const muster_options* options) {
+  return Placed(options,
+                [](const muster::internal::Placement& placement) { return placement.rank; });
+}
+int muster_options_local_rank(const muster_options* options) {
+  return Placed(options,
+                [](const muster::internal::Placement& placement) { return placement.local_rank; });
 }
 
 void muster_options_free(muster_options* options) { delete options; }
@@ -161,6 +229,17 @@ const char* muster_job_id(const muster_job* job) {
   return job == nullptr ? nullptr : job->job->id().c_str();
 }
 
+int muster_is_distributed(const muster_job* job) {
+  return job != nullptr && job->job->is_distributed();
+}
+
+muster_status* muster_member_of(const muster_job* job, int rank, muster_member* member) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_member_of", {{"job", job}, {"member", member}});
+    return given.ok() ? FillMember(*job->job, rank, member) : given;
+  });
+}
+
 muster_status* muster_health(const muster_job* job) {
   return Call([&] {
     absl::Status given = CheckGiven("muster_health", {{"job", job}});
@@ -175,10 +254,57 @@ muster_status* muster_await_failure(const muster_job* job, int64_t timeout_ms) {
   });
 }
 
+muster_status* muster_on_failure(const muster_job* job, muster_failure_callback callback,
+                                 void* context, muster_subscription** subscription) {
+  return Call([&]() -> absl::Status {
+    absl::Status given =
+        CheckGiven("muster_on_failure", {{"job", job},
+                                         {"callback", reinterpret_cast<const void*>(callback)},
+                                         {"subscription", subscription}});
+    if (!given.ok()) return given;
+    auto made = std::make_unique<muster_subscription>();
+    made->subscription = job->job->OnFailure([callback, context](const absl::Status& why) {
+      const muster_status shown{why, std::string(why.message())};
+      callback(context, &shown);
+    });
+    *subscription = made.release();
+    return absl::OkStatus();
+  });
+}
+
+void muster_subscription_free(muster_subscription* subscription) { delete subscription; }
+
+muster_status* muster_values_set(muster_values* value, const void* data, size_t size) {
+  return Call([&] {
+    absl::Status given = CheckGiven("muster_values_set", {{"value", value}});
+    given.Update(CheckBytes("muster_values_set", "data", data, size));
+    if (given.ok()) value->values.assign(1, std::string(Bytes(data, size)));
+    return given;
+  });
+}
+
+muster_status* muster_run_on_rank(muster_job* job, int rank, muster_work work, void* context,
+                                  const muster_call_options* options, muster_values** value) {
+  return Call([&]() -> absl::Status {
+    absl::Status given = CheckGiven("muster_run_on_rank", {{"job", job}, {"value", value}});
+    if (!given.ok()) return given;
+    const absl::StatusOr<Options> read = ReadOptions(options);
+    if (!read.ok()) return read.status();
+    absl::StatusOr<std::string> outcome = job->job->RunOnRank(
+        rank, [&] { return RunWork(work, context); }, read->call, read->site);
+    if (!outcome.ok()) return outcome.status();
+    *value = new muster_values{{*std::move(outcome)}};
+    return absl::OkStatus();
+  });
+}
+
 muster_status* muster_rejoin(muster_job* job, const muster_call_options* options) {
   return WithOptions("muster_rejoin", job, options, &Job::Rejoin);
 }
 uint64_t muster_epoch(const muster_job* job) { return job == nullptr ? 0 : job->job->epoch(); }
+int muster_newcomers_waiting(const muster_job* job) {
+  return Number(job, [](const Job& joined) { return joined.NewcomersWaiting(); });
+}
 int muster_resumed(const muster_job* job) { return job != nullptr && job->job->resumed(); }
 
 muster_status* muster_request_stop(muster_job* job, const muster_call_options* options) {

@@ -1,10 +1,15 @@
 // The C ABI: its errors in one process, and tests/client/c/rank.c as the ranks of a job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "muster/c.h"
 #include "muster/exit_code.h"
 #include "muster/version.h"
@@ -73,6 +78,13 @@ TEST(CApiTest, NullIsRefusedByItsName) {
   muster_values_free(nullptr);
   muster_lease_free(nullptr);
   muster_cancellation_free(nullptr);
+  muster_subscription_free(nullptr);
+  muster_communicator_free(nullptr);
+  muster_pending_free(nullptr);
+  EXPECT_THAT(Taken(muster_start(nullptr, nullptr, nullptr)).second, HasSubstr("'calls' is NULL"));
+  EXPECT_THAT(Taken(muster_communicator_barrier(nullptr, nullptr)).second,
+              HasSubstr("'communicator' is NULL"));
+  EXPECT_EQ(muster_pending_fd(nullptr), -1);
   muster_job* const job = JoinAlone();
   muster_group* const world = muster_world(job);
   char byte = 1;
@@ -119,17 +131,100 @@ TEST(CApiTest, AProgramOfAnotherHeaderVersionIsUnderstoodOrToldSo) {
   struct Newer {
     muster_call_options known;
     int64_t added;
-  } newer = {{sizeof(Newer), -1, nullptr, nullptr, 0}, 0};
+  } newer = {{sizeof(Newer), -1, nullptr, nullptr, 0, nullptr}, 0};
   EXPECT_EQ(muster_barrier(world, "x", &newer.known), nullptr);
   newer.added = 1;
   EXPECT_THAT(Taken(muster_barrier(world, "x", &newer.known)).second,
               HasSubstr("built with a newer muster/c.h"));
-  muster_call_options older = {offsetof(muster_call_options, file), 0, nullptr, nullptr, 0};
+  muster_call_options older = {
+      offsetof(muster_call_options, file), 0, nullptr, nullptr, 0, nullptr};
   std::memset(static_cast<void*>(&older.file), 0xff, sizeof(older.file));  // not the caller's
   EXPECT_EQ(muster_barrier(world, "x", &older), nullptr);
   older.size = 0;
   EXPECT_THAT(Taken(muster_barrier(world, "x", &older)).second, HasSubstr("MUSTER_CALL_OPTIONS"));
   muster_job_free(job);
+}
+
+TEST(CApiTest, ErrorsOfTheProgramsOwnAndTheRanksThatTheyName) {
+  EXPECT_EQ(muster_status_new(MUSTER_OK, "well"), nullptr);
+  muster_status* const unknown = muster_status_new(99, nullptr);
+  EXPECT_EQ(muster_status_rank(unknown), -1);
+  EXPECT_EQ(Taken(unknown), std::make_pair(muster_code{MUSTER_UNKNOWN}, std::string()));
+  for (const auto& [text, rank] :
+       std::map<std::string, int>{{"job 'a': rank 12 (node 'n', host h, pid 3) was lost", 12},
+                                  {"rank 0 (host h, pid 3): no such file", 0},
+                                  {"rank 7 called Barrier('a'); rank 2 (host h, pid 3) did not", 2},
+                                  {"a rank (of the job) in rank 99999999999 (host h)", -1},
+                                  {"rank ", -1}}) {
+    muster_status* const status = muster_status_new(MUSTER_ABORTED, text.c_str());
+    EXPECT_EQ(muster_status_rank(status), rank) << text;
+    muster_status_free(status);
+  }
+}
+
+TEST(CApiTest, TheSinkGetsTheLogUntilItIsTakenAway) {
+  std::string said;
+  muster_set_log_sink(
+      [](void* context, muster_log_level level, const char* line) {
+        absl::StrAppend(static_cast<std::string*>(context), level, ":", line);
+      },
+      &said);
+  muster_job* const job = JoinAlone();
+  muster_lease* lease = nullptr;
+  ASSERT_EQ(muster_acquire_lease(job, "work", MUSTER_ONCE_PER_NODE, nullptr, &lease), nullptr);
+  muster_lease_free(lease);  // still held: a warning
+  EXPECT_THAT(said, AllOf(HasSubstr("2:"), HasSubstr("'work'")));
+  muster_set_log_sink(nullptr, nullptr);
+  said.clear();
+  ASSERT_EQ(muster_acquire_lease(job, "more", MUSTER_ONCE_PER_NODE, nullptr, &lease), nullptr);
+  muster_lease_free(lease);
+  EXPECT_EQ(said, "");
+  muster_job_free(job);
+}
+
+TEST(CApiTest, SubscriptionsEndWithTheirJob) {
+  muster_job* const job = JoinAlone();
+  muster_code told = MUSTER_OK;
+  muster_subscription* subscription = nullptr;
+  const muster_failure_callback note = [](void* context, const muster_status* status) {
+    *static_cast<muster_code*>(context) = muster_status_code(status);
+  };
+  ASSERT_EQ(muster_on_failure(job, note, &told, &subscription), nullptr);
+  EXPECT_EQ(told, MUSTER_OK);
+  muster_job_free(job);
+  EXPECT_EQ(told, MUSTER_CANCELLED);
+  muster_subscription_free(subscription);
+}
+
+TEST(CApiTest, CallsInTheBackgroundEndWhateverTheyReturn) {
+  muster_pending* pending = nullptr;
+  ASSERT_EQ(muster_start([](void*) { return muster_status_new(MUSTER_INTERNAL, "no"); }, nullptr,
+                         &pending),
+            nullptr);
+  EXPECT_EQ(Taken(muster_pending_wait(pending)).second, "no");
+  EXPECT_EQ(muster_pending_done(pending), 1);
+  if (const pid_t fork_of = fork(); fork_of == 0) {
+    const bool refused = Taken(muster_pending_wait(pending)).first == MUSTER_FAILED_PRECONDITION;
+    muster_pending_free(pending);
+    _exit(refused ? 0 : 1);
+  } else {
+    int status = -1;
+    ASSERT_EQ(waitpid(fork_of, &status, 0), fork_of);
+    EXPECT_EQ(status, 0);
+  }
+  muster_pending_free(pending);
+}
+
+TEST(CApiTest, VariablesSayTheRankOfAProcessThatHasNotJoined) {
+  muster_options* options = nullptr;
+  ASSERT_EQ(muster_options_new(&options), nullptr);
+  EXPECT_EQ(muster_options_rank(options), -1);
+  ASSERT_EQ(muster_options_set(options, "MUSTER_RANK", "3"), nullptr);
+  ASSERT_EQ(muster_options_set(options, "MUSTER_LOCAL_RANK", "1"), nullptr);
+  EXPECT_EQ(muster_options_rank(options), 3);
+  EXPECT_EQ(muster_options_local_rank(options), 1);
+  muster_options_free(options);
+  EXPECT_EQ(muster_options_local_rank(nullptr), -1);
 }
 
 TEST(CApiTest, GroupsAndLeasesOutliveTheirJob) {

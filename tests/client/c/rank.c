@@ -1,5 +1,7 @@
 /* A rank of a job in C: every call of muster/c.h, checked against what the others pass. */
+#define _POSIX_C_SOURCE 200809L /* poll() */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,8 +186,156 @@ static void cancelled(muster_job* job) {
   muster_cancellation_free(cancellation);
 }
 
+static muster_status* build(void* context, muster_values* value) {
+  int* runs = context;
+  ++*runs;
+  return muster_values_set(value, "built", 5);
+}
+
+static muster_status* refuse(void* context, muster_values* value) {
+  (void)context;
+  (void)value;
+  return muster_status_new(MUSTER_NOT_FOUND, "no such bucket");
+}
+
+static void work_for_all(muster_job* job) {
+  muster_values* value = NULL;
+  muster_status* failed;
+  const int rank = muster_rank(job);
+  int runs = 0;
+  OK(muster_run_on_rank(job, 1, rank == 1 ? build : NULL, &runs, NULL, &value));
+  CHECK(strcmp(muster_values_get(value, 0, NULL), "built") == 0 && runs == (rank == 1));
+  muster_values_free(value);
+  value = NULL;
+  failed = muster_run_on_rank(job, 2, refuse, NULL, NULL, &value);
+  CHECK(muster_status_rank(failed) == 2 && value == NULL);
+  FAILS(failed, MUSTER_NOT_FOUND, "no such bucket");
+}
+
+static void members(muster_job* job) {
+  muster_member member = MUSTER_MEMBER;
+  const int rank = muster_rank(job);
+  OK(muster_member_of(job, rank, &member));
+  CHECK(member.rank == rank && member.local_rank == muster_local_rank(job));
+  CHECK(member.node_rank == muster_node_rank(job) && member.previous_rank == -1);
+  CHECK(strcmp(member.node_id, muster_node_id(job, rank)) == 0);
+  CHECK(member.pid > 0 && strcmp(member.hostname, "") != 0 && strcmp(member.topology, "") == 0);
+  FAILS(muster_member_of(job, -1, &member), MUSTER_INVALID_ARGUMENT, "no rank -1");
+  member.size = 0;
+  FAILS(muster_member_of(job, rank, &member), MUSTER_INVALID_ARGUMENT, "MUSTER_MEMBER");
+  CHECK(muster_is_distributed(job) && muster_newcomers_waiting(job) == 0);
+}
+
+/* What the bytes are must agree. */
+static void type_names(muster_job* job) {
+  const int all[] = {0, 1, 2};
+  muster_group* typed = NULL;
+  muster_values* values = NULL;
+  muster_call_options options = MUSTER_CALL_OPTIONS;
+  OK(muster_group_new(job, "typed", all, 3, &typed));
+  CHECK(muster_group_member(typed, 2) == 2 && muster_group_member(typed, 3) == -1);
+  options.type_name = "json";
+  OK(muster_all_gather_values(typed, "1", 1, &options, &values));
+  muster_values_free(values);
+  if (muster_rank(job) == 0) options.type_name = "pickle";
+  FAILS(muster_broadcast_values(typed, "1", 1, 0, &options, &values), MUSTER_FAILED_PRECONDITION,
+        "pickle");
+  muster_group_free(typed);
+}
+
+struct meeting {
+  muster_group* group;
+  muster_cancellation* cancellation;
+};
+
+static muster_status* meet(void* context) {
+  struct meeting* meeting = context;
+  muster_call_options options = MUSTER_CALL_OPTIONS;
+  options.cancellation = meeting->cancellation;
+  return muster_barrier(meeting->group, "in the background", &options);
+}
+
+/* Rank 0 waits for nobody: it gives up, and then comes again. */
+static void in_the_background(muster_job* job) {
+  struct meeting meeting = {NULL, NULL};
+  struct pollfd ready = {-1, POLLIN, 0};
+  muster_pending* pending = NULL;
+  const int all[] = {0, 1, 2};
+  OK(muster_group_new(job, "background", all, 3, &meeting.group));
+  OK(muster_cancellation_new(&meeting.cancellation));
+  if (muster_rank(job) == 0) {
+    OK(muster_start(meet, &meeting, &pending));
+    ready.fd = muster_pending_fd(pending);
+    CHECK(poll(&ready, 1, 20) == 0 && !muster_pending_done(pending));
+    muster_cancel(meeting.cancellation);
+    CHECK(poll(&ready, 1, 60000) == 1 && muster_pending_done(pending));
+    FAILS(muster_pending_wait(pending), MUSTER_CANCELLED, "");
+    FAILS(muster_pending_wait(pending), MUSTER_CANCELLED, "");
+    muster_pending_free(pending);
+  }
+  OK(muster_barrier(muster_world(job), "given up", NULL));
+  muster_cancellation_free(meeting.cancellation);
+  meeting.cancellation = NULL;
+  OK(muster_start(meet, &meeting, &pending));
+  OK(muster_pending_wait(pending));
+  muster_pending_free(pending);
+  muster_group_free(meeting.group);
+}
+
+static void arrays(muster_job* job) {
+  muster_communicator* communicator = NULL;
+  const int rank = muster_rank(job), size = muster_world_size(job);
+  const size_t counts[] = {1, 0, 2};
+  const int mine[] = {10 * rank, 10 * rank + 1};
+  int all[6] = {0}, parts[3], own, next = (rank + 1) % size, before = (rank + 2) % size, i;
+  float sum[2];
+  sum[0] = (float)rank;
+  sum[1] = 1;
+  OK(muster_communicator_new(muster_world(job), "gloo", NULL, NULL, &communicator));
+  CHECK(muster_communicator_rank(communicator) == rank);
+  CHECK(muster_communicator_size(communicator) == size);
+  CHECK(strcmp(muster_communicator_backend(communicator), "gloo") == 0);
+  OK(muster_communicator_all_reduce(communicator, sum, sum, 2, MUSTER_FLOAT32, MUSTER_SUM, NULL));
+  CHECK(sum[0] == 3 && sum[1] == 3);
+  OK(muster_communicator_broadcast(communicator, sum, 2, MUSTER_FLOAT32, 1, NULL));
+  own = rank;
+  OK(muster_communicator_reduce(communicator, &rank, rank == 2 ? &own : NULL, 1, MUSTER_INT32,
+                                MUSTER_MAX, 2, NULL));
+  CHECK(own == rank);
+  OK(muster_communicator_all_gather(communicator, mine, all, 2, MUSTER_INT32, NULL));
+  for (i = 0; i < 6; ++i) CHECK(all[i] == 10 * (i / 2) + i % 2);
+  OK(muster_communicator_all_gather_uneven(communicator, mine, parts, counts, MUSTER_INT32, NULL));
+  CHECK(parts[0] == 0 && parts[1] == 20 && parts[2] == 21);
+  OK(muster_communicator_reduce_scatter(communicator, all, parts, 2, MUSTER_INT32, MUSTER_SUM,
+                                        NULL));
+  CHECK(parts[0] == 30 * rank && parts[1] == 30 * rank + 3);
+  for (i = 0; i < 3; ++i) all[i] = 10 * rank + i;
+  OK(muster_communicator_all_to_all(communicator, all, parts, 1, MUSTER_INT32, NULL));
+  for (i = 0; i < 3; ++i) CHECK(parts[i] == 10 * i + rank);
+  OK(muster_communicator_send_recv(communicator, &rank, 1, next, &own, 1, before, MUSTER_INT32,
+                                   NULL));
+  CHECK(own == before);
+  if (rank == 0) OK(muster_communicator_send(communicator, mine, 2, MUSTER_INT32, 2, NULL));
+  if (rank == 2) OK(muster_communicator_recv(communicator, parts, 2, MUSTER_INT32, 0, NULL));
+  CHECK(rank != 2 || parts[1] == 1);
+  OK(muster_communicator_barrier(communicator, NULL));
+  FAILS(
+      muster_communicator_all_reduce(communicator, sum, NULL, 2, MUSTER_FLOAT32, MUSTER_SUM, NULL),
+      MUSTER_INVALID_ARGUMENT, "'out' is NULL");
+  FAILS(muster_communicator_all_gather(communicator, mine, all, SIZE_MAX / 8, MUSTER_INT32, NULL),
+        MUSTER_INVALID_ARGUMENT, "more than any memory holds");
+  FAILS(muster_communicator_all_reduce(communicator, sum, sum, 2, MUSTER_FLOAT16, MUSTER_SUM, NULL),
+        MUSTER_UNIMPLEMENTED, "float16");
+  muster_communicator_free(communicator);
+}
+
+static void note_failure(void* context, const muster_status* status) {
+  *(int*)context = muster_status_rank(status);
+}
+
 int main(int argc, char** argv) {
   muster_job* job = NULL;
+  int told = -1;
   muster_or_die(muster_join(NULL, NULL, &job));
   CHECK(muster_rank(job) < muster_world_size(job));
   CHECK(muster_group_size(muster_world(job)) == muster_world_size(job));
@@ -199,7 +349,12 @@ int main(int argc, char** argv) {
     OK(muster_broadcast(muster_world(job), data, muster_rank(job) == 1 ? 8 : 4, 0, NULL));
   }
   if (argc > 1 && strcmp(argv[1], "die") == 0) { /* rank 1 ends without a word */
+    muster_subscription* subscription = NULL;
     if (muster_rank(job) == 1) abort();
+    OK(muster_on_failure(job, note_failure, &told, &subscription));
+    FAILS(muster_await_failure(job, 60000), MUSTER_ABORTED, "rank 1 (");
+    muster_subscription_free(subscription);
+    CHECK(told == 1);
     muster_or_die(muster_barrier(muster_world(job), "step 1", NULL));
   }
   fixed_sizes(job);
@@ -207,6 +362,11 @@ int main(int argc, char** argv) {
   any_sizes(job);
   groups(job);
   leases(job);
+  work_for_all(job);
+  members(job);
+  type_names(job);
+  in_the_background(job);
+  arrays(job);
   time_outs(job);
   cancelled(job);
   if (muster_rank(job) == 0) OK(muster_request_stop(job, NULL));
