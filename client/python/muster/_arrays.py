@@ -1,0 +1,124 @@
+"""Arrays in the program's memory: array.array, numpy, memoryview, whatever has a buffer of numbers."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import enum
+from typing import Any, Dict, Optional, Tuple, Union
+
+from muster._errors import InvalidArgumentError
+
+
+class ReduceOp(str, enum.Enum):
+    """What makes one value of the values of all ranks; see muster/reduce_op.h. Calls take the texts, too."""
+
+    SUM = "sum"
+    PRODUCT = "product"
+    MIN = "min"
+    MAX = "max"
+    AVERAGE = "average"  # of integers: rounded toward zero
+    BITWISE_AND = "bitwise_and"
+    BITWISE_OR = "bitwise_or"
+
+
+AnyOp = Union[ReduceOp, str]
+_OPS = {op.value: number for number, op in enumerate(ReduceOp)}
+
+# muster_type's values, by name.
+TYPES: Dict[str, int] = {
+    "bool": 0, "uint8": 1, "int8": 2, "uint16": 3, "int16": 4, "uint32": 5, "int32": 6, "uint64": 7, "int64": 8,
+    "float32": 9, "float64": 10, "float8_e4m3": 11, "float8_e5m2": 12, "float16": 13, "bfloat16": 14,
+}
+_WIDTHS = {"bool": 1, "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "uint64": 8, "int64": 8,
+           "float32": 4, "float64": 8, "float8_e4m3": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2}
+_KINDS = {"?": "bool", "e": "float", "f": "float", "d": "float", "c": "uint"}
+
+
+def op_number(op: AnyOp) -> int:
+    """Returns the muster_op of an operation. InvalidArgumentError lists those that there are."""
+    number = _OPS.get(op.value if isinstance(op, ReduceOp) else op)
+    if number is None:
+        raise InvalidArgumentError(f"the operation is {op!r}; expected one of {', '.join(_OPS)}")
+    return number
+
+
+def _type_of(format_: str, width: int) -> Optional[str]:
+    """Names the type of the elements of a buffer, by the module struct's letters."""
+    if format_[:1] == "@":
+        format_ = format_[1:]
+    if format_ in _KINDS:
+        kind = _KINDS[format_]
+        return kind if kind == "bool" else f"{kind}{8 * width}"
+    if format_ in tuple("bhilqn"):
+        return f"int{8 * width}"
+    if format_ in tuple("BHILQN"):
+        return f"uint{8 * width}"
+    return None
+
+
+class View:
+    """The memory of an array. Lives as long as it is used: the array cannot be resized meanwhile."""
+
+    def __init__(self, data: Any, what: str, *, writable: bool, dtype: Optional[str] = None) -> None:
+        try:
+            view = memoryview(data)
+        except TypeError:
+            raise InvalidArgumentError(
+                f"{what} is a {type(data).__name__}; expected an array of numbers in memory: array.array, a numpy array, "
+                "a bytearray, or a memoryview of such") from None
+        if not view.c_contiguous:
+            raise InvalidArgumentError(f"{what} is not contiguous in memory: pass a copy of it")
+        if writable and view.readonly:
+            raise InvalidArgumentError(f"{what} is read-only, and the call writes to it")
+        found = dtype or _type_of(view.format, view.itemsize)
+        if found not in TYPES:
+            raise InvalidArgumentError(
+                f"{what} has elements of the type {dtype or view.format!r}; expected one of {', '.join(TYPES)}")
+        if view.nbytes % _WIDTHS[found] != 0:
+            raise InvalidArgumentError(f"{what} has {view.nbytes} bytes, which are no whole number of {found}")
+        self.type_name = found
+        self.type = TYPES[found]
+        self.count = view.nbytes // _WIDTHS[found]
+        self.nbytes = view.nbytes
+        self._kept: Any = None
+        self.pointer: Optional[int] = None
+        if view.nbytes > 0:
+            self._keep(view)
+
+    def _keep(self, view: memoryview) -> None:
+        flat = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        kind = ctypes.c_char * view.nbytes
+        # What is read-only has no address for Python code: it is copied.
+        self._kept = kind.from_buffer_copy(flat) if view.readonly else kind.from_buffer(flat)
+        self.pointer = ctypes.addressof(self._kept)
+
+
+def number_array(value: Union[bool, int, float]) -> Tuple["array.array[Any]", str]:
+    """Returns an array of that one number, and the name of its type: bool, int64 or float64."""
+    if isinstance(value, bool):
+        return array.array("B", [value]), "bool"
+    if isinstance(value, int):
+        try:
+            return array.array("q", [value]), "int64"
+        except OverflowError:
+            raise InvalidArgumentError(f"{value} does not fit into 64 bits") from None
+    return array.array("d", [value]), "float64"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number, numpy's included, which are no arrays."""
+    return isinstance(value, (bool, int, float))
+
+
+def empty_like(data: Any, count: int) -> Any:
+    """Returns a new array of `count` elements of the same kind: numpy's for numpy, else array.array."""
+    if type(data).__module__.split(".", maxsplit=1)[0] == "numpy":
+        import numpy  # pylint: disable=import-outside-toplevel
+
+        return numpy.empty(count, dtype=data.dtype)
+    view = memoryview(data)
+    code = view.format[-1:]
+    if isinstance(data, (bytes, bytearray)) or code in "c?":
+        return bytearray(count)
+    return array.array(code, bytes(count * view.itemsize))

@@ -1,0 +1,202 @@
+"""Exceptions by error code."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Dict, Optional, Tuple, Type
+
+from muster._library import library
+
+
+class ErrorCode(enum.IntEnum):
+    """gRPC's canonical codes, as in muster/c.h."""
+
+    OK = 0
+    CANCELLED = 1
+    UNKNOWN = 2
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    FAILED_PRECONDITION = 9
+    ABORTED = 10
+    OUT_OF_RANGE = 11
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    DATA_LOSS = 15
+    UNAUTHENTICATED = 16
+
+
+class MusterError(Exception):
+    """An error of Muster. Each code has a class of its own.
+
+    code       what kind of error it is
+    message    what happened, to whom, and what to do next; str() gives the same
+    rank       the rank that the error names first: the lost member of an AbortedError, or the rank whose
+               work has failed. None where it names no rank
+    exit_code  what the process should end with, so that a scheduler blames the right one (docs/exit-codes.md).
+               A process that has joined a job ends with it where the exception is not caught
+    """
+
+    code: ErrorCode = ErrorCode.UNKNOWN
+
+    def __init__(self, message: str, *, exit_code: Optional[int] = None, rank: Optional[int] = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.exit_code = _DEFAULT_EXIT_CODES.get(self.code, 1) if exit_code is None else exit_code
+        self.rank = rank
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _restore, (type(self), self.message, self.exit_code, self.rank)
+
+
+def _restore(kind: Type[MusterError], message: str, exit_code: int, rank: Optional[int]) -> MusterError:
+    return kind(message, exit_code=exit_code, rank=rank)
+
+
+class CancelledError(MusterError):
+    """A Cancellation has ended the call, or the job was closed."""
+
+    code = ErrorCode.CANCELLED
+
+
+class UnknownError(MusterError):
+    """The work of a lease has failed, with an error that is not one of Muster's."""
+
+    code = ErrorCode.UNKNOWN
+
+
+class InvalidArgumentError(MusterError, ValueError):
+    """An argument is malformed; nothing was sent."""
+
+    code = ErrorCode.INVALID_ARGUMENT
+
+
+class DeadlineExceededError(MusterError, TimeoutError):
+    """The time-out has passed. The message names every rank that is missing."""
+
+    code = ErrorCode.DEADLINE_EXCEEDED
+
+
+class NotFoundError(MusterError):
+    """There is no such backend, network interface, or job at this coordinator."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class AlreadyExistsError(MusterError):
+    """The rank that was asked for is taken, or this process has joined the job already."""
+
+    code = ErrorCode.ALREADY_EXISTS
+
+
+class PermissionDeniedError(MusterError):
+    """The coordinator refuses these credentials."""
+
+    code = ErrorCode.PERMISSION_DENIED
+
+
+class ResourceExhaustedError(MusterError):
+    """A limit is reached, which the message names."""
+
+    code = ErrorCode.RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(MusterError):
+    """The ranks called different things, or the call cannot be made now."""
+
+    code = ErrorCode.FAILED_PRECONDITION
+
+
+class ForkError(FailedPreconditionError):
+    """The object belongs to the process that this one is a fork of."""
+
+
+class AbortedError(MusterError):
+    """A member of the job was lost: `rank` is its rank, and the message has its node, process and cause."""
+
+    code = ErrorCode.ABORTED
+
+
+class OutOfRangeError(MusterError):
+    """A number is out of range."""
+
+    code = ErrorCode.OUT_OF_RANGE
+
+
+class UnimplementedError(MusterError, NotImplementedError):
+    """The backend does not have this operation on this type; nothing was sent."""
+
+    code = ErrorCode.UNIMPLEMENTED
+
+
+class InternalError(MusterError):
+    """Work for all ranks has raised an exception, or the SDK has failed."""
+
+    code = ErrorCode.INTERNAL
+
+
+class UnavailableError(MusterError, ConnectionError):
+    """The coordinator, or a peer, could not be reached."""
+
+    code = ErrorCode.UNAVAILABLE
+
+
+class DataLossError(MusterError):
+    """What was read is damaged."""
+
+    code = ErrorCode.DATA_LOSS
+
+
+class UnauthenticatedError(MusterError):
+    """The coordinator asks for credentials."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+# Tracebacks name them as programs do.
+for _kind in list(vars().values()):
+    if isinstance(_kind, type) and issubclass(_kind, (MusterError, ErrorCode)):
+        _kind.__module__ = "muster"
+
+_CLASSES: Dict[int, Type[MusterError]] = {
+    kind.code: kind
+    for kind in (CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError,
+                 AlreadyExistsError, PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError,
+                 AbortedError, OutOfRangeError, UnimplementedError, InternalError, UnavailableError, DataLossError,
+                 UnauthenticatedError)
+}
+# Those of errors that the program makes itself; see ExitCode() in muster/exit_code.h.
+_DEFAULT_EXIT_CODES = {ErrorCode.ABORTED: 75, ErrorCode.UNAVAILABLE: 75, ErrorCode.INVALID_ARGUMENT: 64}
+
+
+def error_of(status: int) -> MusterError:
+    """Makes an exception of a muster_status that somebody else frees."""
+    lib = library()
+    message = (lib.status_message(status) or b"").decode("utf-8", "replace")
+    rank = lib.status_rank(status)
+    kind = _CLASSES.get(lib.status_code(status), UnknownError)
+    return kind(message, exit_code=lib.status_exit_code(status), rank=None if rank < 0 else rank)
+
+
+def take_error(status: Optional[int]) -> Optional[MusterError]:
+    """Makes an exception of a muster_status, and frees it. None for NULL, which is success."""
+    if not status:
+        return None
+    try:
+        return error_of(status)
+    finally:
+        library().status_free(status)
+
+
+def check(status: Optional[int]) -> None:
+    """Raises the exception of a muster_status, unless it is NULL."""
+    error = take_error(status)
+    if error is not None:
+        raise error

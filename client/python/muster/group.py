@@ -1,0 +1,230 @@
+"""Groups of ranks, and the collectives of small objects."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+from typing import Any, Callable, Iterable, List, Optional, Tuple, TypeVar
+
+from muster import _arrays, _calls
+from muster._arrays import AnyOp
+from muster._calls import Cancellation, Handle, Timeout
+from muster._errors import InvalidArgumentError, check
+from muster._library import library
+from muster._scopes import Preventions
+from muster.communicator import Communicator, connect
+from muster.encodings import AnyEncoding, split_name
+
+T = TypeVar("T")
+
+
+def _text(value: str, what: str) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a {type(value).__name__}, expected a str")
+    if "\0" in value:
+        raise InvalidArgumentError(f"{what} has a zero byte in it")
+    return value.encode()
+
+
+def take_values(out: ctypes.c_void_p) -> List[bytes]:
+    """Copies the values of a muster_values, and frees it."""
+    lib = library()
+    try:
+        values = []
+        size = ctypes.c_size_t()
+        for index in range(lib.values_count(out)):
+            data = lib.values_get(out, index, ctypes.byref(size))
+            values.append(ctypes.string_at(data, size.value))
+        return values
+    finally:
+        lib.values_free(out)
+
+
+class Group:
+    """An ordered list of ranks that do collectives together: a part of a job, by Job.new_group() or Job.split(). A Job
+    has the same calls, for all ranks.
+
+    Every collective blocks until all ranks of the group have called it, in the same order, with the same kind, root,
+    label and encoding. Values are small objects, which travel through the coordinator; arrays go through a Communicator.
+    One collective at a time per group: a second one from another thread is refused with FailedPreconditionError.
+    Otherwise from any thread. All of them take
+
+      timeout       seconds, or a timedelta, after which DeadlineExceededError names every rank that is missing. None:
+                    the job's. Make the same call again: until that has ended, any other one on this group is refused, and
+                    the value that was sent first is the one that counts
+      cancellation  a Cancellation, which ends the call with CancelledError; as above
+
+    and raise, too,
+
+      AbortedError            a member of the job was lost: its rank, node, process and cause. Final
+      FailedPreconditionError the ranks called different things, naming both sides: the group is finished. Or a rank that
+                              is needed is leaving, or this process has left
+      ForkError               this process is a fork of the one that has the group
+      InvalidArgumentError    an argument is malformed; nothing was sent
+      ResourceExhaustedError  the value is over the coordinator's limit, naming its flag
+      UnavailableError        the coordinator could not be reached for its time-out
+
+    Ctrl-C, and any signal handler that raises, ends the call of the main thread at once; the same call may be made
+    again. Handlers that return let it go on.
+    """
+
+    def __init__(self, handle: Handle, name: str, preventions: Preventions,
+                 pointer: Optional[Callable[[int], Any]] = None) -> None:
+        self._handle = handle
+        self._name = name
+        self._preventions = preventions
+        # Makes of the handle's pointer that of the muster_group.
+        self._group = pointer if pointer is not None else (lambda own: own)
+
+    def __repr__(self) -> str:
+        if self._handle.closed:
+            return f"<muster.{type(self).__name__} {self._name!r}, closed>"
+        return f"<muster.{type(self).__name__} {self._name!r}: rank {self.rank} of {self.size}>"
+
+    def __del__(self) -> None:
+        # Where the library could not be loaded there is none.
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            handle.close()
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._handle.ask(lambda own: function(self._group(own), *arguments))
+
+    def _wait(self, function: Callable[..., Optional[int]], *before: Any, timeout: Timeout,
+              cancellation: Optional[Cancellation], type_name: Optional[bytes] = None,
+              out: Optional[ctypes.c_void_p] = None, free: Optional[Callable[[Any], None]] = None) -> None:
+        _calls.wait(self._handle, function, before, () if out is None else (ctypes.byref(out),), timeout=timeout,
+                    cancellation=cancellation, type_name=type_name, out=out, free=free, pointer=self._group)
+
+    def close(self) -> None:
+        """Lets go of the group. Calls of other threads on it end with CancelledError. Harmless when called again."""
+        self._handle.close()
+
+    @property
+    def name(self) -> str:
+        """What the group was made as."""
+        return self._name
+
+    @property
+    def rank(self) -> int:
+        """The caller's index in the group."""
+        return int(self._ask(library().group_rank))
+
+    @property
+    def size(self) -> int:
+        """How many ranks the group has."""
+        return int(self._ask(library().group_size))
+
+    @property
+    def ranks(self) -> Tuple[int, ...]:
+        """The job's ranks in the group's order."""
+        return tuple(self._ask(library().group_member, index) for index in range(self.size))
+
+    @property
+    def prevents_block(self) -> bool:
+        """Whether this thread is in a block of Job.prevent_block(), in which no collective waits."""
+        return self._preventions.open
+
+    def barrier(self, label: str = "", *, timeout: Timeout = None,
+                cancellation: Optional[Cancellation] = None) -> None:
+        """Waits for all ranks. `label` says what the program is doing ("epoch 3"); it must agree between the ranks, and
+        stands in every error and status page."""
+        text = _text(label, "label")
+        if self.prevents_block:
+            return
+        self._wait(library().barrier, text, timeout=timeout, cancellation=cancellation)
+
+    def broadcast(self, value: Any = b"", root: int = 0, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
+                  cancellation: Optional[Cancellation] = None) -> Any:
+        """Returns the root's value on every rank; the others' `value` is not looked at. `root` is an index into the
+        group. `encoding`: "bytes", "json", "pickle", or an Encoding."""
+        chosen, name = split_name(encoding)
+        sends = self.rank == root or self.prevents_block
+        data = chosen.encode(value) if sends else b""
+        if self.prevents_block:
+            return chosen.decode(data)
+        out = ctypes.c_void_p()
+        self._wait(library().broadcast_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
+                   type_name=name, out=out, free=library().values_free)
+        return chosen.decode(take_values(out)[0])
+
+    def gather(self, value: Any, root: int = 0, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
+               cancellation: Optional[Cancellation] = None) -> List[Any]:
+        """Returns every rank's value, in the group's order, at the root, and an empty list elsewhere."""
+        chosen, name = split_name(encoding)
+        data = chosen.encode(value)
+        if self.prevents_block:
+            return [chosen.decode(data)]
+        out = ctypes.c_void_p()
+        self._wait(library().gather_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
+                   type_name=name, out=out, free=library().values_free)
+        return [chosen.decode(each) for each in take_values(out)]
+
+    def all_gather(self, value: Any, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
+                   cancellation: Optional[Cancellation] = None) -> List[Any]:
+        """Returns every rank's value, in the group's order, on every rank."""
+        chosen, name = split_name(encoding)
+        data = chosen.encode(value)
+        if self.prevents_block:
+            return [chosen.decode(data)]
+        out = ctypes.c_void_p()
+        self._wait(library().all_gather_values, data, len(data), timeout=timeout, cancellation=cancellation,
+                   type_name=name, out=out, free=library().values_free)
+        return [chosen.decode(each) for each in take_values(out)]
+
+    def all_reduce(self, value: T, op: AnyOp = "sum", *, timeout: Timeout = None,
+                   cancellation: Optional[Cancellation] = None) -> T:
+        """Returns op over all ranks' values, folded in the group's order: the same bits on every rank.
+
+        A number gives a number: an int is reduced as int64, a float as float64, a bool by the bitwise operations only. An
+        array.array, a numpy array or another buffer of numbers gives a new array, reduced element by element; all ranks
+        pass equally many. For counts, losses and flags; gradients go through a Communicator.
+        """
+        number = _arrays.op_number(op)
+        if _arrays.is_number(value):
+            elements, dtype = _arrays.number_array(value)  # type: ignore[arg-type]
+            self._reduce(_arrays.View(elements, "value", writable=True, dtype=dtype), number, timeout, cancellation)
+            return type(value)(elements[0])  # type: ignore[call-arg]
+        copied = _copy(value)
+        self._reduce(_arrays.View(copied, "value", writable=True), number, timeout, cancellation)
+        return copied
+
+    def communicator(self, *, backend: Optional[str] = None, interface: Optional[str] = None, timeout: Timeout = None,
+                     cancellation: Optional[Cancellation] = None) -> Communicator:
+        """Connects all ranks, so that arrays move between them. A collective.
+
+        `backend`: "gloo", or another one that the library has; default: MUSTER_BACKEND, else the best one. `interface`: the
+        IP address or network interface that this process offers its peers; default: MUSTER_INTERFACE, else the address from
+        which it reaches the coordinator. `timeout` becomes that of every operation.
+        NotFoundError: there is no such backend, or interface; FailedPreconditionError: the ranks chose different backends,
+        or addresses that cannot reach each other, or this is called in prevent_block().
+        """
+        return connect(self._handle, self._group, self._preventions, backend, interface, timeout, cancellation)
+
+    def _reduce(self, view: _arrays.View, op: int, timeout: Timeout, cancellation: Optional[Cancellation]) -> None:
+        if not self.prevents_block:
+            self._wait(library().all_reduce, view.pointer, view.count, view.type, op, timeout=timeout,
+                       cancellation=cancellation)
+
+
+def _copy(value: Any) -> Any:
+    """Returns a copy that may be written to, of the same kind where that is possible."""
+    if isinstance(value, array.array):
+        return value[:]
+    if hasattr(value, "__array_interface__"):
+        return value.copy() if getattr(value, "ndim", 0) else value.reshape(1).copy()
+    view = _arrays.View(value, "value", writable=False)
+    del view
+    original = memoryview(value)
+    if original.format in ("B", "c"):
+        return bytearray(original)
+    return array.array(original.format, original.tobytes())
+
+
+def new_group(job: Handle, name: str, ranks: Iterable[int], preventions: Preventions) -> Group:
+    """See Job.new_group()."""
+    listed = list(ranks)
+    out = ctypes.c_void_p()
+    numbers = (ctypes.c_int * max(1, len(listed)))(*listed)
+    check(job.ask(library().group_new, _text(name, "name"), numbers, len(listed), ctypes.byref(out)))
+    return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, preventions)

@@ -1,0 +1,71 @@
+"""The SDK's log lines, as records of `logging`.
+
+From the first muster.join() on they go to the logger "muster", at the levels DEBUG, INFO, WARNING and ERROR. As long as
+neither it nor the root logger has a handler, lines of MUSTER_LOG_LEVEL (warning) and above go to standard error.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import threading
+from typing import Optional
+
+from muster._library import LogSink, library
+
+LOGGER = logging.getLogger("muster")
+_LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
+_NAMES = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+_lock = threading.RLock()
+_asked: Optional[bool] = None
+_sink: Optional[LogSink] = None  # type: ignore[valid-type]
+
+
+def _write(_context: Optional[int], level: int, line: bytes) -> None:
+    # An exception cannot leave this: ctypes would print it, and the line would be lost.
+    try:
+        text, severity = line.decode("utf-8", "replace"), _LEVELS[min(max(level, 0), 3)]
+        if LOGGER.hasHandlers():
+            LOGGER.log(severity, "%s", text)
+        elif severity >= _NAMES.get(os.environ.get("MUSTER_LOG_LEVEL", ""), logging.WARNING):
+            print(f"muster {logging.getLevelName(severity).lower()}: {text}", file=sys.stderr, flush=True)
+    except Exception:  # pylint: disable=broad-except
+        pass
+
+
+def use_logging(enabled: bool = True) -> None:
+    """Sends the SDK's lines to the logger "muster", or (False) back to standard error. Any thread.
+
+    A handler of that logger must not call Muster: it runs while the SDK writes the line.
+    """
+    global _asked, _sink  # pylint: disable=global-statement
+    with _lock:
+        _asked = enabled
+        if enabled and _sink is None:
+            _sink = LogSink(_write)
+            library().set_log_sink(_sink, None)
+        elif not enabled and _sink is not None:
+            library().set_log_sink(LogSink(), None)
+            _sink = None
+
+
+def use_logging_unless_asked() -> None:
+    """Does so at the first join, unless the program has said what it wants."""
+    if _asked is None:
+        level = _NAMES.get(os.environ.get("MUSTER_LOG_LEVEL", ""))
+        if level is not None and LOGGER.level == logging.NOTSET:
+            LOGGER.setLevel(level)
+        use_logging(True)
+
+
+def _stop() -> None:
+    # The interpreter is about to end, and threads of the SDK may not call into it afterwards.
+    with _lock:
+        if _sink is not None:
+            use_logging(False)
+
+
+atexit.register(_stop)
