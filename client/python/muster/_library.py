@@ -154,13 +154,7 @@ def folder() -> str:
 
 def _open() -> ctypes.CDLL:
     inside = os.path.join(folder(), LIBRARY)
-    if not os.path.exists(inside):
-        return ctypes.CDLL(LIBRARY)
-    # The loader looks for what libmuster needs among the libraries that the process has already.
-    gloo = os.path.join(folder(), "libgloo.so.0")
-    if os.path.exists(gloo):
-        ctypes.CDLL(gloo)
-    return ctypes.CDLL(inside)
+    return ctypes.CDLL(inside if os.path.exists(inside) else LIBRARY)
 
 
 class Library:

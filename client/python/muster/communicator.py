@@ -42,7 +42,7 @@ class Communicator:
         self._preventions = preventions
         self._rank = int(self._handle.ask(lib.communicator_rank))
         self._size = int(self._handle.ask(lib.communicator_size))
-        self._backend = self._handle.ask(lib.communicator_backend).decode()
+        self._backend: str = self._handle.ask(lib.communicator_backend).decode()
 
     def __repr__(self) -> str:
         return f"<muster.Communicator of {self._backend}: rank {self._rank} of {self._size}>"

@@ -185,7 +185,7 @@ class Group:
             elements, dtype = _arrays.number_array(value)  # type: ignore[arg-type]
             self._reduce(_arrays.View(elements, "value", writable=True, dtype=dtype), number, timeout, cancellation)
             return type(value)(elements[0])  # type: ignore[call-arg]
-        copied = _copy(value)
+        copied: T = _copy(value)
         self._reduce(_arrays.View(copied, "value", writable=True), number, timeout, cancellation)
         return copied
 

@@ -316,7 +316,7 @@ def main_process_only(function: Optional[Callable[..., T]] = None, *, encoding: 
     @functools.wraps(function)
     def on_main(*args: Any, **kwargs: Any) -> T:
         assert function is not None
-        return current_job().run_on_main(lambda: function(*args, **kwargs), encoding=encoding)  # type: ignore[misc]
+        return current_job().run_on_main(lambda: function(*args, **kwargs), encoding=encoding)
 
     return on_main
 
@@ -538,7 +538,7 @@ def _drop_communicator(job: Job) -> None:
 def _shape(data: Any) -> Any:
     """What must agree between the ranks."""
     view = _arrays.View(data, "the array", writable=False)
-    return [view.type_name, list(memoryview(data).shape)]
+    return [view.type_name, list(memoryview(data).shape or ())]
 
 
 def _meet(job: Job, what: str, mine: Any, timeout: Timeout) -> None:
@@ -719,7 +719,7 @@ def _as_like(tensor: Any, data: Optional[memoryview]) -> Any:
 
         return numpy.frombuffer(data, dtype=tensor.dtype).reshape(tensor.shape)
     like = memoryview(tensor)
-    return data.cast(like.format, list(like.shape))  # type: ignore[call-overload]
+    return data.cast(like.format, list(like.shape or ()))  # type: ignore[call-overload]
 
 
 def _run_everywhere_in(job: Job, group: Group, shape_of: Callable[[], Any], ranks: Sequence[int], timeout: Timeout) -> None:

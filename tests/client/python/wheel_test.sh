@@ -1,0 +1,50 @@
+#!/bin/bash
+# What tools/wheel makes is installed by pip in a bare environment, without a network, and works there: on its own, since
+# nothing here says where the library is.
+set -euo pipefail
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+python=${MUSTER_TEST_PYTHON:-/usr/bin/python3}
+work=$(realpath "$TEST_TMPDIR")
+unset LD_LIBRARY_PATH PYTHONPATH MUSTER_COORDINATOR
+export HOME=$work PYTHONDONTWRITEBYTECODE=1
+
+tools/wheel --built "$PWD" --out "$work/out" > "$work/said" || fail "$(cat "$work/said")"
+wheel=$(echo "$work"/out/muster-*-py3-none-manylinux_2_*.whl)
+[[ -s $wheel ]] || fail "there is no wheel: $(ls "$work/out")"
+grep -q "^wheel: $wheel " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
+cp "$wheel" "$work/first.whl"
+tools/wheel --built "$PWD" --out "$work/out" > "$work/said"
+cmp "$wheel" "$work/first.whl" || fail "one input gives two wheels"
+
+echo "== the library finds what it needs beside itself"
+"$python" -m zipfile -e "$wheel" "$work/unpacked"
+for library in "$work"/unpacked/muster/_native/*.so*; do
+  [[ $(basename "$library") == libmuster.so.0 ]] || continue
+  readelf -d "$library" | grep -q 'RPATH.*\[$ORIGIN\]' || fail "libmuster.so.0 has no RPATH of its own folder"
+done
+for name in $(readelf -d "$work/unpacked/muster/_native/libmuster.so.0" | sed -nE 's/.*\(NEEDED\).*\[(libgloo.*)\]/\1/p'); do
+  [[ -s $work/unpacked/muster/_native/$name ]] || fail "the wheel has no $name"
+done
+[[ -s $(echo "$work"/unpacked/muster-*.dist-info/licenses/LICENSE) ]] || fail "there is no licence"
+
+echo "== pip installs it, and removes it again"
+"$python" -m venv "$work/venv" > "$work/said" 2>&1 || fail "no environment can be made: $(cat "$work/said")"
+"$work/venv/bin/pip" install --quiet --no-index --disable-pip-version-check "$wheel" || fail "pip does not take it"
+for program in muster musterd; do
+  [[ $("$work/venv/bin/$program" --version) == "$program "* ]] || fail "$program does not run"
+done
+mapped=$("$work/venv/bin/python" -c 'import muster; print(open("/proc/self/maps").read())' | grep -oE '/[^ ]*lib(muster|gloo)[^ ]*' | sort -u)
+[[ $(grep -c "^$work/venv/.*/muster/_native/" <<< "$mapped") == 2 ]] || fail "the libraries are others: $mapped"
+
+echo "== the tests pass with it"
+for test in serial_test job_test; do
+  PYTHONPATH=$PWD/tests/client/python "$work/venv/bin/python" "tests/client/python/$test.py" || fail "$test"
+done
+
+"$work/venv/bin/pip" uninstall --quiet --yes --disable-pip-version-check muster
+[[ -z $(find "$work/venv" -name '*muster*') ]] || fail "this is left: $(find "$work/venv" -name '*muster*')"
