@@ -290,8 +290,15 @@ muster_status* muster_run_on_rank(muster_job* job, int rank, muster_work work, v
     if (!given.ok()) return given;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
-    absl::StatusOr<std::string> outcome = job->job->RunOnRank(
-        rank, [&] { return RunWork(work, context); }, read->call, read->site);
+    // As Job::RunOnRank() does it, with the bytes of the value as they are: ranks in C++ may be of
+    // the same call, and have a codec for them.
+    Job& of = *job->job;
+    absl::StatusOr<std::string> outcome = std::string();
+    if (of.rank() == rank || of.prevents_block()) {
+      outcome = muster::internal::RunAlone(of, [&] { return RunWork(work, context); });
+    }
+    outcome = muster::internal::ShareOutcome(of.world(), rank, outcome, "RunOnRank", read->call,
+                                             read->site);
     if (!outcome.ok()) return outcome.status();
     *value = new muster_values{{*std::move(outcome)}};
     return absl::OkStatus();

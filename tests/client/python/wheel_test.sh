@@ -46,5 +46,10 @@ for test in serial_test job_test; do
   PYTHONPATH=$PWD/tests/client/python "$work/venv/bin/python" "tests/client/python/$test.py" || fail "$test"
 done
 
+echo "== the example has its data with it"
+(cd "$work" && timeout 120 "$work/venv/bin/muster" run --nproc-per-node 2 -- "$work/venv/bin/python" -m muster.examples.digits --epochs 1) > "$work/said" 2>&1 ||
+  fail "$(cat "$work/said")"
+grep -q '^\[0\] final loss=1.2018' "$work/said" || fail "its loss is another: $(cat "$work/said")"
+
 "$work/venv/bin/pip" uninstall --quiet --yes --disable-pip-version-check muster
 [[ -z $(find "$work/venv" -name '*muster*') ]] || fail "this is left: $(find "$work/venv" -name '*muster*')"
