@@ -18,7 +18,7 @@ import threading
 from types import FrameType
 from typing import Any, Callable, List, Optional, Set, Tuple, Union
 
-from muster._errors import CancelledError, ForkError, InvalidArgumentError, check
+from muster._errors import CancelledError, ForkError, InvalidArgumentError, ResourceExhaustedError, check
 from muster._library import CallOptions, library
 
 Timeout = Union[None, float, int, datetime.timedelta]
@@ -87,7 +87,12 @@ class _Worker:
 
     def __init__(self) -> None:
         self._calls: "queue.SimpleQueue[Callable[[], Any]]" = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="muster-call", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="muster-call", daemon=True).start()
+        except RuntimeError as error:
+            raise ResourceExhaustedError(
+                f"this process gets no thread that waits for its calls: {error}; raise its limit of processes "
+                "(ulimit -u), or that of its container") from None
 
     def _run(self) -> None:
         while True:
@@ -129,7 +134,10 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    worker = _idle.pop() if _idle else _Worker()
+    try:
+        worker = _idle.pop()  # a signal handler may have taken the last one
+    except IndexError:
+        worker = _Worker()
     ended = _thread.allocate_lock()
     ended.acquire()
     outcome: List[Any] = []

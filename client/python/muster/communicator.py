@@ -36,8 +36,9 @@ class Communicator:
     is broken.
     """
 
-    def __init__(self, pointer: int, preventions: Preventions) -> None:
+    def __init__(self, pointer: int, group: Any, preventions: Preventions) -> None:
         lib = library()
+        self._group = group  # which is not to end before this
         self._handle = Handle(pointer, lib.communicator_free, "the communicator")
         self._preventions = preventions
         self._rank = int(self._handle.ask(lib.communicator_rank))
@@ -256,7 +257,7 @@ def _copy_part(source: View, before: int, target: View) -> None:
         ctypes.memmove(target.pointer, source.pointer + before * (source.nbytes // source.count), target.nbytes)
 
 
-def connect(handle: Handle, group: Callable[[int], Any], preventions: Preventions, backend: Optional[str],
+def connect(of: Any, handle: Handle, group: Callable[[int], Any], preventions: Preventions, backend: Optional[str],
             interface: Optional[str], timeout: Timeout, cancellation: Optional[Cancellation]) -> Communicator:
     """See Job.communicator()."""
     lib = library()
@@ -270,4 +271,4 @@ def connect(handle: Handle, group: Callable[[int], Any], preventions: Prevention
     _calls.wait(handle, new, (), (ctypes.byref(out),), timeout=timeout, cancellation=cancellation, out=out,
                 free=lib.communicator_free, pointer=group)
     assert out.value is not None
-    return Communicator(out.value, preventions)
+    return Communicator(out.value, of, preventions)

@@ -69,8 +69,9 @@ class Group:
     """
 
     def __init__(self, handle: Handle, name: str, preventions: Preventions,
-                 pointer: Optional[Callable[[int], Any]] = None) -> None:
+                 pointer: Optional[Callable[[int], Any]] = None, job: Optional["Group"] = None) -> None:
         self._handle = handle
+        self._job = job  # which is not to end before what was made of it
         self._name = name
         self._preventions = preventions
         # Makes of the handle's pointer that of the muster_group.
@@ -199,7 +200,7 @@ class Group:
         NotFoundError: there is no such backend, or interface; FailedPreconditionError: the ranks chose different backends,
         or addresses that cannot reach each other, or this is called in prevent_block().
         """
-        return connect(self._handle, self._group, self._preventions, backend, interface, timeout, cancellation)
+        return connect(self, self._handle, self._group, self._preventions, backend, interface, timeout, cancellation)
 
     def _reduce(self, view: _arrays.View, op: int, timeout: Timeout, cancellation: Optional[Cancellation]) -> None:
         if not self.prevents_block:
@@ -221,10 +222,10 @@ def _copy(value: Any) -> Any:
     return array.array(original.format, original.tobytes())
 
 
-def new_group(job: Handle, name: str, ranks: Iterable[int], preventions: Preventions) -> Group:
+def new_group(job: Group, handle: Handle, name: str, ranks: Iterable[int], preventions: Preventions) -> Group:
     """See Job.new_group()."""
     listed = list(ranks)
     out = ctypes.c_void_p()
     numbers = (ctypes.c_int * max(1, len(listed)))(*listed)
-    check(job.ask(library().group_new, _text(name, "name"), numbers, len(listed), ctypes.byref(out)))
-    return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, preventions)
+    check(handle.ask(library().group_new, _text(name, "name"), numbers, len(listed), ctypes.byref(out)))
+    return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, preventions, job=job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import dataclasses
 import datetime
@@ -37,6 +38,18 @@ class Member:
     topology: str  # "zone/rack/switch"
 
 
+# A callback may not run any more when the interpreter ends.
+_subscriptions: "weakref.WeakSet[Subscription]" = weakref.WeakSet()
+
+
+def _end_subscriptions() -> None:
+    for subscription in list(_subscriptions):
+        subscription.close()
+
+
+atexit.register(_end_subscriptions)
+
+
 class Subscription:
     """A callback that waits for an event. Keep it: the callback is no longer called once this is gone."""
 
@@ -51,6 +64,7 @@ class Subscription:
         out = ctypes.c_void_p()
         check(job.ask(library().on_failure, self._callback, None, ctypes.byref(out)))
         self._handle = Handle(out.value, library().subscription_free, "the subscription")
+        _subscriptions.add(self)
 
     def close(self) -> None:
         """When this returns the callback is not running, and never will. Not from the callback."""
@@ -174,8 +188,21 @@ def join(
     return joined
 
 
+def alone() -> "Job":
+    """Returns a job of this process alone, which is not the one that it has joined last."""
+    lib = library()
+    options, out = ctypes.c_void_p(), ctypes.c_void_p()
+    check(lib.options_new(ctypes.byref(options)))
+    try:
+        check(lib.join(options, None, ctypes.byref(out)))
+    finally:
+        lib.options_free(options)
+    assert out.value is not None
+    return Job(out.value)
+
+
 class Job(Group):
-    """A process's membership in its job: who it is, collectives of small objects, leases. Made by join().
+    """A process's membership in its job: rank, collectives of small objects, leases. Made by join().
 
         with muster.join() as job:
             job.barrier("loaded")
@@ -217,7 +244,7 @@ class Job(Group):
 
     def leave(self, *, timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> None:
         """Says that this process needs nothing more, and blocks until every member is leaving or lost. Collectives and
-        leases after it are refused. Harmless when called again. DeadlineExceededError names who is not leaving; this
+        leases after it are refused. Harmless when called again. DeadlineExceededError names the ranks that are not leaving; this
         process then counts as lost."""
         self._job_wait(library().leave, timeout, cancellation)
         self._left = True
@@ -372,7 +399,7 @@ class Job(Group):
     def new_group(self, name: str, ranks: Iterable[int]) -> Group:
         """A group of some ranks, in the order given, which all of them must create alike. Does not block.
         InvalidArgumentError: an empty name or list, a rank twice, out of range, or without the caller's own."""
-        return new_group(self._handle, name, ranks, self._preventions)
+        return new_group(self, self._handle, name, ranks, self._preventions)
 
     def split(self, color: Optional[int], key: int = 0, *, timeout: Timeout = None,
               cancellation: Optional[Cancellation] = None) -> Optional[Group]:
@@ -385,7 +412,7 @@ class Job(Group):
         if not out.value:
             return None
         name = f"split, color {color}"
-        return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, self._preventions)
+        return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, self._preventions, job=self)
 
     def prevent_block(self) -> ContextManager[None]:
         """A block in which the collectives of this thread do not wait for the other ranks: each returns at once with the
@@ -413,7 +440,7 @@ class Job(Group):
         _calls.wait(self._handle, library().acquire_lease, (name.encode(), scope), (ctypes.byref(out),), timeout=timeout,
                     cancellation=cancellation, out=out, free=library().lease_free)
         assert out.value is not None
-        return Lease(out.value, name, chosen)
+        return Lease(out.value, self, name, chosen)
 
     def run_once_per_node(self, name: str, work: Callable[[], T], *, encoding: AnyEncoding = "json",
                           timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> T:

@@ -33,7 +33,8 @@ class Lease:
     thread at a time.
     """
 
-    def __init__(self, pointer: int, name: str, encoding: Encoding) -> None:
+    def __init__(self, pointer: int, job: Any, name: str, encoding: Encoding) -> None:
+        self._job = job  # which is not to end before this
         self._handle = Handle(pointer, library().lease_free, f"the lease '{name}'")
         self._name = name
         self._encoding = encoding
@@ -98,7 +99,7 @@ class Lease:
             self._handle.leave()
 
     def complete(self, value: Any = b"") -> None:
-        """Publishes the result to all who wait or ask later. Waits for the coordinator alone.
+        """Publishes the result to all processes that wait or ask later. Waits for the coordinator alone.
 
         FailedPreconditionError: the lease is not held, or no longer this process's: what was made under its token must
         not be used. ResourceExhaustedError: the result is over the coordinator's limit; the lease is still held.

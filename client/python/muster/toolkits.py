@@ -32,12 +32,12 @@ from muster._library import library
 from muster.communicator import Communicator
 from muster.encodings import AnyEncoding, find
 from muster.group import Group
-from muster.job import Job, Member, join, latest
+from muster.job import Job, Member, alone, join, latest
 from muster.lease import describe
 
 T = TypeVar("T")
 
-# For those who wait for a function of another rank: its loss ends their calls, however long it runs.
+# The time-out of ranks that wait for a function of another rank: its loss ends their calls, however long it runs.
 _WHILE_IT_LIVES = 10 * 365 * 24 * 3600.0
 
 # ---- The current job.
@@ -51,7 +51,7 @@ def current_job() -> Job:
     if job is not None and not job.left:
         return job  # type: ignore[no-any-return]
     if _state["alone"] is None or _state["alone"].left:
-        _state["alone"] = join(environment=False)
+        _state["alone"] = alone()
     return _state["alone"]  # type: ignore[no-any-return]
 
 

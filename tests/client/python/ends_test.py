@@ -196,6 +196,13 @@ class BlameTest(ranks.RanksTestCase):
         self.assertIn("heard of 1", outcome.of(0))
 
 
+    def test_a_callback_does_not_outlive_the_interpreter(self):
+        self.run_alone("""
+            job = muster.join()
+            kept = job.on_failure(lambda error: print("called"))
+        """)
+
+
 class ElasticTest(ranks.RanksTestCase):
     def test_survivors_and_a_new_process_go_on_together(self):
         outcome = self.run_ranks(3, """

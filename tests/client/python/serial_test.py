@@ -103,6 +103,14 @@ class SerialTest(unittest.TestCase):
         del job, group, lease, ranks_
         gc.collect()
 
+    def test_what_was_made_of_a_job_keeps_it(self):
+        ranks_, group, lease = (lambda job: (job.communicator(), job.new_group("g", [0]), job.once_per_job("w")))(
+            muster.join(environment=False))
+        gc.collect()
+        self.assertEqual(ranks_.all_reduce(1), 1)
+        group.barrier()
+        lease.complete()
+
     def test_scopes_are_the_threads_own_and_nest(self):
         seen = []
         with self.job.prevent_block():
