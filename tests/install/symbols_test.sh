@@ -29,6 +29,12 @@ grep -q '^libgloo' <<< "$needed" || fail "it does not need Gloo, whose data plan
 echo "== its code is shared: nothing in it is changed when it is loaded"
 ! readelf -d "$library" | grep TEXTREL || fail "it has relocations in its code"
 
+echo "== all functions of muster/c.h are there, and no other muster_..."
+sed -nE '/^ *(\/?\*|\*)/!p' client/include/muster/c.h | tr '\n' ' ' | grep -oE 'MUSTER_C_API [^;]*;' |
+  grep -oE '\bmuster_[a-z_]+\(' | sed 's/($//' | sort -u > "$TEST_TMPDIR/declared_in_c"
+[[ $(wc -l < "$TEST_TMPDIR/declared_in_c") -gt 70 ]] || fail "only $(wc -l < "$TEST_TMPDIR/declared_in_c") functions were found in c.h"
+grep '^muster_' "$TEST_TMPDIR/exported" | diff - "$TEST_TMPDIR/declared_in_c" || fail "see above: < is exported, > is declared"
+
 # Names that begin a declaration in the headers: "Function(", and "Class::" of those that are defined there.
 declared() {
   sed -nE 's/^(class|struct) (\[\[nodiscard\]\] )?([A-Z][A-Za-z]*)( final)?( : [^;]*)? \{.*/\3::/p

@@ -30,21 +30,37 @@ _EXAMPLES = os.path.join(_FOLDER, "examples") + os.sep
 
 
 class _Token:
-    """A muster_cancellation, which is freed with this object."""
+    """A muster_cancellation, of one call at a time.
+
+    It has no __del__(): what a signal handler raises in one is lost, and with it a Ctrl-C.
+    """
 
     def __init__(self) -> None:
         self.pointer = ctypes.c_void_p()
         self.cancelled = False
-        self._process = os.getpid()
         check(library().cancellation_new(ctypes.byref(self.pointer)))
 
     def cancel(self) -> None:
         self.cancelled = True
         library().cancel(self.pointer)
 
-    def __del__(self) -> None:
-        if self.pointer and os.getpid() == self._process:
-            library().cancellation_free(self.pointer)
+
+_unused: List[_Token] = []
+
+
+def _take_token() -> _Token:
+    try:
+        return _unused.pop()
+    except IndexError:
+        return _Token()
+
+
+def _give_token_back(token: _Token) -> None:
+    """After the call has ended. One that was cancelled stays so."""
+    if token.cancelled:
+        library().cancellation_free(token.pointer)
+    else:
+        _unused.append(token)
 
 
 class Cancellation:
@@ -118,9 +134,17 @@ class _Worker:
 _idle: List[_Worker] = []
 
 
+def _take_worker() -> _Worker:
+    try:
+        return _idle.pop()  # a signal handler may have taken the last one
+    except IndexError:
+        return _Worker()
+
+
 def _forget_workers() -> None:
     # A fork has none of its parent's threads.
     _idle.clear()
+    _unused.clear()
 
 
 os.register_at_fork(after_in_child=_forget_workers)
@@ -134,10 +158,7 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    try:
-        worker = _idle.pop()  # a signal handler may have taken the last one
-    except IndexError:
-        worker = _Worker()
+    worker: Optional[_Worker] = None
     ended = _thread.allocate_lock()
     ended.acquire()
     outcome: List[Any] = []
@@ -151,16 +172,17 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
 
     # A handler may raise at any step, also right after the worker has got the call: hence await_all().
     try:
+        worker = _take_worker()
         worker.begin(run)
         while not ended.acquire(timeout=_RECHECK):
             pass
+        _idle.append(worker)
     except BaseException:
-        if cancel is not None:
+        if worker is not None and worker not in _idle and cancel is not None:
             cancel()
             worker.await_all()
             _idle.append(worker)
         raise
-    _idle.append(worker)
     returned, raised = outcome[0]
     if raised is not None:
         raise raised
@@ -275,7 +297,7 @@ def wait(
     `out` is what the call writes a new pointer to, if it does: where the call is interrupted, `free` frees that. `pointer`
     makes of the handle's pointer the one that the call takes. Without `options` the call takes a cancellation alone.
     """
-    token = _Token()
+    token = _take_token()
     file, line = caller() if options else (b"", 0)
     filled = CallOptions(ctypes.sizeof(CallOptions), milliseconds(timeout), token.pointer, file or None, line, type_name)
 
@@ -308,4 +330,5 @@ def wait(
     finally:
         if cancellation is not None:
             cancellation._remove(token)  # pylint: disable=protected-access
+    _give_token_back(token)
     check(ended[0])

@@ -89,6 +89,38 @@ class InterruptTest(ranks.RanksTestCase):
         """)
         self.check(outcome, "join")
 
+    def test_signals_at_any_instant_leave_nothing_hanging(self):
+        self.run_ranks(2, """
+            import random
+
+            class Hit(BaseException):
+                pass
+
+            def hit(*_):
+                raise Hit
+
+            random.seed(7)
+            with muster.join(timeout=60) as job:
+                group = job.new_group(f"mine {job.rank}", [job.rank])
+                signal.signal(signal.SIGALRM, hit)
+                hits, end = 0, time.monotonic() + 3
+                while time.monotonic() < end:
+                    try:
+                        try:
+                            # Again after 50 ms: what is raised in a __del__() of Python's own is lost.
+                            signal.setitimer(signal.ITIMER_REAL, 0.002 * random.random(), 0.05)
+                            while True:
+                                assert group.all_gather(b"x") == [b"x"]
+                        finally:
+                            signal.setitimer(signal.ITIMER_REAL, 0)
+                    except Hit:
+                        hits += 1
+                signal.signal(signal.SIGALRM, signal.SIG_IGN)
+                assert group.all_gather(b"x") == [b"x"]
+                assert hits > 20 and threading.active_count() < 30, (hits, threading.active_count())
+                job.barrier("all are well")
+        """)
+
     def test_a_handler_that_returns_lets_the_call_go_on(self):
         self.run_ranks(2, self.INTERRUPT + """
         with muster.join(timeout=60) as job:
