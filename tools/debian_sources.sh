@@ -35,6 +35,9 @@ fetch_sources() (
   mkdir -p "$work"/apt/{state/lists,cache/archives}/partial "$work/sources"
   { own_apt update && cd "$work/sources" && own_apt source --download-only --tar-only "$@" &&
     own_apt source --download-only --diff-only "$@"; } > "$work/fetch.log" 2>&1 || {
+    grep -qE "404|deb-src|Unable to find|find version" "$work/fetch.log" || fail "apt cannot fetch the sources of $*. It says:
+$(tail -n 5 "$work/fetch.log")
+Once it can, try again."
     say "apt has no sources of $*. It says:
 $(tail -n 5 "$work/fetch.log")
 The mirror of Debian's packages may have newer versions by now: run apt-get update and apt-get upgrade, and

@@ -8,12 +8,15 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "boost/asio/buffer.hpp"
 #include "boost/asio/dispatch.hpp"
+#include "boost/asio/read_until.hpp"
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "server/web/answer.h"
@@ -58,20 +61,21 @@ std::map<std::string, std::string> Parameters(absl::string_view query) {
   return parameters;
 }
 
+// Returns the target without "http://host", which a client may send (RFC 9112, section 3.2.2).
+absl::string_view PathAndQuery(absl::string_view target) {
+  if (!absl::ConsumePrefix(&target, "http://")) return target;
+  const size_t path = target.find('/');
+  return path == absl::string_view::npos ? "/" : target.substr(path);
+}
+
 Request ToRequest(const http::request_header<>& header) {
   const std::pair<std::string, absl::string_view> target =
-      absl::StrSplit(View(header.target()), absl::MaxSplits('?', 1));
+      absl::StrSplit(PathAndQuery(View(header.target())), absl::MaxSplits('?', 1));
   Request request{target.first, Parameters(target.second), {}};
   for (const auto& field : header) {
     request.headers.emplace(absl::AsciiStrToLower(View(field.name_string())), View(field.value()));
   }
   return request;
-}
-
-// Whether what came is no request, as opposed to a connection that has ended.
-bool IsMalformed(const beast::error_code& error) {
-  return error.category() == http::make_error_code(http::error::bad_method).category() &&
-         error != http::error::end_of_stream && error != http::error::partial_message;
 }
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -89,24 +93,30 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
  private:
-  // One deadline for the whole request, however slowly it comes.
+  // One deadline for the whole request, however slowly it comes. The header is parsed when all of
+  // it is there: the parser's own limit counts only what it gets at once, so a client could add
+  // fields without end.
   void Read() {
+    stream_.expires_after(Patience());
+    asio::async_read_until(
+        stream_, asio::dynamic_buffer(header_, kMaxRequestBytes), "\r\n\r\n",
+        [self = shared_from_this()](beast::error_code error, size_t) { self->OnHeader(error); });
+  }
+
+  void OnHeader(beast::error_code error) {
+    if (error == asio::error::not_found) return Answer(Refusal(400));  // it is too long
+    if (error) return;                                                 // nobody waits any more
     parser_.header_limit(kMaxRequestBytes);
     // A body is not taken, so its length does not matter. Boost 1.74 takes boost::none for 0.
     parser_.body_limit(std::numeric_limits<uint64_t>::max());
-    stream_.expires_after(Patience());
-    http::async_read_header(
-        stream_, buffer_, parser_,
-        [self = shared_from_this()](beast::error_code error, size_t) { self->OnRequest(error); });
+    parser_.put(asio::buffer(header_), error);
+    OnRequest(error);
   }
 
   void OnRequest(const beast::error_code& error) {
-    if (!error) {
-      Answer(MakeAnswer());
-    } else if (IsMalformed(error)) {
-      all_.options.logger->debug("HTTP: {}", error.message());
-      Answer(Refusal(400));
-    }
+    if (!error) return Answer(MakeAnswer());
+    all_.options.logger->debug("HTTP: {}", error.message());
+    Answer(Refusal(400));
   }
 
   Response MakeAnswer() const {
@@ -169,7 +179,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::tcp_stream stream_;
   const Connected& all_;
   const std::function<void()> closed_;
-  beast::flat_buffer buffer_{2 * kMaxRequestBytes};
+  std::string header_;
   http::request_parser<http::empty_body> parser_;
   http::response<http::string_body> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;

@@ -35,7 +35,13 @@ EOF
 
 # run ARGUMENT...: into an empty prefix; its status in $status.
 run() {
-  rm -rf "$root/prefix" "$checkout/bazel-bin"
+  rm -rf "$root/prefix"
+  run_again "$@"
+}
+
+# The same over what is there.
+run_again() {
+  rm -rf "$checkout/bazel-bin"
   : > "$root/calls"
   status=0
   PATH=$root/bin:$PATH "$checkout/tools/install" --prefix "$root/prefix" "$@" > "$root/output" 2>&1 || status=$?
@@ -71,6 +77,16 @@ expect_output '^apt has no sources$'
 expect_output '^Missing: libmuster.so'
 expect_output 'Types: deb-src'
 expect_output 'cflags --libs muster-static)'
+
+echo "== over an installation that has the library, no old library is left"
+rm "$root/refusal"
+run
+expect_file lib/libmuster.so.0
+echo 3 > "$root/refusal"
+run_again
+expect_status 0
+for file in lib/libmuster.so lib/libmuster.so.0 lib/pkgconfig/muster.pc; do expect_no_file $file; done
+expect_file bin/musterd
 
 echo "== so it does for packages, which say nothing of variables"
 run --destdir "$root/packaged"

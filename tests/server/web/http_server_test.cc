@@ -200,6 +200,31 @@ TEST(HttpServerTest, WhatIsNoHttpIsRefusedAndHarmsNobody) {
   EXPECT_EQ(Get(port, "/hello").status, 200);
 }
 
+// Each piece ends within a field, so that a parser that is given one after the other never has much
+// of the request at a time.
+TEST(HttpServerTest, ARequestIsBoundedAsAWholeAndNotByPiece) {
+  const auto server = Start();
+  const HttpConnection connection(server->address().port);
+  std::string request = "GET /hello HTTP/1.1\r\nHost: localhost\r\n";
+  while (request.size() < 64 * 1024) request += "a: b\r\n";
+  request += "\r\n";
+  constexpr size_t kPiece = 43 + 6 * 100;  // ends in the first byte of a field
+  for (size_t sent = 0; sent < request.size(); sent += kPiece) {
+    connection.Send(request.substr(sent, kPiece));
+  }
+  const HttpAnswer answer = ParseHttpAnswer(connection.Receive());
+  EXPECT_EQ(answer.status, 400);
+  ExpectGuarded(answer);
+}
+
+TEST(HttpServerTest, TheTargetMayNameTheHost) {
+  const auto server = Start();
+  const int port = server->address().port;
+  EXPECT_EQ(Get(port, "http://localhost/hello?name=you").body, "hello you");
+  EXPECT_EQ(Get(port, "http://localhost/hello").status, 200);
+  EXPECT_EQ(Get(port, "http://localhost").status, 404);
+}
+
 TEST(HttpServerTest, APageThatThrowsIsAnErrorOfThatRequest) {
   const auto server = Start(Options({{"/broken", [](const Request&) -> Response {
                                         throw std::runtime_error("no paper left");
