@@ -105,7 +105,9 @@ class Job {
   }
 
   void CloseStream(size_t i) {
-    Step([&](WaiterId) { return coordinator_->Step(now_, processes_[i].stream, StreamClosed()); });
+    Step([&](WaiterId) {
+      return coordinator_->Step(now_, processes_[i].stream, core::StreamClosed());
+    });
   }
 
   WaiterId Join(size_t i) {
@@ -171,12 +173,12 @@ class Job {
   }
 
   void Cancel(WaiterId call) {
-    Step([&](WaiterId) { return coordinator_->Step(now_, call, CallCancelled()); });
+    Step([&](WaiterId) { return coordinator_->Step(now_, call, core::CallCancelled()); });
   }
 
   void Tick(absl::Duration later) {
     now_ += later;
-    Step([&](WaiterId) { return coordinator_->Step(now_, 0, DeadlineReached()); });
+    Step([&](WaiterId) { return coordinator_->Step(now_, 0, core::DeadlineReached()); });
   }
 
   // What Prometheus reads.
