@@ -15,6 +15,7 @@ import queue
 import sys
 import _thread
 import threading
+import time
 from types import FrameType
 from typing import Any, Callable, List, Optional, Set, Tuple, Union
 
@@ -119,16 +120,33 @@ class _Worker:
 
     def await_all(self) -> None:
         """Blocks until everything that was begun has ended, whatever signal handlers raise meanwhile."""
-        ended = _thread.allocate_lock()
-        ended.acquire()
-        self._calls.put(ended.release)
-        while True:
+        ended: List[bool] = []
+        wake = _thread.allocate_lock()
+        wake.acquire()
+
+        def end() -> None:
+            ended.append(True)
+            wake.release()
+
+        self._calls.put(end)
+        # A handler may raise after acquire() has succeeded, too: so the list counts, and not the lock. And no Event, whose
+        # own lock would stay locked where a handler raises in it.
+        while not ended:
             try:
-                while not ended.acquire(timeout=_RECHECK):
-                    pass
-                return
+                wake.acquire(timeout=_RECHECK)
             except BaseException:  # pylint: disable=broad-except
                 continue  # the first one is being raised
+
+
+def acquire(lock: "_thread.LockType", timeout: Optional[float]) -> bool:
+    """Acquires a lock within so many seconds, and lets signal handlers run meanwhile. None: however long it takes."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = _RECHECK if end is None else min(_RECHECK, end - time.monotonic())
+        if lock.acquire(timeout=max(0, left)):
+            return True
+        if end is not None and time.monotonic() >= end:
+            return False
 
 
 _idle: List[_Worker] = []
@@ -174,8 +192,7 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
     try:
         worker = _take_worker()
         worker.begin(run)
-        while not ended.acquire(timeout=_RECHECK):
-            pass
+        acquire(ended, None)
         _idle.append(worker)
     except BaseException:
         if worker is not None and worker not in _idle and cancel is not None:

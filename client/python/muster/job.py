@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import datetime
 import os
-import threading
+import _thread
 import weakref
 from types import TracebackType
 from typing import Any, Callable, ContextManager, Dict, Iterable, List, Optional, Tuple, Type, TypeVar, Union
@@ -350,9 +350,10 @@ class Job(Group):
     def await_failure(self, timeout: Timeout) -> Optional[MusterError]:
         """Blocks until health() is an error and returns it, or None after `timeout` seconds."""
         limit = _calls.milliseconds(timeout)
-        failed = threading.Event()
-        with self.on_failure(lambda _: failed.set()):
-            failed.wait(None if limit < 0 else limit / 1000)
+        failed = _thread.allocate_lock()  # an Event's own lock would stay locked where a signal handler raises in it
+        failed.acquire()
+        with self.on_failure(lambda _: failed.release()):
+            _calls.acquire(failed, None if limit < 0 else limit / 1000)
         return self.health()
 
     # ---- Elastic jobs.
