@@ -104,8 +104,9 @@ class _Worker:
 
     def __init__(self) -> None:
         self._calls: "queue.SimpleQueue[Callable[[], Any]]" = queue.SimpleQueue()
+        # No threading.Thread: its start() waits for the thread, and what a signal handler raises there breaks its locks.
         try:
-            threading.Thread(target=self._run, name="muster-call", daemon=True).start()
+            _thread.start_new_thread(self._run, ())
         except RuntimeError as error:
             raise ResourceExhaustedError(
                 f"this process gets no thread that waits for its calls: {error}; raise its limit of processes "

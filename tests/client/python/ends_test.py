@@ -117,7 +117,8 @@ class InterruptTest(ranks.RanksTestCase):
                         hits += 1
                 signal.signal(signal.SIGALRM, signal.SIG_IGN)
                 assert group.all_gather(b"x") == [b"x"]
-                assert hits > 20 and threading.active_count() < 30, (hits, threading.active_count())
+                threads = len(os.listdir("/proc/self/task"))  # the SDK's, too
+                assert hits > 20 and threads < 100, (hits, threads)
                 job.barrier("all are well")
         """)
 
