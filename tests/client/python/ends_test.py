@@ -6,26 +6,26 @@ import ranks
 
 
 class InterruptTest(ranks.RanksTestCase):
-    # Kills this process 0.2 s from now, and says afterwards how long it took.
+    # Kills this process in its next call that waits, and says afterwards how long it took.
     INTERRUPT = """
         def interrupt(number=signal.SIGINT):
             def send():
                 global sent
-                time.sleep(0.2)
                 sent = time.monotonic()
                 os.kill(os.getpid(), number)
-            threading.Thread(target=send, daemon=True).start()
+            while_main_waits(send)
 
-        def said(what):
+        def ended(what):
             print(f"{what}: {1000 * (time.monotonic() - sent):.1f} ms")
+            say(what)
     """
 
     def check(self, outcome, *names):
         for name in names:
             took = re.search(rf"{name}: ([\d.]+) ms", outcome.text)
             self.assertIsNotNone(took, outcome.text)
-            # A loaded machine; without the interruptible wait it would be many seconds.
-            self.assertLess(float(took[1]), 1500, name)
+            # Far more than a loaded machine takes; without the interruptible wait it would be a minute.
+            self.assertLess(float(took[1]), 10000, name)
         print(outcome.text)
 
     def test_ctrl_c_ends_every_wait_at_once_and_the_call_may_be_repeated(self):
@@ -44,15 +44,15 @@ class InterruptTest(ranks.RanksTestCase):
                         call()
                         raise SystemExit(name + " has ended by itself")
                     except KeyboardInterrupt:
-                        said(name)
+                        ended(name)
                 assert job.run_on_rank(1, lambda: 5) == 5
             else:
-                time.sleep(0.5)
+                hear("barrier")
                 job.barrier("together")
                 with job.once_per_job("work"):
                     job.barrier("lease held")
-                    time.sleep(1)
-                time.sleep(1)
+                    hear("lease")
+                hear("run_on_rank")
                 assert job.run_on_rank(1, lambda: 5) == 5
         """)
         self.check(outcome, "barrier", "lease", "await_failure", "run_on_rank")
@@ -66,7 +66,7 @@ class InterruptTest(ranks.RanksTestCase):
                 try:
                     ranks.all_reduce(array.array("f", [1]))
                 except KeyboardInterrupt:
-                    said("all_reduce")
+                    ended("all_reduce")
                 try:
                     ranks.barrier()
                     raise SystemExit("the communicator is finished")
@@ -74,10 +74,16 @@ class InterruptTest(ranks.RanksTestCase):
                     pass
                 ranks.close()
             else:
-                time.sleep(1)
+                hear("all_reduce")
+                try:
+                    while True:  # the first one may have all that it needs
+                        ranks.all_reduce(array.array("f", [1]))
+                except muster.MusterError as error:
+                    print("told", type(error).__name__, error)
             job.barrier()
         """)
         self.check(outcome, "all_reduce")
+        self.assertRegex(outcome.of(1), "told (Cancelled|Aborted|Unavailable)Error")
 
     def test_ctrl_c_ends_joining(self):
         outcome = self.run_alone(self.INTERRUPT + """
@@ -85,7 +91,7 @@ class InterruptTest(ranks.RanksTestCase):
         try:
             muster.join(coordinator="127.0.0.1:1", coordinator_timeout=60, timeout=60)
         except KeyboardInterrupt:
-            said("join")
+            ended("join")
         """)
         self.check(outcome, "join")
 
@@ -96,29 +102,31 @@ class InterruptTest(ranks.RanksTestCase):
             class Hit(BaseException):
                 pass
 
-            def hit(*_):
-                raise Hit
+            def gather_for_ever():
+                while True:
+                    assert group.all_gather(b"x") == [b"x"]
+
+            def hit(_, frame):
+                while frame is not None:  # elsewhere nobody catches it
+                    if frame.f_code is gather_for_ever.__code__:
+                        raise Hit
+                    frame = frame.f_back
 
             random.seed(7)
             with muster.join(timeout=60) as job:
                 group = job.new_group(f"mine {job.rank}", [job.rank])
                 signal.signal(signal.SIGALRM, hit)
-                hits, end = 0, time.monotonic() + 3
-                while time.monotonic() < end:
+                for _ in range(1000):
                     try:
-                        try:
-                            # Again after 50 ms: what is raised in a __del__() of Python's own is lost.
-                            signal.setitimer(signal.ITIMER_REAL, 0.002 * random.random(), 0.05)
-                            while True:
-                                assert group.all_gather(b"x") == [b"x"]
-                        finally:
-                            signal.setitimer(signal.ITIMER_REAL, 0)
+                        # Again after 50 ms: what is raised in a __del__() of Python's own is lost.
+                        signal.setitimer(signal.ITIMER_REAL, 0.00001 + 0.002 * random.random(), 0.05)
+                        gather_for_ever()
                     except Hit:
-                        hits += 1
-                signal.signal(signal.SIGALRM, signal.SIG_IGN)
+                        pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 assert group.all_gather(b"x") == [b"x"]
                 threads = len(os.listdir("/proc/self/task"))  # the SDK's, too
-                assert hits > 20 and threads < 100, (hits, threads)
+                assert threads < 100, threads
                 job.barrier("all are well")
         """)
 
@@ -126,19 +134,19 @@ class InterruptTest(ranks.RanksTestCase):
         self.run_ranks(2, self.INTERRUPT + """
         with muster.join(timeout=60) as job:
             seen = []
-            signal.signal(signal.SIGUSR1, lambda *_: seen.append(job.rank))
+            signal.signal(signal.SIGUSR1, lambda *_: (seen.append(job.rank), say("seen")))
             with job.communicator() as ranks:
                 if job.rank == 0:
                     interrupt(signal.SIGUSR1)
                 else:
-                    time.sleep(0.6)
+                    hear("seen")
                 ranks.barrier()
                 assert seen == ([0] if job.rank == 0 else [])
         """)
 
     def test_a_process_that_nobody_catches_ends_as_by_ctrl_c(self):
         outcome = self.run_alone("""
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            while_main_waits(lambda: os.kill(os.getpid(), signal.SIGINT))
             muster.join(coordinator="127.0.0.1:1", timeout=60)
         """, status=None)
         self.assertEqual(outcome.status, -2, outcome.text)  # Python ends itself by SIGINT
@@ -205,9 +213,10 @@ class BlameTest(ranks.RanksTestCase):
         self.run_ranks(2, """
             with muster.join(timeout=60) as job:
                 if job.rank == 0:
+                    say("about to leave")
                     sys.exit(0)
-                time.sleep(0.3)
-                job.barrier if job.health() is None else sys.exit(1)
+                hear("about to leave")
+                assert job.await_failure(0.5) is None
         """)
 
     def test_callbacks_hear_of_a_loss(self):

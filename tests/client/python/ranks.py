@@ -15,10 +15,38 @@ import unittest
 
 PROGRAM = os.environ.get("MUSTER_TEST_MUSTER") or shutil.which("muster", path=os.path.dirname(sys.executable))
 MUSTERD = os.environ.get("MUSTER_MUSTERD") or shutil.which("musterd", path=os.path.dirname(sys.executable))
-# What every rank begins with.
+# What every rank begins with. Ranks wait for each other by files, so that no test depends on which one is faster.
 PRELUDE = """
 import array, json, os, signal, sys, threading, time
 import muster
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it never comes"
+        time.sleep(0.01)
+
+def said_file(what):
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "said " + what)
+
+def say(what):
+    open(said_file(what), "w").close()
+
+def hear(what):
+    until(lambda: os.path.exists(said_file(what)))
+
+def main_waits():
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None and not frame.f_code.co_filename.endswith("/muster/_calls.py"):
+        frame = frame.f_back
+    return frame is not None
+
+def while_main_waits(act):
+    def run():
+        until(main_waits)
+        time.sleep(0.05)  # the call begins, too
+        act()
+    threading.Thread(target=run, daemon=True).start()
 """
 LINE = re.compile(r"^\[(\d+)\] (.*)$")
 

@@ -9,7 +9,6 @@ import ranks
 from muster import toolkits
 
 IMPORTS = """
-            import contextlib
             from muster import toolkits
             from muster.toolkits import *
 """
@@ -78,6 +77,7 @@ class ToolkitsTest(ranks.RanksTestCase):
                 thread.start()
             for thread in threads:
                 thread.join()
+        self.assertEqual(len(done), 2, "a node has not ended")  # what fails in a thread fails no test
         text = "".join(each.text for each in done)
         for each in done:
             self.assertEqual(each.status, status, text)
@@ -233,8 +233,8 @@ class ToolkitsTest(ranks.RanksTestCase):
             with get_configs_parallel({{rank}}, [3, 0], workspace_path={str(self.folder)!r}, encoding="pickle") as configs:
                 assert configs == ([{{3}}, {{0}}] if rank == 3 else [])
             job.barrier()
-            time.sleep(0.1)  # the folder is removed after the last meeting
-            assert not [name for name in os.listdir({str(self.folder)!r}) if name.startswith("muster-exchange")]
+            # The folder is removed after the last meeting.
+            until(lambda: not [name for name in os.listdir({str(self.folder)!r}) if name.startswith("muster-exchange")])
             with get_tensors_parallel(array.array("f", [rank, 1]), pair, node) as tensors:
                 assert [list(each) for each in tensors] == ([[pair[0], 1], [pair[1], 1]] if first else [])
             for wrong, kind, text in (
@@ -253,15 +253,20 @@ class ToolkitsTest(ranks.RanksTestCase):
     def test_a_killed_runner_is_named_to_all_who_wait(self):
         outcome = self.run_ranks(3, IMPORTS + """
             job = initialize()
-            with contextlib.suppress(SystemExit):
-                if job.rank == 1:
-                    threading.Timer(0.2, os._exit, (9,)).start()
-                run_once_per_node(lambda: 1)
-                try:
-                    compute_and_broadcast(lambda: time.sleep(60), 1)
-                except muster.AbortedError as error:
-                    print("told", error.rank)
-                    raise
+
+            def die():
+                hear("0 waits")
+                hear("2 waits")
+                os._exit(9)
+
+            run_once_per_node(lambda: 1)
+            if job.rank != 1:
+                while_main_waits(lambda: say(f"{job.rank} waits"))
+            try:
+                compute_and_broadcast(die, 1)
+            except muster.AbortedError as error:
+                print("told", error.rank)
+                raise
         """, status=9)
         for rank in (0, 2):
             self.assertIn("told 1", outcome.of(rank))
