@@ -17,9 +17,19 @@ tools/wheel --built "$PWD" --out "$work/out" > "$work/said" || fail "$(cat "$wor
 wheel=$(echo "$work"/out/muster-*-py3-none-manylinux_2_*.whl)
 [[ -s $wheel ]] || fail "there is no wheel: $(ls "$work/out")"
 grep -q "^wheel: $wheel " "$work/said" || fail "it does not say where it is: $(cat "$work/said")"
-cp "$wheel" "$work/first.whl"
-tools/wheel --built "$PWD" --out "$work/out" > "$work/said"
-cmp "$wheel" "$work/first.whl" || fail "one input gives two wheels"
+
+echo "== one input gives one wheel"
+# Of small programs: what differs would not be their compression.
+small_library=$(ldd client/shared/for_wheels/libmuster.so | sed -nE 's/.*=> (.*libgloo[^ ]*) .*/\1/p')
+for time in 2001-01-01 2002-02-02; do
+  mkdir -p "$work/$time"/{server,client/cli,client/shared/for_wheels}
+  cp /bin/true "$work/$time/server/musterd"
+  cp /bin/true "$work/$time/client/cli/muster"
+  cp "$small_library" "$work/$time/client/shared/for_wheels/libmuster.so"
+  find "$work/$time" -exec touch --date "$time" {} +
+  PYTHONHASHSEED=${time:0:4} tools/wheel --built "$work/$time" --out "$work/$time" > "$work/said" || fail "$(cat "$work/said")"
+done
+cmp "$work"/2001-01-01/*.whl "$work"/2002-02-02/*.whl || fail "one input gives two wheels"
 
 echo "== the library finds what it needs beside itself"
 "$python" -m zipfile -e "$wheel" "$work/unpacked"
@@ -41,10 +51,8 @@ done
 mapped=$("$work/venv/bin/python" -c 'import muster; print(open("/proc/self/maps").read())' | grep -oE '/[^ ]*lib(muster|gloo)[^ ]*' | sort -u)
 [[ $(grep -c "^$work/venv/.*/muster/_native/" <<< "$mapped") == 2 ]] || fail "the libraries are others: $mapped"
 
-echo "== the tests pass with it"
-for test in serial_test job_test; do
-  PYTHONPATH=$PWD/tests/client/python "$work/venv/bin/python" "tests/client/python/$test.py" || fail "$test"
-done
+echo "== it works"
+PYTHONPATH=$PWD/tests/client/python "$work/venv/bin/python" tests/client/python/serial_test.py || fail "serial_test"
 
 echo "== the example has its data with it"
 (cd "$work" && timeout 120 "$work/venv/bin/muster" run --nproc-per-node 2 -- "$work/venv/bin/python" -m muster.examples.digits --epochs 1) > "$work/said" 2>&1 ||
