@@ -15,17 +15,17 @@ constexpr char kAtRequest[] = "at request";
 }  // namespace
 
 Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryRequest& request,
-                                    const Coordinator& core) {
+                          const Coordinator& core) {
   return Finish(now, waiter, Request(now, waiter, request, core));
 }
 
 Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryReport& request,
-                                   const Coordinator& core) {
+                          const Coordinator& core) {
   return Finish(now, waiter, Report(now, waiter, request, core));
 }
 
 Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryQuestion& question,
-                                const Coordinator& core) {
+                          const Coordinator& core) {
   return Finish(now, waiter, Ask(now, waiter, question, core));
 }
 
