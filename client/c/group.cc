@@ -67,13 +67,18 @@ extern "C" {
 
 muster_group* muster_world(muster_job* job) {
   if (job == nullptr) return nullptr;
-  absl::MutexLock lock(&job->mutex);
-  const uint64_t epoch = job->job->epoch();
-  if (job->worlds.empty() || job->worlds.back().epoch != epoch) {
-    job->worlds.push_back(
-        {epoch, std::unique_ptr<muster_group>(new muster_group{job->job->world()})});
+  // Where there is no memory for it: calls say that their group is NULL.
+  try {
+    absl::MutexLock lock(&job->mutex);
+    const uint64_t epoch = job->job->epoch();
+    if (job->worlds.empty() || job->worlds.back().epoch != epoch) {
+      job->worlds.push_back(
+          {epoch, std::unique_ptr<muster_group>(new muster_group{job->job->world()})});
+    }
+    return job->worlds.back().group.get();
+  } catch (...) {
+    return nullptr;
   }
-  return job->worlds.back().group.get();
 }
 
 muster_status* muster_group_new(muster_job* job, const char* name, const int* ranks, size_t count,
