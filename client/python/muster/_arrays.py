@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import ctypes
 import enum
+import sys
 from typing import Any, Dict, Optional, Tuple, Union
 
 from muster._errors import InvalidArgumentError
@@ -43,10 +44,14 @@ def op_number(op: AnyOp) -> int:
     return number
 
 
+def _native(format_: str) -> str:
+    """Returns a format without the mark of this machine's order of bytes, which ctypes' arrays have."""
+    return format_[1:] if format_[:1] in ("@", "=", "<") else format_
+
+
 def _type_of(format_: str, width: int) -> Optional[str]:
     """Names the type of the elements of a buffer, by the module struct's letters."""
-    if format_[:1] == "@":
-        format_ = format_[1:]
+    format_ = _native(format_)
     if format_ in _KINDS:
         kind = _KINDS[format_]
         return kind if kind == "bool" else f"{kind}{8 * width}"
@@ -85,12 +90,13 @@ class View:
         self.pointer: Optional[int] = None
         if view.nbytes > 0:
             self._keep(view)
+        # Calls by ctypes take this object for its memory, which so lives as long as they do.
+        self._as_parameter_ = self.pointer
 
     def _keep(self, view: memoryview) -> None:
-        flat = view if view.format == "B" and view.ndim == 1 else view.cast("B")
         kind = ctypes.c_char * view.nbytes
         # What is read-only has no address for Python code: it is copied.
-        self._kept = kind.from_buffer_copy(flat) if view.readonly else kind.from_buffer(flat)
+        self._kept = kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view)
         self.pointer = ctypes.addressof(self._kept)
 
 
@@ -112,13 +118,24 @@ def is_number(value: Any) -> bool:
 
 
 def empty_like(data: Any, count: int) -> Any:
-    """Returns a new array of `count` elements of the same kind: numpy's for numpy, else array.array."""
+    """Returns a new array of `count` elements of the same kind: numpy's for numpy, else array.array, or a memoryview where
+    that has no such type."""
     if type(data).__module__.split(".", maxsplit=1)[0] == "numpy":
         import numpy  # pylint: disable=import-outside-toplevel
 
         return numpy.empty(count, dtype=data.dtype)
     view = memoryview(data)
-    code = view.format[-1:]
-    if isinstance(data, (bytes, bytearray)) or code in "c?":
+    code = _native(view.format)
+    if isinstance(data, (bytes, bytearray)) or code == "c":
         return bytearray(count)
-    return array.array(code, bytes(count * view.itemsize))
+    if code in array.typecodes and array.array(code).itemsize == view.itemsize:
+        return array.array(code, bytes(count * view.itemsize))
+    try:
+        # With one more element: what is empty cannot be cast.
+        return memoryview(bytearray((count + 1) * view.itemsize)).cast(code)[:count]  # type: ignore[call-overload]
+    except ValueError:
+        loaded = sys.modules.get("numpy")  # whose such a buffer is: before 3.12, Python has no float16
+        if loaded is not None:
+            return loaded.empty(count, dtype=code)
+        raise InvalidArgumentError(
+            f"this version of Python has no array of the type {view.format!r}: pass `out`, or an array of numpy's") from None

@@ -8,18 +8,24 @@ own meanwhile (`job.request_stop()` from SIGTERM's, say). Other threads of a pro
 
 from __future__ import annotations
 
+import atexit
+import collections
 import ctypes
 import datetime
+import functools
+import itertools
 import os
 import queue
 import sys
 import _thread
 import threading
 import time
+import weakref
 from types import FrameType
-from typing import Any, Callable, List, Optional, Set, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Set, Tuple, Union
 
-from muster._errors import CancelledError, ForkError, InvalidArgumentError, ResourceExhaustedError, check
+from muster._errors import (CancelledError, ForkError, InvalidArgumentError, MusterError, ResourceExhaustedError, check,
+                            take_error)
 from muster._library import CallOptions, library
 
 Timeout = Union[None, float, int, datetime.timedelta]
@@ -38,15 +44,40 @@ class _Token:
 
     def __init__(self) -> None:
         self.pointer = ctypes.c_void_p()
-        self.cancelled = False
+        self.spent = False  # cancelled, or about to be
         check(library().cancellation_new(ctypes.byref(self.pointer)))
 
     def cancel(self) -> None:
-        self.cancelled = True
+        self.spent = True
         library().cancel(self.pointer)
 
 
+class _Use:
+    """One use of a handle, by a call that is made with `token`, if it waits.
+
+    Sets have weak references to it, which leave them with it: some versions of Python may run a signal handler right before
+    the `finally` that takes it out, and what that raises would leave it there for ever.
+    """
+
+    def __init__(self, token: Optional[_Token] = None) -> None:
+        self.token = token
+        self.thread = 0
+
+    def enter(self, uses: "_Uses") -> "weakref.ref[_Use]":
+        """The caller takes what this returns out again."""
+        entry = weakref.ref(self, uses.discard)
+        uses.add(entry)
+        return entry
+
+
+_Uses = Set["weakref.ref[_Use]"]
+
+
+# What follows has no locks: a signal handler may come at any step, raise there, or wait for another thread that needs the
+# same lock. It relies on single operations of sets and lists, which are atomic.
 _unused: List[_Token] = []
+_spent: List[_Token] = []
+_cancelling: _Uses = set()
 
 
 def _take_token() -> _Token:
@@ -57,11 +88,36 @@ def _take_token() -> _Token:
 
 
 def _give_token_back(token: _Token) -> None:
-    """After the call has ended. One that was cancelled stays so."""
-    if token.cancelled:
-        library().cancellation_free(token.pointer)
-    else:
+    """After the call has ended, and no set has it any more. One that was cancelled stays so."""
+    if not token.spent:
         _unused.append(token)
+        return
+    _spent.append(token)
+    free = []
+    while _spent:
+        free.append(_spent.pop())
+    # Who began to cancel before these tokens left their sets may be about to use one.
+    if _cancelling:
+        _spent.extend(free)
+        return
+    for each in free:
+        library().cancellation_free(each.pointer)
+
+
+def _cancel_all(uses: _Uses) -> None:
+    marker = _Use()
+    entered = marker.enter(_cancelling)
+    try:
+        for entry in list(uses):
+            use = entry()
+            if use is None or use.token is None:
+                continue
+            # In this order: a call that ends in between does not give the token to another one.
+            use.token.spent = True
+            if entry in uses:
+                use.token.cancel()
+    finally:
+        _cancelling.discard(entered)
 
 
 class Cancellation:
@@ -72,31 +128,27 @@ class Cancellation:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # signal handlers may come in again
         self._cancelled = False
-        self._tokens: Set[_Token] = set()
+        self._uses: _Uses = set()
 
     def cancel(self) -> None:
         """Ends every call that was given this object. Does not block."""
-        with self._lock:
-            self._cancelled = True
-            for token in self._tokens:
-                token.cancel()
+        self._cancelled = True
+        _cancel_all(self._uses)
 
     @property
     def cancelled(self) -> bool:
         """Whether cancel() was called."""
         return self._cancelled
 
-    def _add(self, token: _Token) -> None:
-        with self._lock:
-            self._tokens.add(token)
-            if self._cancelled:
-                token.cancel()
+    def _add(self, use: _Use) -> "weakref.ref[_Use]":
+        entry = use.enter(self._uses)
+        if self._cancelled and use.token is not None:
+            use.token.cancel()
+        return entry
 
-    def _remove(self, token: _Token) -> None:
-        with self._lock:
-            self._tokens.discard(token)
+    def _remove(self, entry: "weakref.ref[_Use]") -> None:
+        self._uses.discard(entry)
 
 
 class _Worker:
@@ -108,6 +160,9 @@ class _Worker:
         try:
             _thread.start_new_thread(self._run, ())
         except RuntimeError as error:
+            # A signal handler may raise one of its own.
+            if "can't start new thread" not in str(error):
+                raise
             raise ResourceExhaustedError(
                 f"this process gets no thread that waits for its calls: {error}; raise its limit of processes "
                 "(ulimit -u), or that of its container") from None
@@ -164,6 +219,9 @@ def _forget_workers() -> None:
     # A fork has none of its parent's threads.
     _idle.clear()
     _unused.clear()
+    _spent.clear()
+    _cancelling.clear()
+    _dropped.clear()
 
 
 os.register_at_fork(after_in_child=_forget_workers)
@@ -196,30 +254,80 @@ def run_interruptibly(call: Callable[[], Any], cancel: Optional[Callable[[], Non
         acquire(ended, None)
         _idle.append(worker)
     except BaseException:
-        if worker is not None and worker not in _idle and cancel is not None:
-            cancel()
-            worker.await_all()
-            _idle.append(worker)
+        # More handlers may raise meanwhile. No function of its own: one may raise where that begins.
+        while worker is not None and worker not in _idle:
+            try:
+                if cancel is None:
+                    worker.begin(functools.partial(_idle.append, worker))
+                    break
+                cancel()
+                worker.await_all()
+                _idle.append(worker)
+            except BaseException:  # pylint: disable=broad-except
+                continue  # the first one is being raised
+        outcome.clear()
         raise
-    returned, raised = outcome[0]
+    returned, raised = outcome.pop()
     if raised is not None:
-        raise raised
+        # What this frame keeps of an exception makes a cycle with its traceback: the callers' frames then last until the
+        # garbage collector comes, on whatever thread.
+        try:
+            raise raised
+        finally:
+            del raised
     return returned
 
 
-class Handle:
-    """A pointer of the library's: freed once, after the last call that uses it, and never in a fork."""
+class _OfThread(threading.local):
+    callbacks = 0  # how many are running on it
 
-    def __init__(self, pointer: Optional[int], free: Callable[[Any], None], what: str) -> None:
+
+# The library may call callbacks with its locks held. They count themselves here, so that a handle that is dropped meanwhile
+# (by the garbage collector, say) is freed later.
+of_thread = _OfThread()
+_dropped: List["Handle"] = []
+
+
+def _close_dropped() -> None:
+    if not _dropped or of_thread.callbacks:
+        return
+    for handle in list(_dropped):
+        handle.close(wait=False)
+        try:
+            _dropped.remove(handle)
+        except ValueError:
+            pass  # another thread was faster
+
+
+atexit.register(_close_dropped)
+
+
+# Goes through an iterator.
+_run_all: Callable[[Iterable[Any]], Any] = functools.partial(collections.deque, maxlen=0)
+
+
+class Handle:
+    """A pointer of the library's: freed once, after the last call that uses it, and never in a fork.
+
+    `parent` is the handle of what it was made of, which is not to end before it. `forget` is gone through after `free`
+    was called. Both are to be in C: see _end.
+    """
+
+    _process = -1  # where __init__() was interrupted
+
+    def __init__(self, pointer: Union[int, ctypes.c_void_p], free: Callable[[Any], None], what: str,
+                 parent: Optional["Handle"] = None, forget: Iterable[Any] = ()) -> None:
+        _close_dropped()
         self._pointer = pointer
-        self._free = free
         self._what = what
-        self._process = os.getpid()
-        self._lock = threading.RLock()  # signal handlers may come in again
-        self._none_left = threading.Condition(self._lock)
-        self._calls = 0
-        self._tokens: Set[_Token] = set()
+        self._parent = parent
+        self._uses: _Uses = set()
         self._closed = False
+        self._freed: List[bool] = []
+        # Who gets this frees the pointer. All of it is one step of the interpreter, so that a signal handler cannot raise
+        # between the parts.
+        self._end = iter([itertools.chain(map(free, [pointer]), forget, map(self._freed.append, [True]))])
+        self._process = os.getpid()
 
     def check_process(self) -> None:
         process = os.getpid()
@@ -229,50 +337,57 @@ class Handle:
                 "A fork shares the connections of its parent; fork before muster.join(), or start processes by "
                 "subprocess, or by multiprocessing's 'spawn'")
 
-    def enter(self, token: Optional[_Token] = None) -> int:
-        """Returns the pointer, which is good until leave()."""
-        self.check_process()
-        with self._lock:
-            if self._closed or self._pointer is None:
-                raise CancelledError(f"{self._what} is closed")
-            self._calls += 1
-            if token is not None:
-                self._tokens.add(token)
-            return self._pointer
-
-    def leave(self, token: Optional[_Token] = None) -> None:
-        with self._lock:
-            self._calls -= 1
-            if token is not None:
-                self._tokens.discard(token)
-            if self._calls == 0:
-                self._none_left.notify_all()
-
     @property
     def closed(self) -> bool:
         return self._closed
 
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Makes a call that does not wait."""
-        pointer = self.enter()
+    def ask(self, function: Callable[..., Any], *arguments: Any, use: Optional[_Use] = None) -> Any:
+        """Returns function(pointer, *arguments). The pointer is good until that returns."""
+        self.check_process()
+        if use is None:
+            use = _Use()
+        use.thread = _thread.get_ident()
+        entry = use.enter(self._uses)
         try:
-            return function(pointer, *arguments)
+            # After enter(): so either close() sees this use, or this sees that it is closed.
+            if self._closed:
+                raise CancelledError(f"{self._what} is closed")
+            return function(self._pointer, *arguments)
         finally:
-            self.leave()
+            self._uses.discard(entry)
+            if self._closed:
+                self._free_unless_used()
 
-    def close(self) -> None:
-        """Cancels the calls that use it, waits for their ends, and frees it. Harmless afterwards."""
+    def _free_unless_used(self) -> None:
+        if not self._uses:  # else the last one frees it
+            _run_all(map(_run_all, self._end))
+
+    def _used_by(self, thread: int) -> bool:
+        found = [entry() for entry in list(self._uses)]
+        return any(use is not None and use.thread == thread for use in found)
+
+    def close(self, wait: bool = True) -> None:
+        """Cancels the calls that use it, and frees it after their ends, which it waits for. Harmless afterwards.
+
+        A signal handler may come while its own thread uses the handle: then that use frees it.
+        """
         if os.getpid() != self._process:
             return  # what it points to belongs to the parent
-        with self._lock:
-            self._closed = True
-            for token in self._tokens:
-                token.cancel()
-            while self._calls > 0:
-                self._none_left.wait(_RECHECK)
-            pointer, self._pointer = self._pointer, None
-        if pointer is not None:
-            self._free(pointer)
+        self._closed = True
+        own, pause = _thread.get_ident(), 0.0005
+        while True:
+            _cancel_all(self._uses)
+            self._free_unless_used()
+            if not wait or self._freed or self._used_by(own):
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
+
+    def __del__(self) -> None:
+        if self._process != -1 and not self._freed:
+            # At first, so that what a signal handler raises in here does no more than put it off.
+            _dropped.append(self)
+            _close_dropped()
 
 
 def milliseconds(timeout: Timeout) -> int:
@@ -296,57 +411,82 @@ def caller() -> Tuple[bytes, int]:
     return b"", 0
 
 
+def text(value: str, what: str, errors: str = "strict") -> bytes:
+    """Returns a text as muster/c.h takes it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a {type(value).__name__}, expected a str")
+    if "\0" in value:
+        raise InvalidArgumentError(f"{what} has a zero byte in it")
+    try:
+        return value.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{what} is no text: {error}") from None
+
+
 def wait(
     handle: Optional[Handle],
     function: Callable[..., Optional[int]],
     before: Tuple[Any, ...] = (),
-    after: Tuple[Any, ...] = (),
     *,
     timeout: Timeout = None,
     cancellation: Optional[Cancellation] = None,
     type_name: Optional[bytes] = None,
-    out: Optional[ctypes.c_void_p] = None,
-    free: Optional[Callable[[Any], None]] = None,
+    new: Optional[Callable[[Any], Any]] = None,
     options: bool = True,
     pointer: Optional[Callable[[int], Any]] = None,
-) -> None:
-    """Makes a call that waits: function(pointer of handle, *before, options, *after). Raises its error.
+) -> Any:
+    """Makes a call that waits: function(pointer of handle, *before, options). Raises its error.
 
-    `out` is what the call writes a new pointer to, if it does: where the call is interrupted, `free` frees that. `pointer`
-    makes of the handle's pointer the one that the call takes. Without `options` the call takes a cancellation alone.
+    Where the call writes a new pointer, to its last argument, `new` makes of that what this returns: a Handle, say, which
+    frees it where the call is interrupted. `pointer` makes of the handle's pointer the one that the call takes. Without
+    `options` the call takes a cancellation alone. What `before` points to lives as long as the call, whatever interrupts
+    this.
     """
-    token = _take_token()
-    file, line = caller() if options else (b"", 0)
-    filled = CallOptions(ctypes.sizeof(CallOptions), milliseconds(timeout), token.pointer, file or None, line, type_name)
-
-    def call() -> Optional[int]:
-        if not options:
-            return function(*before, token.pointer, *after)
-        assert handle is not None
-        first = handle.enter(token)
-        try:
-            taken = first if pointer is None else pointer(first)
-            return function(taken, *before, ctypes.byref(filled), *after)
-        finally:
-            handle.leave(token)
-
+    _close_dropped()
     if handle is not None:
         handle.check_process()
-    if cancellation is not None:
-        cancellation._add(token)  # pylint: disable=protected-access
+    limit = milliseconds(timeout)
+    file, line = caller() if options else (b"", 0)
+    out = ctypes.c_void_p()
+    after = () if new is None else (ctypes.byref(out),)
+    token = _take_token()
+    use = _Use(token)
+    filled = CallOptions(ctypes.sizeof(CallOptions), limit, token.pointer, file or None, line, type_name)
+    ended: List[Tuple[Optional[MusterError], Any]] = []
+    unused: List[_Token] = []
+
+    def make(first: int) -> Optional[int]:
+        return function(first if pointer is None else pointer(first), *before, ctypes.byref(filled), *after)
+
+    def call() -> None:
+        try:
+            if not options:
+                error = take_error(function(*before, token.pointer, *after))
+            else:
+                assert handle is not None
+                error = take_error(handle.ask(make, use=use))
+            ended.append((error, None if error is not None or new is None else new(out.value)))
+        finally:
+            unused.append(token)
+
     # What signal handlers raise may come at any step from here on, so nothing is left to the code after the call.
-    ended: List[Optional[int]] = []
+    entry: Optional["weakref.ref[_Use]"] = None
     try:
-        run_interruptibly(lambda: ended.append(call()), token.cancel)
+        if cancellation is not None:
+            entry = cancellation._add(use)  # pylint: disable=protected-access
+        run_interruptibly(call, token.cancel)
     except BaseException:
-        if ended and ended[0]:
-            library().status_free(ended[0])
-        elif ended and out is not None and out.value and free is not None:
-            free(out.value)
-            out.value = None
+        ended.clear()  # the traceback has this frame, and would keep what was made
         raise
     finally:
-        if cancellation is not None:
-            cancellation._remove(token)  # pylint: disable=protected-access
-    _give_token_back(token)
-    check(ended[0])
+        if cancellation is not None and entry is not None:
+            cancellation._remove(entry)  # pylint: disable=protected-access
+        if unused:
+            _give_token_back(unused.pop())
+    failed, made = ended.pop()
+    if failed is not None:
+        try:
+            raise failed
+        finally:
+            del failed
+    return made

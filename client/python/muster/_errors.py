@@ -176,6 +176,22 @@ _CLASSES: Dict[int, Type[MusterError]] = {
 _DEFAULT_EXIT_CODES = {ErrorCode.ABORTED: 75, ErrorCode.UNAVAILABLE: 75, ErrorCode.INVALID_ARGUMENT: 64}
 
 
+def describe(error: BaseException) -> str:
+    """Returns what an error is called on other ranks, and where a scheduler looks: "ValueError: no such file"."""
+    if isinstance(error, MusterError):
+        return error.message
+    try:
+        text = str(error)
+    except Exception:  # pylint: disable=broad-except
+        text = ""  # a class of the program's own
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def as_message(text: str) -> bytes:
+    """Returns a message as muster/c.h takes it, whatever characters it has."""
+    return text.replace("\0", " ").encode("utf-8", "backslashreplace")
+
+
 def error_of(status: int) -> MusterError:
     """Makes an exception of a muster_status that somebody else frees."""
     lib = library()
@@ -199,4 +215,9 @@ def check(status: Optional[int]) -> None:
     """Raises the exception of a muster_status, unless it is NULL."""
     error = take_error(status)
     if error is not None:
-        raise error
+        # This frame, which the traceback has, is not to keep the exception: such a cycle would keep the callers' objects
+        # until the garbage collector comes.
+        try:
+            raise error
+        finally:
+            del error

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any, Dict, Optional, Type
 
-from muster._errors import MusterError
+from muster._errors import MusterError, as_message, describe
 from muster._library import library
 
 _state: Dict[str, Any] = {"installed": False, "who": ""}
@@ -33,7 +33,7 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, MusterError):
         return error.message
     who = f"{_state['who']}: " if _state["who"] else ""
-    return who + (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    return who + describe(error)
 
 
 def _install() -> None:
@@ -43,7 +43,7 @@ def _install() -> None:
         before(kind, error, trace)
         if not isinstance(error, Exception):
             return
-        library().write_termination_reason(reason_of(error).replace("\0", " ").encode())
+        library().write_termination_reason(as_message(reason_of(error)))
         known = _muster_error(error)
         # The interpreter ends with the status of a SystemExit that leaves the hook. In a session at a terminal the
         # program goes on.

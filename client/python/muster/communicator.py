@@ -36,10 +36,10 @@ class Communicator:
     is broken.
     """
 
-    def __init__(self, pointer: int, group: Any, preventions: Preventions) -> None:
+    def __init__(self, handle: Handle, group: Any, preventions: Preventions) -> None:
         lib = library()
         self._group = group  # which is not to end before this
-        self._handle = Handle(pointer, lib.communicator_free, "the communicator")
+        self._handle = handle
         self._preventions = preventions
         self._rank = int(self._handle.ask(lib.communicator_rank))
         self._size = int(self._handle.ask(lib.communicator_size))
@@ -54,11 +54,6 @@ class Communicator:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
 
     def close(self) -> None:
         """Ends the communicator, and tells the peers. Calls of other threads on it end with CancelledError. Harmless when
@@ -99,7 +94,7 @@ class Communicator:
         if self._preventions.open:
             _copy(source, target)
         else:
-            self._wait(library().communicator_all_reduce, source.pointer, target.pointer, source.count, source.type,
+            self._wait(library().communicator_all_reduce, source, target, source.count, source.type,
                        number, timeout=timeout, cancellation=cancellation)
         return data if out is None else out
 
@@ -113,7 +108,7 @@ class Communicator:
             return type(data)(elements[0])
         view = View(data, "data", writable=True, dtype=dtype)
         if not self._preventions.open:
-            self._wait(library().communicator_broadcast, view.pointer, view.count, view.type, root, timeout=timeout,
+            self._wait(library().communicator_broadcast, view, view.count, view.type, root, timeout=timeout,
                        cancellation=cancellation)
         return data
 
@@ -132,8 +127,7 @@ class Communicator:
         if target is not None and self._preventions.open:
             _copy(source, target)
         else:
-            pointer = None if target is None else target.pointer
-            self._wait(library().communicator_reduce, source.pointer, pointer, source.count, source.type, number, root,
+            self._wait(library().communicator_reduce, source, target, source.count, source.type, number, root,
                        timeout=timeout, cancellation=cancellation)
         return out if receives else None
 
@@ -155,11 +149,11 @@ class Communicator:
             before = self._rank * source.count if counts is None else sum(counts[:self._rank])
             _copy(source, target, before)
         elif counts is None:
-            self._wait(library().communicator_all_gather, source.pointer, target.pointer, source.count, source.type,
+            self._wait(library().communicator_all_gather, source, target, source.count, source.type,
                        timeout=timeout, cancellation=cancellation)
         else:
             sizes = (ctypes.c_size_t * len(counts))(*counts)
-            self._wait(library().communicator_all_gather_uneven, source.pointer, target.pointer, sizes, source.type,
+            self._wait(library().communicator_all_gather_uneven, source, target, sizes, source.type,
                        timeout=timeout, cancellation=cancellation)
         return out
 
@@ -177,7 +171,7 @@ class Communicator:
         if self._preventions.open:
             _copy_part(source, self._rank * part, target)
         else:
-            self._wait(library().communicator_reduce_scatter, source.pointer, target.pointer, part, source.type, number,
+            self._wait(library().communicator_reduce_scatter, source, target, part, source.type, number,
                        timeout=timeout, cancellation=cancellation)
         return out
 
@@ -196,7 +190,7 @@ class Communicator:
             at = self._rank * part * width
             ctypes.memmove((target.pointer or 0) + at, (source.pointer or 0) + at, part * width)
         else:
-            self._wait(library().communicator_all_to_all, source.pointer, target.pointer, part, source.type,
+            self._wait(library().communicator_all_to_all, source, target, part, source.type,
                        timeout=timeout, cancellation=cancellation)
         return out
 
@@ -205,14 +199,14 @@ class Communicator:
         """Sends `data` to that rank, which calls recv(). May block until it does: two ranks that both begin with send()
         can wait for each other."""
         view = View(data, "data", writable=False, dtype=dtype)
-        self._wait(library().communicator_send, view.pointer, view.count, view.type, peer, timeout=timeout,
+        self._wait(library().communicator_send, view, view.count, view.type, peer, timeout=timeout,
                    cancellation=cancellation)
 
     def recv(self, data: Any, peer: int, *, dtype: Optional[str] = None, timeout: Timeout = None,
              cancellation: Optional[Cancellation] = None) -> Any:
         """Receives into `data` what that rank sends, as many elements, and returns it."""
         view = View(data, "data", writable=True, dtype=dtype)
-        self._wait(library().communicator_recv, view.pointer, view.count, view.type, peer, timeout=timeout,
+        self._wait(library().communicator_recv, view, view.count, view.type, peer, timeout=timeout,
                    cancellation=cancellation)
         return data
 
@@ -223,7 +217,7 @@ class Communicator:
         source = View(data, "data", writable=False, dtype=dtype)
         target = View(out, "out", writable=True, dtype=dtype)
         _expect("out", target, source, target.count)
-        self._wait(library().communicator_send_recv, source.pointer, source.count, to, target.pointer, target.count,
+        self._wait(library().communicator_send_recv, source, source.count, to, target, target.count,
                    from_, source.type, timeout=timeout, cancellation=cancellation)
         return out
 
@@ -261,14 +255,12 @@ def connect(of: Any, handle: Handle, group: Callable[[int], Any], preventions: P
             interface: Optional[str], timeout: Timeout, cancellation: Optional[Cancellation]) -> Communicator:
     """See Job.communicator()."""
     lib = library()
-    out = ctypes.c_void_p()
+    names = tuple(None if name is None else _calls.text(name, what)
+                  for name, what in ((backend, "backend"), (interface, "interface")))
 
-    def new(own: int, options: Any, place: Any) -> Optional[int]:
-        names = [None if name is None else name.encode() for name in (backend, interface)]
-        status = lib.communicator_new(own, *names, options, place)
-        return None if status is None else int(status)
+    def new(pointer: int) -> Handle:
+        return Handle(pointer, lib.communicator_free, "the communicator", handle)
 
-    _calls.wait(handle, new, (), (ctypes.byref(out),), timeout=timeout, cancellation=cancellation, out=out,
-                free=lib.communicator_free, pointer=group)
-    assert out.value is not None
-    return Communicator(out.value, of, preventions)
+    made = _calls.wait(handle, lib.communicator_new, names, timeout=timeout, cancellation=cancellation, new=new,
+                       pointer=group)
+    return Communicator(made, of, preventions)

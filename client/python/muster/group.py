@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, List, Optional, Tuple, TypeVar
 from muster import _arrays, _calls
 from muster._arrays import AnyOp
 from muster._calls import Cancellation, Handle, Timeout
-from muster._errors import InvalidArgumentError, check
+from muster._errors import check
 from muster._library import library
 from muster._scopes import Preventions
 from muster.communicator import Communicator, connect
@@ -18,15 +18,7 @@ from muster.encodings import AnyEncoding, split_name
 T = TypeVar("T")
 
 
-def _text(value: str, what: str) -> bytes:
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is a {type(value).__name__}, expected a str")
-    if "\0" in value:
-        raise InvalidArgumentError(f"{what} has a zero byte in it")
-    return value.encode()
-
-
-def take_values(out: ctypes.c_void_p) -> List[bytes]:
+def take_values(out: int) -> List[bytes]:
     """Copies the values of a muster_values, and frees it."""
     lib = library()
     try:
@@ -65,7 +57,9 @@ class Group:
       UnavailableError        the coordinator could not be reached for its time-out
 
     Ctrl-C, and any signal handler that raises, ends the call of the main thread at once; the same call may be made
-    again. Handlers that return let it go on.
+    again. Handlers that return let it go on. The signal may come just as the call succeeds: then its result is lost, this
+    rank has done the collective, and the same call again is one more than the other ranks make. Nothing tells the two
+    apart, but for a barrier with a label of its own: one too many is a FailedPreconditionError.
     """
 
     def __init__(self, handle: Handle, name: str, preventions: Preventions,
@@ -82,20 +76,14 @@ class Group:
             return f"<muster.{type(self).__name__} {self._name!r}, closed>"
         return f"<muster.{type(self).__name__} {self._name!r}: rank {self.rank} of {self.size}>"
 
-    def __del__(self) -> None:
-        # Where the library could not be loaded there is none.
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
-
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return self._handle.ask(lambda own: function(self._group(own), *arguments))
 
     def _wait(self, function: Callable[..., Optional[int]], *before: Any, timeout: Timeout,
               cancellation: Optional[Cancellation], type_name: Optional[bytes] = None,
-              out: Optional[ctypes.c_void_p] = None, free: Optional[Callable[[Any], None]] = None) -> None:
-        _calls.wait(self._handle, function, before, () if out is None else (ctypes.byref(out),), timeout=timeout,
-                    cancellation=cancellation, type_name=type_name, out=out, free=free, pointer=self._group)
+              new: Optional[Callable[[Any], Any]] = None) -> Any:
+        return _calls.wait(self._handle, function, before, timeout=timeout, cancellation=cancellation,
+                           type_name=type_name, new=new, pointer=self._group)
 
     def close(self) -> None:
         """Lets go of the group. Calls of other threads on it end with CancelledError. Harmless when called again."""
@@ -130,7 +118,7 @@ class Group:
                 cancellation: Optional[Cancellation] = None) -> None:
         """Waits for all ranks. `label` says what the program is doing ("epoch 3"); it must agree between the ranks, and
         stands in every error and status page."""
-        text = _text(label, "label")
+        text = _calls.text(label, "label")
         if self.prevents_block:
             return
         self._wait(library().barrier, text, timeout=timeout, cancellation=cancellation)
@@ -144,10 +132,9 @@ class Group:
         data = chosen.encode(value) if sends else b""
         if self.prevents_block:
             return chosen.decode(data)
-        out = ctypes.c_void_p()
-        self._wait(library().broadcast_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
-                   type_name=name, out=out, free=library().values_free)
-        return chosen.decode(take_values(out)[0])
+        values = self._wait(library().broadcast_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
+                            type_name=name, new=take_values)
+        return chosen.decode(values[0])
 
     def gather(self, value: Any, root: int = 0, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                cancellation: Optional[Cancellation] = None) -> List[Any]:
@@ -156,10 +143,9 @@ class Group:
         data = chosen.encode(value)
         if self.prevents_block:
             return [chosen.decode(data)]
-        out = ctypes.c_void_p()
-        self._wait(library().gather_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
-                   type_name=name, out=out, free=library().values_free)
-        return [chosen.decode(each) for each in take_values(out)]
+        values = self._wait(library().gather_values, data, len(data), root, timeout=timeout, cancellation=cancellation,
+                            type_name=name, new=take_values)
+        return [chosen.decode(each) for each in values]
 
     def all_gather(self, value: Any, *, encoding: AnyEncoding = "bytes", timeout: Timeout = None,
                    cancellation: Optional[Cancellation] = None) -> List[Any]:
@@ -168,10 +154,9 @@ class Group:
         data = chosen.encode(value)
         if self.prevents_block:
             return [chosen.decode(data)]
-        out = ctypes.c_void_p()
-        self._wait(library().all_gather_values, data, len(data), timeout=timeout, cancellation=cancellation,
-                   type_name=name, out=out, free=library().values_free)
-        return [chosen.decode(each) for each in take_values(out)]
+        values = self._wait(library().all_gather_values, data, len(data), timeout=timeout, cancellation=cancellation,
+                            type_name=name, new=take_values)
+        return [chosen.decode(each) for each in values]
 
     def all_reduce(self, value: T, op: AnyOp = "sum", *, timeout: Timeout = None,
                    cancellation: Optional[Cancellation] = None) -> T:
@@ -204,7 +189,7 @@ class Group:
 
     def _reduce(self, view: _arrays.View, op: int, timeout: Timeout, cancellation: Optional[Cancellation]) -> None:
         if not self.prevents_block:
-            self._wait(library().all_reduce, view.pointer, view.count, view.type, op, timeout=timeout,
+            self._wait(library().all_reduce, view, view.count, view.type, op, timeout=timeout,
                        cancellation=cancellation)
 
 
@@ -215,17 +200,19 @@ def _copy(value: Any) -> Any:
     if hasattr(value, "__array_interface__"):
         return value.copy() if getattr(value, "ndim", 0) else value.reshape(1).copy()
     view = _arrays.View(value, "value", writable=False)
-    del view
-    original = memoryview(value)
-    if original.format in ("B", "c"):
-        return bytearray(original)
-    return array.array(original.format, original.tobytes())
+    if view.type_name == "uint8":
+        return bytearray(memoryview(value).tobytes())
+    copied = _arrays.empty_like(value, view.count)
+    if view.pointer:
+        ctypes.memmove(_arrays.View(copied, "value", writable=True).pointer or 0, view.pointer, view.nbytes)
+    return copied
 
 
 def new_group(job: Group, handle: Handle, name: str, ranks: Iterable[int], preventions: Preventions) -> Group:
     """See Job.new_group()."""
     listed = list(ranks)
     out = ctypes.c_void_p()
+    made = Handle(out, library().group_free, f"the group '{name}'", handle)
     numbers = (ctypes.c_int * max(1, len(listed)))(*listed)
-    check(handle.ask(library().group_new, _text(name, "name"), numbers, len(listed), ctypes.byref(out)))
-    return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, preventions, job=job)
+    check(handle.ask(library().group_new, _calls.text(name, "name"), numbers, len(listed), ctypes.byref(out)))
+    return Group(made, name, preventions, job=job)

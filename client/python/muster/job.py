@@ -14,12 +14,12 @@ from typing import Any, Callable, ContextManager, Dict, Iterable, List, Optional
 
 from muster import _calls, _exit, log
 from muster._calls import Cancellation, Handle, Timeout
-from muster._errors import ErrorCode, MusterError, check, error_of, take_error
+from muster._errors import ErrorCode, MusterError, as_message, check, describe, error_of, take_error
 from muster._library import CMember, FailureCallback, Work, library
 from muster._scopes import Preventions
 from muster.encodings import AnyEncoding, find
 from muster.group import Group, new_group, take_values
-from muster.lease import Lease, describe
+from muster.lease import Lease
 
 T = TypeVar("T")
 
@@ -40,6 +40,8 @@ class Member:
 
 # A callback may not run any more when the interpreter ends.
 _subscriptions: "weakref.WeakSet[Subscription]" = weakref.WeakSet()
+# What the library calls, from before it knows of it until it has forgotten it, whatever signal handlers raise meanwhile.
+_functions: Dict[int, Any] = {}  # by id(): they have no hash
 
 
 def _end_subscriptions() -> None:
@@ -54,17 +56,33 @@ class Subscription:
     """A callback that waits for an event. Keep it: the callback is no longer called once this is gone."""
 
     def __init__(self, job: Handle, callback: Callable[[MusterError], None]) -> None:
+        self._callback = callback
+        this = weakref.ref(self)
+
         def call(_context: Optional[int], status: int) -> None:
+            _calls.of_thread.callbacks += 1
             try:
-                callback(error_of(status))
+                subscription = this()
+                if subscription is not None:
+                    subscription._callback(error_of(status))
             except Exception:  # pylint: disable=broad-except
                 log.LOGGER.exception("a callback of Job.on_failure() has raised an exception")
+            finally:
+                subscription = None
+                _calls.of_thread.callbacks -= 1
 
-        self._callback = FailureCallback(call)
+        function = FailureCallback(call)
+        _functions[id(function)] = function
         out = ctypes.c_void_p()
-        check(job.ask(library().on_failure, self._callback, None, ctypes.byref(out)))
-        self._handle = Handle(out.value, library().subscription_free, "the subscription")
-        _subscriptions.add(self)
+        # Before the call, since a signal handler may raise right after it.
+        self._handle = Handle(out, library().subscription_free, "the subscription",
+                              forget=map(_functions.pop, [id(function)]))
+        try:
+            check(job.ask(library().on_failure, function, None, ctypes.byref(out)))
+            _subscriptions.add(self)
+        except BaseException:
+            self._handle.close()
+            raise
 
     def close(self) -> None:
         """When this returns the callback is not running, and never will. Not from the callback."""
@@ -75,11 +93,6 @@ class Subscription:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
 
 
 # What joining takes, and the variable that says the same.
@@ -106,7 +119,9 @@ def _fill_options(options: ctypes.c_void_p, given: Dict[str, Any]) -> None:
             continue
         if name.endswith("timeout"):
             value = float(value) if isinstance(value, int) else value
-        check(library().options_set(options, _VARIABLES[name].encode(), _value_text(value).encode()))
+        # Names of files may have bytes that are no text.
+        data = _calls.text(_value_text(value), name, "surrogateescape")
+        check(library().options_set(options, _VARIABLES[name].encode(), data))
 
 
 # The job that this process has joined last: see muster.toolkits.
@@ -171,21 +186,28 @@ def join(
     log.use_logging_unless_asked()
     _exit.note("")
     given = {name: value for name, value in locals().items() if name in _VARIABLES}
-    options = ctypes.c_void_p()
-    check((lib.options_from_environment if environment else lib.options_new)(ctypes.byref(options)))
-    out = ctypes.c_void_p()
-    try:
-        _fill_options(options, given)
-        _calls.wait(None, lib.join, (options,), (ctypes.byref(out),), cancellation=cancellation, out=out,
-                    free=lib.job_free, options=False)
-    finally:
-        lib.options_free(options)
-    assert out.value is not None
-    joined = Job(out.value)
+
+    # All of it in one call, so that the options live as long as joining takes, whatever interrupts the wait for it.
+    def call(token: Any, place: Any) -> Optional[int]:
+        options = ctypes.c_void_p()
+        check((lib.options_from_environment if environment else lib.options_new)(ctypes.byref(options)))
+        try:
+            _fill_options(options, given)
+            status: Optional[int] = lib.join(options, token, place)
+            return status
+        finally:
+            lib.options_free(options)
+
+    joined = Job(_calls.wait(None, call, cancellation=cancellation, new=_job_handle, options=False))
     _latest.append(weakref.ref(joined))
     del _latest[:-1]
     _exit.note(f"rank {joined.rank}")
     return joined
+
+
+def _job_handle(pointer: int) -> Handle:
+    lib = library()
+    return Handle(pointer, lib.job_free, f"job '{(lib.job_id(pointer) or b'').decode()}'")
 
 
 def alone() -> "Job":
@@ -198,7 +220,7 @@ def alone() -> "Job":
     finally:
         lib.options_free(options)
     assert out.value is not None
-    return Job(out.value)
+    return Job(_job_handle(out.value))
 
 
 class Job(Group):
@@ -218,10 +240,10 @@ class Job(Group):
     Thread-safe. A process that called os.fork() cannot use a job that it had before: ForkError.
     """
 
-    def __init__(self, pointer: int) -> None:
+    def __init__(self, handle: Handle) -> None:
         lib = library()
-        self._id = (lib.job_id(pointer) or b"").decode()
-        super().__init__(Handle(pointer, lib.job_free, f"job '{self._id}'"), "", Preventions(), lib.world)
+        self._id = (handle.ask(lib.job_id) or b"").decode()
+        super().__init__(handle, "", Preventions(), lib.world)
         self._left = False
 
     def __repr__(self) -> str:
@@ -326,15 +348,15 @@ class Job(Group):
         return self._member(self.rank)
 
     def _member(self, rank: int) -> Member:
-        found = CMember(size=ctypes.sizeof(CMember))
-        pointer = self._handle.enter()
-        try:
+        def copy(pointer: int) -> Member:
+            found = CMember(size=ctypes.sizeof(CMember))
             check(library().member_of(pointer, rank, ctypes.byref(found)))
             texts = [(text or b"").decode("utf-8", "replace") for text in (found.node_id, found.hostname, found.topology)]
-        finally:
-            self._handle.leave()
-        previous = None if found.previous_rank < 0 else found.previous_rank
-        return Member(found.rank, found.local_rank, found.node_rank, texts[0], texts[1], found.pid, previous, texts[2])
+            previous = None if found.previous_rank < 0 else found.previous_rank
+            return Member(found.rank, found.local_rank, found.node_rank, texts[0], texts[1], found.pid, previous, texts[2])
+
+        member: Member = self._handle.ask(copy)
+        return member
 
     # ---- The health of the job.
 
@@ -406,14 +428,15 @@ class Job(Group):
               cancellation: Optional[Cancellation] = None) -> Optional[Group]:
         """Divides the world into groups, one for each color, in the order of the keys, and returns the caller's; None to
         callers that pass no color. A collective of the world."""
-        out = ctypes.c_void_p()
-        chosen = None if color is None else ctypes.pointer(ctypes.c_int(color))
-        _calls.wait(self._handle, library().split, (chosen, key), (ctypes.byref(out),), timeout=timeout,
-                    cancellation=cancellation, out=out, free=library().group_free)
-        if not out.value:
-            return None
         name = f"split, color {color}"
-        return Group(Handle(out.value, library().group_free, f"the group '{name}'"), name, self._preventions, job=self)
+
+        def new(pointer: Optional[int]) -> Optional[Handle]:
+            return Handle(pointer, library().group_free, f"the group '{name}'", self._handle) if pointer else None
+
+        chosen = None if color is None else ctypes.pointer(ctypes.c_int(color))
+        handle = _calls.wait(self._handle, library().split, (chosen, key), timeout=timeout, cancellation=cancellation,
+                             new=new)
+        return None if handle is None else Group(handle, name, self._preventions, job=self)
 
     def prevent_block(self) -> ContextManager[None]:
         """A block in which the collectives of this thread do not wait for the other ranks: each returns at once with the
@@ -436,12 +459,13 @@ class Job(Group):
 
     def _acquire(self, name: str, scope: int, encoding: AnyEncoding, timeout: Timeout,
                  cancellation: Optional[Cancellation]) -> Lease:
-        out = ctypes.c_void_p()
+        def new(pointer: int) -> Handle:
+            return Handle(pointer, library().lease_free, f"the lease '{name}'", self._handle)
+
         chosen = find(encoding)
-        _calls.wait(self._handle, library().acquire_lease, (name.encode(), scope), (ctypes.byref(out),), timeout=timeout,
-                    cancellation=cancellation, out=out, free=library().lease_free)
-        assert out.value is not None
-        return Lease(out.value, self, name, chosen)
+        handle = _calls.wait(self._handle, library().acquire_lease, (_calls.text(name, "name"), scope), timeout=timeout,
+                             cancellation=cancellation, new=new)
+        return Lease(handle, self, name, chosen)
 
     def run_once_per_node(self, name: str, work: Callable[[], T], *, encoding: AnyEncoding = "json",
                           timeout: Timeout = None, cancellation: Optional[Cancellation] = None) -> T:
@@ -479,24 +503,32 @@ class Job(Group):
             if failed is not None:
                 raise error from failed
             raise
+        finally:
+            del failed  # its traceback has this frame
 
     def _share(self, rank: int, mine: bytes, failed: Optional[Exception], timeout: Timeout,
                cancellation: Optional[Cancellation]) -> bytes:
         lib = library()
-
-        def give(_context: Optional[int], value: int) -> Optional[int]:
-            if failed is None:
-                status: Optional[int] = lib.values_set(value, mine, len(mine))
-                return status
+        why: Optional[Tuple[int, bytes]] = None
+        if failed is not None:
             code = failed.code if isinstance(failed, MusterError) else ErrorCode.INTERNAL
-            text = failed.message if isinstance(failed, MusterError) else describe(failed)
-            made: Optional[int] = lib.status_new(int(code), text.replace("\0", " ").encode())
-            return made
+            why = int(code), as_message(describe(failed))
 
-        out = ctypes.c_void_p()
-        _calls.wait(self._handle, lib.run_on_rank, (rank, Work(give), None), (ctypes.byref(out),), timeout=timeout,
-                    cancellation=cancellation, out=out, free=lib.values_free)
-        return take_values(out)[0]
+        # An exception cannot leave this: ctypes would return a pointer that is none.
+        def give(_context: Optional[int], value: int) -> Optional[int]:
+            _calls.of_thread.callbacks += 1
+            status: Optional[int] = None
+            try:
+                status = lib.values_set(value, mine, len(mine)) if why is None else lib.status_new(*why)
+            except BaseException:  # pylint: disable=broad-except
+                status = lib.status_new(13, b"the result of the work could not be handed over")  # INTERNAL
+            finally:
+                _calls.of_thread.callbacks -= 1
+            return status
+
+        values: List[bytes] = _calls.wait(self._handle, lib.run_on_rank, (rank, Work(give), None), timeout=timeout,
+                                          cancellation=cancellation, new=take_values)
+        return values[0]
 
     def run_on_main(self, work: Callable[[], T], *, encoding: AnyEncoding = "json", timeout: Timeout = None,
                     cancellation: Optional[Cancellation] = None) -> T:

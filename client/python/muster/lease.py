@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from types import TracebackType
-from typing import Any, Optional, Type
+from typing import Any, Optional, Set, Type
 
 from muster import _calls
 from muster._calls import Handle
-from muster._errors import ErrorCode, MusterError, check, take_error
+from muster._errors import ErrorCode, FailedPreconditionError, MusterError, as_message, check, describe
 from muster._library import library
 from muster.encodings import Encoding
-
-
-def describe(error: BaseException) -> str:
-    """Returns what an error of the program's own is called on other ranks: "ValueError: no such file"."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 class Lease:
@@ -29,20 +24,22 @@ class Lease:
     Where the block ends without complete(), the work is done and its result empty. An exception that leaves the block
     is the outcome: every other process that asks gets it as an UnknownError, or as the error of Muster that it was.
     KeyboardInterrupt, SystemExit and the loss of the holder give the lease up, so that the next process to ask does the
-    work, which must bear being repeated. A lease lasts as long as its holder lives, however long the work takes. From one
-    thread at a time.
+    work, which must bear being repeated. A lease lasts as long as its holder lives, however long the work takes. Where
+    Ctrl-C interrupts complete() or fail(), that goes on by itself, and the lease can do nothing else until it has ended.
+    From one thread at a time.
     """
 
-    def __init__(self, pointer: int, job: Any, name: str, encoding: Encoding) -> None:
+    def __init__(self, handle: Handle, job: Any, name: str, encoding: Encoding) -> None:
         self._job = job  # which is not to end before this
-        self._handle = Handle(pointer, library().lease_free, f"the lease '{name}'")
+        self._handle = handle
         self._name = name
         self._encoding = encoding
         self._own: Optional[bytes] = None
         self._ended = False
+        self._sending: Set[object] = set()  # calls that have not ended, which signal handlers may have interrupted
 
     def __repr__(self) -> str:
-        return f"<muster.Lease {self._name!r}{': held' if not self._handle.closed and self.held else ''}>"
+        return f"<muster.Lease {self._name!r}{': held' if self._may_ask and self.held else ''}>"
 
     def __enter__(self) -> "Lease":
         if not self._ended and not self.held:
@@ -51,6 +48,9 @@ class Lease:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        if self._sending:
+            self.close()  # and what is being sent decides
+            return
         if not self.held:
             return
         if error is None:
@@ -61,6 +61,16 @@ class Lease:
             self.release()
 
     @property
+    def _may_ask(self) -> bool:
+        return not self._handle.closed and not self._sending
+
+    def _ask(self, function: Any, *arguments: Any) -> Any:
+        # A muster_lease is of one thread at a time.
+        if self._sending:
+            raise FailedPreconditionError(f"the lease '{self._name}': a call that was interrupted has not ended")
+        return self._handle.ask(function, *arguments)
+
+    @property
     def name(self) -> str:
         """What the work is called."""
         return self._name
@@ -68,7 +78,7 @@ class Lease:
     @property
     def held(self) -> bool:
         """Whether the caller must do the work, and has not yet said how it ended."""
-        return not self._ended and bool(self._handle.ask(library().lease_held))
+        return not self._ended and bool(self._ask(library().lease_held))
 
     def __bool__(self) -> bool:
         return self.held
@@ -77,7 +87,7 @@ class Lease:
     def token(self) -> int:
         """The fencing token, which grows with every grant of the job. Write it beside what the work makes, and never
         replace something with a higher one: then a holder that was taken for dead can do no harm."""
-        return int(self._handle.ask(library().lease_token))
+        return int(self._ask(library().lease_token))
 
     @property
     def result(self) -> Any:
@@ -90,13 +100,12 @@ class Lease:
         return b"" if self._encoding.type_name == "bytes" else None
 
     def _outcome(self) -> bytes:
-        data, size = ctypes.c_void_p(), ctypes.c_size_t()
-        pointer = self._handle.enter()
-        try:
+        def copy(pointer: int) -> bytes:
+            data, size = ctypes.c_void_p(), ctypes.c_size_t()
             check(library().lease_result(pointer, ctypes.byref(data), ctypes.byref(size)))
             return ctypes.string_at(data.value or 0, size.value)
-        finally:
-            self._handle.leave()
+
+        return bytes(self._ask(copy))
 
     def complete(self, value: Any = b"") -> None:
         """Publishes the result to all processes that wait or ask later. Waits for the coordinator alone.
@@ -107,35 +116,36 @@ class Lease:
         self._send(self._encoding.encode(value))
 
     def _send(self, data: bytes) -> None:
-        self._call(library().lease_complete, data, len(data))
-        self._own = data
-        self._ended = True
+        self._call(data, library().lease_complete, data, len(data))
 
     def fail(self, error: BaseException) -> None:
         """Publishes that the work has failed, and how. Errors as of complete()."""
         code = error.code if isinstance(error, MusterError) else ErrorCode.UNKNOWN
-        text = error.message if isinstance(error, MusterError) else describe(error)
-        self._call(library().lease_fail, int(code), text.replace("\0", " ").encode())
-        self._ended = True
+        self._call(None, library().lease_fail, int(code), as_message(describe(error)))
 
-    def _call(self, function: Any, *arguments: Any) -> None:
+    def _call(self, own: Optional[bytes], function: Any, *arguments: Any) -> None:
+        marker = object()
+
+        def call() -> None:
+            try:
+                check(self._handle.ask(function, *arguments))
+                self._own = own
+                self._ended = True
+            finally:
+                self._sending.discard(marker)
+
+        self._ask(lambda _: self._sending.add(marker))
         # It has no time-out and no cancellation: what interrupts it lets it go on by itself.
-        error = take_error(_calls.run_interruptibly(lambda: self._handle.ask(function, *arguments)))
-        if error is not None:
-            raise error
+        _calls.run_interruptibly(call)
 
     def release(self) -> None:
         """Gives a held lease up without an outcome: the next process to ask does the work. Does not block."""
-        self._handle.ask(library().lease_release)
+        self._ask(library().lease_release)
         self._ended = True
 
     def close(self) -> None:
-        """Lets go of the lease. One that is still held is given up, with a warning in the log."""
-        self._handle.close()
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
+        """Lets go of the lease. One that is still held is given up, with a warning in the log. Does not block: after a call
+        that was interrupted this happens when that ends."""
+        self._handle.close(wait=False)
 
 

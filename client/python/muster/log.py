@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Optional
 
+from muster._calls import of_thread
 from muster._library import LogSink, library
 
 LOGGER = logging.getLogger("muster")
@@ -22,10 +23,12 @@ _NAMES = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 _lock = threading.RLock()
 _asked: Optional[bool] = None
 _sink: Optional[LogSink] = None  # type: ignore[valid-type]
+_process = 0  # which has set it
 
 
 def _write(_context: Optional[int], level: int, line: bytes) -> None:
     # An exception cannot leave this: ctypes would print it, and the line would be lost.
+    of_thread.callbacks += 1
     try:
         text, severity = line.decode("utf-8", "replace"), _LEVELS[min(max(level, 0), 3)]
         if LOGGER.hasHandlers():
@@ -34,6 +37,8 @@ def _write(_context: Optional[int], level: int, line: bytes) -> None:
             print(f"muster {logging.getLevelName(severity).lower()}: {text}", file=sys.stderr, flush=True)
     except Exception:  # pylint: disable=broad-except
         pass
+    finally:
+        of_thread.callbacks -= 1
 
 
 def use_logging(enabled: bool = True) -> None:
@@ -41,11 +46,12 @@ def use_logging(enabled: bool = True) -> None:
 
     A handler of that logger must not call Muster: it runs while the SDK writes the line.
     """
-    global _asked, _sink  # pylint: disable=global-statement
+    global _asked, _sink, _process  # pylint: disable=global-statement
     with _lock:
         _asked = enabled
         if enabled and _sink is None:
             _sink = LogSink(_write)
+            _process = os.getpid()
             library().set_log_sink(_sink, None)
         elif not enabled and _sink is not None:
             library().set_log_sink(LogSink(), None)
@@ -62,7 +68,10 @@ def use_logging_unless_asked() -> None:
 
 
 def _stop() -> None:
-    # The interpreter is about to end, and threads of the SDK may not call into it afterwards.
+    # The interpreter is about to end, and threads of the SDK may not call into it afterwards. A fork has none of them, but
+    # may have a lock that one of them held.
+    if os.getpid() != _process:
+        return
     with _lock:
         if _sink is not None:
             use_logging(False)

@@ -23,17 +23,17 @@ import shutil
 import socket
 import tempfile
 import weakref
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, NoReturn, Optional, Sequence, Tuple, Type, TypeVar
 
 from muster import _arrays, log
 from muster._calls import Timeout
-from muster._errors import _CLASSES, ErrorCode, FailedPreconditionError, InvalidArgumentError, MusterError, check
+from muster._errors import (_CLASSES, ErrorCode, FailedPreconditionError, InvalidArgumentError, MusterError, check,
+                            describe)
 from muster._library import library
 from muster.communicator import Communicator
 from muster.encodings import AnyEncoding, find
 from muster.group import Group
 from muster.job import Job, Member, alone, join, latest
-from muster.lease import describe
 
 T = TypeVar("T")
 
@@ -278,11 +278,18 @@ def _attempt(job: Job, function: Callable[[], T]) -> Tuple[Optional[T], Optional
         return None, error
 
 
+def _raise(error: Exception) -> NoReturn:
+    try:
+        raise error
+    finally:
+        del error  # its traceback has this frame
+
+
 def _share_failure(job: Job, group: Group, root: int, failed: Optional[Exception], timeout: Timeout) -> None:
     """Tells the group how the function of one of it has ended: raises its error on all of it."""
     if job.prevents_block:
         if failed is not None:
-            raise failed
+            _raise(failed)
         return
     at_root = group.rank == root
     outcome = _DONE if failed is None else _outcome_of(failed)
@@ -437,7 +444,10 @@ def zero_first(is_main: bool, *, job: Optional[Job] = None, timeout: Timeout = N
                 yield
         except Exception as error:  # pylint: disable=broad-except
             failed = error
-    _share_first(of, failed, timeout)
+    try:
+        _share_first(of, failed, timeout)
+    finally:
+        del failed  # its traceback has this frame
     if not is_main:
         with of.prevent_block():
             yield
@@ -449,7 +459,7 @@ def _share_first(job: Job, failed: Optional[Exception], timeout: Timeout) -> Non
     for rank, (code, text) in enumerate(job.all_gather(list(mine), encoding="json", timeout=patient)):
         if code != 0:
             if job.prevents_block and failed is not None:
-                raise failed
+                _raise(failed)
             raise _error_of((code, text), job.members[rank], job.world_size) from failed
 
 
@@ -481,15 +491,18 @@ def _run_everywhere(job: Job, fn: Callable[[], T], encoding: AnyEncoding, timeou
         mine = chosen.encode(fn())
     except Exception as error:  # pylint: disable=broad-except
         failed = error
-    head = json.dumps(list(_DONE if failed is None else _outcome_of(failed))).encode()
-    values = []
-    for rank, told in enumerate(job.all_gather(head + b"\n" + mine, timeout=timeout)):
-        outcome, _, data = told.partition(b"\n")
-        code, text = json.loads(outcome)
-        if code != 0:
-            raise _error_of((code, text), job.members[rank], job.world_size) from failed
-        values.append(chosen.decode(data))
-    return values
+    try:
+        head = json.dumps(list(_DONE if failed is None else _outcome_of(failed))).encode()
+        values = []
+        for rank, told in enumerate(job.all_gather(head + b"\n" + mine, timeout=timeout)):
+            outcome, _, data = told.partition(b"\n")
+            code, text = json.loads(outcome)
+            if code != 0:
+                raise _error_of((code, text), job.members[rank], job.world_size) from failed
+            values.append(chosen.decode(data))
+        return values
+    finally:
+        del failed  # its traceback has this frame
 
 
 def gather_scalar_from_all_ranks(fn: Callable[[], float], rank: int = 0, *, job: Optional[Job] = None,
@@ -568,7 +581,9 @@ def all_reduce(x: Any, op: Any = "sum", *, job: Optional[Job] = None, timeout: T
     ddp_all_reduce: operations may be written "SUM". A number travels through the coordinator, an array from peer to peer
     once all ranks have met. All ranks get InvalidArgumentError where their arrays differ."""
     of = _job(job)
-    if isinstance(op, str) and not isinstance(op, _arrays.ReduceOp):
+    if isinstance(op, _arrays.ReduceOp):
+        op = op.value  # as a text it is "ReduceOp.SUM" in some versions of Python, and "sum" in others
+    elif isinstance(op, str):
         op = op.lower()
     if _arrays.is_number(x):
         return of.all_reduce(x, op, timeout=timeout)
@@ -740,11 +755,15 @@ def _all_or_fail(job: Job, group: Group, work: Callable[[], Any], timeout: Timeo
         mine = work()
     except Exception as error:  # pylint: disable=broad-except
         failed = error
-    told = group.all_gather([list(_DONE if failed is None else _outcome_of(failed)), mine], encoding="json", timeout=timeout)
-    for index, (outcome, _) in enumerate(told):
-        if outcome[0] != 0:
-            raise _error_of(tuple(outcome), job.members[group.ranks[index]], job.world_size) from failed
-    return [value for _, value in told]
+    try:
+        mine = [list(_DONE if failed is None else _outcome_of(failed)), mine]
+        told = group.all_gather(mine, encoding="json", timeout=timeout)
+        for index, (outcome, _) in enumerate(told):
+            if outcome[0] != 0:
+                raise _error_of(tuple(outcome), job.members[group.ranks[index]], job.world_size) from failed
+        return [value for _, value in told]
+    finally:
+        del failed  # its traceback has this frame
 
 
 @contextlib.contextmanager
