@@ -66,9 +66,10 @@ ServerUnaryReactor* StartStatus(const Host& host, CallbackServerContext* context
   const auto question = ReadRequest<v1::GetStatusRequest>(request);
   absl::StatusOr<ByteBuffer> answer =
       question.ok() ? AnswerStatus(host, *question) : question.status();
-  if (answer.ok()) *response = *std::move(answer);
+  const absl::Status status = answer.status();
+  if (status.ok()) *response = *std::move(answer);
   ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(answer.status()));
+  reactor->Finish(ToGrpcStatus(status));
   return reactor;
 }
 
