@@ -14,7 +14,7 @@ namespace muster::launcher {
 inline constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
 inline constexpr absl::Duration kDefaultFailureWait = absl::Seconds(5);
 
-// What is started again where a rank fails.
+// Which processes are started again when a rank fails.
 enum class RestartScope {
   kRank,   // that rank
   kGroup,  // all ranks of the node

@@ -49,14 +49,7 @@ absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request,
       absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
 }
 
-template <typename Request>
-absl::StatusOr<Request> ParseRequest(const grpc::ByteBuffer& bytes) {
-  Request request;
-  if (absl::Status s = ParseInto(bytes, &request); !s.ok()) return s;
-  return request;
-}
-
-// The same in the core's terms; the message is gone at return. It is made of many small ones, most
+// A request in the core's terms; the message is gone at return. It is made of many small ones, most
 // of which have room in one block: taking them from the heap would cost more than parsing them.
 // `look` sees the message, and its bytes if they are few, before that.
 template <typename Request, typename Look>

@@ -110,10 +110,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // A body is not taken, so its length does not matter. Boost 1.74 takes boost::none for 0.
     parser_.body_limit(std::numeric_limits<uint64_t>::max());
     parser_.put(asio::buffer(header_), error);
-    OnRequest(error);
-  }
-
-  void OnRequest(const beast::error_code& error) {
     if (!error) return Answer(MakeAnswer());
     all_.options.logger->debug("HTTP: {}", error.message());
     Answer(Refusal(400));

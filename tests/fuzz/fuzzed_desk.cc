@@ -13,7 +13,6 @@ namespace muster::fuzz {
 namespace {
 
 using core::Coordinator;
-using core::InquiryDesk;
 using core::Time;
 using core::WaiterId;
 

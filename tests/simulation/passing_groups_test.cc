@@ -24,7 +24,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
-#include "common/overloaded.h"
 #include "common/process_secret.h"
 #include "server/core/coordinator.h"
 #include "server/service/event_conversion.h"

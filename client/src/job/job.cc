@@ -90,7 +90,7 @@ struct Job::Epoch {
   const Control control;
   const Group world;
   absl::Mutex mutex;
-  // Those that the program has handles of, and some that it had.
+  // The groups that the program has handles of, and some that it has let go.
   std::map<std::string, std::weak_ptr<internal::GroupState>> groups ABSL_GUARDED_BY(mutex);
   size_t groups_at_sweep ABSL_GUARDED_BY(mutex) = 0;
   const std::shared_ptr<internal::LeftNumbers> left_numbers =
