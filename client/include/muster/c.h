@@ -120,6 +120,7 @@ MUSTER_C_API void muster_write_termination_reason(const char* reason);
 
 /* ---- The log ------------------------------------------------------------------------------ */
 
+/* How much a line of the log matters; the values of MUSTER_LOG_LEVEL (docs/environment.md). */
 typedef int32_t muster_log_level;
 enum { MUSTER_LOG_DEBUG = 0, MUSTER_LOG_INFO = 1, MUSTER_LOG_WARNING = 2, MUSTER_LOG_ERROR = 3 };
 /* Receives one line of the library's log, without a line end; `line` lives until it returns. Runs
@@ -205,8 +206,8 @@ typedef struct muster_member {
   int32_t previous_rank; /* in the epoch before; -1 of a newcomer, and of all in the first epoch */
   int64_t pid;           /* on its host */
   const char* node_id;   /* these three live as long as what muster_node_id() returns */
-  const char* hostname;
-  const char* topology; /* "zone/rack/switch"; empty where nothing was said */
+  const char* hostname;  /* of its host */
+  const char* topology;  /* "zone/rack/switch"; empty where nothing was said */
 } muster_member;
 /* muster_member member = MUSTER_MEMBER; */
 #define MUSTER_MEMBER \
