@@ -40,7 +40,7 @@ class RunOutcome {
   void Add(const RankEnd& end) { ends_.push_back(end); }
   // The end of the process that had this pid; null if none was added.
   RankEnd* Find(pid_t pid);
-  // Other processes were started in place of ranks that had ended well.
+  // Removes the ends of ranks that ended well: new processes have replaced those ranks.
   void ForgetCleanEnds();
   // The user's signal that ended the run.
   void Interrupted(int signal);

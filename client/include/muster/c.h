@@ -206,7 +206,7 @@ typedef struct muster_member {
   int32_t previous_rank; /* in the epoch before; -1 of a newcomer, and of all in the first epoch */
   int64_t pid;           /* on its host */
   const char* node_id;   /* these three live as long as what muster_node_id() returns */
-  const char* hostname;  /* of its host */
+  const char* hostname;  /* the name of its host */
   const char* topology;  /* "zone/rack/switch"; empty where nothing was said */
 } muster_member;
 /* muster_member member = MUSTER_MEMBER; */

@@ -31,7 +31,7 @@ std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coord
                                    std::optional<int> rank);
 // Whether there is one of that name, anywhere.
 bool IsLiveJob(absl::string_view id);
-// Returns nullopt if there is none, or if there are several.
+// Returns this process's only live job; nullopt if it has none or several.
 std::optional<LiveJob> OnlyLiveJob();
 
 }  // namespace muster::internal
