@@ -15,7 +15,7 @@ constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
 }  // namespace
 
 void Coordinator::Impl::Advance() {
-  if (draining_) return;
+  if (job_.draining) return;
   while (AdvanceOnce()) {
   }
   AnnounceNewcomers();
@@ -33,9 +33,9 @@ bool Coordinator::Impl::AdvanceOnce() {
 }
 
 bool Coordinator::Impl::LoseDetached() {
-  if (members_.NextGrace() > now_) return false;
+  if (members_.NextGrace() > job_.now) return false;
   std::vector<Loss> losses;
-  for (Member* member : members_.TakeExpiredGraces(now_)) {
+  for (Member* member : members_.TakeExpiredGraces(job_.now)) {
     losses.push_back(Silenced(member));
   }
   Lose(losses);
@@ -49,19 +49,19 @@ bool Coordinator::Impl::TryServeClaim() {
   const AttachRequest request = first->request;
   const WaiterId stream = first->stream;
   TakeParkedClaim(stream);
-  if (absl::Status s = Enter(stream, request); !s.ok()) out_.EndStream(stream, s);
+  if (absl::Status s = Enter(stream, request); !s.ok()) job_.out.EndStream(stream, s);
   return true;
 }
 
 bool Coordinator::Impl::TryAskForRoster() {
-  if (claims_.next_question() > now_) return false;
-  const ParkedClaims::Entry* asked = claims_.Ask(now_);
+  if (claims_.next_question() > job_.now) return false;
+  const ParkedClaims::Entry* asked = claims_.Ask(job_.now);
   if (asked == nullptr) return false;
   const Claim& claim = *asked->request.claim;
-  Log(Severity::kInfo,
-      absl::StrCat("asking ", Who(claim.rank, asked->request.member, members_.node_names()),
-                   " for the roster of epoch ", claim.epoch->number));
-  out_.Send(asked->stream, out_.Share(NeedRoster{*claim.epoch}));
+  job_.Log(Severity::kInfo,
+           absl::StrCat("asking ", Who(claim.rank, asked->request.member, members_.node_names()),
+                        " for the roster of epoch ", claim.epoch->number));
+  job_.out.Send(asked->stream, job_.out.Share(NeedRoster{*claim.epoch}));
   return true;
 }
 
@@ -69,52 +69,50 @@ bool Coordinator::Impl::TryAskForRoster() {
 // processes fill a whole world, the claimants are left over from an earlier run that had the same
 // address and job id. Nothing of what they said holds for the new one.
 bool Coordinator::Impl::TryDropOldRun() {
-  if (!recovering() || !epoch_ || now_ < epoch_claimed_ + kOldRunCheck) return false;
+  if (!life_.recovering() || !epoch() || job_.now < epoch_claimed_ + kOldRunCheck) return false;
   const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
-  if (2 * came > epoch_->size()) return false;
+  if (2 * came > epoch()->size()) return false;
   const uint32_t newcomers = NewcomersWorldSize();
   if (newcomers == 0) return false;
   const absl::Status over = absl::AbortedError(absl::StrCat(
-      "epoch ", epoch_->id().number, " is over: it is one of an earlier run of this job, of which ",
-      came, " of ", epoch_->size(), " members have come back in ", HowLong(now_ - epoch_claimed_),
-      ", while ", newcomers,
+      "epoch ", epoch()->id().number,
+      " is over: it is one of an earlier run of this job, of which ", came, " of ", epoch()->size(),
+      " members have come back in ", HowLong(job_.now - epoch_claimed_), ", while ", newcomers,
       " new processes fill a whole world; end what is left of the earlier run, and give each run a "
       "name of its own (MUSTER_JOB)"));
-  Log(Severity::kWarning, std::string(over.message()));
-  recovery_ends_.reset();
+  job_.Log(Severity::kWarning, std::string(over.message()));
+  life_.EndRecovery();
   DropEpoch({}, over);
-  state_ = JobState::kForming;
-  stop_asked_ = false;
+  life_.StartAnew();
   leases_.Clear();
   failures_.clear();
-  history_ = {};
   return true;
 }
 
 // What is due by now was done in the step that came to now.
 Time Coordinator::Impl::NextRecoveryStep() const {
-  if (!recovering()) return absl::InfiniteFuture();
-  Time next = std::min(*recovery_ends_, claims_.next_question());
+  if (!life_.recovering()) return absl::InfiniteFuture();
+  Time next = std::min(recovery_ends_, claims_.next_question());
   if (!untold_.empty()) next = std::min(next, may_tell_);
   const Time check = epoch_claimed_ + kOldRunCheck;
-  return epoch_ && check > now_ ? std::min(check, next) : next;
+  return epoch() && check > job_.now ? std::min(check, next) : next;
 }
 
 bool Coordinator::Impl::TryEndRecovery() {
-  if (!recovering()) return false;
-  const bool all_heard = epoch_ && members_.tally().unaccounted == 0 && claims_.empty();
-  if (!all_heard && *recovery_ends_ > now_) return false;
-  epoch_ ? EndRecovery() : GiveRecoveryUp();
+  if (!life_.recovering()) return false;
+  const bool all_heard = epoch() && members_.tally().unaccounted == 0 && claims_.empty();
+  if (!all_heard && recovery_ends_ > job_.now) return false;
+  epoch() ? EndRecovery() : GiveRecoveryUp();
   return true;
 }
 
 bool Coordinator::Impl::TryFinishLeaving() {
-  if (state_ != JobState::kRunning || recovering() || members_.tally().staying > 0) return false;
-  state_ = JobState::kFinished;
-  reason_ = "every member has left";
-  Log(Severity::kInfo, absl::StrCat("the job is finished: ", reason_));
+  if (life_.state() != JobState::kRunning || life_.recovering() || members_.tally().staying > 0)
+    return false;
+  life_.Finish("every member has left");
+  job_.Log(Severity::kInfo, absl::StrCat("the job is finished: ", life_.reason()));
   LogStragglers();
-  for (Member* member : epoch_->members()) {
+  for (Member* member : epoch()->members()) {
     if (!member->lost()) MarkLeft(member);
   }
   RefuseCandidates(absl::FailedPreconditionError("the job is finished: its members have left"));
@@ -124,7 +122,7 @@ bool Coordinator::Impl::TryFinishLeaving() {
 bool Coordinator::Impl::TryResolveContenders() {
   if (!places_.HasContenders()) return false;
   const auto is_attached = [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); };
-  const std::optional<PlaceBook::Verdict> verdict = places_.Decide(now_, is_attached);
+  const std::optional<PlaceBook::Verdict> verdict = places_.Decide(job_.now, is_attached);
   if (!verdict) return false;
   Member* const contender = CandidateOf(verdict->contender);
   Member* holder = CandidateOf(verdict->conflict.holder);
@@ -139,13 +137,14 @@ bool Coordinator::Impl::TryResolveContenders() {
 }
 
 bool Coordinator::Impl::TryLoseSilent() {
-  if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
+  if (life_.state() != JobState::kReforming || life_.recovering() || job_.now < rejoin_deadline_)
+    return false;
   if (members_.tally().awaited == 0) return false;
   std::vector<Loss> silent;
-  for (uint32_t rank : AwaitedRanks()) {
-    silent.push_back({epoch_->members()[rank], LossCause::kNotRejoined,
+  for (uint32_t rank : AwaitedRanks(*epoch())) {
+    silent.push_back({epoch()->members()[rank], LossCause::kNotRejoined,
                       absl::StrCat("it did not call Rejoin within ",
-                                   absl::FormatDuration(options_.rejoin_timeout))});
+                                   absl::FormatDuration(job_.options.rejoin_timeout))});
   }
   if (silent.empty()) return false;
   Lose(silent);
@@ -153,11 +152,11 @@ bool Coordinator::Impl::TryLoseSilent() {
 }
 
 bool Coordinator::Impl::TryForm() {
-  if (!Forming() || places_.empty()) return false;
-  if (!elastic() && places_.size() < Places()) return false;  // as at almost every Join
+  if (!life_.forming() || places_.empty()) return false;
+  if (!job_.elastic() && places_.size() < Places()) return false;  // as at almost every Join
   const FormationDecision decision = Decide();
   if (!decision.unsettled) enough_since_.reset();
-  if (decision.unsettled && !enough_since_) enough_since_ = now_;
+  if (decision.unsettled && !enough_since_) enough_since_ = job_.now;
   if (!decision.form) return false;
   const std::vector<Member*> chosen = ChooseMembers();
   if (const std::string why = TooManyReplacements(chosen); !why.empty()) {
@@ -172,47 +171,47 @@ bool Coordinator::Impl::TryForm() {
 }
 
 bool Coordinator::Impl::TryFailForming() {
-  if (NextGivingUp() > now_) return false;
-  reason_ = absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why);
+  if (NextGivingUp() > job_.now) return false;
+  life_.Fail(
+      absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why));
   given_up_.reset();
-  state_ = JobState::kFailed;
-  const std::string failed = absl::StrCat("the job has failed: ", reason_);
-  Log(Severity::kError, failed);
+  const std::string failed = absl::StrCat("the job has failed: ", life_.reason());
+  job_.Log(Severity::kError, failed);
   RefuseCandidates(absl::AbortedError(failed));
   return true;
 }
 
 bool Coordinator::Impl::TryFailReforming() {
-  if (state_ != JobState::kReforming || recovering() || now_ < rejoin_deadline_) return false;
+  if (life_.state() != JobState::kReforming || life_.recovering() || job_.now < rejoin_deadline_)
+    return false;
   FailReforming(absl::StrCat("no new epoch formed within ",
-                             absl::FormatDuration(options_.rejoin_timeout), ": ", Decide().reason,
-                             "; the last one ended because ", reason_));
+                             absl::FormatDuration(job_.options.rejoin_timeout), ": ",
+                             Decide().reason, "; the last one ended because ", life_.reason()));
   return true;
 }
 
 bool Coordinator::Impl::TryGrantLeases() {
   if (!leases_.HasGrantable() || !MayGrant()) return false;
-  Apply(leases_.GrantAll(now_));
+  Apply(leases_.GrantAll(job_.now));
   return true;
 }
 
 // Calls that came during the recovery are served as if they came now, one after the other.
 bool Coordinator::Impl::ServeNextDeferred() {
-  if (recovering() || deferred_.empty()) return false;
+  if (life_.recovering() || deferred_.empty()) return false;
   const WaiterId id = deferred_.front();
   deferred_.pop_front();
   Withdraw(id);
-  const std::optional<ParkedCall> parked = parked_.Take(id);
+  const std::optional<ParkedCall> parked = calls_.Reopen(id);
   if (!parked) return true;  // it was answered or withdrawn meanwhile
   const auto serve = [&](auto call) {
     // It may have arrived twice before it was given up.
-    if (absl::Status s = CheckWanted(*parked->member, call.call); !s.ok()) return s;
+    if (absl::Status s = calls_.CheckWanted(*parked->member, call.call); !s.ok()) return s;
     call.call.since = parked->since;
     return Serve(id, parked->member, call);
   };
   const absl::Status served = std::visit(serve, *std::get<ForRecovery>(parked->wait).call);
-  if (!served.ok()) Refuse(id, served);
-  if (parked_.Find(id) == nullptr) parked->member->activity.Finish(id, served.ok(), now_);
+  if (!served.ok()) calls_.Finish(id, served);
   return true;
 }
 

@@ -74,31 +74,33 @@ absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now)
 }
 
 bool Coordinator::Impl::NothingIsUnderWay() const {
-  if (draining_ || recovering() || state_ != JobState::kRunning || epoch_->broken()) return false;
+  if (job_.draining || life_.recovering() || life_.state() != JobState::kRunning ||
+      epoch()->broken())
+    return false;
   const MemberTable::Tally& tally = members_.tally();
-  const bool all_here = members_.size() == epoch_->size() && tally.attached == epoch_->size();
-  if (!all_here || tally.staying != epoch_->size()) return false;
-  if (parked_.size() > 0 || !places_.empty() || !claims_.empty()) return false;
-  if (epoch_->closed_groups().size() > 0) return false;
+  const bool all_here = members_.size() == epoch()->size() && tally.attached == epoch()->size();
+  if (!all_here || tally.staying != epoch()->size()) return false;
+  if (calls_.parked().size() > 0 || !places_.empty() || !claims_.empty()) return false;
+  if (epoch()->closed_groups().size() > 0) return false;
   const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
-  return std::all_of(epoch_->groups().begin(), epoch_->groups().end(), is_between);
+  return std::all_of(epoch()->groups().begin(), epoch()->groups().end(), is_between);
 }
 
 std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
   if (!NothingIsUnderWay()) return std::nullopt;
   Checkpoint out;
-  out.epoch = epoch_->id();
-  out.highest_epoch = highest_epoch_;
+  out.epoch = epoch()->id();
+  out.highest_epoch = life_.highest_epoch();
   out.highest_token = leases_.highest_token();
   out.last_session = last_session_;
-  out.history = history_;
-  out.stop_asked = stop_asked_;
-  for (const Member* member : epoch_->members()) {
+  out.history = life_.history();
+  out.stop_asked = life_.stop_asked();
+  for (const Member* member : epoch()->members()) {
     const SessionId& session = member->session();
-    out.members.push_back({(*epoch_->roster())[*member->rank()], session.counter, session.key,
+    out.members.push_back({(*epoch()->roster())[*member->rank()], session.counter, session.key,
                            member->stream(), member->attach_attempt, member->join_attempt});
   }
-  for (const auto& [name, group] : epoch_->groups()) {
+  for (const auto& [name, group] : epoch()->groups()) {
     Checkpoint::Group& known =
         out.groups.emplace_back(Checkpoint::Group{name, group->sequence(), group->finished_text()});
     if (name.name.empty()) continue;
@@ -107,15 +109,15 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
       if (group->IsReleasedBy(rank)) known.released.push_back(rank);
     }
   }
-  for (const std::string& digest : epoch_->claimed_groups().Digests()) {
-    for (const auto& [rank, claim] : *epoch_->claimed_groups().Find(digest)) {
+  for (const std::string& digest : epoch()->claimed_groups().Digests()) {
+    for (const auto& [rank, claim] : *epoch()->claimed_groups().Find(digest)) {
       out.claimed_groups.push_back({rank, claim.group});
     }
   }
   for (const auto& [key, lease] : leases_.all()) {
     if (lease.result) {
       out.leases.push_back(
-          {key, epoch_->members()[0]->incarnation(), lease.result->token, 0, lease.result});
+          {key, epoch()->members()[0]->incarnation(), lease.result->token, 0, lease.result});
     } else if (lease.holder) {
       const LeaseTable::Request& request = lease.holder->request;
       out.leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
@@ -125,38 +127,37 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
 }
 
 void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
-  now_ = now;
-  state_ = JobState::kRunning;
-  highest_epoch_ = checkpoint.highest_epoch;
+  job_.now = now;
+  life_.Restore(checkpoint.highest_epoch, checkpoint.history);
   last_session_ = checkpoint.last_session;
-  history_ = checkpoint.history;
   RestoreEpoch(checkpoint);
   for (const Checkpoint::Group& group : checkpoint.groups) RestoreGroup(group);
   for (const Checkpoint::Claimed& claimed : checkpoint.claimed_groups) {
-    epoch_->claimed_groups().Note(claimed.rank,
-                                  {claimed.group, epoch_->members()[claimed.rank]->attach_attempt});
+    epoch()->claimed_groups().Note(
+        claimed.rank, {claimed.group, epoch()->members()[claimed.rank]->attach_attempt});
   }
   for (const Checkpoint::Lease& lease : checkpoint.leases) RestoreLease(lease);
   leases_.Observe(checkpoint.highest_token);
-  if (checkpoint.stop_asked) AskStop();
-  out_.Take();  // everybody has heard of it
+  if (checkpoint.stop_asked) life_.AskStop();
+  job_.out.Take();  // everybody has heard of it
 }
 
 void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {
   auto roster = std::make_shared<Roster>();
   std::vector<Member*> members;
   for (const Checkpoint::Member& known : checkpoint.members) {
-    Member* const member = members_.Add(known.place.member, now_);
+    Member* const member = members_.Add(known.place.member, job_.now);
     members_.SetRank(member, static_cast<uint32_t>(members.size()));
-    members_.StartSession(member, {options_.instance, known.session, known.session_key},
+    members_.StartSession(member, {job_.options.instance, known.session, known.session_key},
                           known.stream);
     member->attach_attempt = known.attach_attempt;
     member->join_attempt = known.join_attempt;
     roster->push_back(known.place);
     members.push_back(member);
   }
-  epoch_ = std::make_unique<Epoch>(checkpoint.epoch, std::move(roster), std::move(members),
-                                   /*recovered=*/true, options_.limits, &budget_, &tally_);
+  life_.Enter(std::make_unique<Epoch>(checkpoint.epoch, std::move(roster), std::move(members),
+                                      /*recovered=*/true, job_.options.limits, &job_.budget,
+                                      &job_.tally));
 }
 
 void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
@@ -167,7 +168,7 @@ void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
     (*group)->Observe(index, known.next_sequence);
   }
   if (!known.finished.empty()) (*group)->FinishForGood(known.finished);
-  const auto attempt = [this](uint32_t rank) { return epoch_->members()[rank]->attach_attempt; };
+  const auto attempt = [this](uint32_t rank) { return epoch()->members()[rank]->attach_attempt; };
   for (const uint32_t rank : known.heard) {
     (*group)->Retain(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
   }
@@ -181,7 +182,7 @@ void Coordinator::Impl::RestoreLease(const Checkpoint::Lease& known) {
     // Where it finds no room, the daemon had made some that it has told nobody of.
     leases_.AdoptResult(known.key, known.member, *known.result).IgnoreError();
   } else {
-    leases_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, now_);
+    leases_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, job_.now);
   }
 }
 

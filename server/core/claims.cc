@@ -32,7 +32,7 @@ void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
   absl::Status why;
   for (const CompletedLease& done : claim.completed) {
     const LeaseKey key = KeyOf(*member, done.scope, done.name);
-    if (!recovering() && leases_.IsTaken(key)) continue;
+    if (!life_.recovering() && leases_.IsTaken(key)) continue;
     absl::StatusOr<LeaseTable::Step> step =
         leases_.AdoptResult(key, member->incarnation(), done.result);
     if (step.ok()) {
@@ -42,16 +42,16 @@ void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
     }
   }
   if (refused == 0) return;
-  Log(Severity::kWarning,
-      absl::StrCat("of the ", claim.completed.size(), " results of leases that ", member->who(),
-                   " knows, ", refused, " are not kept: ", why.message()),
-      "results");
+  job_.Log(Severity::kWarning,
+           absl::StrCat("of the ", claim.completed.size(), " results of leases that ",
+                        member->who(), " knows, ", refused, " are not kept: ", why.message()),
+           "results");
 }
 
 // Returns the tokens that stand. A grant is believed only while the coordinator recovers: at any
 // other time it knows its grants itself.
 void Coordinator::Impl::ObserveNumbers(const Claim& claim) {
-  highest_epoch_ = std::max(highest_epoch_, claim.highest_epoch);
+  life_.ObserveEpochNumber(claim.highest_epoch);
   leases_.Observe(claim.highest_token);
 }
 
@@ -62,8 +62,8 @@ std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim
   for (const HeldLease& held : claim.held) {
     const LeaseKey key = KeyOf(*member, held.scope, held.name);
     const LeaseTable::Request request{member->identity.incarnation, held.request_id};
-    const bool stands = recovering() ? leases_.AdoptHolder(key, request, held.token, now_)
-                                     : leases_.Stands(key, request, held.token);
+    const bool stands = life_.recovering() ? leases_.AdoptHolder(key, request, held.token, job_.now)
+                                           : leases_.Stands(key, request, held.token);
     if (stands) standing.push_back(held.token);
   }
   leases_.KeepOnly(member->identity.incarnation, standing);
@@ -72,25 +72,18 @@ std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim
 }
 
 void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim, uint64_t attempt) {
-  if (claim.stop_asked) AskStop();
-  if (!claim.epoch || !epoch_ || !(*claim.epoch == epoch_->id())) return;
-  ApplyHistory(claim.history);
+  if (claim.stop_asked) life_.AskStop();
+  if (!claim.epoch || !epoch() || !(*claim.epoch == epoch()->id())) return;
+  life_.AdoptHistory(claim.history);
   ApplyStopClaim(claim);
   ApplyGroupClaims(member, claim.groups, attempt);
   ApplyKnownGroups(member, claim.known_groups, attempt);
-  if (claim.leaving && !epoch_->broken()) StartLeaving(member);
-  if (claim.broken && !epoch_->broken()) ApplyBrokenClaim(*claim.broken);
-  if (!epoch_->recovered()) return;
-  for (const auto& [name, group] : epoch_->groups()) {
+  if (claim.leaving && !epoch()->broken()) StartLeaving(member);
+  if (claim.broken && !epoch()->broken()) ApplyBrokenClaim(*claim.broken);
+  if (!epoch()->recovered()) return;
+  for (const auto& [name, group] : epoch()->groups()) {
     if (group->IndexOf(*member->rank())) RequestContribution(*group, member);
   }
-}
-
-// All members of an epoch were told the same; of a daemon that was not told, nothing is known.
-void Coordinator::Impl::ApplyHistory(const JobHistory& history) {
-  history_.replacements = std::max(history_.replacements, history.replacements);
-  history_.largest_world_size =
-      std::max({history_.largest_world_size, history.largest_world_size, epoch_->size()});
 }
 
 // The claim is taken all the same: that a coordinator has less room now must not end a member.
@@ -103,10 +96,10 @@ void Coordinator::Impl::ApplyGroupClaims(Member* member, const std::vector<Group
     if (!applied.ok() && ++refused == 1) why = applied;
   }
   if (refused == 0) return;
-  Log(Severity::kWarning,
-      absl::StrCat("of the ", claims.size(), " groups that ", member->who(), " claims, ", refused,
-                   " cannot be: ", why.message()),
-      "group");
+  job_.Log(Severity::kWarning,
+           absl::StrCat("of the ", claims.size(), " groups that ", member->who(), " claims, ",
+                        refused, " cannot be: ", why.message()),
+           "group");
 }
 
 absl::Status Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim,
@@ -116,7 +109,7 @@ absl::Status Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim
   const uint32_t index = *(*group)->IndexOf(*member->rank());
   Apply(*group, (*group)->Retain(index, claim.next_sequence, attempt));
   if (!claim.finished.empty()) {
-    Apply(*group, (*group)->FinishForGood(out_.WithoutJob(claim.finished)));
+    Apply(*group, (*group)->FinishForGood(job_.out.WithoutJob(claim.finished)));
   }
   return absl::OkStatus();
 }
@@ -125,7 +118,7 @@ void Coordinator::Impl::ApplyBrokenClaim(const BrokenClaim& claim) {
   for (const FailureClaim& failure : claim.failures) {
     Member* member = members_.Find(failure.member.incarnation);
     if (member == nullptr || !member->rank() || member->gone()) continue;
-    RecordLoss(member, {member->rank(), member->identity, failure.cause, now_ - failure.age,
+    RecordLoss(member, {member->rank(), member->identity, failure.cause, job_.now - failure.age,
                         failure.activity});
   }
   BreakEpoch(claim.reason);

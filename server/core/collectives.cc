@@ -23,7 +23,7 @@ absl::Status Coordinator::Impl::CheckContent(const Member&,
 }
 
 absl::Status Coordinator::Impl::CheckTexts(const CollectiveRequest& request) const {
-  const uint32_t max = options_.limits.max_name_bytes;
+  const uint32_t max = job_.options.limits.max_name_bytes;
   absl::Status s = CheckOptionalName("group name", request.group.name, max);
   if (!s.ok()) return s;
   if (s = CheckOptionalName("label", request.label, max); !s.ok()) return s;
@@ -33,7 +33,7 @@ absl::Status Coordinator::Impl::CheckTexts(const CollectiveRequest& request) con
 }
 
 absl::Status Coordinator::Impl::CheckPayloadSize(const Bytes& payload) const {
-  const uint64_t limit = options_.limits.max_payload_bytes;
+  const uint64_t limit = job_.options.limits.max_payload_bytes;
   if (payload->size() <= limit) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("payload has ", payload->size(), " bytes; the limit is ", limit,
@@ -53,11 +53,11 @@ absl::Status Coordinator::Impl::CheckRoot(const CollectiveRequest& request,
 // Nothing is left behind of a call that is refused here: the group may be new.
 absl::Status Coordinator::Impl::CheckGroupAndRoot(const Member& member,
                                                   const CollectiveRequest& request) const {
-  const CollectiveGroup* known = epoch_->groups().Find(request.group, *member.rank());
+  const CollectiveGroup* known = epoch()->groups().Find(request.group, *member.rank());
   absl::Status valid;
   if (known == nullptr) valid = CheckMayBeNew(member, request.group, request.call.attempt);
   if (known == nullptr && valid.ok()) {
-    valid = CheckGroup(request.group, *member.rank(), WorldSize(), options_.limits);
+    valid = CheckGroup(request.group, *member.rank(), WorldSize(), job_.options.limits);
   }
   return valid.ok() ? CheckRoot(request, known) : valid;
 }
@@ -82,20 +82,20 @@ absl::Status Coordinator::Impl::CheckPayload(const CollectiveRequest& request, c
 
 absl::StatusOr<CollectiveGroup*> Coordinator::Impl::FindGroup(const GroupName& name,
                                                               uint32_t caller_rank) {
-  if (CollectiveGroup* known = epoch_->groups().Find(name, caller_rank); known != nullptr) {
+  if (CollectiveGroup* known = epoch()->groups().Find(name, caller_rank); known != nullptr) {
     return known;
   }
-  absl::StatusOr<CollectiveGroup*> added = epoch_->AddGroup(name);
+  absl::StatusOr<CollectiveGroup*> added = epoch()->AddGroup(name);
   if (!added.ok()) return added;
   // What was claimed is of this group, whatever its ranks have forgotten since: claims of a group
   // that is closed go with it.
   ApplyClaimsTo(*added);
   for (uint32_t index = 0; index < name.ranks.size(); ++index) {
-    (*added)->SetFirstAttempt(index, epoch_->members()[name.ranks[index]]->forgets_below);
+    (*added)->SetFirstAttempt(index, epoch()->members()[name.ranks[index]]->forgets_below);
   }
   if (members_.tally().leaving == 0) return added;
   for (uint32_t rank : (*added)->ranks()) {
-    if (epoch_->members()[rank]->leaving()) (*added)->NoteLeaver(rank);
+    if (epoch()->members()[rank]->leaving()) (*added)->NoteLeaver(rank);
   }
   return added;
 }
@@ -122,8 +122,8 @@ absl::StatusOr<CollectiveGroup*> Coordinator::Impl::GroupOfCall(const Member& me
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const CollectiveRequest& request) {
-  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
-  if (absl::Status s = CanPark(*member); !s.ok()) return s;
+  if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   absl::StatusOr<CollectiveGroup*> found = GroupOfCall(*member, request);
   if (!found.ok()) return found.status();
   CollectiveGroup* group = *found;
@@ -133,7 +133,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   if (group->IsStale(index, request.call.attempt)) {
     return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
   }
-  const Words op = group->Describe(request);
+  const Calls::Words op = group->Describe(request);
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;
     // Whoever is late for a refusal hears of that, though the others have left since.
@@ -144,40 +144,40 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
     member->last_collective = op;
   }
   const bool only_contributes = group->HasCompleted(index, request.sequence);
-  Park(id, member, ForCollective{group, index, request.sequence}, request.call,
-       only_contributes ? nullptr : op);
+  calls_.Park(id, member, ForCollective{group, index, request.sequence}, request.call,
+              only_contributes ? nullptr : op);
   Arrive(id, group, index, request);
-  if (epoch_->recovered()) RequestContribution(*group, member);
+  if (epoch()->recovered()) RequestContribution(*group, member);
   return absl::OkStatus();
 }
 
 void Coordinator::Impl::Arrive(WaiterId id, CollectiveGroup* group, uint32_t index,
                                const CollectiveRequest& call) {
-  Count(call.kind, &tally_.counters.arrivals);
-  Apply(group, group->Arrive(now_, index, id, call));
+  Count(call.kind, &job_.tally.counters.arrivals);
+  Apply(group, group->Arrive(job_.now, index, id, call));
 }
 
 void Coordinator::Impl::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {
   for (CollectiveGroup::Finished& done : step) {
-    Finish(done.waiter, done.status, std::move(done.answer));
+    calls_.Finish(done.waiter, done.status, std::move(done.answer));
   }
   if (group->TakeFinishedNews()) AnnounceFinished(*group);
   if (const std::string refused = group->TakeRefusalNews(); !refused.empty()) {
-    Log(Severity::kWarning, refused);
+    job_.Log(Severity::kWarning, refused);
   }
-  if (group->TakeContributorNews() && epoch_->recovered()) RequestContributions(group);
+  if (group->TakeContributorNews() && epoch()->recovered()) RequestContributions(group);
 }
 
 void Coordinator::Impl::AnnounceFinished(const CollectiveGroup& group) {
-  Log(Severity::kError, group.finished_text());
+  job_.Log(Severity::kError, group.finished_text());
   const SharedEvent event =
-      out_.Share(GroupFinished{epoch_->id(), group.name(), group.finished_text()});
-  for (uint32_t rank : group.ranks()) Send(epoch_->members()[rank], event);
+      job_.out.Share(GroupFinished{epoch()->id(), group.name(), group.finished_text()});
+  for (uint32_t rank : group.ranks()) job_.Send(*epoch()->members()[rank], event);
 }
 
 // The leaver will not come: whoever waits for it must not wait any longer.
 void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
-  for (const auto& [name, group] : epoch_->groups()) {
+  for (const auto& [name, group] : epoch()->groups()) {
     if (!group->IndexOf(*leaver->rank())) continue;
     group->NoteLeaver(*leaver->rank());
     if (!group->pending()) continue;
@@ -190,20 +190,20 @@ void Coordinator::Impl::FailCollectivesOf(Member* leaver) {
 // "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank 1".
 std::string Coordinator::Impl::DescribeAbsentees(const Absentees& absent, size_t of) const {
   if (absent.missing.empty()) {
-    return absl::StrCat(
-        "all ", of, " had come, but some have stopped waiting: ", DescribeMembers(absent.gave_up));
+    return absl::StrCat("all ", of, " had come, but some have stopped waiting: ",
+                        DescribeMembers(*epoch(), absent.gave_up, job_.now));
   }
-  return absl::StrCat(
-      "missing ", absent.missing.size(), " of ", of, ": ", DescribeMembers(absent.missing),
-      absent.gave_up.empty()
-          ? ""
-          : absl::StrCat("; had come and stopped waiting: ", Ranks(absent.gave_up)));
+  return absl::StrCat("missing ", absent.missing.size(), " of ", of, ": ",
+                      DescribeMembers(*epoch(), absent.missing, job_.now),
+                      absent.gave_up.empty() ? ""
+                                             : absl::StrCat("; had come and stopped waiting: ",
+                                                            Ranks(absent.gave_up)));
 }
 
 absl::Status Coordinator::Impl::CollectiveTimeout(const ParkedCall& call,
                                                   const ForCollective& wait) const {
   CollectiveGroup& group = *wait.group;
-  const std::string& absence = group.DescribeAbsence(now_, wait.sequence, [&] {
+  const std::string& absence = group.DescribeAbsence(job_.now, wait.sequence, [&] {
     return DescribeAbsentees(group.AbsentFrom(wait.sequence), group.ranks().size());
   });
   return absl::DeadlineExceededError(absl::StrCat(group.OperationAt(wait.index, wait.sequence),

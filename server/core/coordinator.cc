@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/overloaded.h"
 #include "common/utf8.h"
 #include "server/core/coordinator_impl.h"
+#include "server/core/describe.h"
 
 namespace muster::core {
 
@@ -29,7 +31,7 @@ Time Coordinator::NextDeadline() const { return impl_->NextDeadline(); }
 std::optional<Checkpoint> Coordinator::MakeCheckpoint() const { return impl_->MakeCheckpoint(); }
 
 absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
-  return impl_->CheckJob(job_id);
+  return impl_->job().CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
   return impl_->GetStatus(now, with_completed_leases);
@@ -39,70 +41,101 @@ JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& 
 }
 std::vector<TimelineEntry> Coordinator::GetTimeline() const { return impl_->GetTimeline(); }
 Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
-std::optional<absl::Status> Coordinator::Outcome() const { return impl_->Outcome(); }
+std::optional<absl::Status> Coordinator::Outcome() const { return impl_->life().Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
-const Options& Coordinator::options() const { return impl_->options(); }
+const Options& Coordinator::options() const { return impl_->job().options; }
 std::string Coordinator::FindWrongCounts() const { return impl_->FindWrongCounts(); }
 
 // ---- The frame of a step ----
 
 Coordinator::Impl::Impl(Options options)
-    : options_(std::move(options)),
-      out_(options_.job_id),
-      budget_(options_.limits.max_held_bytes),
-      leases_(options_.limits, options_.instance, &budget_),
-      places_(elastic()) {}
+    : job_(std::move(options)),
+      leases_(job_.options.limits, job_.options.instance, &job_.budget),
+      places_(job_.elastic()) {}
 
 Effects Coordinator::Impl::End() {
   Advance();
   SendClosings();
-  AnswerBatches();
-  return out_.Take();
+  calls_.AnswerBatches();
+  return job_.out.Take();
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
-  if (absl::Status s = Attach(stream, request); !s.ok()) out_.EndStream(stream, s);
+  if (absl::Status s = Attach(stream, request); !s.ok()) job_.out.EndStream(stream, s);
 }
 
 // What is due goes before what times out: a call may be answered yet.
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   CheckStalls();
-  TellTimeoutsLeftOut();
-  while (std::optional<WaiterId> id = parked_.PopExpired(now_)) TimeOut(*id);
+  calls_.TellTimeoutsLeftOut();
+  while (std::optional<WaiterId> id = calls_.PopExpired()) TimeOut(*id);
   awaited_words_.reset();
 }
 
 Time Coordinator::Impl::NextDeadline() const {
-  if (draining_) return absl::InfiniteFuture();  // Advance() does nothing any more
-  return std::min({parked_.NextDeadline(), members_.NextGrace(), places_.NextContenderDeadline(),
-                   NextFormation(), NextGivingUp(), NextAnnouncement(), stall_check_,
-                   NextRecoveryStep(), timeouts_.Next()});
+  if (job_.draining) return absl::InfiniteFuture();  // Advance() does nothing any more
+  return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
+                   places_.NextContenderDeadline(), NextFormation(), NextGivingUp(),
+                   NextAnnouncement(), stalls_.next(), NextRecoveryStep(),
+                   calls_.NextTimeoutNews()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
-  Log(Severity::kWarning, absl::StrCat("verdict: ", Printable(verdict.text)));
+  job_.Log(Severity::kWarning, absl::StrCat("verdict: ", Printable(verdict.text)));
 }
 
 void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
-  draining_ = Printable(drain.reason);
-  const absl::Status status = absl::UnavailableError(*draining_);
-  recovery_ends_.reset();
-  stall_check_ = absl::InfiniteFuture();
-  for (const WaiterId id : parked_.All()) Finish(id, status);
+  job_.draining = Printable(drain.reason);
+  const absl::Status status = absl::UnavailableError(*job_.draining);
+  life_.EndRecovery();
+  stalls_.Stop();
+  for (const WaiterId id : calls_.parked().All()) calls_.Finish(id, status);
   while (const ParkedClaims::Entry* claim = claims_.Lowest()) EndParkedClaim(claim->stream, status);
   for (const WaiterId stream : members_.Streams()) {
     EndStream(members_.FindByStream(stream), status);
   }
 }
 
-std::optional<absl::Status> Coordinator::Impl::Outcome() const {
-  if (recovering()) return std::nullopt;
-  if (state_ == JobState::kFinished) return absl::OkStatus();
-  if (state_ == JobState::kFailed) {
-    return out_.WithJob(absl::AbortedError(absl::StrCat("the job has failed: ", reason_)));
+void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
+  if (calls_.DropBatch(id)) return;
+  Withdraw(id);
+  calls_.Drop(id);
+}
+
+absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
+  return std::visit(Overloaded{
+                        [&](const ForPlace& wait) {
+                          return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
+                        },
+                        [&](const ForCollective& wait) { return CollectiveTimeout(call, wait); },
+                        [&](const ForLease& wait) { return LeaseTimeout(call, wait); },
+                        [&](const ForLeavers&) { return LeaveTimeout(call); },
+                        [&](const ForRecovery&) {
+                          return absl::DeadlineExceededError(absl::StrCat(
+                              "waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
+                        },
+                    },
+                    call.wait);
+}
+
+// The text is made before the withdrawal: the caller's own arrival does not count as missing.
+void Coordinator::Impl::TimeOut(WaiterId id) {
+  const ParkedCall& call = *calls_.parked().Find(id);
+  if (NodeBatches::IsPart(id)) {  // its member is told by a call of its own
+    Withdraw(id);
+    return calls_.Finish(id, absl::DeadlineExceededError("the part's wait has ended"));
   }
-  return std::nullopt;
+  Member* member = call.member;
+  const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
+  const absl::Status status = DescribeTimeout(call);
+  calls_.NoteTimeout(call, status);
+  if (std::holds_alternative<ForCollective>(call.wait)) Inquire(std::string(status.message()));
+  Withdraw(id);
+  calls_.TimeOut(id, status);
+  if (leaves) {
+    Lose({{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
+  }
 }
 
 }  // namespace muster::core

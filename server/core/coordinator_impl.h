@@ -13,26 +13,24 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/core/byte_budget.h"
+#include "server/core/calls.h"
 #include "server/core/checkpoint.h"
 #include "server/core/collective_group.h"
 #include "server/core/coordinator.h"
-#include "server/core/counters.h"
 #include "server/core/epoch.h"
 #include "server/core/expected_processes.h"
 #include "server/core/fingerprint.h"
 #include "server/core/formation.h"
 #include "server/core/group_table.h"
+#include "server/core/job_context.h"
 #include "server/core/lease_table.h"
+#include "server/core/lifecycle.h"
 #include "server/core/member_table.h"
-#include "server/core/node_batches.h"
-#include "server/core/outbox.h"
-#include "server/core/parked_calls.h"
 #include "server/core/parked_claims.h"
 #include "server/core/place_book.h"
-#include "server/core/repeat_limiter.h"
 #include "server/core/stall_clock.h"
-#include "server/core/timeline.h"
+#include "server/core/stall_watch.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 
@@ -49,7 +47,7 @@ class Coordinator::Impl {
  public:
   explicit Impl(Options options);
 
-  void Begin(Time now) { now_ = now; }
+  void Begin(Time now) { job_.now = now; }
   // What the step is about, by its kind.
   void Take(WaiterId stream, const AttachRequest& request);
   void Take(WaiterId stream, const StreamClosed& closed);
@@ -60,23 +58,22 @@ class Coordinator::Impl {
   // A call. One that is refused has changed nothing.
   template <class Request>
   void Take(WaiterId waiter, const Request& request) {
-    if (absl::Status s = Receive(waiter, request); !s.ok()) Refuse(waiter, s);
+    calls_.Open(waiter);
+    if (absl::Status s = Receive(waiter, request); !s.ok()) calls_.Finish(waiter, s);
   }
   Effects End();
 
   Time NextDeadline() const;
   std::optional<Checkpoint> MakeCheckpoint() const;
   void Restore(Time now, const Checkpoint& checkpoint);
-  absl::Status CheckJob(absl::string_view job_id) const;
   JobStatus GetStatus(Time now, bool with_completed_leases) const;
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
-  std::vector<TimelineEntry> GetTimeline() const { return timeline_.Entries(); }
+  std::vector<TimelineEntry> GetTimeline() const { return job_.timeline.Entries(); }
   Metrics Measure(Time now) const;
   std::string FindWrongCounts() const;
-
-  std::optional<absl::Status> Outcome() const;
   bool Quiet() const { return !members_.any_attached() && claims_.empty(); }
-  const Options& options() const { return options_; }
+  const JobContext& job() const { return job_; }
+  const Lifecycle& life() const { return life_; }
 
  private:
   struct Loss {
@@ -91,10 +88,10 @@ class Coordinator::Impl {
   // Any call of a member: serves it, or defers it until the recovery is over.
   template <class Request>
   absl::Status Receive(WaiterId waiter, const Request& request) {
-    absl::StatusOr<Member*> caller = Caller(request.call);
+    absl::StatusOr<Member*> caller = calls_.Caller(request.call);
     if (!caller.ok()) return caller.status();
     if (absl::Status s = CheckContent(**caller, request); !s.ok()) return s;
-    if (recovering()) return Defer(waiter, *caller, request);
+    if (life_.recovering()) return Defer(waiter, *caller, request);
     return Serve(waiter, *caller, request);
   }
   // The arrivals of several members: served now, or answered with RESEND.
@@ -146,50 +143,21 @@ class Coordinator::Impl {
   bool TryCloseMore();       // groups that there was no room for
   bool ServeNextDeferred();  // after a recovery
 
-  // ---- calls.cc: what all calls share ----
-  absl::StatusOr<Member*> Caller(const CallContext& call);
-  // Whether this send is not known to have been given up.
-  absl::Status CheckWanted(const Member& member, const CallContext& call) const;
-  absl::Status CheckEpoch(const Member& member, const EpochId& epoch) const;
-  absl::Status CheckStays(const Member& member) const;
-  absl::Status CheckCallContext(const CallContext& call) const;
-  // What a call of a process that this daemon does not (or no longer) know is told.
-  absl::Status UnknownSession(const SessionId& session) const;
-  absl::Status CanPark(const Member& member) const;
-  // `what` is said of the member while it waits; null where it waits for nothing of its own.
-  using Words = std::shared_ptr<const std::string>;
-  static Words Say(std::string what) {
-    return std::make_shared<const std::string>(std::move(what));
-  }
-  void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
-  // Takes the call out of those that wait, and notes in its member's activity how it ended; nullopt
-  // if the id is not parked.
-  std::optional<ParkedCall> Unpark(WaiterId id, bool completed);
-  // Ends a parked call; ids that are not parked are ignored.
-  void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
-  // Answers a call that was never parked, or is no longer.
-  void Refuse(WaiterId id, const absl::Status& status) { out_.Reply(id, status); }
-  void Respond(WaiterId id, Answer answer = {}) {
-    out_.Reply(id, absl::OkStatus(), std::move(answer));
-  }
+  // ---- The end of calls ----
   // The parked call goes without an answer, or is about to be answered: takes it out of where it
   // waits.
   void Withdraw(WaiterId id);
-  void NoteWithdrawn(const ParkedCall& call);
   void FinishAllOf(Member* member, const absl::Status& status);
   // The same, but for deferred calls: those are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
   void TimeOut(WaiterId id);
-  void LogTimeout(const ParkedCall& call, const absl::Status& status);
-  void TellTimeoutsLeftOut();
   absl::Status DescribeTimeout(const ParkedCall& call);
-  // For the log and the timeline; `kind` as in Timeline::Add, `told` as in LogLine.
-  void Log(Severity severity, std::string text, absl::string_view kind = "", bool told = false);
   // Somebody waits for too long: whoever looks at processes may find out why.
   void Inquire(const std::string& reason) {
-    if (out_.inquires()) return;
-    if (options_.wants_inquiry && !options_.wants_inquiry(now_, State())) return;
-    out_.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(now_, false))});
+    if (job_.out.inquires()) return;
+    const auto& wants_inquiry = job_.options.wants_inquiry;
+    if (wants_inquiry && !wants_inquiry(job_.now, life_.ReportedState())) return;
+    job_.out.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(job_.now, false))});
   }
 
   // ---- sessions.cc ----
@@ -202,9 +170,6 @@ class Coordinator::Impl {
   void EndSession(Member* member);
   void EndStream(Member* member, const absl::Status& status);
   void Remove(Member* member);
-  void Send(const Member* member, SharedEvent event, bool urgent = false) {
-    if (member->attached()) out_.Send(member->stream(), std::move(event), urgent);
-  }
 
   // ---- losses.cc ----
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
@@ -222,7 +187,9 @@ class Coordinator::Impl {
   SharedEvent BrokenEvent(bool may_rejoin) const;
 
   // ---- giving_up.cc: while the first epoch of a job forms that is not elastic ----
-  bool FormsOnce() const { return !elastic() && !epoch_ && state_ == JobState::kForming; }
+  bool FormsOnce() const {
+    return !job_.elastic() && !epoch() && life_.state() == JobState::kForming;
+  }
   void Expect(const Incarnation& process);
   void NoteGivenUp(const ExitReport& report);
   Time NextGivingUp() const;
@@ -233,7 +200,6 @@ class Coordinator::Impl {
   std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
   // `attempt`: of the Attach that has brought it.
   void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
-  void ApplyHistory(const JobHistory& history);
   void ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims, uint64_t attempt);
   absl::Status ApplyGroupClaim(Member* member, const GroupClaim& claim, uint64_t attempt);
   void ApplyBrokenClaim(const BrokenClaim& claim);
@@ -255,8 +221,6 @@ class Coordinator::Impl {
   void ResolveClaimedGroups();
 
   // ---- recovery.cc ----
-  bool recovering() const { return recovery_ends_.has_value(); }
-  JobState State() const { return recovering() ? JobState::kRecovering : state_; }
   // Whether a claim of this epoch would win, if it said who the members are.
   bool MayWin(const EpochId& claimed) const;
   bool MustHearRoster(const AttachRequest& request) const;
@@ -303,7 +267,6 @@ class Coordinator::Impl {
   absl::Status JoinTimeout(const ParkedCall& call);
 
   // ---- forming.cc ----
-  bool Forming() const;
   std::vector<Member*> ChooseMembers() const;
   // Whether the next epoch may form, from counts: it is asked at every step of an elastic job.
   FormationInput Candidates() const;
@@ -320,12 +283,7 @@ class Coordinator::Impl {
   void RefuseCandidates(const absl::Status& why);
 
   // ---- elastic.cc ----
-  bool elastic() const { return options_.min_world_size != 0; }
   uint32_t Places() const;
-  // Whether a member of the epoch before the one that forms is there for it, or may yet be.
-  bool HasRejoined(const Member& member) const;
-  bool MayStillRejoin(const Member& member) const { return !HasRejoined(member) && !member.gone(); }
-  std::vector<uint32_t> AwaitedRanks() const;
   absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
   bool Settled() const;
   Time SettleEnd() const;
@@ -340,7 +298,6 @@ class Coordinator::Impl {
   uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
   // Why the next epoch may not form with them; empty: it may.
   std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
-  void NoteFormation(const std::vector<Member*>& chosen);
   void FailReforming(const std::string& reason);
 
   // ---- collectives.cc ----
@@ -378,7 +335,6 @@ class Coordinator::Impl {
                  const NodeCollectiveRequest& request);
   // Of a member whose stream has closed: nobody else would end them.
   void EndPartsOf(Member* member);
-  void AnswerBatches();
 
   // ---- leases.cc ----
   LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) const;
@@ -394,7 +350,6 @@ class Coordinator::Impl {
   absl::Status LeaveTimeout(const ParkedCall& call) const;
 
   // ---- stopping.cc ----
-  void AskStop();
   void ApplyStopClaim(const Claim& claim);
 
   // ---- stall.cc ----
@@ -407,7 +362,6 @@ class Coordinator::Impl {
     std::vector<MissingMember> gave_up;
     std::vector<const Member*> waiting;
   };
-  void WatchForStalls();
   void CheckStalls();
   Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
   Time CheckRecovery();
@@ -419,8 +373,6 @@ class Coordinator::Impl {
   Stall StalledLeave() const;
   Stall StalledForming() const;
   Stall StalledRecovery() const;
-  std::vector<MissingMember> MissingMembers(const std::vector<uint32_t>& ranks) const;
-  std::string DescribeMembers(const std::vector<uint32_t>& ranks) const;
 
   // ---- checkpoint.cc ----
   bool NothingIsUnderWay() const;
@@ -432,7 +384,6 @@ class Coordinator::Impl {
   void LogStragglers();
 
   // ---- status.cc ----
-  MemberState StateOf(const Member& member) const;
   std::string DescribeState() const;
   MemberStatus StatusOf(const Member& member, Time now) const;
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
@@ -444,18 +395,11 @@ class Coordinator::Impl {
   // ---- metrics.cc ----
   void MeasureCollectives(Time now, Metrics* metrics) const;
 
-  const Options options_;
-  Time now_;
-  Outbox out_;
-  Timeline timeline_;
-  std::optional<std::string> draining_;
+  Epoch* epoch() const { return life_.epoch(); }
 
-  JobState state_ = JobState::kForming;
-  std::string reason_;       // why the job is in this state
-  bool stop_asked_ = false;  // RequestStop was called, in whatever epoch
-  uint64_t highest_epoch_ = 0;
-  JobHistory history_;
-
+  JobContext job_;  // before all that uses it
+  Lifecycle life_{job_};
+  StallWatch stalls_{job_};
   MemberTable members_;
   uint64_t last_session_ = 0;
   std::deque<Failure> failures_;  // the latest first
@@ -469,20 +413,14 @@ class Coordinator::Impl {
   };
   std::optional<GivenUp> given_up_;
 
-  Tally tally_;        // before the epochs that count in it
-  ByteBudget budget_;  // before the groups and leases that use it
+  Calls calls_{job_, members_, stalls_};
   LeaseTable leases_;
-  ParkedCalls parked_;
-  RepeatLimiter timeouts_;  // by the words of TimeoutKind()
-  NodeBatches batches_;
   PlaceBook places_;
   FactStore facts_;
-  std::unique_ptr<Epoch> epoch_;
   std::set<std::string> unclosed_;  // digests of groups that there was no room to close
 
   ParkedClaims claims_;
-  std::optional<Time>
-      recovery_ends_;              // while it lasts; before the roster is heard there is no epoch
+  Time recovery_ends_;             // while it lasts; there is no epoch before the roster is heard
   Time epoch_claimed_;             // the epoch that it recovers: first claimed at
   std::deque<WaiterId> deferred_;  // calls to serve then, in order
   // Deferred calls of newcomers, which must be told what they wait for: at most once a second.
@@ -495,11 +433,9 @@ class Coordinator::Impl {
   Time formation_changed_;            // when somebody last came or went
   std::optional<Time> enough_since_;  // there are enough, but for the settle time
   Time rejoin_deadline_;              // while the job re-forms
-  Time may_announce_;                 // news come at most once a second
   NewcomersWaiting announced_;        // what the epoch's members were last told
   Time next_announcement_;            // they are told again at this time at the earliest
 
-  Time stall_check_ = absl::InfiniteFuture();
   StallClock forming_stall_;
   StallClock leave_stall_;
   StallClock recovery_stall_;

@@ -12,16 +12,12 @@
 
 namespace muster::core {
 
-bool Coordinator::Impl::Forming() const {
-  return (state_ == JobState::kForming || state_ == JobState::kReforming) && !recovering();
-}
-
 // Survivors in rank order, then newcomers by arrival, as many as there are places for.
 std::vector<Member*> Coordinator::Impl::ChooseMembers() const {
   std::vector<Member*> chosen;
   uint32_t awaited = 0;
-  if (epoch_) {
-    for (Member* member : epoch_->members()) {
+  if (epoch()) {
+    for (Member* member : epoch()->members()) {
       if (HasRejoined(*member)) chosen.push_back(member);
       awaited += MayStillRejoin(*member);
     }
@@ -41,7 +37,7 @@ FormationInput Coordinator::Impl::Candidates() const {
   const MemberTable::Tally& tally = members_.tally();
   FormationInput in;
   in.places = Places();
-  in.minimum = options_.min_world_size;
+  in.minimum = job_.options.min_world_size;
   const uint32_t most = in.places > 0 ? in.places : std::numeric_limits<uint32_t>::max();
   in.survivors = std::min(static_cast<uint32_t>(tally.rejoined), most);
   in.awaited = static_cast<uint32_t>(tally.awaited);
@@ -51,9 +47,9 @@ FormationInput Coordinator::Impl::Candidates() const {
   });
   const uint32_t newcomers = static_cast<uint32_t>(tally.newcomers) - contenders;
   in.newcomers = std::min(newcomers, most - std::min(most, in.survivors + in.awaited));
-  if (epoch_) {
-    in.previous_size = epoch_->size();
-    in.previous_rank_0_came = HasRejoined(*epoch_->members().front());
+  if (epoch()) {
+    in.previous_size = epoch()->size();
+    in.previous_rank_0_came = HasRejoined(*epoch()->members().front());
   }
   in.settled = Settled();
   return in;
@@ -66,10 +62,10 @@ std::string Coordinator::Impl::FindWrongCounts() const {
     return absl::StrCat("members are counted as ", absl::StrJoin(kept, " "), ", and are ",
                         absl::StrJoin(right, " "));
   }
-  if (!Forming()) return "";
+  if (!life_.forming()) return "";
   FormationInput in;
   for (const Member* member : ChooseMembers()) ++(member->rank() ? in.survivors : in.newcomers);
-  if (epoch_) in.awaited = static_cast<uint32_t>(AwaitedRanks().size());
+  if (epoch()) in.awaited = static_cast<uint32_t>(AwaitedRanks(*epoch()).size());
   const FormationInput counted = Candidates();
   if (in.survivors == counted.survivors && in.newcomers == counted.newcomers &&
       in.awaited == counted.awaited) {
@@ -90,59 +86,57 @@ Roster Coordinator::Impl::PlacesOf(const std::vector<Member*>& chosen) const {
       newcomers.push_back(places_.candidates().at(member->arrival));
     }
   }
-  return epoch_ ? ReassignPlaces(survivors, newcomers, *epoch_->roster()) : AssignPlaces(newcomers);
+  return epoch() ? ReassignPlaces(survivors, newcomers, *epoch()->roster())
+                 : AssignPlaces(newcomers);
 }
 
 std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& chosen) {
-  const uint64_t wall = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now_)));
-  highest_epoch_ = std::max(highest_epoch_, wall) + 1;
+  const uint64_t number = life_.NextEpochNumber();
   auto roster = std::make_shared<const Roster>(PlacesOf(chosen));
   std::vector<Member*> members;
   for (const RosterEntry& entry : *roster)
     members.push_back(members_.Find(entry.member.incarnation));
-  return std::make_unique<Epoch>(EpochId{highest_epoch_, options_.random()}, std::move(roster),
-                                 std::move(members), /*recovered=*/false, options_.limits, &budget_,
-                                 &tally_);
+  return std::make_unique<Epoch>(EpochId{number, job_.options.random()}, std::move(roster),
+                                 std::move(members), /*recovered=*/false, job_.options.limits,
+                                 &job_.budget, &job_.tally);
 }
 
 void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
-  NoteFormation(chosen);
-  ++tally_.counters.epochs_formed;
-  const std::unique_ptr<Epoch> previous = std::exchange(epoch_, MakeEpoch(chosen));
-  for (uint32_t rank = 0; rank < epoch_->size(); ++rank) {
-    Member* member = epoch_->members()[rank];
+  life_.NoteFormation(ReplacementsAmong(chosen), static_cast<uint32_t>(chosen.size()));
+  ++job_.tally.counters.epochs_formed;
+  const std::unique_ptr<Epoch> previous = life_.Enter(MakeEpoch(chosen));
+  for (uint32_t rank = 0; rank < epoch()->size(); ++rank) {
+    Member* member = epoch()->members()[rank];
     members_.SetRank(member, rank);
     member->last_collective.reset();
     member->sends_for_node = false;
     member->activity = Activity();
     member->contributions_requested.clear();
   }
-  if (stop_asked_) epoch_->AskStop();
-  state_ = JobState::kRunning;
-  reason_.clear();
   early_exits_.clear();
   expected_.Clear();
   given_up_.reset();
   enough_since_.reset();
   if (previous) Retire(*previous);
   AnswerMembers();
-  if (elastic()) return;
+  if (job_.elastic()) return;
   RefuseCandidates(absl::FailedPreconditionError(
       absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined")));
 }
 
 void Coordinator::Impl::AnswerMembers() {
-  for (Member* member : epoch_->members()) {
+  for (Member* member : epoch()->members()) {
     StopSeeking(member);
-    Finish(parked_.JoinOf(*member), absl::OkStatus(), epoch_->PlaceOf(*member->rank(), history_));
+    calls_.Finish(calls_.parked().JoinOf(*member), absl::OkStatus(),
+                  epoch()->PlaceOf(*member->rank(), life_.history()));
   }
 }
 
 std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) const {
-  if (!epoch_) return "";
+  if (!epoch()) return "";
   const std::set<const Member*> stay(chosen.begin(), chosen.end());
   std::vector<uint32_t> gone;
-  for (const Member* member : epoch_->members()) {
+  for (const Member* member : epoch()->members()) {
     if (stay.count(member) == 0) gone.push_back(*member->rank());
   }
   return gone.empty() ? "" : absl::StrCat("; gone since the epoch before: ", Ranks(gone));
@@ -150,15 +144,15 @@ std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) 
 
 void Coordinator::Impl::LogFormed(const std::string& reason) {
   std::set<std::string> nodes;
-  for (const Member* member : epoch_->members()) nodes.insert(member->identity.node_id);
-  Log(Severity::kInfo,
-      absl::StrCat("epoch ", epoch_->id().number, " formed: ", epoch_->size(), " members on ",
-                   nodes.size(), nodes.size() == 1 ? " node: " : " nodes: ", reason));
+  for (const Member* member : epoch()->members()) nodes.insert(member->identity.node_id);
+  job_.Log(Severity::kInfo, absl::StrCat("epoch ", epoch()->id().number,
+                                         " formed: ", epoch()->size(), " members on ", nodes.size(),
+                                         nodes.size() == 1 ? " node: " : " nodes: ", reason));
 }
 
 void Coordinator::Impl::CompareMembers() {
   std::vector<Fingerprinted> members;
-  for (const Member* member : epoch_->members()) {
+  for (const Member* member : epoch()->members()) {
     Fingerprinted one{*member->rank(), member->identity.node_id, nullptr, member->clock_ahead, {}};
     if (member->fingerprint) {
       one.facts = member->fingerprint->facts;
@@ -167,8 +161,8 @@ void Coordinator::Impl::CompareMembers() {
     members.push_back(std::move(one));
   }
   std::vector<std::string> oddities = DescribeOdd(members);
-  for (const std::string& oddity : oddities) Log(Severity::kWarning, oddity);
-  epoch_->NoteOddities(std::move(oddities));
+  for (const std::string& oddity : oddities) job_.Log(Severity::kWarning, oddity);
+  epoch()->NoteOddities(std::move(oddities));
 }
 
 // Those of the epoch before that are not in this one: they were lost or have left, or there is no
@@ -176,7 +170,7 @@ void Coordinator::Impl::CompareMembers() {
 void Coordinator::Impl::Retire(const Epoch& previous) {
   for (Member* member : previous.members()) {
     const uint32_t rank = *member->rank();
-    if (rank < epoch_->size() && epoch_->members()[rank] == member) continue;
+    if (rank < epoch()->size() && epoch()->members()[rank] == member) continue;
     FinishAllOf(member, previous.broken_with());
     if (member->attached()) EndStream(member, previous.broken_with());
     Remove(member);

@@ -13,7 +13,7 @@ constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 }  // namespace
 
 void Coordinator::Impl::Expect(const Incarnation& process) {
-  if (FormsOnce()) expected_.Add(process, options_.limits.max_members);
+  if (FormsOnce()) expected_.Add(process, job_.options.limits.max_members);
 }
 
 // Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
@@ -21,20 +21,20 @@ void Coordinator::Impl::NoteGivenUp(const ExitReport& report) {
   if (!FormsOnce() || given_up_) return;
   const uint32_t places = Places();
   if (places != 0 && !expected_.MayGiveUp(report.incarnation, places)) {
-    Log(Severity::kDebug,
-        absl::StrCat("somebody who has none of the ", places,
-                     " places has given his ranks up: ", report.given_up,
-                     "; the job goes on forming, since as many other processes have come"));
+    job_.Log(Severity::kDebug,
+             absl::StrCat("somebody who has none of the ", places,
+                          " places has given his ranks up: ", report.given_up,
+                          "; the job goes on forming, since as many other processes have come"));
     return;
   }
-  given_up_ = GivenUp{report.given_up, now_ + kGivenUpPause};
-  Log(Severity::kInfo,
-      absl::StrCat("a node has given its ranks up: ", report.given_up, "; the job fails in ",
-                   absl::FormatDuration(kGivenUpPause), " unless it forms"));
+  given_up_ = GivenUp{report.given_up, job_.now + kGivenUpPause};
+  job_.Log(Severity::kInfo,
+           absl::StrCat("a node has given its ranks up: ", report.given_up, "; the job fails in ",
+                        absl::FormatDuration(kGivenUpPause), " unless it forms"));
 }
 
 Time Coordinator::Impl::NextGivingUp() const {
-  return given_up_ && !recovering() ? given_up_->fails_at : absl::InfiniteFuture();
+  return given_up_ && !life_.recovering() ? given_up_->fails_at : absl::InfiniteFuture();
 }
 
 }  // namespace muster::core

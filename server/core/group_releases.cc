@@ -17,7 +17,7 @@ namespace muster::core {
 
 // A call that names no ranks is of a group that its member took for known.
 bool Coordinator::Impl::IsClosed(const GroupName& name, uint32_t rank) const {
-  const ClosedGroups& closed = epoch_->closed_groups();
+  const ClosedGroups& closed = epoch()->closed_groups();
   if (name.name.empty() || closed.size() == 0) return false;
   return name.ranks.empty() ? closed.ContainsName(name.name, rank)
                             : closed.Contains(GroupDigest(name.name, name.ranks));
@@ -44,7 +44,7 @@ absl::Status Coordinator::Impl::CheckContent(const Member&, const ReleaseRequest
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const ReleaseRequest& request) {
-  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint64_t attempt = request.call.attempt;
   if (attempt < member->release_attempt) {
     return absl::CancelledError("a later ReleaseGroups of this process has arrived");
@@ -52,7 +52,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const Release
   member->release_attempt = attempt;
   ReleaseAnswer answer;
   for (const std::string& digest : request.closed) {
-    const bool known = epoch_->closed_groups().Acknowledge(digest, *member->rank());
+    const bool known = epoch()->closed_groups().Acknowledge(digest, *member->rank());
     if (!known) answer.settled.push_back(digest);
   }
   if (!request.closed.empty()) member->forgets_below = attempt;
@@ -60,28 +60,28 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const Release
     const KnownGroup group{released.digest, released.next_sequence, {}, /*released=*/true, false};
     if (!NoteRelease(member, group, attempt)) answer.settled.push_back(released.digest);
   }
-  Respond(id, std::move(answer));
+  calls_.Respond(id, std::move(answer));
   return absl::OkStatus();
 }
 
 // False: no such group is known.
 bool Coordinator::Impl::NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt) {
   const uint32_t rank = *member->rank();
-  if (CollectiveGroup* group = epoch_->groups().FindDigest(released.digest); group != nullptr) {
+  if (CollectiveGroup* group = epoch()->groups().FindDigest(released.digest); group != nullptr) {
     const std::optional<uint32_t> index = group->IndexOf(rank);
     if (!index) return true;  // the digest of a group of others
     Apply(group, group->Release(*index, released.next_sequence, attempt));
     CloseIfReleased(group);
     return true;
   }
-  if (epoch_->closed_groups().Contains(released.digest)) {
-    epoch_->closed_groups().RemindStranger(released.digest, rank);
+  if (epoch()->closed_groups().Contains(released.digest)) {
+    epoch()->closed_groups().RemindStranger(released.digest, rank);
     return true;
   }
-  const ClaimedGroups::ByRank* claims = epoch_->claimed_groups().Find(released.digest);
+  const ClaimedGroups::ByRank* claims = epoch()->claimed_groups().Find(released.digest);
   if (claims == nullptr) return false;
   if (const auto own = claims->find(rank); own == claims->end() || own->second.attempt <= attempt) {
-    epoch_->claimed_groups().Note(rank, {released, attempt});
+    epoch()->claimed_groups().Note(rank, {released, attempt});
   }
   CloseIfAllClaimantsAgree(released.digest);
   return true;
@@ -90,13 +90,13 @@ bool Coordinator::Impl::NoteRelease(Member* member, const KnownGroup& released, 
 // ---- Closing ----
 
 bool Coordinator::Impl::HasRoomToClose(size_t ranks) const {
-  const ClosedGroups& closed = epoch_->closed_groups();
-  return closed.size() < options_.limits.max_groups &&
-         closed.ranks() + ranks <= options_.limits.max_group_ranks;
+  const ClosedGroups& closed = epoch()->closed_groups();
+  return closed.size() < job_.options.limits.max_groups &&
+         closed.ranks() + ranks <= job_.options.limits.max_group_ranks;
 }
 
 void Coordinator::Impl::CloseIfReleased(CollectiveGroup* group) {
-  if (epoch_->broken() || group->name().name.empty() || !group->IsReleased()) return;
+  if (epoch()->broken() || group->name().name.empty() || !group->IsReleased()) return;
   const std::vector<uint32_t> heard = group->HeardRanks();
   if (!HasRoomToClose(heard.size())) {
     unclosed_.insert(group->digest());
@@ -105,33 +105,33 @@ void Coordinator::Impl::CloseIfReleased(CollectiveGroup* group) {
   const std::string digest = group->digest();
   const GroupName name = group->name();
   for (const uint32_t rank : group->ranks()) {
-    auto& requested = epoch_->members()[rank]->contributions_requested;
+    auto& requested = epoch()->members()[rank]->contributions_requested;
     requested.erase(requested.lower_bound({group, 0}),
                     requested.upper_bound({group, std::numeric_limits<uint64_t>::max()}));
   }
-  epoch_->RemoveGroup(group);
-  epoch_->closed_groups().Add(digest, name, heard, /*aware=*/{});
+  epoch()->RemoveGroup(group);
+  epoch()->closed_groups().Add(digest, name, heard, /*aware=*/{});
 }
 
 // Of a group whose ranks nobody has named here. Whoever does not claim it knows nothing of it.
 void Coordinator::Impl::CloseIfAllClaimantsAgree(const std::string& digest) {
-  const ClaimedGroups::ByRank& claims = *epoch_->claimed_groups().Find(digest);
+  const ClaimedGroups::ByRank& claims = *epoch()->claimed_groups().Find(digest);
   if (!AnyKnowsClosed(claims) && !(AllReleased(claims) && HasRoomToClose(claims.size()))) return;
   std::vector<uint32_t> ranks;
   std::set<uint32_t> aware;
-  for (const auto& [rank, claim] : epoch_->claimed_groups().Take(digest)) {
+  for (const auto& [rank, claim] : epoch()->claimed_groups().Take(digest)) {
     ranks.push_back(rank);
     if (claim.group.closed) aware.insert(rank);
   }
-  epoch_->closed_groups().Add(digest, {}, ranks, aware);
+  epoch()->closed_groups().Add(digest, {}, ranks, aware);
 }
 
 // There may be room again for those that were left.
 bool Coordinator::Impl::TryCloseMore() {
-  if (unclosed_.empty() || !epoch_ || !HasRoomToClose(0)) return false;
+  if (unclosed_.empty() || !epoch() || !HasRoomToClose(0)) return false;
   const std::string digest = *unclosed_.begin();
   unclosed_.erase(unclosed_.begin());
-  CollectiveGroup* const group = epoch_->groups().FindDigest(digest);
+  CollectiveGroup* const group = epoch()->groups().FindDigest(digest);
   if (group == nullptr) return true;
   CloseIfReleased(group);
   return unclosed_.count(digest) == 0;
@@ -139,16 +139,16 @@ bool Coordinator::Impl::TryCloseMore() {
 
 // Mostly all are told the same.
 void Coordinator::Impl::SendClosings() {
-  if (!epoch_ || draining_) return;
+  if (!epoch() || job_.draining) return;
   SharedEvent event;
   ClosedGroups::News latest;
-  for (auto& [rank, news] : epoch_->closed_groups().TakeNews()) {
+  for (auto& [rank, news] : epoch()->closed_groups().TakeNews()) {
     if (event == nullptr || !(news == latest)) {
       latest = news;
-      event =
-          out_.Share(GroupsClosed{epoch_->id(), std::move(news.closed), std::move(news.settled)});
+      event = job_.out.Share(
+          GroupsClosed{epoch()->id(), std::move(news.closed), std::move(news.settled)});
     }
-    Send(epoch_->members()[rank], event);
+    job_.Send(*epoch()->members()[rank], event);
   }
 }
 
@@ -162,17 +162,17 @@ void Coordinator::Impl::ApplyKnownGroups(Member* member, const std::vector<Known
   for (const KnownGroup& group : groups) {
     if (!group.closed) claimed.insert(group.digest);
     // What is left out is made up for by the calls themselves, but for how far others are.
-    if (recovering() && ++kept > options_.limits.max_groups) break;
+    if (life_.recovering() && ++kept > job_.options.limits.max_groups) break;
     ApplyKnownGroup(member, group, attempt);
   }
-  epoch_->closed_groups().AcknowledgeAllBut(claimed, rank);
+  epoch()->closed_groups().AcknowledgeAllBut(claimed, rank);
   member->forgets_below = attempt;
 }
 
 void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt) {
   const uint32_t rank = *member->rank();
-  ClosedGroups& closed = epoch_->closed_groups();
-  if (CollectiveGroup* group = epoch_->groups().FindDigest(claim.digest); group != nullptr) {
+  ClosedGroups& closed = epoch()->closed_groups();
+  if (CollectiveGroup* group = epoch()->groups().FindDigest(claim.digest); group != nullptr) {
     if (claim.closed) return closed.Settle(claim.digest, rank);  // this is a later one
     ApplyToGroup(group, rank, claim, attempt);
     return CloseIfReleased(group);
@@ -181,9 +181,9 @@ void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim,
     if (!claim.closed) closed.Remind(claim.digest, rank);
     return;
   }
-  if (recovering() || epoch_->claimed_groups().Find(claim.digest) != nullptr) {
-    epoch_->claimed_groups().Note(rank, {claim, attempt});
-    if (!recovering()) CloseIfAllClaimantsAgree(claim.digest);
+  if (life_.recovering() || epoch()->claimed_groups().Find(claim.digest) != nullptr) {
+    epoch()->claimed_groups().Note(rank, {claim, attempt});
+    if (!life_.recovering()) CloseIfAllClaimantsAgree(claim.digest);
     return;
   }
   // A group that nobody has called here, or that is forgotten.
@@ -197,22 +197,22 @@ void Coordinator::Impl::ApplyToGroup(CollectiveGroup* group, uint32_t rank, cons
   Apply(group, claim.released ? group->Release(*index, claim.next_sequence, attempt)
                               : group->Retain(*index, claim.next_sequence, attempt));
   if (!claim.finished.empty()) {
-    Apply(group, group->FinishForGood(out_.WithoutJob(claim.finished)));
+    Apply(group, group->FinishForGood(job_.out.WithoutJob(claim.finished)));
   }
 }
 
 // A call has named the ranks of a group that others have claimed.
 void Coordinator::Impl::ApplyClaimsTo(CollectiveGroup* group) {
-  if (epoch_->claimed_groups().empty() || group->name().name.empty()) return;
-  for (const auto& [rank, claim] : epoch_->claimed_groups().Take(group->digest())) {
+  if (epoch()->claimed_groups().empty() || group->name().name.empty()) return;
+  for (const auto& [rank, claim] : epoch()->claimed_groups().Take(group->digest())) {
     ApplyToGroup(group, rank, claim.group, claim.attempt);
   }
 }
 
 // All members of the epoch have said what they know.
 void Coordinator::Impl::ResolveClaimedGroups() {
-  if (epoch_->broken()) return;
-  for (const std::string& digest : epoch_->claimed_groups().Digests()) {
+  if (epoch()->broken()) return;
+  for (const std::string& digest : epoch()->claimed_groups().Digests()) {
     CloseIfAllClaimantsAgree(digest);
   }
 }

@@ -31,51 +31,52 @@ absl::Status PlaceInDoubt(const Member& holder) {
 
 }  // namespace
 
-uint32_t Coordinator::Impl::WorldSize() const { return epoch_ ? epoch_->size() : Places(); }
+uint32_t Coordinator::Impl::WorldSize() const { return epoch() ? epoch()->size() : Places(); }
 
 absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
-  if (wish.world_size > options_.limits.max_members) {
+  if (wish.world_size > job_.options.limits.max_members) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "world size ", wish.world_size, " is over the limit of ", options_.limits.max_members,
+        "world size ", wish.world_size, " is over the limit of ", job_.options.limits.max_members,
         " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
   // In an elastic job without a flag the largest number counts.
-  const bool by_flag = options_.world_size != 0 || options_.max_world_size != 0;
-  const uint32_t known = elastic() ? (by_flag ? Places() : 0) : WorldSize();
+  const bool by_flag = job_.options.world_size != 0 || job_.options.max_world_size != 0;
+  const uint32_t known = job_.elastic() ? (by_flag ? Places() : 0) : WorldSize();
   if (known == 0 || wish.world_size == 0 || wish.world_size == known) return absl::OkStatus();
-  const std::string source = options_.max_world_size != 0 ? "musterd --max-world-size"
-                             : options_.world_size != 0   ? "musterd --world-size"
-                                                          : places_.agreed_by();
+  const std::string source = job_.options.max_world_size != 0 ? "musterd --max-world-size"
+                             : job_.options.world_size != 0   ? "musterd --world-size"
+                                                              : places_.agreed_by();
   return absl::InvalidArgumentError(absl::StrCat("world sizes disagree: ", member.who(),
                                                  " expects ", wish.world_size, " members, ", source,
                                                  " says ", known));
 }
 
 absl::Status Coordinator::Impl::CheckContent(const Member&, const JoinRequest& request) const {
-  absl::Status s = CheckOptionalName("topology", request.topology, options_.limits.max_name_bytes);
+  absl::Status s =
+      CheckOptionalName("topology", request.topology, job_.options.limits.max_name_bytes);
   return s.ok() && request.fingerprint ? CheckFacts(*request.fingerprint->facts) : s;
 }
 
 absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinRequest& request) const {
-  if (state_ == JobState::kFailed) {
-    return absl::AbortedError(absl::StrCat("the job has failed: ", reason_));
+  if (life_.state() == JobState::kFailed) {
+    return absl::AbortedError(absl::StrCat("the job has failed: ", life_.reason()));
   }
-  if (state_ == JobState::kFinished || member.left()) {
+  if (life_.state() == JobState::kFinished || member.left()) {
     return absl::FailedPreconditionError("the job is finished: its members have left");
   }
   const PlaceWish wish = WishOf(request);
   if (absl::Status s = CheckWorldSize(member, wish); !s.ok()) return s;
-  if (epoch_ && !elastic()) return RefuseLateJoin(member, wish);
+  if (epoch() && !job_.elastic()) return RefuseLateJoin(member, wish);
   const Candidate candidate{member.identity, wish};
   const uint32_t size = wish.world_size != 0 ? wish.world_size : Places();
-  const absl::Status s = epoch_ ? places_.CheckHolder(member.arrival, candidate)
-                                : places_.Check(member.arrival, candidate, size);
-  return s.ok() ? CanPark(member) : s;
+  const absl::Status s = epoch() ? places_.CheckHolder(member.arrival, candidate)
+                                 : places_.Check(member.arrival, candidate, size);
+  return s.ok() ? calls_.CanPark(member) : s;
 }
 
 absl::Status Coordinator::Impl::RefuseLateJoin(const Member& member, const PlaceWish& wish) const {
   if (wish.rank && *wish.rank < WorldSize()) {
-    const Member& holder = *epoch_->members()[*wish.rank];
+    const Member& holder = *epoch()->members()[*wish.rank];
     if (!holder.attached() && !holder.gone()) return PlaceInDoubt(holder);
     return PlaceTaken(absl::StrCat("rank ", *wish.rank), holder.who(), member.who());
   }
@@ -96,10 +97,10 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinReq
 }
 
 absl::Status Coordinator::Impl::Join(WaiterId id, Member* member, const JoinRequest& request) {
-  if (epoch_ && member->rank() && !member->left()) {
+  if (epoch() && member->rank() && !member->left()) {
     // A broken epoch of an elastic job is named too: the answer was lost, and Rejoin must name it.
-    if (epoch_->broken() && state_ != JobState::kReforming) return epoch_->broken_with();
-    Respond(id, epoch_->PlaceOf(*member->rank(), history_));
+    if (epoch()->broken() && life_.state() != JobState::kReforming) return epoch()->broken_with();
+    calls_.Respond(id, epoch()->PlaceOf(*member->rank(), life_.history()));
     return absl::OkStatus();
   }
   if (absl::Status s = CheckJoin(*member, request); !s.ok()) return s;
@@ -110,9 +111,9 @@ absl::Status Coordinator::Impl::Join(WaiterId id, Member* member, const JoinRequ
   NoteFingerprint(member, request);
   AgreeOnSize(*member, wish.world_size);
   const std::string of =
-      epoch_ ? " waiting for a place"
-             : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members");
-  Log(Severity::kInfo, absl::StrCat(member->who(), " has come: ", places_.size(), of), "join");
+      epoch() ? " waiting for a place"
+              : absl::StrCat(" of ", Places() == 0 ? "?" : absl::StrCat(Places()), " members");
+  job_.Log(Severity::kInfo, absl::StrCat(member->who(), " has come: ", places_.size(), of), "join");
   return absl::OkStatus();
 }
 
@@ -121,14 +122,14 @@ void Coordinator::Impl::NoteFingerprint(Member* member, const JoinRequest& reque
   member->fingerprint = request.fingerprint;
   member->fingerprint->facts = facts_.Share(request.fingerprint->facts);
   if (!request.fingerprint->clock) return;
-  member->clock_ahead = *request.fingerprint->clock - request.call.since.value_or(now_);
+  member->clock_ahead = *request.fingerprint->clock - request.call.since.value_or(job_.now);
 }
 
 // Wishes that were made before the size was known are held against it now.
 void Coordinator::Impl::AgreeOnSize(const Member& member, uint32_t size) {
   if (size <= Places()) return;
   places_.Agree(size, member.who());
-  if (epoch_) return;
+  if (epoch()) return;
   while (auto wrong = places_.FindOutOfRange(size)) {
     RefuseCandidate(CandidateOf(wrong->first), wrong->second);
   }
@@ -136,19 +137,19 @@ void Coordinator::Impl::AgreeOnSize(const Member& member, uint32_t size) {
 
 void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext& call,
                                   const PlaceWish& wish, bool rejoins) {
-  if (const WaiterId older = parked_.JoinOf(*member); older != 0) {
+  if (const WaiterId older = calls_.parked().JoinOf(*member); older != 0) {
     Withdraw(older);
-    Finish(older, absl::CancelledError("replaced by a later send of the same call"));
+    calls_.Finish(older, absl::CancelledError("replaced by a later send of the same call"));
   }
-  Park(id, member, ForPlace{rejoins}, call, Say(rejoins ? "Rejoin" : "Join"));
+  calls_.Park(id, member, ForPlace{rejoins}, call, Calls::Say(rejoins ? "Rejoin" : "Join"));
   member->join_attempt = call.attempt;
   members_.SetSeeks(member, true);
   const Candidate candidate{member->identity, wish};
-  if (places_.Enter(member->arrival, candidate, now_ + options_.member_grace)) {
+  if (places_.Enter(member->arrival, candidate, job_.now + job_.options.member_grace)) {
     const auto conflict = places_.FindConflict(member->arrival, candidate);
-    Log(Severity::kWarning, std::string(places_.PlaceTaken(candidate, *conflict).message()));
+    job_.Log(Severity::kWarning, std::string(places_.PlaceTaken(candidate, *conflict).message()));
   }
-  forming_stall_.Restart(now_);
+  forming_stall_.Restart(job_.now);
   FormationChanged();
 }
 
@@ -166,16 +167,16 @@ Member* Coordinator::Impl::CandidateOf(PlaceBook::Id id) const {
 void Coordinator::Impl::RefuseCandidate(Member* member, const absl::Status& status) {
   StopSeeking(member);
   NoteRefused(member, status);
-  Finish(parked_.JoinOf(*member), status);
+  calls_.Finish(calls_.parked().JoinOf(*member), status);
 }
 
 // Its end, which follows, is no loss of the job's. Of a job that is over its own end tells.
 void Coordinator::Impl::NoteRefused(Member* member, const absl::Status& why) {
   const bool may_ask_again = absl::IsUnavailable(why) || absl::IsCancelled(why);
   if (may_ask_again || member->rank() || std::exchange(member->refused, true)) return;
-  const bool over = state_ == JobState::kFailed || state_ == JobState::kFinished;
-  Log(over ? Severity::kDebug : Severity::kWarning,
-      absl::StrCat(member->who(), " is refused a place: ", why.message()), "refused");
+  const bool over = life_.state() == JobState::kFailed || life_.state() == JobState::kFinished;
+  job_.Log(over ? Severity::kDebug : Severity::kWarning,
+           absl::StrCat(member->who(), " is refused a place: ", why.message()), "refused");
 }
 
 // "; missing: rank 3; present: process (node 'n0', ...), ...".
@@ -192,7 +193,7 @@ std::string Coordinator::Impl::DescribeCandidates() const {
 }
 
 absl::Status Coordinator::Impl::JoinTimeout(const ParkedCall& call) {
-  if (epoch_) return RejoinTimeout(call);
+  if (epoch()) return RejoinTimeout(call);
   const uint32_t size = WorldSize();
   return absl::DeadlineExceededError(absl::StrCat(
       "waited ", HowLong(call.timeout), " for members: ", places_.size(), " of ",

@@ -32,19 +32,19 @@ std::string DescribeDetached(const Epoch& epoch) {
 
 absl::Status Coordinator::Impl::CheckContent(const Member& member,
                                              const AcquireLeaseRequest& request) const {
-  return Of(member, CheckLeaseName(request.name, options_.limits));
+  return Of(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
 absl::Status Coordinator::Impl::CheckContent(const Member& member,
                                              const CompleteLeaseRequest& request) const {
-  absl::Status status = CheckLeaseName(request.name, options_.limits);
-  status.Update(CheckLeaseResult(request.name, request.result, options_.limits));
+  absl::Status status = CheckLeaseName(request.name, job_.options.limits);
+  status.Update(CheckLeaseResult(request.name, request.result, job_.options.limits));
   return Of(member, status);
 }
 
 absl::Status Coordinator::Impl::CheckContent(const Member& member,
                                              const AbandonLeaseRequest& request) const {
-  return Of(member, CheckLeaseName(request.name, options_.limits));
+  return Of(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
 LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
@@ -55,17 +55,17 @@ LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
 // A holder that is only detached might still be at work: nothing is granted until everybody is
 // here.
 bool Coordinator::Impl::MayGrant() const {
-  return epoch_ && !epoch_->broken() && !recovering() && members_.tally().detached == 0;
+  return epoch() && !epoch()->broken() && !life_.recovering() && members_.tally().detached == 0;
 }
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const AcquireLeaseRequest& request) {
-  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   if (absl::Status s = CheckStays(*member); !s.ok()) return s;
-  if (absl::Status s = CanPark(*member); !s.ok()) return s;
+  if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
-  Park(id, member, ForLease{key, request.request_id}, request.call,
-       Say(absl::StrCat("AcquireLease('", request.name, "')")));
+  calls_.Park(id, member, ForLease{key, request.request_id}, request.call,
+              Calls::Say(absl::StrCat("AcquireLease('", request.name, "')")));
   Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
                         request.call.attempt, id));
   ReportForgottenResults();
@@ -79,7 +79,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
       leases_.Complete(key, member->identity.incarnation, request.result);
   if (!step.ok()) return Of(*member, step.status());
   ReportForgottenResults();
-  Respond(id);
+  calls_.Respond(id);
   Apply(*step);
   return absl::OkStatus();
 }
@@ -87,35 +87,36 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
                                       const AbandonLeaseRequest& request) {
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
-  Respond(id);
+  calls_.Respond(id);
   Apply(leases_.Abandon(key, {member->identity.incarnation, request.request_id}));
   return absl::OkStatus();
 }
 
 void Coordinator::Impl::Apply(const LeaseTable::Step& step) {
   for (const LeaseTable::Finished& done : step) {
-    const ParkedCall* call = parked_.Find(done.waiter);
+    const ParkedCall* call = calls_.parked().Find(done.waiter);
     if (call == nullptr) continue;
-    if (done.status.ok()) tally_.counters.lease_waits.Add(now_ - call->since);
-    Finish(done.waiter, Of(*call->member, done.status), done.answer);
+    if (done.status.ok()) job_.tally.counters.lease_waits.Add(job_.now - call->since);
+    calls_.Finish(done.waiter, Of(*call->member, done.status), done.answer);
   }
 }
 
 void Coordinator::Impl::ReportForgottenResults() {
   if (std::optional<std::string> news = leases_.TakeForgottenNews()) {
-    Log(Severity::kWarning, *std::move(news));
+    job_.Log(Severity::kWarning, *std::move(news));
   }
 }
 
 absl::Status Coordinator::Impl::LeaseTimeout(const ParkedCall& call, const ForLease& wait) const {
   const LeaseKey& key = wait.key;
   const LeaseTable::Lease* lease = leases_.Find(key);
-  std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*epoch_),
+  std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*epoch()),
                                  " might hold it; ask again when all are back");
   if (lease != nullptr && lease->holder) {
     const Member* holder = members_.Find(lease->holder->request.member);
     why = absl::StrCat("held by ", holder == nullptr ? "a lost process" : holder->who(), " for ",
-                       HowLong(now_ - lease->holder->since), " under token ", lease->holder->token,
+                       HowLong(job_.now - lease->holder->since), " under token ",
+                       lease->holder->token,
                        "; wait longer if the work takes that long, or see what holds it up");
   }
   return absl::DeadlineExceededError(

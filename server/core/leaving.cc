@@ -10,22 +10,22 @@
 namespace muster::core {
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
-  if (!epoch_ || !member->rank()) {
+  if (!epoch() || !member->rank()) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
-  if (!(request.epoch == epoch_->id())) {
+  if (!(request.epoch == epoch()->id())) {
     return absl::AbortedError(absl::StrCat("epoch ", request.epoch.number,
-                                           " is not the current one, ", epoch_->id().number));
+                                           " is not the current one, ", epoch()->id().number));
   }
-  if (!member->left() && epoch_->broken()) MarkLeft(member);  // it needs nothing of that
+  if (!member->left() && epoch()->broken()) MarkLeft(member);  // it needs nothing of that
   if (member->left()) {
-    Respond(id);
+    calls_.Respond(id);
     return absl::OkStatus();
   }
-  if (absl::Status s = CanPark(*member); !s.ok()) return s;
-  Finish(parked_.LeaveOf(*member),
-         absl::CancelledError("replaced by a later send of the same call"));
-  Park(id, member, ForLeavers(), request.call, Say("Leave"));
+  if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
+  calls_.Finish(calls_.parked().LeaveOf(*member),
+                absl::CancelledError("replaced by a later send of the same call"));
+  calls_.Park(id, member, ForLeavers(), request.call, Calls::Say("Leave"));
   StartLeaving(member);
   return absl::OkStatus();
 }
@@ -33,8 +33,8 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRe
 void Coordinator::Impl::StartLeaving(Member* member) {
   if (member->leaving()) return;
   members_.StartLeaving(member);
-  leave_stall_.Restart(now_);
-  Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
+  leave_stall_.Restart(job_.now);
+  job_.Log(Severity::kDebug, absl::StrCat(member->who(), " is leaving"));
   ReleaseForLeaving(member);
 }
 
@@ -42,13 +42,14 @@ void Coordinator::Impl::StartLeaving(Member* member) {
 // holds.
 void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
   FailCollectivesOf(leaver);
-  for (WaiterId id : parked_.Of(*leaver)) {
-    const Wait& wait = parked_.Find(id)->wait;
+  for (WaiterId id : calls_.parked().Of(*leaver)) {
+    const Wait& wait = calls_.parked().Find(id)->wait;
     if (std::holds_alternative<ForLeavers>(wait) || std::holds_alternative<ForRecovery>(wait)) {
       continue;
     }
     Withdraw(id);
-    Finish(id, absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
+    calls_.Finish(id,
+                  absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
   }
   leases_.Forget(leaver->incarnation());
 }
@@ -59,19 +60,19 @@ void Coordinator::Impl::MarkLeft(Member* member) {
   members_.MarkLeft(member);
   FormationChanged();
   leases_.Forget(member->incarnation());
-  Finish(parked_.LeaveOf(*member), absl::OkStatus());
+  calls_.Finish(calls_.parked().LeaveOf(*member), absl::OkStatus());
   RefuseCandidate(member,
                   absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 
 absl::Status Coordinator::Impl::LeaveTimeout(const ParkedCall& call) const {
   std::vector<uint32_t> staying;
-  for (const Member* member : epoch_->members()) {
+  for (const Member* member : epoch()->members()) {
     if (!member->leaving() && !member->lost()) staying.push_back(*member->rank());
   }
-  return absl::DeadlineExceededError(absl::StrCat("Leave waited ", HowLong(call.timeout),
-                                                  "; not leaving yet: ", DescribeMembers(staying),
-                                                  "; this process now counts as lost"));
+  return absl::DeadlineExceededError(absl::StrCat(
+      "Leave waited ", HowLong(call.timeout), "; not leaving yet: ",
+      DescribeMembers(*epoch(), staying, job_.now), "; this process now counts as lost"));
 }
 
 }  // namespace muster::core

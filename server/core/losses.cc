@@ -28,19 +28,19 @@ Coordinator::Impl::Loss Coordinator::Impl::Silenced(Member* member) const {
   if (member->stopped_since) {
     return {member, LossCause::kStopped,
             absl::StrCat("its process has been stopped (SIGSTOP) for ",
-                         HowLong(now_ - *member->stopped_since), " and does not answer")};
+                         HowLong(job_.now - *member->stopped_since), " and does not answer")};
   }
   return {member, LossCause::kCutOff,
           absl::StrCat("its connection ended (process died, node down or network cut) and it did "
                        "not come back within ",
-                       absl::FormatDuration(options_.member_grace))};
+                       absl::FormatDuration(job_.options.member_grace))};
 }
 
 absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
                                             const Incarnation& incarnation) const {
-  if (draining_) return absl::UnavailableError(*draining_);
+  if (job_.draining) return absl::UnavailableError(*job_.draining);
   if (job_id.empty()) return absl::InvalidArgumentError("job_id is empty");
-  if (absl::Status s = CheckJob(job_id); !s.ok()) return s;
+  if (absl::Status s = job_.CheckJob(job_id); !s.ok()) return s;
   if (incarnation.size() == kIncarnationBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("incarnation has ", incarnation.size(), " bytes; expected ", kIncarnationBytes));
@@ -56,28 +56,29 @@ absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ExitReport& repor
   Member* const member = report.started ? members_.Find(report.incarnation) : nullptr;
   if (member != nullptr) {
     answer = NoteExit(member, report);
-  } else if (report.started && !epoch_ && early_exits_.size() < options_.limits.max_members) {
+  } else if (report.started && !epoch() && early_exits_.size() < job_.options.limits.max_members) {
     early_exits_[report.incarnation] = report;
   }
-  Respond(waiter, std::move(answer));
+  calls_.Respond(waiter, std::move(answer));
   return absl::OkStatus();
 }
 
 absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ProcessStateReport& report) {
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
-  Respond(waiter);
+  calls_.Respond(waiter);
   Member* member = members_.Find(report.incarnation);
   if (member == nullptr) Expect(report.incarnation);
   if (member == nullptr || member->gone()) return absl::OkStatus();
   if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
-  Log(Severity::kWarning,
-      report.stopped
-          ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ", member->activity.Describe(now_),
-                         "; it is lost once it has not answered for the keepalive time-out")
-          : absl::StrCat(member->who(), " goes on after it was stopped for ",
-                         HowLong(now_ - *member->stopped_since)),
-      report.stopped ? "stopped" : "continued");
-  member->stopped_since = report.stopped ? std::optional<Time>(now_) : std::nullopt;
+  job_.Log(Severity::kWarning,
+           report.stopped
+               ? absl::StrCat(member->who(), " is stopped (SIGSTOP), ",
+                              member->activity.Describe(job_.now),
+                              "; it is lost once it has not answered for the keepalive time-out")
+               : absl::StrCat(member->who(), " goes on after it was stopped for ",
+                              HowLong(job_.now - *member->stopped_since)),
+           report.stopped ? "stopped" : "continued");
+  member->stopped_since = report.stopped ? std::optional<Time>(job_.now) : std::nullopt;
   return absl::OkStatus();
 }
 
@@ -98,11 +99,11 @@ Answer Coordinator::Impl::RepeatAnswer(Member* member, const ExitReport& report)
 
 Answer Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return RepeatAnswer(member, report);
-  if (member->rank() && state_ == JobState::kFailed) {
-    Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
-                                       DescribeExit(report.signaled, report.code)));
+  if (member->rank() && life_.state() == JobState::kFailed) {
+    job_.Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
+                                            DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
-  } else if (recovering() && member->awaited() && IsClean(report)) {
+  } else if (life_.recovering() && member->awaited() && IsClean(report)) {
     // It may have left through the daemon before this one: see LoseAbsent.
     members_.NoteExit(member, report);
   } else {
@@ -118,13 +119,13 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   bool all_told = true;
   for (const auto& [member, kind, cause, told] : losses) {
     if (member->gone()) continue;
-    Count(kind, &tally_.counters.losses);
+    Count(kind, &job_.tally.counters.losses);
     // Its launcher may be quicker to say so than the end of its connection.
-    member->activity.CutOff(now_);
-    RecordLoss(
-        member,
-        {member->rank(), member->identity, cause, now_, member->activity.Describe(now_, "before")},
-        told);
+    member->activity.CutOff(job_.now);
+    RecordLoss(member,
+               {member->rank(), member->identity, cause, job_.now,
+                member->activity.Describe(job_.now, "before")},
+               told);
     if (member->rank()) {
       of_epoch.push_back(member);
       all_told = all_told && told;
@@ -132,7 +133,7 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
       Remove(member);
     }
   }
-  if (!of_epoch.empty() && !epoch_->broken()) Break(of_epoch, all_told);
+  if (!of_epoch.empty() && !epoch()->broken()) Break(of_epoch, all_told);
 }
 
 void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
@@ -140,10 +141,11 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
   // Of a member of the epoch the end of that tells; those that go afterwards are consequences, and
   // so is the end of a process that has no place.
-  const bool consequence = !member->rank() && (state_ == JobState::kFailed || member->refused);
-  Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
-      absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity), "loss",
-      told);
+  const bool consequence =
+      !member->rank() && (life_.state() == JobState::kFailed || member->refused);
+  job_.Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
+           absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity),
+           "loss", told);
   FinishAllOf(member, status);
   StopSeeking(member);
   if (member->attached()) EndStream(member, status);
@@ -175,33 +177,32 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost, bool told) {
 // Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
 // they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason, bool told) {
-  reason_ = out_.WithoutJob(reason);
-  state_ = elastic() ? JobState::kReforming : JobState::kFailed;
-  epoch_->Break(reason_);
-  ++tally_.counters.epochs_broken;
-  rejoin_deadline_ = now_ + options_.rejoin_timeout;
+  life_.Break(job_.out.WithoutJob(reason));
+  rejoin_deadline_ = job_.now + job_.options.rejoin_timeout;
   FormationChanged();
-  Log(Severity::kError,
-      absl::StrCat(elastic() ? "the epoch is broken: " : "the job has failed: ", reason_),
-      /*kind=*/"", told);
+  job_.Log(Severity::kError,
+           absl::StrCat(job_.elastic() ? "the epoch is broken: " : "the job has failed: ",
+                        life_.reason()),
+           /*kind=*/"", told);
   LogStragglers();
-  const SharedEvent broken = BrokenEvent(/*may_rejoin=*/elastic());
+  const SharedEvent broken = BrokenEvent(/*may_rejoin=*/job_.elastic());
   const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);
-  for (Member* member : epoch_->members()) {
+  for (Member* member : epoch()->members()) {
     if (member->gone()) continue;
-    Send(member, member->leaving() ? over : broken, /*urgent=*/parked_.CountOf(*member) == 0);
-    if (recovering()) continue;
+    job_.Send(*member, member->leaving() ? over : broken,
+              /*urgent=*/calls_.parked().CountOf(*member) == 0);
+    if (life_.recovering()) continue;
     if (member->leaving()) MarkLeft(member);
-    FinishServedOf(member, epoch_->broken_with());
+    FinishServedOf(member, epoch()->broken_with());
   }
 }
 
 SharedEvent Coordinator::Impl::BrokenEvent(bool may_rejoin) const {
-  EpochBroken event{epoch_->id(), reason_, {}, may_rejoin};
-  for (const Member* member : epoch_->members()) {
+  EpochBroken event{epoch()->id(), life_.reason(), {}, may_rejoin};
+  for (const Member* member : epoch()->members()) {
     if (member->lost()) event.failures.push_back(*member->lost());
   }
-  return out_.Share(std::move(event));
+  return job_.out.Share(std::move(event));
 }
 
 }  // namespace muster::core

@@ -34,22 +34,22 @@ absl::Status Coordinator::Impl::CheckTogether(const NodeCollectiveRequest& reque
 // A batch that cannot be taken ends for nobody: each member calls by itself, and is told then what
 // there is to tell it.
 absl::Status Coordinator::Impl::Receive(WaiterId id, const NodeCollectiveRequest& request) {
-  const absl::StatusOr<Member*> sender = Caller(request.call.call);
+  const absl::StatusOr<Member*> sender = calls_.Caller(request.call.call);
   if (!sender.ok()) return sender.status();
   if (absl::Status s = CheckTogether(request); !s.ok()) return s;
   const absl::Status taken = ServeTogether(id, *sender, request);
   if (taken.ok()) return taken;
-  Log(Severity::kDebug, absl::StrCat((*sender)->who(), " sends for ", request.parts.size(),
-                                     " members, each of which must call: ", taken.message()));
-  Respond(id, NodeAnswer());
+  job_.Log(Severity::kDebug, absl::StrCat((*sender)->who(), " sends for ", request.parts.size(),
+                                          " members, each of which must call: ", taken.message()));
+  calls_.Respond(id, NodeAnswer());
   return absl::OkStatus();
 }
 
 absl::Status Coordinator::Impl::ServeTogether(WaiterId id, Member* sender,
                                               const NodeCollectiveRequest& request) {
   const CollectiveRequest& call = request.call;
-  if (recovering()) return NotTaken("the coordinator recovers");
-  if (absl::Status s = CheckEpoch(*sender, call.epoch); !s.ok()) return s;
+  if (life_.recovering()) return NotTaken("the coordinator recovers");
+  if (absl::Status s = life_.CheckEpoch(*sender, call.epoch); !s.ok()) return s;
   if (absl::Status s = CheckGroupAndRoot(*sender, call); !s.ok()) return s;
   const absl::StatusOr<CollectiveGroup*> group = FindGroup(call.group, *sender->rank());
   if (!group.ok()) return group.status();
@@ -79,14 +79,14 @@ absl::StatusOr<Member*> Coordinator::Impl::FindPart(const Member& sender,
                               ? " is on another node than the sender"
                               : nullptr;
   if (why != nullptr) return NotTaken(member->who(), why);
-  if (absl::Status s = CanPark(*member); !s.ok()) return s;
+  if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   return member;
 }
 
 absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchParts(
     const Member& sender, const CollectiveGroup& group,
     const NodeCollectiveRequest& request) const {
-  if (parked_.size() + request.parts.size() > options_.limits.max_waiters) {
+  if (calls_.parked().size() + request.parts.size() > job_.options.limits.max_waiters) {
     return NotTaken("there is no room for so many waiting calls (musterd --max-waiters)");
   }
   std::vector<PartOf> members;
@@ -115,8 +115,8 @@ absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchP
 void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
                                   const std::vector<PartOf>& members,
                                   const NodeCollectiveRequest& request) {
-  const Words op = group->Describe(request.call);
-  batches_.Add(id, members.size());
+  const Calls::Words op = group->Describe(request.call);
+  calls_.ParkBatch(id, members.size());
   CollectiveRequest call = request.call;
   const auto park = [&](size_t i) {
     const ArrivalPart& part = request.parts[i];
@@ -126,12 +126,12 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
     call.call.wait_timeout = part.wait_timeout ? part.wait_timeout : request.call.call.wait_timeout;
     call.call_site = part.call_site.empty() ? request.call.call_site : part.call_site;
     call.payload = part.payload;
-    member->last_call = now_;
+    member->last_call = job_.now;
     member->last_collective = op;
     const WaiterId waiter = NodeBatches::PartId(id, i);
-    Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
+    calls_.Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
     Arrive(waiter, group, index, call);
-    if (epoch_->recovered()) RequestContribution(*group, member);
+    if (epoch()->recovered()) RequestContribution(*group, member);
   };
   // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
   size_t sent = 0;
@@ -146,16 +146,10 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
 }
 
 void Coordinator::Impl::EndPartsOf(Member* member) {
-  for (const WaiterId id : parked_.Of(*member)) {
+  for (const WaiterId id : calls_.parked().Of(*member)) {
     if (!NodeBatches::IsPart(id)) continue;
     Withdraw(id);
-    Finish(id, absl::UnavailableError("its member is detached"));
-  }
-}
-
-void Coordinator::Impl::AnswerBatches() {
-  for (NodeBatches::Done& done : batches_.TakeDone()) {
-    Respond(done.call, std::move(done.answer));
+    calls_.Finish(id, absl::UnavailableError("its member is detached"));
   }
 }
 
@@ -163,21 +157,21 @@ void Coordinator::Impl::AnswerBatches() {
 
 absl::Status Coordinator::Impl::CheckContent(const Member&, const WithdrawRequest& request) const {
   absl::Status s =
-      CheckOptionalName("group name", request.group.name, options_.limits.max_name_bytes);
+      CheckOptionalName("group name", request.group.name, job_.options.limits.max_name_bytes);
   return s.ok() ? CheckSequence(request.sequence) : s;
 }
 
 // The note is kept with the group, which is made where nobody has called it yet.
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
-  if (absl::Status s = CheckEpoch(*member, request.epoch); !s.ok()) return s;
+  if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint32_t rank = *member->rank();
-  if (epoch_->groups().Find(request.group, rank) == nullptr) {
+  if (epoch()->groups().Find(request.group, rank) == nullptr) {
     // What it takes back was of a group that is forgotten, and can no longer count.
     if (!CheckMayBeNew(*member, request.group, request.call.attempt).ok()) {
-      Respond(id);
+      calls_.Respond(id);
       return absl::OkStatus();
     }
-    absl::Status s = CheckGroup(request.group, rank, WorldSize(), options_.limits);
+    absl::Status s = CheckGroup(request.group, rank, WorldSize(), job_.options.limits);
     if (!s.ok()) return s;
   }
   const absl::StatusOr<CollectiveGroup*> group = FindGroup(request.group, rank);
@@ -186,7 +180,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const Withdra
   const absl::Status s = (*group)->WithdrawBelow(*(*group)->IndexOf(rank), request.sequence,
                                                  request.call.attempt, &step);
   Apply(*group, std::move(step));
-  if (s.ok()) Respond(id);
+  if (s.ok()) calls_.Respond(id);
   return s;
 }
 

@@ -66,53 +66,56 @@ uint64_t HeldBytes(const MemberCall& call) {
 
 // The highest claimed epoch wins while the recovery lasts, and the first claim begins one.
 bool Coordinator::Impl::MayWin(const EpochId& claimed) const {
-  return recovering() && (!epoch_ || IsHigher(claimed, epoch_->id()));
+  return life_.recovering() && (!epoch() || IsHigher(claimed, epoch()->id()));
 }
 
 bool Coordinator::Impl::MustHearRoster(const AttachRequest& request) const {
   if (!request.claim || !request.claim->epoch || request.claim->roster) return false;
-  return MayWin(*request.claim->epoch) || (!recovering() && !epoch_);
+  return MayWin(*request.claim->epoch) || (!life_.recovering() && !epoch());
 }
 
 absl::Status Coordinator::Impl::ParkClaim(WaiterId stream, const AttachRequest& request) {
   if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
   // Not final: there will be room when the roster is known.
-  if (absl::Status s = budget_.Reserve(HeldBytes(*request.claim)); !s.ok()) {
+  if (absl::Status s = job_.budget.Reserve(HeldBytes(*request.claim)); !s.ok()) {
     return absl::UnavailableError(s.message());
   }
-  claims_.Park(now_, stream, request);
-  if (!recovering()) BeginRecovery(request.member, *request.claim);
+  claims_.Park(job_.now, stream, request);
+  if (!life_.recovering()) BeginRecovery(request.member, *request.claim);
   return absl::OkStatus();
 }
 
 bool Coordinator::Impl::TakeParkedClaim(WaiterId stream) {
-  const std::optional<ParkedClaims::Entry> taken = claims_.Take(now_, stream);
-  if (taken) budget_.Release(HeldBytes(*taken->request.claim));
+  const std::optional<ParkedClaims::Entry> taken = claims_.Take(job_.now, stream);
+  if (taken) job_.budget.Release(HeldBytes(*taken->request.claim));
   return taken.has_value();
 }
 
 void Coordinator::Impl::EndParkedClaim(WaiterId stream, const absl::Status& status) {
   TakeParkedClaim(stream);
-  out_.EndStream(stream, status);
+  job_.out.EndStream(stream, status);
 }
 
 void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Claim& claim) {
-  recovery_ends_ = now_ + options_.recovery_grace;
-  may_tell_ = now_;
+  life_.BeginRecovery();
+  recovery_ends_ = job_.now + job_.options.recovery_grace;
+  may_tell_ = job_.now;
   untold_.clear();
-  recovery_stall_.Restart(now_);
-  WatchForStalls();
-  Log(Severity::kInfo, absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
-                                    Who(claim.rank, claimant, members_.node_names())));
+  recovery_stall_.Restart(job_.now);
+  stalls_.Begin();
+  job_.Log(Severity::kInfo,
+           absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
+                        Who(claim.rank, claimant, members_.node_names())));
   DeferCandidates();
 }
 
 // Nobody has said who the members of the claimed epoch are: it is over, and another one may form.
 void Coordinator::Impl::GiveRecoveryUp() {
-  Log(Severity::kWarning,
+  job_.Log(
+      Severity::kWarning,
       absl::StrCat("nobody has named the members of the claimed epoch within ",
-                   absl::FormatDuration(options_.recovery_grace), "; its claims do not count"));
-  recovery_ends_.reset();
+                   absl::FormatDuration(job_.options.recovery_grace), "; its claims do not count"));
+  life_.EndRecovery();
   FormationChanged();
 }
 
@@ -120,63 +123,62 @@ void Coordinator::Impl::GiveRecoveryUp() {
 // the winner: the answer that told it so was lost.
 absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claimant,
                                                      const Claim& claim) {
-  if (!epoch_ && !claim.roster) {
+  if (!epoch() && !claim.roster) {
     return absl::AbortedError(absl::StrCat(
         "epoch ", claim.epoch->number, " is over: nobody has told the restarted coordinator who ",
         "its members are; start the process again"));
   }
-  if (!epoch_) {
-    if (!recovering()) BeginRecovery(claimant, claim);
+  if (!epoch()) {
+    if (!life_.recovering()) BeginRecovery(claimant, claim);
     AdoptEpoch(claim);
   } else if (claim.roster && MayWin(*claim.epoch)) {
-    Log(Severity::kWarning,
-        absl::StrCat("epoch ", epoch_->id().number, " is superseded by epoch ", claim.epoch->number,
-                     ", claimed by ", Who(claim.rank, claimant, members_.node_names())));
+    job_.Log(Severity::kWarning,
+             absl::StrCat("epoch ", epoch()->id().number, " is superseded by epoch ",
+                          claim.epoch->number, ", claimed by ",
+                          Who(claim.rank, claimant, members_.node_names())));
     DropEpoch(*claim.roster, absl::AbortedError(absl::StrCat(
-                                 "epoch ", epoch_->id().number,
+                                 "epoch ", epoch()->id().number,
                                  " is over: a later one was formed without this process; start it "
                                  "again")));
     AdoptEpoch(claim);
   }
   const Member* member = members_.Find(claimant.incarnation);
   if (member != nullptr && member->rank()) {
-    const bool same = *claim.epoch == epoch_->id();
+    const bool same = *claim.epoch == epoch()->id();
     if (!same) return absl::OkStatus();
     if (*member->rank() == claim.rank) {
-      return CheckClaimedGroups(claim, epoch_->size(), options_.limits);
+      return CheckClaimedGroups(claim, epoch()->size(), job_.options.limits);
     }
     return absl::InvalidArgumentError(absl::StrCat("the claim names rank ", claim.rank,
                                                    " of epoch ", claim.epoch->number, "; it is ",
                                                    member->who()));
   }
-  return absl::AbortedError(
-      absl::StrCat("epoch ", claim.epoch->number, " is over: this job is in epoch ",
-                   epoch_->id().number, ", which was formed without this process; start it again"));
+  return absl::AbortedError(absl::StrCat(
+      "epoch ", claim.epoch->number, " is over: this job is in epoch ", epoch()->id().number,
+      ", which was formed without this process; start it again"));
 }
 
 void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
-  epoch_claimed_ = now_;
-  highest_epoch_ = std::max(highest_epoch_, claim.epoch->number);
-  state_ = JobState::kRunning;
-  reason_.clear();
+  epoch_claimed_ = job_.now;
+  life_.ObserveEpochNumber(claim.epoch->number);
   given_up_.reset();
   std::vector<Member*> members;
   for (const RosterEntry& entry : *claim.roster) {
     Member* member = members_.Find(entry.member.incarnation);
-    if (member == nullptr) member = members_.Add(entry.member, now_);
+    if (member == nullptr) member = members_.Add(entry.member, job_.now);
     members_.SetRank(member, static_cast<uint32_t>(members.size()));
-    member->activity.Recovered(now_);
+    member->activity.Recovered(job_.now);
     members.push_back(member);
   }
-  epoch_ = std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
-                                   /*recovered=*/true, options_.limits, &budget_, &tally_);
+  life_.Enter(std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
+                                      /*recovered=*/true, job_.options.limits, &job_.budget,
+                                      &job_.tally));
   // Whoever claims it may be known to have ended, and then says nothing more.
   ObserveNumbers(claim);
-  ApplyHistory(claim.history);
-  if (stop_asked_) epoch_->AskStop();
-  Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch_->size(),
-                                    " members; waiting for them to attach again"));
-  for (Member* member : epoch_->members()) {
+  life_.AdoptHistory(claim.history);
+  job_.Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch()->size(),
+                                         " members; waiting for them to attach again"));
+  for (Member* member : epoch()->members()) {
     auto early = early_exits_.extract(member->incarnation());
     if (!early.empty()) NoteExit(member, early.mapped());
   }
@@ -185,7 +187,7 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
 // Members that the successor does not have are turned away; the others are its members, and what
 // they have claimed of the dropped epoch is forgotten.
 void Coordinator::Impl::DropEpoch(const Roster& successor, const absl::Status& over) {
-  const std::unique_ptr<Epoch> dropped = std::exchange(epoch_, nullptr);
+  const std::unique_ptr<Epoch> dropped = life_.DropEpoch();
   absl::flat_hash_set<absl::string_view> kept;
   for (const RosterEntry& entry : successor) kept.insert(entry.member.incarnation);
   for (Member* member : dropped->members()) {
@@ -200,20 +202,20 @@ void Coordinator::Impl::DropEpoch(const Roster& successor, const absl::Status& o
 absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall call) {
   const CallContext context = std::visit([](const auto& c) { return c.call; }, call);
   // Not final: there will be room when the recovery is over.
-  if (absl::Status s = CanPark(*member); !s.ok()) return absl::UnavailableError(s.message());
-  if (absl::Status s = budget_.Reserve(HeldBytes(call)); !s.ok()) {
+  if (absl::Status s = calls_.CanPark(*member); !s.ok()) return absl::UnavailableError(s.message());
+  if (absl::Status s = job_.budget.Reserve(HeldBytes(call)); !s.ok()) {
     return absl::UnavailableError(s.message());
   }
   std::string what = DescribeCall(call);
-  Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
-       Say(std::move(what)));
+  calls_.Park(id, member, ForRecovery{std::make_shared<const MemberCall>(std::move(call))}, context,
+              Calls::Say(std::move(what)));
   deferred_.push_back(id);
   if (!member->rank()) untold_.push_back(id);
   return absl::OkStatus();
 }
 
 const Member* Coordinator::Impl::NewcomerBehind(WaiterId id) const {
-  const ParkedCall* call = parked_.Find(id);
+  const ParkedCall* call = calls_.parked().Find(id);
   if (call == nullptr || !std::holds_alternative<ForRecovery>(call->wait)) return nullptr;
   return call->member->rank() ? nullptr : call->member;
 }
@@ -221,7 +223,7 @@ const Member* Coordinator::Impl::NewcomerBehind(WaiterId id) const {
 // The event names every awaited member, and there may be as many newcomers as members. So the
 // newcomers of one second share one event; the first one is told at once.
 void Coordinator::Impl::TellNewcomersOfRecovery() {
-  if (!recovering() || untold_.empty() || now_ < may_tell_) return;
+  if (!life_.recovering() || untold_.empty() || job_.now < may_tell_) return;
   absl::flat_hash_set<const Member*> told;
   std::vector<const Member*> newcomers;
   for (WaiterId id : std::exchange(untold_, {})) {
@@ -229,23 +231,24 @@ void Coordinator::Impl::TellNewcomersOfRecovery() {
     if (newcomer != nullptr && told.insert(newcomer).second) newcomers.push_back(newcomer);
   }
   if (newcomers.empty()) return;
-  may_tell_ = now_ + kTellInterval;
+  may_tell_ = job_.now + kTellInterval;
   Stall stall = StalledRecovery();
   StillWaiting event;
   event.operation = stall.operation;
   event.text = DescribeAwaited();
   event.missing = std::make_shared<const std::vector<MissingMember>>(std::move(stall.missing));
-  const SharedEvent shared = out_.Share(std::move(event));
-  for (const Member* newcomer : newcomers) Send(newcomer, shared);
+  const SharedEvent shared = job_.out.Share(std::move(event));
+  for (const Member* newcomer : newcomers) job_.Send(*newcomer, shared);
 }
 
 // How many processes that are not of the claimed epoch fill a whole world, as the flags or they
 // themselves say how large it is; 0 if they do not.
 uint32_t Coordinator::Impl::NewcomersWorldSize() const {
   absl::flat_hash_set<const Member*> newcomers;
-  uint32_t world = options_.max_world_size != 0 ? options_.max_world_size : options_.world_size;
+  uint32_t world =
+      job_.options.max_world_size != 0 ? job_.options.max_world_size : job_.options.world_size;
   for (WaiterId id : deferred_) {
-    const ParkedCall* parked = parked_.Find(id);
+    const ParkedCall* parked = calls_.parked().Find(id);
     if (parked == nullptr || parked->member->rank() || !parked->member->attached()) continue;
     const auto* join = std::get_if<JoinRequest>(std::get<ForRecovery>(parked->wait).call.get());
     if (join == nullptr) continue;
@@ -261,41 +264,41 @@ void Coordinator::Impl::DeferCandidates() {
     const auto& [candidate_id, candidate] = *places_.candidates().begin();
     const PlaceWish wish = candidate.wish;
     Member* member = CandidateOf(candidate_id);
-    const WaiterId id = parked_.JoinOf(*member);
+    const WaiterId id = calls_.parked().JoinOf(*member);
     StopSeeking(member);
-    const std::optional<ParkedCall> parked = Unpark(id, /*completed=*/false);
-    const CallContext call{options_.job_id, member->session(), member->join_attempt,
+    const std::optional<ParkedCall> parked = calls_.Reopen(id);
+    const CallContext call{job_.options.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
     JoinRequest request{call,           wish.world_size, wish.rank,          wish.local_rank,
                         wish.node_rank, wish.topology,   member->fingerprint};
-    if (absl::Status s = Defer(id, member, std::move(request)); !s.ok()) Refuse(id, s);
+    if (absl::Status s = Defer(id, member, std::move(request)); !s.ok()) calls_.Finish(id, s);
   }
 }
 
 void Coordinator::Impl::EndRecovery() {
-  recovery_ends_.reset();
+  life_.EndRecovery();
   early_exits_.clear();
   expected_.Clear();
-  const auto& members = epoch_->members();
+  const auto& members = epoch()->members();
   const auto here = [](const Member* m) { return m->attached(); };
-  Log(Severity::kInfo, absl::StrCat("epoch ", epoch_->id().number, " is recovered: ",
-                                    std::count_if(members.begin(), members.end(), here), " of ",
-                                    members.size(), " members are here"));
-  if (epoch_->broken()) {
+  job_.Log(Severity::kInfo, absl::StrCat("epoch ", epoch()->id().number, " is recovered: ",
+                                         std::count_if(members.begin(), members.end(), here),
+                                         " of ", members.size(), " members are here"));
+  if (epoch()->broken()) {
     for (Member* member : members) {
       if (member->leaving() && !member->gone()) MarkLeft(member);
     }
   }
   LoseAbsent();
   ResolveClaimedGroups();
-  rejoin_deadline_ = now_ + options_.rejoin_timeout;
+  rejoin_deadline_ = job_.now + job_.options.rejoin_timeout;
   FormationChanged();
 }
 
 Coordinator::Impl::Loss Coordinator::Impl::NotRecovered(Member* member) const {
   return {member, LossCause::kNotRecovered,
           absl::StrCat("it did not attach to the restarted coordinator within ",
-                       absl::FormatDuration(options_.recovery_grace))};
+                       absl::FormatDuration(job_.options.recovery_grace))};
 }
 
 // Who has not come back is lost. But Leave is answered when all are leaving: where everybody who is
@@ -304,7 +307,7 @@ void Coordinator::Impl::LoseAbsent() {
   std::vector<Loss> absent;
   bool any_here = false;
   bool all_leave = true;
-  for (Member* member : epoch_->members()) {
+  for (Member* member : epoch()->members()) {
     any_here |= member->attached();
     if (member->attached() || member->gone()) {
       all_leave &= member->leaving() || member->gone();
@@ -312,7 +315,7 @@ void Coordinator::Impl::LoseAbsent() {
     }
     absent.push_back(member->exit() ? Ended(member, *member->exit()) : NotRecovered(member));
   }
-  if (state_ == JobState::kFailed || (any_here && all_leave)) {
+  if (life_.state() == JobState::kFailed || (any_here && all_leave)) {
     for (const Loss& loss : absent) MarkLeft(loss.member);
   } else {
     Lose(absent);
@@ -321,7 +324,7 @@ void Coordinator::Impl::LoseAbsent() {
 
 void Coordinator::Impl::RequestContributions(CollectiveGroup* group) {
   for (uint32_t rank : group->NeededContributors()) {
-    RequestContribution(*group, epoch_->members()[rank]);
+    RequestContribution(*group, epoch()->members()[rank]);
   }
 }
 
@@ -329,7 +332,7 @@ void Coordinator::Impl::RequestContribution(const CollectiveGroup& group, Member
   if (!member->attached() || !group.NeedsContributionOf(*group.IndexOf(*member->rank()))) return;
   const uint64_t sequence = group.sequence() - 1;
   if (!member->contributions_requested.insert({&group, sequence}).second) return;
-  Send(member, out_.Share(NeedContribution{epoch_->id(), group.name(), sequence}));
+  job_.Send(*member, job_.out.Share(NeedContribution{epoch()->id(), group.name(), sequence}));
 }
 
 std::string Coordinator::Impl::DescribeAwaitedRoster() const {
@@ -345,16 +348,16 @@ std::string Coordinator::Impl::DescribeAwaitedRoster() const {
 }
 
 std::string Coordinator::Impl::DescribeAwaited() const {
-  if (!epoch_) return DescribeAwaitedRoster();
+  if (!epoch()) return DescribeAwaitedRoster();
   std::vector<uint32_t> awaited;
   std::vector<std::string> named;
-  for (const Member* member : epoch_->members()) {
+  for (const Member* member : epoch()->members()) {
     if (member->accounted_for()) continue;
     awaited.push_back(*member->rank());
     if (named.size() < kMaxDescribed) named.push_back(member->who());
   }
   return absl::StrCat("the coordinator was restarted and waits for ", awaited.size(), " of ",
-                      epoch_->size(), " members to attach again", awaited.empty() ? "" : ": ",
+                      epoch()->size(), " members to attach again", awaited.empty() ? "" : ": ",
                       awaited.size() > 1 ? absl::StrCat(Ranks(awaited), "; ") : "",
                       absl::StrJoin(named, ", "));
 }

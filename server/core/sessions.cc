@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/overloaded.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/validation.h"
 
@@ -16,10 +17,10 @@ absl::Status ReplacedSession() {
 }  // namespace
 
 absl::Status Coordinator::Impl::CheckAttach(const AttachRequest& request) const {
-  if (draining_) return absl::UnavailableError(*draining_);
-  const uint32_t max = options_.limits.max_name_bytes;
+  if (job_.draining) return absl::UnavailableError(*job_.draining);
+  const uint32_t max = job_.options.limits.max_name_bytes;
   if (absl::Status s = ValidateName("job_id", request.job_id, max); !s.ok()) return s;
-  if (absl::Status s = CheckJob(request.job_id); !s.ok()) return s;
+  if (absl::Status s = job_.CheckJob(request.job_id); !s.ok()) return s;
   if (absl::Status s = CheckOptionalName("sdk_version", request.sdk_version, kMaxVersionBytes);
       !s.ok()) {
     return s;
@@ -27,11 +28,11 @@ absl::Status Coordinator::Impl::CheckAttach(const AttachRequest& request) const 
   if (request.protocol_version != kProtocolVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "versions do not fit: SDK ", request.sdk_version, " speaks protocol ",
-        request.protocol_version, ", musterd ", options_.daemon_version, " speaks protocol ",
+        request.protocol_version, ", musterd ", job_.options.daemon_version, " speaks protocol ",
         kProtocolVersion, "; use releases of one protocol version"));
   }
-  if (absl::Status s = CheckIdentity(request.member, options_.limits); !s.ok()) return s;
-  return request.claim ? CheckClaim(request.member, *request.claim, options_.limits, now_)
+  if (absl::Status s = CheckIdentity(request.member, job_.options.limits); !s.ok()) return s;
+  return request.claim ? CheckClaim(request.member, *request.claim, job_.options.limits, job_.now)
                        : absl::OkStatus();
 }
 
@@ -63,9 +64,9 @@ absl::Status Coordinator::Impl::SupersedeAttach(const AttachRequest& request) {
 }
 
 absl::Status Coordinator::Impl::CheckRoomForMember() const {
-  if (members_.size() + claims_.size() < options_.limits.max_members) return absl::OkStatus();
+  if (members_.size() + claims_.size() < job_.options.limits.max_members) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(options_.limits.max_members,
+      absl::StrCat(job_.options.limits.max_members,
                    " members are attached, the limit (musterd --max-members raises it, as far as "
                    "its ulimit -Hn goes)"));
 }
@@ -82,40 +83,41 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
   }
   if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
   Expect(request.member.incarnation);
-  return members_.Add(request.member, now_);
+  return members_.Add(request.member, job_.now);
 }
 
 void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
                                      const AttachRequest& request) {
   const bool again = !member->awaited();
   if (again) {
-    ++tally_.counters.reattached;
+    ++job_.tally.counters.reattached;
     EndSession(member);
   }
-  members_.StartSession(member, {options_.instance, ++last_session_, options_.random()}, stream);
+  members_.StartSession(member, {job_.options.instance, ++last_session_, job_.options.random()},
+                        stream);
   member->attach_attempt = request.attempt;
-  member->last_call = now_;
+  member->last_call = job_.now;
   member->contributions_requested.clear();
   member->withdrawn_sends.clear();
   member->stopped_since.reset();
-  Attached attached{member->session(), {}, recovering()};
+  Attached attached{member->session(), {}, life_.recovering()};
   // Who has no place has never had one here, and so knows nothing of the job: not even its numbers.
   const bool knows = request.claim && member->rank();
   if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
-  Send(member, out_.Share(std::move(attached)));
-  Log(again ? Severity::kInfo : Severity::kDebug,
-      absl::StrCat(member->who(), again ? " attached again" : " attached"),
-      again ? Timeline::kAttachedAgain : "");
-  if (epoch_ && member->rank() && epoch_->broken()) {
-    Send(member, BrokenEvent(elastic() && !member->leaving()));
+  job_.Send(*member, job_.out.Share(std::move(attached)));
+  job_.Log(again ? Severity::kInfo : Severity::kDebug,
+           absl::StrCat(member->who(), again ? " attached again" : " attached"),
+           again ? Timeline::kAttachedAgain : "");
+  if (epoch() && member->rank() && epoch()->broken()) {
+    job_.Send(*member, BrokenEvent(job_.elastic() && !member->leaving()));
   }
   if (knows) ApplyClaim(member, *request.claim, request.attempt);
-  if (announced_.waiting > 0 && member->rank() && epoch_ && announced_.epoch == epoch_->id()) {
-    Send(member, out_.Share(announced_));
+  if (announced_.waiting > 0 && member->rank() && epoch() && announced_.epoch == epoch()->id()) {
+    job_.Send(*member, job_.out.Share(announced_));
   }
-  if (recovering()) {
-    recovery_stall_.Restart(now_);
-    WatchForStalls();
+  if (life_.recovering()) {
+    recovery_stall_.Restart(job_.now);
+    stalls_.Begin();
   }
 }
 
@@ -129,7 +131,7 @@ void Coordinator::Impl::EndSession(Member* member) {
 }
 
 void Coordinator::Impl::EndStream(Member* member, const absl::Status& status) {
-  out_.EndStream(member->stream(), status);
+  job_.out.EndStream(member->stream(), status);
   members_.CloseStream(member);
 }
 
@@ -139,15 +141,16 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
   if (member == nullptr) return;  // of an older session, or ended by us
   EndPartsOf(member);
   members_.CloseStream(member);
-  member->activity.CutOff(now_);
+  member->activity.CutOff(job_.now);
   if (member->gone()) return;
-  if (member->rank() && state_ == JobState::kFailed) {
+  if (member->rank() && life_.state() == JobState::kFailed) {
     return MarkLeft(member);  // it was told of the failure and has gone
   }
-  Log(Severity::kDebug,
+  job_.Log(
+      Severity::kDebug,
       absl::StrCat(member->who(), " is detached: its connection ended; lost in ",
-                   absl::FormatDuration(options_.member_grace), " unless it attaches again"));
-  members_.StartGrace(*member, now_ + options_.member_grace);
+                   absl::FormatDuration(job_.options.member_grace), " unless it attaches again"));
+  members_.StartGrace(*member, job_.now + job_.options.member_grace);
 }
 
 // The one way in which a member is forgotten: nothing of it stays behind.
@@ -156,6 +159,36 @@ void Coordinator::Impl::Remove(Member* member) {
   leases_.Forget(member->incarnation());
   expected_.Remove(member->incarnation());
   members_.Remove(member);
+}
+
+void Coordinator::Impl::Withdraw(WaiterId id) {
+  const ParkedCall* call = calls_.parked().Find(id);
+  if (call == nullptr) return;
+  std::visit(Overloaded{
+                 [&](const ForPlace&) { StopSeeking(call->member); },
+                 [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
+                 [&](const ForLease& wait) {
+                   leases_.Withdraw(wait.key, {call->member->incarnation(), wait.request_id});
+                 },
+                 [&](const ForLeavers&) {},  // the intention to leave stands
+                 [&](const ForRecovery& wait) { job_.budget.Release(HeldBytes(*wait.call)); },
+             },
+             call->wait);
+}
+
+void Coordinator::Impl::FinishAllOf(Member* member, const absl::Status& status) {
+  for (WaiterId id : calls_.parked().Of(*member)) {
+    Withdraw(id);
+    calls_.Finish(id, status);
+  }
+}
+
+void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& status) {
+  for (WaiterId id : calls_.parked().Of(*member)) {
+    if (std::holds_alternative<ForRecovery>(calls_.parked().Find(id)->wait)) continue;
+    Withdraw(id);
+    calls_.Finish(id, status);
+  }
 }
 
 }  // namespace muster::core

@@ -42,22 +42,11 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-MemberState Coordinator::Impl::StateOf(const Member& member) const {
-  if (member.lost()) return MemberState::kLost;
-  if (member.left()) return MemberState::kLeft;
-  if (member.awaited()) return MemberState::kAwaited;
-  if (member.stopped_since) return MemberState::kStopped;
-  if (!member.attached()) return MemberState::kDetached;
-  if (member.leaving()) return MemberState::kLeaving;
-  if (places_.Has(member.arrival)) return MemberState::kJoining;
-  return member.rank() ? MemberState::kRunning : MemberState::kAttached;
-}
-
 std::string Coordinator::Impl::DescribeState() const {
-  if (recovering()) return DescribeAwaited();
-  if (state_ == JobState::kForming) return Decide().reason;
-  if (state_ != JobState::kReforming) return reason_;
-  return absl::StrCat(reason_, "; the next epoch: ", Decide().reason);
+  if (life_.recovering()) return DescribeAwaited();
+  if (life_.state() == JobState::kForming) return Decide().reason;
+  if (life_.state() != JobState::kReforming) return life_.reason();
+  return absl::StrCat(life_.reason(), "; the next epoch: ", Decide().reason);
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
@@ -73,12 +62,12 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
                       member.activity.Describe(now),
                       member.activity};
   if (member.rank()) {
-    const RosterEntry& place = (*epoch_->roster())[*member.rank()];
+    const RosterEntry& place = (*epoch()->roster())[*member.rank()];
     status.local_rank = place.local_rank;
     status.node_rank = place.node_rank;
   }
-  if (const std::vector<WaiterId> parked = parked_.Of(member); !parked.empty()) {
-    const ParkedCall& call = *parked_.Find(parked.front());
+  if (const std::vector<WaiterId> parked = calls_.parked().Of(member); !parked.empty()) {
+    const ParkedCall& call = *calls_.parked().Find(parked.front());
     status.waiting_in = std::visit(WaitDescriber{members_.node_names()}, call.wait);
     status.waiting_for = now - call.since;
   }
@@ -110,8 +99,8 @@ LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::L
 
 std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) const {
   std::vector<PendingCollective> pending;
-  if (!epoch_) return pending;
-  for (const auto& [key, group] : epoch_->groups()) {
+  if (!epoch()) return pending;
+  for (const auto& [key, group] : epoch()->groups()) {
     if (!group->pending()) continue;
     Absentees absent = group->AbsentFrom(group->sequence());
     pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
@@ -123,8 +112,8 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
 
 std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
   std::set<std::string> nodes;
-  if (!epoch_) return {};
-  for (const Member* member : epoch_->members()) {
+  if (!epoch()) return {};
+  for (const Member* member : epoch()->members()) {
     if (member->sends_for_node) nodes.insert(member->identity.node_id);
   }
   return {nodes.begin(), nodes.end()};
@@ -133,15 +122,15 @@ std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
 uint32_t Coordinator::Impl::NewcomersWaitingNow() const {
   uint32_t waiting = 0;
   for (const auto& [id, candidate] : places_.candidates()) {
-    waiting += epoch_ && !CandidateOf(id)->rank();
+    waiting += epoch() && !CandidateOf(id)->rank();
   }
   return waiting;
 }
 
 std::vector<Straggler> Coordinator::Impl::Stragglers() const {
-  std::vector<Straggler> stragglers = epoch_->lateness().Worst(kMaxStragglers);
+  std::vector<Straggler> stragglers = epoch()->lateness().Worst(kMaxStragglers);
   for (Straggler& straggler : stragglers) {
-    straggler.node_id = epoch_->members()[straggler.rank]->identity.node_id;
+    straggler.node_id = epoch()->members()[straggler.rank]->identity.node_id;
   }
   return stragglers;
 }
@@ -149,10 +138,10 @@ std::vector<Straggler> Coordinator::Impl::Stragglers() const {
 JobStatus Coordinator::Impl::GetBriefStatus(Time now,
                                             const std::vector<Incarnation>& members) const {
   JobStatus status;
-  status.state = State();
-  status.reason = recovering() ? "" : reason_;
+  status.state = life_.ReportedState();
+  status.reason = life_.recovering() ? "" : life_.reason();
   status.world_size = WorldSize();
-  if (epoch_) status.epoch = epoch_->id();
+  if (epoch()) status.epoch = epoch()->id();
   for (const Incarnation& incarnation : members) {
     const Member* member = members_.Find(incarnation);
     if (member != nullptr) status.members.push_back(StatusOf(*member, now));
@@ -162,11 +151,11 @@ JobStatus Coordinator::Impl::GetBriefStatus(Time now,
 
 JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) const {
   JobStatus status;
-  status.state = State();
+  status.state = life_.ReportedState();
   status.reason = DescribeState();
   status.world_size = WorldSize();
-  if (epoch_) status.epoch = epoch_->id();
-  for (const Member* member : InOrder(epoch_.get(), members_.all())) {
+  if (epoch()) status.epoch = epoch()->id();
+  for (const Member* member : InOrder(epoch(), members_.all())) {
     status.members.push_back(StatusOf(*member, now));
   }
   status.pending = PendingCollectives(now);
@@ -175,16 +164,16 @@ JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) con
     status.leases.push_back(StatusOf(key, lease, now));
   }
   status.recent_failures.assign(failures_.begin(), failures_.end());
-  if (elastic()) {
-    status.min_world_size = options_.min_world_size;
+  if (job_.elastic()) {
+    status.min_world_size = job_.options.min_world_size;
     status.max_world_size = Places();
   }
   status.newcomers_waiting = NewcomersWaitingNow();
-  status.stop_requested = stop_asked_;
+  status.stop_requested = life_.stop_asked();
   status.node_collective_nodes = NodesThatArriveTogether();
-  if (!epoch_) return status;
-  status.oddities = epoch_->oddities();
-  for (const auto& [key, group] : epoch_->groups()) {
+  if (!epoch()) return status;
+  status.oddities = epoch()->oddities();
+  for (const auto& [key, group] : epoch()->groups()) {
     const std::string& text = group->finished_text();
     if (!text.empty()) status.finished_groups.push_back(text);
   }

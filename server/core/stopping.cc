@@ -6,26 +6,21 @@
 namespace muster::core {
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopRequest&) {
-  if (!epoch_ || !member->rank()) {
+  if (!epoch() || !member->rank()) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
-  if (!stop_asked_) Log(Severity::kInfo, absl::StrCat(member->who(), " asks all ranks to stop"));
-  AskStop();
-  Respond(id);
+  if (!life_.stop_asked())
+    job_.Log(Severity::kInfo, absl::StrCat(member->who(), " asks all ranks to stop"));
+  life_.AskStop();
+  calls_.Respond(id);
   return absl::OkStatus();
-}
-
-// The next collective of the world that completes tells it.
-void Coordinator::Impl::AskStop() {
-  stop_asked_ = true;
-  if (epoch_) epoch_->AskStop();
 }
 
 // A member has seen the stop. One that has completed a collective without it needs
 // no mention: whatever completes from now on comes later.
 void Coordinator::Impl::ApplyStopClaim(const Claim& claim) {
   if (!claim.stop_sequence) return;
-  AskStop();
+  life_.AskStop();
   const absl::StatusOr<CollectiveGroup*> world = FindGroup(GroupName(), 0);
   if (world.ok()) (*world)->ObserveStop(*claim.stop_sequence);
 }

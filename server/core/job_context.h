@@ -1,0 +1,44 @@
+#ifndef MUSTER_SERVER_CORE_JOB_CONTEXT_H_
+#define MUSTER_SERVER_CORE_JOB_CONTEXT_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/core/byte_budget.h"
+#include "server/core/counters.h"
+#include "server/core/member_table.h"
+#include "server/core/options.h"
+#include "server/core/outbox.h"
+#include "server/core/timeline.h"
+#include "server/core/types.h"
+
+namespace muster::core {
+
+// What every part of a coordinator works with: the options, the time and the effects of the step
+// that is under way, and the books that all parts write into.
+struct JobContext {
+  explicit JobContext(Options job_options);
+
+  bool elastic() const { return options.min_world_size != 0; }
+  // Returns NOT_FOUND if `job_id` is neither empty nor this job's.
+  absl::Status CheckJob(absl::string_view job_id) const;
+
+  // Writes to the log and the timeline; `kind` as in Timeline::Add, `told` as in LogLine.
+  void Log(Severity severity, std::string text, absl::string_view kind = "", bool told = false);
+  // Sends the event if the member is attached.
+  void Send(const Member& member, SharedEvent event, bool urgent = false);
+
+  const Options options;
+  Time now;
+  Outbox out;
+  Timeline timeline;
+  Tally tally;
+  ByteBudget budget;
+  std::optional<std::string> draining;  // the reason, once the daemon is about to stop
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_JOB_CONTEXT_H_
