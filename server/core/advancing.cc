@@ -28,7 +28,7 @@ void Coordinator::Impl::Advance() {
 bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
-         TryForm() || TryFailForming() || TryFailReforming() || TryGrantLeases() ||
+         TryForm() || TryFailForming() || TryFailReforming() || leases_.TryGrant() ||
          TryCloseMore() || ServeNextDeferred();
 }
 
@@ -190,12 +190,6 @@ bool Coordinator::Impl::TryFailReforming() {
   return true;
 }
 
-bool Coordinator::Impl::TryGrantLeases() {
-  if (!leases_.HasGrantable() || !MayGrant()) return false;
-  Apply(leases_.GrantAll(job_.now));
-  return true;
-}
-
 // Calls that came during the recovery are served as if they came now, one after the other.
 bool Coordinator::Impl::ServeNextDeferred() {
   if (life_.recovering() || deferred_.empty()) return false;
@@ -208,7 +202,7 @@ bool Coordinator::Impl::ServeNextDeferred() {
     // It may have arrived twice before it was given up.
     if (absl::Status s = calls_.CheckWanted(*parked->member, call.call); !s.ok()) return s;
     call.call.since = parked->since;
-    return Serve(id, parked->member, call);
+    return ServerOf(call).Serve(id, parked->member, call);
   };
   const absl::Status served = std::visit(serve, *std::get<ForRecovery>(parked->wait).call);
   if (!served.ok()) calls_.Finish(id, served);

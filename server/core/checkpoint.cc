@@ -91,7 +91,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
   Checkpoint out;
   out.epoch = epoch()->id();
   out.highest_epoch = life_.highest_epoch();
-  out.highest_token = leases_.highest_token();
+  out.highest_token = leases_.table().highest_token();
   out.last_session = last_session_;
   out.history = life_.history();
   out.stop_asked = life_.stop_asked();
@@ -114,15 +114,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
       out.claimed_groups.push_back({rank, claim.group});
     }
   }
-  for (const auto& [key, lease] : leases_.all()) {
-    if (lease.result) {
-      out.leases.push_back(
-          {key, epoch()->members()[0]->incarnation(), lease.result->token, 0, lease.result});
-    } else if (lease.holder) {
-      const LeaseTable::Request& request = lease.holder->request;
-      out.leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
-    }
-  }
+  out.leases = leases_.MakeCheckpoint(epoch()->members()[0]->incarnation());
   return out;
 }
 
@@ -136,8 +128,7 @@ void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
     epoch()->claimed_groups().Note(
         claimed.rank, {claimed.group, epoch()->members()[claimed.rank]->attach_attempt});
   }
-  for (const Checkpoint::Lease& lease : checkpoint.leases) RestoreLease(lease);
-  leases_.Observe(checkpoint.highest_token);
+  leases_.Restore(checkpoint);
   if (checkpoint.stop_asked) life_.AskStop();
   job_.out.Take();  // everybody has heard of it
 }
@@ -174,15 +165,6 @@ void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
   }
   for (const uint32_t rank : known.released) {
     (*group)->Release(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
-  }
-}
-
-void Coordinator::Impl::RestoreLease(const Checkpoint::Lease& known) {
-  if (known.result) {
-    // Where it finds no room, the daemon had made some that it has told nobody of.
-    leases_.AdoptResult(known.key, known.member, *known.result).IgnoreError();
-  } else {
-    leases_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, job_.now);
   }
 }
 

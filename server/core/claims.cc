@@ -24,51 +24,11 @@ uint64_t HeldBytes(const Claim& claim) {
   return bytes;
 }
 
-// A claim has the latest results first, so it is the oldest that find no room. Whoever holds a
-// lease or has completed it here is believed, and not what another member says of it; a coordinator
-// that recovers cannot know better.
-void Coordinator::Impl::AdoptResults(Member* member, const Claim& claim) {
-  size_t refused = 0;
-  absl::Status why;
-  for (const CompletedLease& done : claim.completed) {
-    const LeaseKey key = KeyOf(*member, done.scope, done.name);
-    if (!life_.recovering() && leases_.IsTaken(key)) continue;
-    absl::StatusOr<LeaseTable::Step> step =
-        leases_.AdoptResult(key, member->incarnation(), done.result);
-    if (step.ok()) {
-      Apply(*step);
-    } else if (++refused == 1) {
-      why = step.status();
-    }
-  }
-  if (refused == 0) return;
-  job_.Log(Severity::kWarning,
-           absl::StrCat("of the ", claim.completed.size(), " results of leases that ",
-                        member->who(), " knows, ", refused, " are not kept: ", why.message()),
-           "results");
-}
-
 // Returns the tokens that stand. A grant is believed only while the coordinator recovers: at any
 // other time it knows its grants itself.
 void Coordinator::Impl::ObserveNumbers(const Claim& claim) {
   life_.ObserveEpochNumber(claim.highest_epoch);
-  leases_.Observe(claim.highest_token);
-}
-
-std::vector<uint64_t> Coordinator::Impl::AdoptLeases(Member* member, const Claim& claim) {
-  ObserveNumbers(claim);
-  AdoptResults(member, claim);
-  std::vector<uint64_t> standing;
-  for (const HeldLease& held : claim.held) {
-    const LeaseKey key = KeyOf(*member, held.scope, held.name);
-    const LeaseTable::Request request{member->identity.incarnation, held.request_id};
-    const bool stands = life_.recovering() ? leases_.AdoptHolder(key, request, held.token, job_.now)
-                                           : leases_.Stands(key, request, held.token);
-    if (stands) standing.push_back(held.token);
-  }
-  leases_.KeepOnly(member->identity.incarnation, standing);
-  ReportForgottenResults();
-  return standing;
+  leases_.ObserveToken(claim.highest_token);
 }
 
 void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim, uint64_t attempt) {

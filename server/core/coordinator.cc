@@ -48,10 +48,7 @@ std::string Coordinator::FindWrongCounts() const { return impl_->FindWrongCounts
 
 // ---- The frame of a step ----
 
-Coordinator::Impl::Impl(Options options)
-    : job_(std::move(options)),
-      leases_(job_.options.limits, job_.options.instance, &job_.budget),
-      places_(job_.elastic()) {}
+Coordinator::Impl::Impl(Options options) : job_(std::move(options)), places_(job_.elastic()) {}
 
 Effects Coordinator::Impl::End() {
   Advance();
@@ -109,7 +106,7 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
                           return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
                         },
                         [&](const ForCollective& wait) { return CollectiveTimeout(call, wait); },
-                        [&](const ForLease& wait) { return LeaseTimeout(call, wait); },
+                        [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
                         [&](const ForLeavers&) { return LeaveTimeout(call); },
                         [&](const ForRecovery&) {
                           return absl::DeadlineExceededError(absl::StrCat(

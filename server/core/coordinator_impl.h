@@ -23,7 +23,7 @@
 #include "server/core/formation.h"
 #include "server/core/group_table.h"
 #include "server/core/job_context.h"
-#include "server/core/lease_table.h"
+#include "server/core/leases.h"
 #include "server/core/lifecycle.h"
 #include "server/core/member_table.h"
 #include "server/core/parked_claims.h"
@@ -90,16 +90,27 @@ class Coordinator::Impl {
   absl::Status Receive(WaiterId waiter, const Request& request) {
     absl::StatusOr<Member*> caller = calls_.Caller(request.call);
     if (!caller.ok()) return caller.status();
-    if (absl::Status s = CheckContent(**caller, request); !s.ok()) return s;
+    auto& server = ServerOf(request);
+    if (absl::Status s = server.CheckContent(**caller, request); !s.ok()) return s;
     if (life_.recovering()) return Defer(waiter, *caller, request);
-    return Serve(waiter, *caller, request);
+    return server.Serve(waiter, *caller, request);
   }
   // The arrivals of several members: served now, or answered with RESEND.
   absl::Status Receive(WaiterId waiter, const NodeCollectiveRequest& request);
   absl::Status Receive(WaiterId waiter, const ExitReport& report);
   absl::Status Receive(WaiterId waiter, const ProcessStateReport& report);
 
-  // What is wrong with a request whatever the state of the job is: refused before it is deferred.
+  // The part of the coordinator that serves a call. Its CheckContent says what is wrong with the
+  // request whatever the state of the job is: that is refused before it is deferred. An error of
+  // its Serve refuses the call, which has changed nothing then.
+  template <class Request>
+  Impl& ServerOf(const Request&) {
+    return *this;
+  }
+  Leases& ServerOf(const AcquireLeaseRequest&) { return leases_; }
+  Leases& ServerOf(const CompleteLeaseRequest&) { return leases_; }
+  Leases& ServerOf(const AbandonLeaseRequest&) { return leases_; }
+
   template <class Request>
   absl::Status CheckContent(const Member&, const Request&) const {
     return absl::OkStatus();
@@ -109,18 +120,11 @@ class Coordinator::Impl {
   absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
   absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
   absl::Status CheckContent(const Member& member, const ReleaseRequest& request) const;
-  absl::Status CheckContent(const Member& member, const AcquireLeaseRequest& request) const;
-  absl::Status CheckContent(const Member& member, const CompleteLeaseRequest& request) const;
-  absl::Status CheckContent(const Member& member, const AbandonLeaseRequest& request) const;
 
-  // ---- Calls of members; an error refuses the call, which has changed nothing then ----
   absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const CollectiveRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const WithdrawRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const ReleaseRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const AcquireLeaseRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const CompleteLeaseRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const AbandonLeaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const LeaveRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
@@ -139,9 +143,8 @@ class Coordinator::Impl {
   bool TryForm();               // the next epoch
   bool TryFailForming();        // a node will not come, and the first one has not formed
   bool TryFailReforming();      // there are too few for one
-  bool TryGrantLeases();
-  bool TryCloseMore();       // groups that there was no room for
-  bool ServeNextDeferred();  // after a recovery
+  bool TryCloseMore();          // groups that there was no room for
+  bool ServeNextDeferred();     // after a recovery
 
   // ---- The end of calls ----
   // The parked call goes without an answer, or is about to be answered: takes it out of where it
@@ -195,9 +198,7 @@ class Coordinator::Impl {
   Time NextGivingUp() const;
 
   // ---- claims.cc ----
-  void AdoptResults(Member* member, const Claim& claim);
   void ObserveNumbers(const Claim& claim);
-  std::vector<uint64_t> AdoptLeases(Member* member, const Claim& claim);
   // `attempt`: of the Attach that has brought it.
   void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
   void ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims, uint64_t attempt);
@@ -336,13 +337,6 @@ class Coordinator::Impl {
   // Of a member whose stream has closed: nobody else would end them.
   void EndPartsOf(Member* member);
 
-  // ---- leases.cc ----
-  LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) const;
-  bool MayGrant() const;
-  void Apply(const LeaseTable::Step& step);
-  void ReportForgottenResults();
-  absl::Status LeaseTimeout(const ParkedCall& call, const ForLease& wait) const;
-
   // ---- leaving.cc ----
   void StartLeaving(Member* member);
   void ReleaseForLeaving(Member* leaver);
@@ -378,7 +372,6 @@ class Coordinator::Impl {
   bool NothingIsUnderWay() const;
   void RestoreEpoch(const Checkpoint& checkpoint);
   void RestoreGroup(const Checkpoint::Group& known);
-  void RestoreLease(const Checkpoint::Lease& known);
 
   // At the end of an epoch: whom the others have waited for.
   void LogStragglers();
@@ -414,7 +407,7 @@ class Coordinator::Impl {
   std::optional<GivenUp> given_up_;
 
   Calls calls_{job_, members_, stalls_};
-  LeaseTable leases_;
+  Leases leases_{job_, life_, members_, calls_};
   PlaceBook places_;
   FactStore facts_;
   std::set<std::string> unclosed_;  // digests of groups that there was no room to close

@@ -1,16 +1,22 @@
 // Leases: what the job adds to the lease table.
 
+#include "server/core/leases.h"
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/standing.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
 namespace {
 
 bool IsDetached(const Member& member) { return !member.attached() && !member.left(); }
+
+LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) {
+  return {scope, scope == LeaseScope::kNode ? member.identity.node_id : "", name};
+}
 
 // Whose call it is, for those who read the error far from the process that got it.
 absl::Status Of(const Member& member, const absl::Status& status) {
@@ -30,53 +36,51 @@ std::string DescribeDetached(const Epoch& epoch) {
 
 }  // namespace
 
-absl::Status Coordinator::Impl::CheckContent(const Member& member,
-                                             const AcquireLeaseRequest& request) const {
+Leases::Leases(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls)
+    : job_(job),
+      life_(life),
+      members_(members),
+      calls_(calls),
+      table_(job.options.limits, job.options.instance, &job.budget) {}
+
+absl::Status Leases::CheckContent(const Member& member, const AcquireLeaseRequest& request) const {
   return Of(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
-absl::Status Coordinator::Impl::CheckContent(const Member& member,
-                                             const CompleteLeaseRequest& request) const {
+absl::Status Leases::CheckContent(const Member& member, const CompleteLeaseRequest& request) const {
   absl::Status status = CheckLeaseName(request.name, job_.options.limits);
   status.Update(CheckLeaseResult(request.name, request.result, job_.options.limits));
   return Of(member, status);
 }
 
-absl::Status Coordinator::Impl::CheckContent(const Member& member,
-                                             const AbandonLeaseRequest& request) const {
+absl::Status Leases::CheckContent(const Member& member, const AbandonLeaseRequest& request) const {
   return Of(member, CheckLeaseName(request.name, job_.options.limits));
-}
-
-LeaseKey Coordinator::Impl::KeyOf(const Member& member, LeaseScope scope,
-                                  const std::string& name) const {
-  return {scope, scope == LeaseScope::kNode ? member.identity.node_id : "", name};
 }
 
 // A holder that is only detached might still be at work: nothing is granted until everybody is
 // here.
-bool Coordinator::Impl::MayGrant() const {
-  return epoch() && !epoch()->broken() && !life_.recovering() && members_.tally().detached == 0;
+bool Leases::MayGrant() const {
+  return life_.epoch() && !life_.epoch()->broken() && !life_.recovering() &&
+         members_.tally().detached == 0;
 }
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
-                                      const AcquireLeaseRequest& request) {
+absl::Status Leases::Serve(WaiterId id, Member* member, const AcquireLeaseRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   if (absl::Status s = CheckStays(*member); !s.ok()) return s;
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return s;
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   calls_.Park(id, member, ForLease{key, request.request_id}, request.call,
               Calls::Say(absl::StrCat("AcquireLease('", request.name, "')")));
-  Apply(leases_.Acquire(key, {member->identity.incarnation, request.request_id},
-                        request.call.attempt, id));
+  Apply(table_.Acquire(key, {member->identity.incarnation, request.request_id},
+                       request.call.attempt, id));
   ReportForgottenResults();
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
-                                      const CompleteLeaseRequest& request) {
+absl::Status Leases::Serve(WaiterId id, Member* member, const CompleteLeaseRequest& request) {
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   absl::StatusOr<LeaseTable::Step> step =
-      leases_.Complete(key, member->identity.incarnation, request.result);
+      table_.Complete(key, member->identity.incarnation, request.result);
   if (!step.ok()) return Of(*member, step.status());
   ReportForgottenResults();
   calls_.Respond(id);
@@ -84,15 +88,14 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member,
-                                      const AbandonLeaseRequest& request) {
+absl::Status Leases::Serve(WaiterId id, Member* member, const AbandonLeaseRequest& request) {
   const LeaseKey key = KeyOf(*member, request.scope, request.name);
   calls_.Respond(id);
-  Apply(leases_.Abandon(key, {member->identity.incarnation, request.request_id}));
+  Apply(table_.Abandon(key, {member->identity.incarnation, request.request_id}));
   return absl::OkStatus();
 }
 
-void Coordinator::Impl::Apply(const LeaseTable::Step& step) {
+void Leases::Apply(const LeaseTable::Step& step) {
   for (const LeaseTable::Finished& done : step) {
     const ParkedCall* call = calls_.parked().Find(done.waiter);
     if (call == nullptr) continue;
@@ -101,16 +104,16 @@ void Coordinator::Impl::Apply(const LeaseTable::Step& step) {
   }
 }
 
-void Coordinator::Impl::ReportForgottenResults() {
-  if (std::optional<std::string> news = leases_.TakeForgottenNews()) {
+void Leases::ReportForgottenResults() {
+  if (std::optional<std::string> news = table_.TakeForgottenNews()) {
     job_.Log(Severity::kWarning, *std::move(news));
   }
 }
 
-absl::Status Coordinator::Impl::LeaseTimeout(const ParkedCall& call, const ForLease& wait) const {
+absl::Status Leases::DescribeTimeout(const ParkedCall& call, const ForLease& wait) const {
   const LeaseKey& key = wait.key;
-  const LeaseTable::Lease* lease = leases_.Find(key);
-  std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*epoch()),
+  const LeaseTable::Lease* lease = table_.Find(key);
+  std::string why = absl::StrCat("it was not granted, because ", DescribeDetached(*life_.epoch()),
                                  " might hold it; ask again when all are back");
   if (lease != nullptr && lease->holder) {
     const Member* holder = members_.Find(lease->holder->request.member);
@@ -122,6 +125,80 @@ absl::Status Coordinator::Impl::LeaseTimeout(const ParkedCall& call, const ForLe
   return absl::DeadlineExceededError(
       absl::StrCat(DescribeLease(key.name, key.scope, key.node_id, members_.node_names()),
                    " waited ", HowLong(call.timeout), "; ", why));
+}
+
+bool Leases::TryGrant() {
+  if (!table_.HasGrantable() || !MayGrant()) return false;
+  Apply(table_.GrantAll(job_.now));
+  return true;
+}
+
+// A claim has the latest results first, so it is the oldest that find no room. Whoever holds a
+// lease or has completed it here is believed, and not what another member says of it; a coordinator
+// that recovers cannot know better.
+void Leases::AdoptResults(const Member& member, const Claim& claim) {
+  size_t refused = 0;
+  absl::Status why;
+  for (const CompletedLease& done : claim.completed) {
+    const LeaseKey key = KeyOf(member, done.scope, done.name);
+    if (!life_.recovering() && table_.IsTaken(key)) continue;
+    absl::StatusOr<LeaseTable::Step> step =
+        table_.AdoptResult(key, member.incarnation(), done.result);
+    if (step.ok()) {
+      Apply(*step);
+    } else if (++refused == 1) {
+      why = step.status();
+    }
+  }
+  if (refused == 0) return;
+  job_.Log(Severity::kWarning,
+           absl::StrCat("of the ", claim.completed.size(), " results of leases that ", member.who(),
+                        " knows, ", refused, " are not kept: ", why.message()),
+           "results");
+}
+
+std::vector<uint64_t> Leases::Adopt(const Member& member, const Claim& claim) {
+  AdoptResults(member, claim);
+  std::vector<uint64_t> standing;
+  for (const HeldLease& held : claim.held) {
+    const LeaseKey key = KeyOf(member, held.scope, held.name);
+    const LeaseTable::Request request{member.identity.incarnation, held.request_id};
+    const bool stands = life_.recovering() ? table_.AdoptHolder(key, request, held.token, job_.now)
+                                           : table_.Stands(key, request, held.token);
+    if (stands) standing.push_back(held.token);
+  }
+  table_.KeepOnly(member.identity.incarnation, standing);
+  ReportForgottenResults();
+  return standing;
+}
+
+void Leases::Withdraw(const Member& member, const ForLease& wait) {
+  table_.Withdraw(wait.key, {member.incarnation(), wait.request_id});
+}
+
+std::vector<Checkpoint::Lease> Leases::MakeCheckpoint(const Incarnation& anybody) const {
+  std::vector<Checkpoint::Lease> leases;
+  for (const auto& [key, lease] : table_.all()) {
+    if (lease.result) {
+      leases.push_back({key, anybody, lease.result->token, 0, lease.result});
+    } else if (lease.holder) {
+      const LeaseTable::Request& request = lease.holder->request;
+      leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
+    }
+  }
+  return leases;
+}
+
+void Leases::Restore(const Checkpoint& checkpoint) {
+  for (const Checkpoint::Lease& known : checkpoint.leases) {
+    if (known.result) {
+      // Where it finds no room, the daemon had made some that it has told nobody of.
+      table_.AdoptResult(known.key, known.member, *known.result).IgnoreError();
+    } else {
+      table_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, job_.now);
+    }
+  }
+  table_.Observe(checkpoint.highest_token);
 }
 
 }  // namespace muster::core

@@ -51,7 +51,7 @@ void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
     calls_.Finish(id,
                   absl::FailedPreconditionError(absl::StrCat(leaver->who(), " has called Leave")));
   }
-  leases_.Forget(leaver->incarnation());
+  leases_.Forget(*leaver);
 }
 
 // The member needs nothing more: its parked Leave succeeds, and its stream may end any time. Nobody
@@ -59,7 +59,7 @@ void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
 void Coordinator::Impl::MarkLeft(Member* member) {
   members_.MarkLeft(member);
   FormationChanged();
-  leases_.Forget(member->incarnation());
+  leases_.Forget(*member);
   calls_.Finish(calls_.parked().LeaveOf(*member), absl::OkStatus());
   RefuseCandidate(member,
                   absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));

@@ -149,7 +149,7 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
   FinishAllOf(member, status);
   StopSeeking(member);
   if (member->attached()) EndStream(member, status);
-  leases_.Forget(member->incarnation());
+  leases_.Forget(*member);
   if (!consequence) failures_.push_front(failure);
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
   members_.MarkLost(member, std::move(failure));

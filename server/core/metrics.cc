@@ -28,9 +28,9 @@ Metrics Coordinator::Impl::Measure(Time now) const {
   metrics.known_members = members_.size() + claims_.size();
   metrics.parked_calls = calls_.parked().size();
   metrics.held_bytes = job_.budget.held();
-  metrics.lease_names = leases_.all().size();
-  metrics.leases_held = leases_.held();
-  metrics.lease_waiters = leases_.waiting();
+  metrics.lease_names = leases_.table().all().size();
+  metrics.leases_held = leases_.table().held();
+  metrics.lease_waiters = leases_.table().waiting();
   metrics.counters = job_.tally.counters;
   metrics.collective_waits = job_.tally.collective_waits.All();
   if (!epoch()) return metrics;

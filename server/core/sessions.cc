@@ -103,7 +103,10 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
   Attached attached{member->session(), {}, life_.recovering()};
   // Who has no place has never had one here, and so knows nothing of the job: not even its numbers.
   const bool knows = request.claim && member->rank();
-  if (knows) attached.standing_tokens = AdoptLeases(member, *request.claim);
+  if (knows) {
+    ObserveNumbers(*request.claim);
+    attached.standing_tokens = leases_.Adopt(*member, *request.claim);
+  }
   job_.Send(*member, job_.out.Share(std::move(attached)));
   job_.Log(again ? Severity::kInfo : Severity::kDebug,
            absl::StrCat(member->who(), again ? " attached again" : " attached"),
@@ -156,7 +159,7 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
 // The one way in which a member is forgotten: nothing of it stays behind.
 void Coordinator::Impl::Remove(Member* member) {
   StopSeeking(member);
-  leases_.Forget(member->incarnation());
+  leases_.Forget(*member);
   expected_.Remove(member->incarnation());
   members_.Remove(member);
 }
@@ -167,9 +170,7 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
   std::visit(Overloaded{
                  [&](const ForPlace&) { StopSeeking(call->member); },
                  [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
-                 [&](const ForLease& wait) {
-                   leases_.Withdraw(wait.key, {call->member->incarnation(), wait.request_id});
-                 },
+                 [&](const ForLease& wait) { leases_.Withdraw(*call->member, wait); },
                  [&](const ForLeavers&) {},  // the intention to leave stands
                  [&](const ForRecovery& wait) { job_.budget.Release(HeldBytes(*wait.call)); },
              },

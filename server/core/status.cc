@@ -159,7 +159,7 @@ JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) con
     status.members.push_back(StatusOf(*member, now));
   }
   status.pending = PendingCollectives(now);
-  for (const auto& [key, lease] : leases_.all()) {
+  for (const auto& [key, lease] : leases_.table().all()) {
     if (lease.result && !with_completed_leases) continue;
     status.leases.push_back(StatusOf(key, lease, now));
   }

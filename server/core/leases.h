@@ -1,0 +1,67 @@
+#ifndef MUSTER_SERVER_CORE_LEASES_H_
+#define MUSTER_SERVER_CORE_LEASES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/core/calls.h"
+#include "server/core/checkpoint.h"
+#include "server/core/claim.h"
+#include "server/core/job_context.h"
+#include "server/core/lease_table.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/parked_calls.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// Serves the calls of leases, and grants them: what the job adds to the lease table.
+class Leases {
+ public:
+  Leases(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls);
+
+  absl::Status CheckContent(const Member& member, const AcquireLeaseRequest& request) const;
+  absl::Status CheckContent(const Member& member, const CompleteLeaseRequest& request) const;
+  absl::Status CheckContent(const Member& member, const AbandonLeaseRequest& request) const;
+  absl::Status Serve(WaiterId id, Member* member, const AcquireLeaseRequest& request);
+  absl::Status Serve(WaiterId id, Member* member, const CompleteLeaseRequest& request);
+  absl::Status Serve(WaiterId id, Member* member, const AbandonLeaseRequest& request);
+
+  // Grants whatever can be granted now. Returns whether there was anything.
+  bool TryGrant();
+  // The member's parked call no longer waits for the lease.
+  void Withdraw(const Member& member, const ForLease& wait);
+  absl::Status DescribeTimeout(const ParkedCall& call, const ForLease& wait) const;
+  // The member is gone, or is leaving: see LeaseTable::Forget.
+  void Forget(const Member& member) { table_.Forget(member.incarnation()); }
+
+  // What members know. Adopt returns the tokens of the claim that stand.
+  std::vector<uint64_t> Adopt(const Member& member, const Claim& claim);
+  void ObserveToken(uint64_t token) { table_.Observe(token); }
+  // All of it was another run's.
+  void Clear() { table_.Clear(); }
+
+  const LeaseTable& table() const { return table_; }
+  // Of a completed lease `anybody` is named as its member.
+  std::vector<Checkpoint::Lease> MakeCheckpoint(const Incarnation& anybody) const;
+  void Restore(const Checkpoint& checkpoint);
+
+ private:
+  bool MayGrant() const;
+  void AdoptResults(const Member& member, const Claim& claim);
+  // Finishes the calls that the table says are done.
+  void Apply(const LeaseTable::Step& step);
+  void ReportForgottenResults();
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  const MemberTable& members_;
+  Calls& calls_;
+  LeaseTable table_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_LEASES_H_
