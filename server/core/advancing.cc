@@ -29,7 +29,7 @@ bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
          TryForm() || TryFailForming() || TryFailReforming() || leases_.TryGrant() ||
-         TryCloseMore() || ServeNextDeferred();
+         releases_.TryCloseMore() || ServeNextDeferred();
 }
 
 bool Coordinator::Impl::LoseDetached() {

@@ -100,20 +100,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
     out.members.push_back({(*epoch()->roster())[*member->rank()], session.counter, session.key,
                            member->stream(), member->attach_attempt, member->join_attempt});
   }
-  for (const auto& [name, group] : epoch()->groups()) {
-    Checkpoint::Group& known =
-        out.groups.emplace_back(Checkpoint::Group{name, group->sequence(), group->finished_text()});
-    if (name.name.empty()) continue;
-    known.heard = group->HeardRanks();
-    for (const uint32_t rank : known.heard) {
-      if (group->IsReleasedBy(rank)) known.released.push_back(rank);
-    }
-  }
-  for (const std::string& digest : epoch()->claimed_groups().Digests()) {
-    for (const auto& [rank, claim] : *epoch()->claimed_groups().Find(digest)) {
-      out.claimed_groups.push_back({rank, claim.group});
-    }
-  }
+  groups_.MakeCheckpoint(&out);
   out.leases = leases_.MakeCheckpoint(epoch()->members()[0]->incarnation());
   return out;
 }
@@ -123,11 +110,7 @@ void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
   life_.Restore(checkpoint.highest_epoch, checkpoint.history);
   last_session_ = checkpoint.last_session;
   RestoreEpoch(checkpoint);
-  for (const Checkpoint::Group& group : checkpoint.groups) RestoreGroup(group);
-  for (const Checkpoint::Claimed& claimed : checkpoint.claimed_groups) {
-    epoch()->claimed_groups().Note(
-        claimed.rank, {claimed.group, epoch()->members()[claimed.rank]->attach_attempt});
-  }
+  groups_.Restore(checkpoint);
   leases_.Restore(checkpoint);
   if (checkpoint.stop_asked) life_.AskStop();
   job_.out.Take();  // everybody has heard of it
@@ -149,23 +132,6 @@ void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {
   life_.Enter(std::make_unique<Epoch>(checkpoint.epoch, std::move(roster), std::move(members),
                                       /*recovered=*/true, job_.options.limits, &job_.budget,
                                       &job_.tally));
-}
-
-void Coordinator::Impl::RestoreGroup(const Checkpoint::Group& known) {
-  const uint32_t first = known.name.ranks.empty() ? 0 : known.name.ranks.front();
-  const absl::StatusOr<CollectiveGroup*> group = FindGroup(known.name, first);
-  if (!group.ok()) return;
-  for (uint32_t index = 0; index < (*group)->ranks().size(); ++index) {
-    (*group)->Observe(index, known.next_sequence);
-  }
-  if (!known.finished.empty()) (*group)->FinishForGood(known.finished);
-  const auto attempt = [this](uint32_t rank) { return epoch()->members()[rank]->attach_attempt; };
-  for (const uint32_t rank : known.heard) {
-    (*group)->Retain(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
-  }
-  for (const uint32_t rank : known.released) {
-    (*group)->Release(*(*group)->IndexOf(rank), known.next_sequence, attempt(rank));
-  }
 }
 
 }  // namespace muster::core

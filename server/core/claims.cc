@@ -35,43 +35,15 @@ void Coordinator::Impl::ApplyClaim(Member* member, const Claim& claim, uint64_t 
   if (claim.stop_asked) life_.AskStop();
   if (!claim.epoch || !epoch() || !(*claim.epoch == epoch()->id())) return;
   life_.AdoptHistory(claim.history);
-  ApplyStopClaim(claim);
-  ApplyGroupClaims(member, claim.groups, attempt);
-  ApplyKnownGroups(member, claim.known_groups, attempt);
+  if (claim.stop_sequence) {
+    life_.AskStop();
+    groups_.ObserveStop(*claim.stop_sequence);
+  }
+  groups_.ApplyClaims(*member, claim.groups, attempt);
+  releases_.ApplyKnownGroups(member, claim.known_groups, attempt);
   if (claim.leaving && !epoch()->broken()) StartLeaving(member);
   if (claim.broken && !epoch()->broken()) ApplyBrokenClaim(*claim.broken);
-  if (!epoch()->recovered()) return;
-  for (const auto& [name, group] : epoch()->groups()) {
-    if (group->IndexOf(*member->rank())) RequestContribution(*group, member);
-  }
-}
-
-// The claim is taken all the same: that a coordinator has less room now must not end a member.
-void Coordinator::Impl::ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims,
-                                         uint64_t attempt) {
-  size_t refused = 0;
-  absl::Status why;
-  for (const GroupClaim& claim : claims) {
-    const absl::Status applied = ApplyGroupClaim(member, claim, attempt);
-    if (!applied.ok() && ++refused == 1) why = applied;
-  }
-  if (refused == 0) return;
-  job_.Log(Severity::kWarning,
-           absl::StrCat("of the ", claims.size(), " groups that ", member->who(), " claims, ",
-                        refused, " cannot be: ", why.message()),
-           "group");
-}
-
-absl::Status Coordinator::Impl::ApplyGroupClaim(Member* member, const GroupClaim& claim,
-                                                uint64_t attempt) {
-  const absl::StatusOr<CollectiveGroup*> group = FindGroup(claim.group, *member->rank());
-  if (!group.ok()) return group.status();
-  const uint32_t index = *(*group)->IndexOf(*member->rank());
-  Apply(*group, (*group)->Retain(index, claim.next_sequence, attempt));
-  if (!claim.finished.empty()) {
-    Apply(*group, (*group)->FinishForGood(job_.out.WithoutJob(claim.finished)));
-  }
-  return absl::OkStatus();
+  groups_.RequestContributionsOf(member);
 }
 
 void Coordinator::Impl::ApplyBrokenClaim(const BrokenClaim& claim) {

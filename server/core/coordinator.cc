@@ -52,7 +52,7 @@ Coordinator::Impl::Impl(Options options) : job_(std::move(options)), places_(job
 
 Effects Coordinator::Impl::End() {
   Advance();
-  SendClosings();
+  releases_.SendClosings();
   calls_.AnswerBatches();
   return job_.out.Take();
 }
@@ -101,19 +101,20 @@ void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
 }
 
 absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
-  return std::visit(Overloaded{
-                        [&](const ForPlace& wait) {
-                          return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
-                        },
-                        [&](const ForCollective& wait) { return CollectiveTimeout(call, wait); },
-                        [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
-                        [&](const ForLeavers&) { return LeaveTimeout(call); },
-                        [&](const ForRecovery&) {
-                          return absl::DeadlineExceededError(absl::StrCat(
-                              "waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
-                        },
-                    },
-                    call.wait);
+  return std::visit(
+      Overloaded{
+          [&](const ForPlace& wait) {
+            return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
+          },
+          [&](const ForCollective& wait) { return collectives_.DescribeTimeout(call, wait); },
+          [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
+          [&](const ForLeavers&) { return LeaveTimeout(call); },
+          [&](const ForRecovery&) {
+            return absl::DeadlineExceededError(
+                absl::StrCat("waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
+          },
+      },
+      call.wait);
 }
 
 // The text is made before the withdrawal: the caller's own arrival does not count as missing.

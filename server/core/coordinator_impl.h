@@ -15,13 +15,15 @@
 #include "absl/status/statusor.h"
 #include "server/core/calls.h"
 #include "server/core/checkpoint.h"
-#include "server/core/collective_group.h"
+#include "server/core/collectives.h"
 #include "server/core/coordinator.h"
 #include "server/core/epoch.h"
 #include "server/core/expected_processes.h"
 #include "server/core/fingerprint.h"
 #include "server/core/formation.h"
+#include "server/core/group_releases.h"
 #include "server/core/group_table.h"
+#include "server/core/groups.h"
 #include "server/core/job_context.h"
 #include "server/core/leases.h"
 #include "server/core/lifecycle.h"
@@ -95,8 +97,9 @@ class Coordinator::Impl {
     if (life_.recovering()) return Defer(waiter, *caller, request);
     return server.Serve(waiter, *caller, request);
   }
-  // The arrivals of several members: served now, or answered with RESEND.
-  absl::Status Receive(WaiterId waiter, const NodeCollectiveRequest& request);
+  absl::Status Receive(WaiterId waiter, const NodeCollectiveRequest& request) {
+    return collectives_.Receive(waiter, request);
+  }
   absl::Status Receive(WaiterId waiter, const ExitReport& report);
   absl::Status Receive(WaiterId waiter, const ProcessStateReport& report);
 
@@ -107,6 +110,9 @@ class Coordinator::Impl {
   Impl& ServerOf(const Request&) {
     return *this;
   }
+  Collectives& ServerOf(const CollectiveRequest&) { return collectives_; }
+  Collectives& ServerOf(const WithdrawRequest&) { return collectives_; }
+  GroupReleases& ServerOf(const ReleaseRequest&) { return releases_; }
   Leases& ServerOf(const AcquireLeaseRequest&) { return leases_; }
   Leases& ServerOf(const CompleteLeaseRequest&) { return leases_; }
   Leases& ServerOf(const AbandonLeaseRequest&) { return leases_; }
@@ -117,14 +123,8 @@ class Coordinator::Impl {
   }
   absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
   absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
-  absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
-  absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
-  absl::Status CheckContent(const Member& member, const ReleaseRequest& request) const;
 
   absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const CollectiveRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const WithdrawRequest& request);
-  absl::Status Serve(WaiterId waiter, Member* member, const ReleaseRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const LeaveRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
@@ -143,7 +143,6 @@ class Coordinator::Impl {
   bool TryForm();               // the next epoch
   bool TryFailForming();        // a node will not come, and the first one has not formed
   bool TryFailReforming();      // there are too few for one
-  bool TryCloseMore();          // groups that there was no room for
   bool ServeNextDeferred();     // after a recovery
 
   // ---- The end of calls ----
@@ -201,25 +200,7 @@ class Coordinator::Impl {
   void ObserveNumbers(const Claim& claim);
   // `attempt`: of the Attach that has brought it.
   void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
-  void ApplyGroupClaims(Member* member, const std::vector<GroupClaim>& claims, uint64_t attempt);
-  absl::Status ApplyGroupClaim(Member* member, const GroupClaim& claim, uint64_t attempt);
   void ApplyBrokenClaim(const BrokenClaim& claim);
-
-  // ---- group_releases.cc: groups that programs let go ----
-  bool IsClosed(const GroupName& name, uint32_t rank) const;
-  absl::Status CheckMayBeNew(const Member& member, const GroupName& name, uint64_t attempt) const;
-  bool NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt);
-  bool HasRoomToClose(size_t ranks) const;
-  // May remove the group.
-  void CloseIfReleased(CollectiveGroup* group);
-  void CloseIfAllClaimantsAgree(const std::string& digest);
-  void SendClosings();
-  void ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups, uint64_t attempt);
-  void ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt);
-  void ApplyToGroup(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim,
-                    uint64_t attempt);
-  void ApplyClaimsTo(CollectiveGroup* group);
-  void ResolveClaimedGroups();
 
   // ---- recovery.cc ----
   // Whether a claim of this epoch would win, if it said who the members are.
@@ -243,8 +224,6 @@ class Coordinator::Impl {
   void EndRecovery();
   void LoseAbsent();
   Loss NotRecovered(Member* member) const;
-  void RequestContributions(CollectiveGroup* group);
-  void RequestContribution(const CollectiveGroup& group, Member* member);
   std::string DescribeAwaited() const;
   std::string DescribeAwaitedRoster() const;
   Time NextRecoveryStep() const;
@@ -301,50 +280,11 @@ class Coordinator::Impl {
   std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
   void FailReforming(const std::string& reason);
 
-  // ---- collectives.cc ----
-  // `known`: the group, where it is not new.
-  absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
-  absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
-  absl::Status CheckTexts(const CollectiveRequest& request) const;
-  absl::Status CheckPayloadSize(const Bytes& payload) const;
-  absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload, uint32_t index,
-                            uint32_t rank) const;
-  absl::StatusOr<CollectiveGroup*> FindGroup(const GroupName& name, uint32_t caller_rank);
-  // The group of a call by this member, which is made if it may be.
-  absl::StatusOr<CollectiveGroup*> GroupOfCall(const Member& member,
-                                               const CollectiveRequest& request);
-  absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) const;
-  void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
-  void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
-  void FailCollectivesOf(Member* leaver);
-  absl::Status CollectiveTimeout(const ParkedCall& call, const ForCollective& wait) const;
-  std::string DescribeAbsentees(const Absentees& absent, size_t of) const;
-  void AnnounceFinished(const CollectiveGroup& group);
-
-  // ---- node_collectives.cc ----
-  struct PartOf {
-    Member* member;
-    uint32_t index;  // in the group
-  };
-  absl::Status CheckTogether(const NodeCollectiveRequest& request) const;
-  // Who sends each part; an error says why one of them cannot be taken.
-  absl::StatusOr<std::vector<PartOf>> MatchParts(const Member& sender, const CollectiveGroup& group,
-                                                 const NodeCollectiveRequest& request) const;
-  absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;
-  absl::Status ServeTogether(WaiterId id, Member* sender, const NodeCollectiveRequest& request);
-  void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
-                 const NodeCollectiveRequest& request);
-  // Of a member whose stream has closed: nobody else would end them.
-  void EndPartsOf(Member* member);
-
   // ---- leaving.cc ----
   void StartLeaving(Member* member);
   void ReleaseForLeaving(Member* leaver);
   void MarkLeft(Member* member);
   absl::Status LeaveTimeout(const ParkedCall& call) const;
-
-  // ---- stopping.cc ----
-  void ApplyStopClaim(const Claim& claim);
 
   // ---- stall.cc ----
   struct Stall {
@@ -371,7 +311,6 @@ class Coordinator::Impl {
   // ---- checkpoint.cc ----
   bool NothingIsUnderWay() const;
   void RestoreEpoch(const Checkpoint& checkpoint);
-  void RestoreGroup(const Checkpoint::Group& known);
 
   // At the end of an epoch: whom the others have waited for.
   void LogStragglers();
@@ -407,10 +346,12 @@ class Coordinator::Impl {
   std::optional<GivenUp> given_up_;
 
   Calls calls_{job_, members_, stalls_};
+  Groups groups_{job_, life_, members_, calls_};
+  Collectives collectives_{job_, life_, members_, calls_, groups_};
+  GroupReleases releases_{job_, life_, calls_, groups_};
   Leases leases_{job_, life_, members_, calls_};
   PlaceBook places_;
   FactStore facts_;
-  std::set<std::string> unclosed_;  // digests of groups that there was no room to close
 
   ParkedClaims claims_;
   Time recovery_ends_;             // while it lasts; there is no epoch before the roster is heard

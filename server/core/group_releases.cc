@@ -1,49 +1,26 @@
 // Groups that programs let go: how they are closed, settled and forgotten, and how a restarted
 // coordinator hears of them (docs/protocol.md, "How groups are forgotten").
 
+#include "server/core/group_releases.h"
+
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/group_digest.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
 
-// ---- Calls of groups that are closed ----
-
-// A call that names no ranks is of a group that its member took for known.
-bool Coordinator::Impl::IsClosed(const GroupName& name, uint32_t rank) const {
-  const ClosedGroups& closed = epoch()->closed_groups();
-  if (name.name.empty() || closed.size() == 0) return false;
-  return name.ranks.empty() ? closed.ContainsName(name.name, rank)
-                            : closed.Contains(GroupDigest(name.name, name.ranks));
-}
-
-// The group is not known, and would be made. UNAVAILABLE is no final answer: the caller hears soon
-// that the group is closed, or repeats the call under a higher attempt.
-absl::Status Coordinator::Impl::CheckMayBeNew(const Member& member, const GroupName& name,
-                                              uint64_t attempt) const {
-  if (IsClosed(name, *member.rank())) {
-    return absl::UnavailableError(absl::StrCat(
-        "all ranks of ", DescribeGroup(name),
-        " have let it go, and some do not know that yet; it begins anew when they do"));
-  }
-  if (attempt >= member.forgets_below || name.name.empty()) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("this send may be one of an earlier ", DescribeGroup(name), "; repeat it"));
-}
-
 // ---- ReleaseGroups ----
 
-absl::Status Coordinator::Impl::CheckContent(const Member&, const ReleaseRequest& request) const {
+absl::Status GroupReleases::CheckContent(const Member&, const ReleaseRequest& request) const {
   return CheckRelease(request);
 }
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const ReleaseRequest& request) {
+absl::Status GroupReleases::Serve(WaiterId id, Member* member, const ReleaseRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint64_t attempt = request.call.attempt;
   if (attempt < member->release_attempt) {
@@ -65,12 +42,12 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const Release
 }
 
 // False: no such group is known.
-bool Coordinator::Impl::NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt) {
+bool GroupReleases::NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt) {
   const uint32_t rank = *member->rank();
   if (CollectiveGroup* group = epoch()->groups().FindDigest(released.digest); group != nullptr) {
     const std::optional<uint32_t> index = group->IndexOf(rank);
     if (!index) return true;  // the digest of a group of others
-    Apply(group, group->Release(*index, released.next_sequence, attempt));
+    groups_.Apply(group, group->Release(*index, released.next_sequence, attempt));
     CloseIfReleased(group);
     return true;
   }
@@ -89,13 +66,13 @@ bool Coordinator::Impl::NoteRelease(Member* member, const KnownGroup& released, 
 
 // ---- Closing ----
 
-bool Coordinator::Impl::HasRoomToClose(size_t ranks) const {
+bool GroupReleases::HasRoomToClose(size_t ranks) const {
   const ClosedGroups& closed = epoch()->closed_groups();
   return closed.size() < job_.options.limits.max_groups &&
          closed.ranks() + ranks <= job_.options.limits.max_group_ranks;
 }
 
-void Coordinator::Impl::CloseIfReleased(CollectiveGroup* group) {
+void GroupReleases::CloseIfReleased(CollectiveGroup* group) {
   if (epoch()->broken() || group->name().name.empty() || !group->IsReleased()) return;
   const std::vector<uint32_t> heard = group->HeardRanks();
   if (!HasRoomToClose(heard.size())) {
@@ -114,7 +91,7 @@ void Coordinator::Impl::CloseIfReleased(CollectiveGroup* group) {
 }
 
 // Of a group whose ranks nobody has named here. Whoever does not claim it knows nothing of it.
-void Coordinator::Impl::CloseIfAllClaimantsAgree(const std::string& digest) {
+void GroupReleases::CloseIfAllClaimantsAgree(const std::string& digest) {
   const ClaimedGroups::ByRank& claims = *epoch()->claimed_groups().Find(digest);
   if (!AnyKnowsClosed(claims) && !(AllReleased(claims) && HasRoomToClose(claims.size()))) return;
   std::vector<uint32_t> ranks;
@@ -127,7 +104,7 @@ void Coordinator::Impl::CloseIfAllClaimantsAgree(const std::string& digest) {
 }
 
 // There may be room again for those that were left.
-bool Coordinator::Impl::TryCloseMore() {
+bool GroupReleases::TryCloseMore() {
   if (unclosed_.empty() || !epoch() || !HasRoomToClose(0)) return false;
   const std::string digest = *unclosed_.begin();
   unclosed_.erase(unclosed_.begin());
@@ -138,7 +115,7 @@ bool Coordinator::Impl::TryCloseMore() {
 }
 
 // Mostly all are told the same.
-void Coordinator::Impl::SendClosings() {
+void GroupReleases::SendClosings() {
   if (!epoch() || job_.draining) return;
   SharedEvent event;
   ClosedGroups::News latest;
@@ -154,8 +131,8 @@ void Coordinator::Impl::SendClosings() {
 
 // ---- Claims ----
 
-void Coordinator::Impl::ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups,
-                                         uint64_t attempt) {
+void GroupReleases::ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups,
+                                     uint64_t attempt) {
   const uint32_t rank = *member->rank();
   std::set<std::string> claimed;
   size_t kept = 0;
@@ -169,12 +146,12 @@ void Coordinator::Impl::ApplyKnownGroups(Member* member, const std::vector<Known
   member->forgets_below = attempt;
 }
 
-void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt) {
+void GroupReleases::ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt) {
   const uint32_t rank = *member->rank();
   ClosedGroups& closed = epoch()->closed_groups();
   if (CollectiveGroup* group = epoch()->groups().FindDigest(claim.digest); group != nullptr) {
     if (claim.closed) return closed.Settle(claim.digest, rank);  // this is a later one
-    ApplyToGroup(group, rank, claim, attempt);
+    groups_.ApplyClaim(group, rank, claim, attempt);
     return CloseIfReleased(group);
   }
   if (closed.Contains(claim.digest)) {
@@ -190,27 +167,8 @@ void Coordinator::Impl::ApplyKnownGroup(Member* member, const KnownGroup& claim,
   if (claim.released || claim.closed) closed.Settle(claim.digest, rank);
 }
 
-void Coordinator::Impl::ApplyToGroup(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim,
-                                     uint64_t attempt) {
-  const std::optional<uint32_t> index = group->IndexOf(rank);
-  if (!index) return;  // the digest of a group of others
-  Apply(group, claim.released ? group->Release(*index, claim.next_sequence, attempt)
-                              : group->Retain(*index, claim.next_sequence, attempt));
-  if (!claim.finished.empty()) {
-    Apply(group, group->FinishForGood(job_.out.WithoutJob(claim.finished)));
-  }
-}
-
-// A call has named the ranks of a group that others have claimed.
-void Coordinator::Impl::ApplyClaimsTo(CollectiveGroup* group) {
-  if (epoch()->claimed_groups().empty() || group->name().name.empty()) return;
-  for (const auto& [rank, claim] : epoch()->claimed_groups().Take(group->digest())) {
-    ApplyToGroup(group, rank, claim.group, claim.attempt);
-  }
-}
-
 // All members of the epoch have said what they know.
-void Coordinator::Impl::ResolveClaimedGroups() {
+void GroupReleases::ResolveClaims() {
   if (epoch()->broken()) return;
   for (const std::string& digest : epoch()->claimed_groups().Digests()) {
     CloseIfAllClaimantsAgree(digest);

@@ -41,7 +41,7 @@ void Coordinator::Impl::StartLeaving(Member* member) {
 // Whoever waits for the leaver must not wait any longer: for its arrivals, and for the leases it
 // holds.
 void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
-  FailCollectivesOf(leaver);
+  groups_.FailFor(*leaver);
   for (WaiterId id : calls_.parked().Of(*leaver)) {
     const Wait& wait = calls_.parked().Find(id)->wait;
     if (std::holds_alternative<ForLeavers>(wait) || std::holds_alternative<ForRecovery>(wait)) {

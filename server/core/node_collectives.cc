@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
+#include "server/core/collectives.h"
 #include "server/core/describe.h"
 #include "server/core/validation.h"
 
@@ -19,7 +19,7 @@ absl::Status NotTaken(const Text&... text) {
 
 }  // namespace
 
-absl::Status Coordinator::Impl::CheckTogether(const NodeCollectiveRequest& request) const {
+absl::Status Collectives::CheckTogether(const NodeCollectiveRequest& request) const {
   if (absl::Status s = CheckTexts(request.call); !s.ok()) return s;
   if (absl::Status s = CheckNodeParts(request.parts.size()); !s.ok()) return s;
   for (const ArrivalPart& part : request.parts) {
@@ -33,7 +33,7 @@ absl::Status Coordinator::Impl::CheckTogether(const NodeCollectiveRequest& reque
 
 // A batch that cannot be taken ends for nobody: each member calls by itself, and is told then what
 // there is to tell it.
-absl::Status Coordinator::Impl::Receive(WaiterId id, const NodeCollectiveRequest& request) {
+absl::Status Collectives::Receive(WaiterId id, const NodeCollectiveRequest& request) {
   const absl::StatusOr<Member*> sender = calls_.Caller(request.call.call);
   if (!sender.ok()) return sender.status();
   if (absl::Status s = CheckTogether(request); !s.ok()) return s;
@@ -45,13 +45,13 @@ absl::Status Coordinator::Impl::Receive(WaiterId id, const NodeCollectiveRequest
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::ServeTogether(WaiterId id, Member* sender,
-                                              const NodeCollectiveRequest& request) {
+absl::Status Collectives::ServeTogether(WaiterId id, Member* sender,
+                                        const NodeCollectiveRequest& request) {
   const CollectiveRequest& call = request.call;
   if (life_.recovering()) return NotTaken("the coordinator recovers");
   if (absl::Status s = life_.CheckEpoch(*sender, call.epoch); !s.ok()) return s;
   if (absl::Status s = CheckGroupAndRoot(*sender, call); !s.ok()) return s;
-  const absl::StatusOr<CollectiveGroup*> group = FindGroup(call.group, *sender->rank());
+  const absl::StatusOr<CollectiveGroup*> group = groups_.Find(call.group, *sender->rank());
   if (!group.ok()) return group.status();
   if (call.sequence != (*group)->sequence()) {
     return NotTaken("op ", call.sequence, " of ", (*group)->description(), ", which is at op ",
@@ -65,8 +65,7 @@ absl::Status Coordinator::Impl::ServeTogether(WaiterId id, Member* sender,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Member*> Coordinator::Impl::FindPart(const Member& sender,
-                                                    const ArrivalPart& part) const {
+absl::StatusOr<Member*> Collectives::FindPart(const Member& sender, const ArrivalPart& part) const {
   Member* const member = members_.FindBySession(part.session.counter);
   if (member == nullptr || !(member->session() == part.session)) {
     return NotTaken("session ", part.session.counter, " is not a current one");
@@ -83,7 +82,7 @@ absl::StatusOr<Member*> Coordinator::Impl::FindPart(const Member& sender,
   return member;
 }
 
-absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchParts(
+absl::StatusOr<std::vector<Collectives::PartOf>> Collectives::MatchParts(
     const Member& sender, const CollectiveGroup& group,
     const NodeCollectiveRequest& request) const {
   if (calls_.parked().size() + request.parts.size() > job_.options.limits.max_waiters) {
@@ -112,9 +111,8 @@ absl::StatusOr<std::vector<Coordinator::Impl::PartOf>> Coordinator::Impl::MatchP
   return members;
 }
 
-void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
-                                  const std::vector<PartOf>& members,
-                                  const NodeCollectiveRequest& request) {
+void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
+                            const NodeCollectiveRequest& request) {
   const Calls::Words op = group->Describe(request.call);
   calls_.ParkBatch(id, members.size());
   CollectiveRequest call = request.call;
@@ -131,7 +129,7 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
     const WaiterId waiter = NodeBatches::PartId(id, i);
     calls_.Park(waiter, member, ForCollective{group, index, call.sequence}, call.call, op);
     Arrive(waiter, group, index, call);
-    if (epoch()->recovered()) RequestContribution(*group, member);
+    if (epoch()->recovered()) groups_.RequestContribution(*group, member);
   };
   // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
   size_t sent = 0;
@@ -145,41 +143,42 @@ void Coordinator::Impl::ParkParts(WaiterId id, CollectiveGroup* group,
   park(sent);
 }
 
-void Coordinator::Impl::EndPartsOf(Member* member) {
-  for (const WaiterId id : calls_.parked().Of(*member)) {
+void Collectives::EndPartsOf(const Member& member) {
+  for (const WaiterId id : calls_.parked().Of(member)) {
     if (!NodeBatches::IsPart(id)) continue;
-    Withdraw(id);
+    const ForCollective& wait = std::get<ForCollective>(calls_.parked().Find(id)->wait);
+    wait.group->Withdraw(wait.index, id);
     calls_.Finish(id, absl::UnavailableError("its member is detached"));
   }
 }
 
 // ---- WithdrawArrival ----
 
-absl::Status Coordinator::Impl::CheckContent(const Member&, const WithdrawRequest& request) const {
+absl::Status Collectives::CheckContent(const Member&, const WithdrawRequest& request) const {
   absl::Status s =
       CheckOptionalName("group name", request.group.name, job_.options.limits.max_name_bytes);
   return s.ok() ? CheckSequence(request.sequence) : s;
 }
 
 // The note is kept with the group, which is made where nobody has called it yet.
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
+absl::Status Collectives::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint32_t rank = *member->rank();
   if (epoch()->groups().Find(request.group, rank) == nullptr) {
     // What it takes back was of a group that is forgotten, and can no longer count.
-    if (!CheckMayBeNew(*member, request.group, request.call.attempt).ok()) {
+    if (!groups_.CheckMayBeNew(*member, request.group, request.call.attempt).ok()) {
       calls_.Respond(id);
       return absl::OkStatus();
     }
-    absl::Status s = CheckGroup(request.group, rank, WorldSize(), job_.options.limits);
+    absl::Status s = CheckGroup(request.group, rank, epoch()->size(), job_.options.limits);
     if (!s.ok()) return s;
   }
-  const absl::StatusOr<CollectiveGroup*> group = FindGroup(request.group, rank);
+  const absl::StatusOr<CollectiveGroup*> group = groups_.Find(request.group, rank);
   if (!group.ok()) return group.status();
   CollectiveGroup::Step step;
   const absl::Status s = (*group)->WithdrawBelow(*(*group)->IndexOf(rank), request.sequence,
                                                  request.call.attempt, &step);
-  Apply(*group, std::move(step));
+  groups_.Apply(*group, std::move(step));
   if (s.ok()) calls_.Respond(id);
   return s;
 }

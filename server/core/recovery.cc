@@ -290,7 +290,7 @@ void Coordinator::Impl::EndRecovery() {
     }
   }
   LoseAbsent();
-  ResolveClaimedGroups();
+  releases_.ResolveClaims();
   rejoin_deadline_ = job_.now + job_.options.rejoin_timeout;
   FormationChanged();
 }
@@ -320,19 +320,6 @@ void Coordinator::Impl::LoseAbsent() {
   } else {
     Lose(absent);
   }
-}
-
-void Coordinator::Impl::RequestContributions(CollectiveGroup* group) {
-  for (uint32_t rank : group->NeededContributors()) {
-    RequestContribution(*group, epoch()->members()[rank]);
-  }
-}
-
-void Coordinator::Impl::RequestContribution(const CollectiveGroup& group, Member* member) {
-  if (!member->attached() || !group.NeedsContributionOf(*group.IndexOf(*member->rank()))) return;
-  const uint64_t sequence = group.sequence() - 1;
-  if (!member->contributions_requested.insert({&group, sequence}).second) return;
-  job_.Send(*member, job_.out.Share(NeedContribution{epoch()->id(), group.name(), sequence}));
 }
 
 std::string Coordinator::Impl::DescribeAwaitedRoster() const {

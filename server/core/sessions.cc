@@ -142,7 +142,7 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
   if (TakeParkedClaim(stream)) return;
   Member* member = members_.FindByStream(stream);
   if (member == nullptr) return;  // of an older session, or ended by us
-  EndPartsOf(member);
+  collectives_.EndPartsOf(*member);
   members_.CloseStream(member);
   member->activity.CutOff(job_.now);
   if (member->gone()) return;

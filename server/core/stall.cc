@@ -112,7 +112,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGr
     stall.usual = absl::StrCat(", the slowest before ", HowLong(slowest));
   }
   const Absentees absent = group.AbsentFrom(group.sequence());
-  stall.why = DescribeAbsentees(absent, group.ranks().size());
+  stall.why = DescribeAbsentees(*epoch(), absent, group.ranks().size(), job_.now);
   stall.missing = MissingMembers(*epoch(), absent.missing, job_.now);
   stall.gave_up = MissingMembers(*epoch(), absent.gave_up, job_.now);
   for (uint32_t rank : group.Arrived()) stall.waiting.push_back(epoch()->members()[rank]);

@@ -16,13 +16,4 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopReq
   return absl::OkStatus();
 }
 
-// A member has seen the stop. One that has completed a collective without it needs
-// no mention: whatever completes from now on comes later.
-void Coordinator::Impl::ApplyStopClaim(const Claim& claim) {
-  if (!claim.stop_sequence) return;
-  life_.AskStop();
-  const absl::StatusOr<CollectiveGroup*> world = FindGroup(GroupName(), 0);
-  if (world.ok()) (*world)->ObserveStop(*claim.stop_sequence);
-}
-
 }  // namespace muster::core

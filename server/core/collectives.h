@@ -1,0 +1,79 @@
+#ifndef MUSTER_SERVER_CORE_COLLECTIVES_H_
+#define MUSTER_SERVER_CORE_COLLECTIVES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/calls.h"
+#include "server/core/collective_group.h"
+#include "server/core/groups.h"
+#include "server/core/job_context.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// Serves Barrier, Broadcast, Gather and AllGather (collectives.cc), and the arrivals of several
+// members in one call (node_collectives.cc).
+class Collectives {
+ public:
+  Collectives(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls,
+              Groups& groups)
+      : job_(job), life_(life), members_(members), calls_(calls), groups_(groups) {}
+
+  absl::Status CheckContent(const Member& member, const CollectiveRequest& request) const;
+  absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
+  absl::Status Serve(WaiterId id, Member* member, const CollectiveRequest& request);
+  absl::Status Serve(WaiterId id, Member* member, const WithdrawRequest& request);
+  // Serves the arrivals of several members now, or answers that each must call by itself.
+  absl::Status Receive(WaiterId id, const NodeCollectiveRequest& request);
+
+  // The stream of the member has closed: nobody else would end its parts of node collectives.
+  void EndPartsOf(const Member& member);
+  absl::Status DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const;
+
+ private:
+  struct PartOf {
+    Member* member;
+    uint32_t index;  // in the group
+  };
+
+  absl::Status CheckTexts(const CollectiveRequest& request) const;
+  absl::Status CheckPayloadSize(const Bytes& payload) const;
+  // `known`: the group, where it is not new.
+  absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
+  absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
+  // What a rank sends must be what its call says that everybody sends.
+  static absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload,
+                                   uint32_t index, uint32_t rank);
+  // The group of a call by this member, which is made if it may be.
+  absl::StatusOr<CollectiveGroup*> GroupOfCall(const Member& member,
+                                               const CollectiveRequest& request);
+  void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
+
+  absl::Status CheckTogether(const NodeCollectiveRequest& request) const;
+  absl::Status ServeTogether(WaiterId id, Member* sender, const NodeCollectiveRequest& request);
+  // Who sends each part; an error says why one of them cannot be taken.
+  absl::StatusOr<std::vector<PartOf>> MatchParts(const Member& sender, const CollectiveGroup& group,
+                                                 const NodeCollectiveRequest& request) const;
+  absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;
+  void ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
+                 const NodeCollectiveRequest& request);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  MemberTable& members_;
+  Calls& calls_;
+  Groups& groups_;
+};
+
+// "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank 1".
+std::string DescribeAbsentees(const Epoch& epoch, const Absentees& absent, size_t of, Time now);
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_COLLECTIVES_H_

@@ -1,0 +1,56 @@
+#ifndef MUSTER_SERVER_CORE_GROUP_RELEASES_H_
+#define MUSTER_SERVER_CORE_GROUP_RELEASES_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/core/calls.h"
+#include "server/core/groups.h"
+#include "server/core/job_context.h"
+#include "server/core/lifecycle.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// Groups that programs let go: how they are closed, settled and forgotten, and how a restarted
+// coordinator hears of them (docs/protocol.md, "How groups are forgotten").
+class GroupReleases {
+ public:
+  GroupReleases(JobContext& job, const Lifecycle& life, Calls& calls, Groups& groups)
+      : job_(job), life_(life), calls_(calls), groups_(groups) {}
+
+  absl::Status CheckContent(const Member& member, const ReleaseRequest& request) const;
+  absl::Status Serve(WaiterId id, Member* member, const ReleaseRequest& request);
+
+  // Closes a group that there was no room for before. Returns whether it did something.
+  bool TryCloseMore();
+  // Tells the ranks which groups have been closed in this step.
+  void SendClosings();
+
+  // What a member that attaches knows of groups, by digest.
+  void ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups, uint64_t attempt);
+  // All members of a recovered epoch have said what they know.
+  void ResolveClaims();
+
+ private:
+  // False: no such group is known.
+  bool NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt);
+  bool HasRoomToClose(size_t ranks) const;
+  // May remove the group.
+  void CloseIfReleased(CollectiveGroup* group);
+  void CloseIfAllClaimantsAgree(const std::string& digest);
+  void ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  Calls& calls_;
+  Groups& groups_;
+  std::set<std::string> unclosed_;  // digests of groups that there was no room to close
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_GROUP_RELEASES_H_

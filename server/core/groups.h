@@ -1,0 +1,71 @@
+#ifndef MUSTER_SERVER_CORE_GROUPS_H_
+#define MUSTER_SERVER_CORE_GROUPS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/calls.h"
+#include "server/core/checkpoint.h"
+#include "server/core/claim.h"
+#include "server/core/collective_group.h"
+#include "server/core/job_context.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+
+namespace muster::core {
+
+// The groups of the current epoch: finds and makes them, tells them what members claim, and carries
+// out what their steps come to. Nothing here may be called while there is no epoch.
+class Groups {
+ public:
+  Groups(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls)
+      : job_(job), life_(life), members_(members), calls_(calls) {}
+
+  // Returns the group of that name that the rank is in, which is made where there is none; errors
+  // as of Epoch::AddGroup.
+  absl::StatusOr<CollectiveGroup*> Find(const GroupName& name, uint32_t caller_rank);
+  // Whether a send under that attempt may make the group anew.
+  absl::Status CheckMayBeNew(const Member& member, const GroupName& name, uint64_t attempt) const;
+
+  // Finishes the calls that are done, and tells of what has become of the group.
+  void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
+  // Asks the member for its contribution to the last collective, where others need it.
+  void RequestContribution(const CollectiveGroup& group, Member* member);
+  // The leaver will not come: whoever waits for it must not wait any longer.
+  void FailFor(const Member& leaver);
+
+  // ---- Claims ----
+  // `attempt`: of the Attach that has brought them.
+  void ApplyClaims(const Member& member, const std::vector<GroupClaim>& claims, uint64_t attempt);
+  void ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim, uint64_t attempt);
+  // A member has seen the stop in the world's collective of that number.
+  void ObserveStop(uint64_t sequence);
+  // The member has attached again: it is asked for what others need.
+  void RequestContributionsOf(Member* member);
+
+  void MakeCheckpoint(Checkpoint* out) const;
+  void Restore(const Checkpoint& checkpoint);
+
+ private:
+  bool IsClosed(const GroupName& name, uint32_t rank) const;
+  void ApplyClaimsTo(CollectiveGroup* group);
+  absl::Status ApplyClaim(const Member& member, const GroupClaim& claim, uint64_t attempt);
+  void AnnounceFinished(const CollectiveGroup& group);
+  void RequestContributions(const CollectiveGroup& group);
+  void Restore(const Checkpoint::Group& known);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  const MemberTable& members_;
+  Calls& calls_;
+};
+
+// FAILED_PRECONDITION if members of the group have called Leave; `op` is the collective, in words.
+absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op);
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_GROUPS_H_
