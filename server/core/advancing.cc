@@ -18,7 +18,7 @@ void Coordinator::Impl::Advance() {
   if (job_.draining) return;
   while (AdvanceOnce()) {
   }
-  AnnounceNewcomers();
+  newcomer_news_.Announce();
   TellNewcomersOfRecovery();
 }
 
@@ -28,7 +28,7 @@ void Coordinator::Impl::Advance() {
 bool Coordinator::Impl::AdvanceOnce() {
   return LoseDetached() || TryServeClaim() || TryAskForRoster() || TryDropOldRun() ||
          TryEndRecovery() || TryFinishLeaving() || TryResolveContenders() || TryLoseSilent() ||
-         TryForm() || TryFailForming() || TryFailReforming() || leases_.TryGrant() ||
+         TryForm() || giving_up_.TryFail() || forming_.TryFail() || leases_.TryGrant() ||
          releases_.TryCloseMore() || ServeNextDeferred();
 }
 
@@ -85,7 +85,6 @@ bool Coordinator::Impl::TryDropOldRun() {
   DropEpoch({}, over);
   life_.StartAnew();
   leases_.Clear();
-  failures_.clear();
   return true;
 }
 
@@ -115,78 +114,8 @@ bool Coordinator::Impl::TryFinishLeaving() {
   for (Member* member : epoch()->members()) {
     if (!member->lost()) MarkLeft(member);
   }
-  RefuseCandidates(absl::FailedPreconditionError("the job is finished: its members have left"));
-  return true;
-}
-
-bool Coordinator::Impl::TryResolveContenders() {
-  if (!places_.HasContenders()) return false;
-  const auto is_attached = [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); };
-  const std::optional<PlaceBook::Verdict> verdict = places_.Decide(job_.now, is_attached);
-  if (!verdict) return false;
-  Member* const contender = CandidateOf(verdict->contender);
-  Member* holder = CandidateOf(verdict->conflict.holder);
-  if (verdict->displaces) {
-    Lose({{holder, LossCause::kReplaced,
-           absl::StrCat("replaced by a newer process, ", contender->who())}});
-  } else {
-    RefuseCandidate(contender,
-                    PlaceTaken(verdict->conflict.place, holder->who(), contender->who()));
-  }
-  return true;
-}
-
-bool Coordinator::Impl::TryLoseSilent() {
-  if (life_.state() != JobState::kReforming || life_.recovering() || job_.now < rejoin_deadline_)
-    return false;
-  if (members_.tally().awaited == 0) return false;
-  std::vector<Loss> silent;
-  for (uint32_t rank : AwaitedRanks(*epoch())) {
-    silent.push_back({epoch()->members()[rank], LossCause::kNotRejoined,
-                      absl::StrCat("it did not call Rejoin within ",
-                                   absl::FormatDuration(job_.options.rejoin_timeout))});
-  }
-  if (silent.empty()) return false;
-  Lose(silent);
-  return true;
-}
-
-bool Coordinator::Impl::TryForm() {
-  if (!life_.forming() || places_.empty()) return false;
-  if (!job_.elastic() && places_.size() < Places()) return false;  // as at almost every Join
-  const FormationDecision decision = Decide();
-  if (!decision.unsettled) enough_since_.reset();
-  if (decision.unsettled && !enough_since_) enough_since_ = job_.now;
-  if (!decision.form) return false;
-  const std::vector<Member*> chosen = ChooseMembers();
-  if (const std::string why = TooManyReplacements(chosen); !why.empty()) {
-    FailReforming(why);
-    return true;
-  }
-  const std::string gone = DescribeGone(chosen);
-  Form(chosen);
-  LogFormed(absl::StrCat(decision.reason, gone));
-  CompareMembers();
-  return true;
-}
-
-bool Coordinator::Impl::TryFailForming() {
-  if (NextGivingUp() > job_.now) return false;
-  life_.Fail(
-      absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why));
-  given_up_.reset();
-  const std::string failed = absl::StrCat("the job has failed: ", life_.reason());
-  job_.Log(Severity::kError, failed);
-  RefuseCandidates(absl::AbortedError(failed));
-  return true;
-}
-
-bool Coordinator::Impl::TryFailReforming() {
-  if (life_.state() != JobState::kReforming || life_.recovering() || job_.now < rejoin_deadline_)
-    return false;
-  FailReforming(absl::StrCat("no new epoch formed within ",
-                             absl::FormatDuration(job_.options.rejoin_timeout), ": ",
-                             Decide().reason, "; the last one ended because ", life_.reason()));
+  joining_.RefuseCandidates(
+      absl::FailedPreconditionError("the job is finished: its members have left"));
   return true;
 }
 
@@ -206,6 +135,48 @@ bool Coordinator::Impl::ServeNextDeferred() {
   };
   const absl::Status served = std::visit(serve, *std::get<ForRecovery>(parked->wait).call);
   if (!served.ok()) calls_.Finish(id, served);
+  return true;
+}
+
+bool Coordinator::Impl::TryResolveContenders() {
+  const std::optional<PlaceBook::Verdict> verdict = joining_.DecideContenders();
+  if (!verdict) return false;
+  Member* const contender = joining_.CandidateOf(verdict->contender);
+  Member* const holder = joining_.CandidateOf(verdict->conflict.holder);
+  if (verdict->displaces) {
+    Lose({{holder, LossCause::kReplaced,
+           absl::StrCat("replaced by a newer process, ", contender->who())}});
+  } else {
+    joining_.RefuseCandidate(contender,
+                             PlaceTaken(verdict->conflict.place, holder->who(), contender->who()));
+  }
+  return true;
+}
+
+bool Coordinator::Impl::TryLoseSilent() {
+  std::vector<Loss> losses;
+  for (Member* member : forming_.SilentSurvivors()) {
+    losses.push_back({member, LossCause::kNotRejoined,
+                      absl::StrCat("it did not call Rejoin within ",
+                                   absl::FormatDuration(job_.options.rejoin_timeout))});
+  }
+  if (losses.empty()) return false;
+  Lose(losses);
+  return true;
+}
+
+bool Coordinator::Impl::TryForm() {
+  const std::optional<Forming::Choice> choice = forming_.Choose();
+  if (!choice) return false;
+  if (!choice->forbidden.empty()) {
+    forming_.Fail(choice->forbidden);
+    return true;
+  }
+  const std::unique_ptr<Epoch> previous = forming_.Form(*choice);
+  early_exits_.clear();
+  giving_up_.Clear();
+  if (previous) Retire(*previous);
+  forming_.Announce(*choice);
   return true;
 }
 

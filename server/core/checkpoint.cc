@@ -80,7 +80,7 @@ bool Coordinator::Impl::NothingIsUnderWay() const {
   const MemberTable::Tally& tally = members_.tally();
   const bool all_here = members_.size() == epoch()->size() && tally.attached == epoch()->size();
   if (!all_here || tally.staying != epoch()->size()) return false;
-  if (calls_.parked().size() > 0 || !places_.empty() || !claims_.empty()) return false;
+  if (calls_.parked().size() > 0 || !joining_.places().empty() || !claims_.empty()) return false;
   if (epoch()->closed_groups().size() > 0) return false;
   const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
   return std::all_of(epoch()->groups().begin(), epoch()->groups().end(), is_between);

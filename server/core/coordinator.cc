@@ -44,11 +44,11 @@ Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->life().Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->job().options; }
-std::string Coordinator::FindWrongCounts() const { return impl_->FindWrongCounts(); }
+std::string Coordinator::FindWrongCounts() const { return impl_->forming().FindWrongCounts(); }
 
 // ---- The frame of a step ----
 
-Coordinator::Impl::Impl(Options options) : job_(std::move(options)), places_(job_.elastic()) {}
+Coordinator::Impl::Impl(Options options) : job_(std::move(options)) {}
 
 Effects Coordinator::Impl::End() {
   Advance();
@@ -67,15 +67,15 @@ void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   CheckStalls();
   calls_.TellTimeoutsLeftOut();
   while (std::optional<WaiterId> id = calls_.PopExpired()) TimeOut(*id);
-  awaited_words_.reset();
+  forming_.ForgetWords();
 }
 
 Time Coordinator::Impl::NextDeadline() const {
   if (job_.draining) return absl::InfiniteFuture();  // Advance() does nothing any more
   return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
-                   places_.NextContenderDeadline(), NextFormation(), NextGivingUp(),
-                   NextAnnouncement(), stalls_.next(), NextRecoveryStep(),
-                   calls_.NextTimeoutNews()});
+                   joining_.places().NextContenderDeadline(), forming_.NextStep(),
+                   giving_up_.NextStep(), newcomer_news_.NextStep(), stalls_.next(),
+                   NextRecoveryStep(), calls_.NextTimeoutNews()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
@@ -103,9 +103,7 @@ void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
 absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
   return std::visit(
       Overloaded{
-          [&](const ForPlace& wait) {
-            return wait.rejoins ? RejoinTimeout(call) : JoinTimeout(call);
-          },
+          [&](const ForPlace& wait) { return forming_.DescribeTimeout(call, wait); },
           [&](const ForCollective& wait) { return collectives_.DescribeTimeout(call, wait); },
           [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
           [&](const ForLeavers&) { return LeaveTimeout(call); },

@@ -18,18 +18,17 @@
 #include "server/core/collectives.h"
 #include "server/core/coordinator.h"
 #include "server/core/epoch.h"
-#include "server/core/expected_processes.h"
-#include "server/core/fingerprint.h"
-#include "server/core/formation.h"
+#include "server/core/forming.h"
+#include "server/core/giving_up.h"
 #include "server/core/group_releases.h"
-#include "server/core/group_table.h"
 #include "server/core/groups.h"
 #include "server/core/job_context.h"
+#include "server/core/joining.h"
 #include "server/core/leases.h"
 #include "server/core/lifecycle.h"
 #include "server/core/member_table.h"
+#include "server/core/newcomer_news.h"
 #include "server/core/parked_claims.h"
-#include "server/core/place_book.h"
 #include "server/core/stall_clock.h"
 #include "server/core/stall_watch.h"
 #include "server/core/standing.h"
@@ -72,10 +71,10 @@ class Coordinator::Impl {
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   std::vector<TimelineEntry> GetTimeline() const { return job_.timeline.Entries(); }
   Metrics Measure(Time now) const;
-  std::string FindWrongCounts() const;
   bool Quiet() const { return !members_.any_attached() && claims_.empty(); }
   const JobContext& job() const { return job_; }
   const Lifecycle& life() const { return life_; }
+  const Forming& forming() const { return forming_; }
 
  private:
   struct Loss {
@@ -110,6 +109,7 @@ class Coordinator::Impl {
   Impl& ServerOf(const Request&) {
     return *this;
   }
+  Joining& ServerOf(const JoinRequest&) { return joining_; }
   Collectives& ServerOf(const CollectiveRequest&) { return collectives_; }
   Collectives& ServerOf(const WithdrawRequest&) { return collectives_; }
   GroupReleases& ServerOf(const ReleaseRequest&) { return releases_; }
@@ -121,13 +121,12 @@ class Coordinator::Impl {
   absl::Status CheckContent(const Member&, const Request&) const {
     return absl::OkStatus();
   }
-  absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
-  absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
 
-  absl::Status Serve(WaiterId waiter, Member* member, const JoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const LeaveRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
+
+  absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
 
   // ---- advancing.cc: what has become due. Each returns whether it did something ----
   void Advance();
@@ -141,8 +140,6 @@ class Coordinator::Impl {
   bool TryResolveContenders();  // of those who ask for one and the same place
   bool TryLoseSilent();         // survivors that have not called Rejoin in time
   bool TryForm();               // the next epoch
-  bool TryFailForming();        // a node will not come, and the first one has not formed
-  bool TryFailReforming();      // there are too few for one
   bool ServeNextDeferred();     // after a recovery
 
   // ---- The end of calls ----
@@ -172,6 +169,7 @@ class Coordinator::Impl {
   void EndSession(Member* member);
   void EndStream(Member* member, const absl::Status& status);
   void Remove(Member* member);
+  void Retire(const Epoch& previous);
 
   // ---- losses.cc ----
   absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
@@ -187,14 +185,6 @@ class Coordinator::Impl {
   void Break(const std::vector<Member*>& lost, bool told);
   void BreakEpoch(const std::string& reason, bool told = false);
   SharedEvent BrokenEvent(bool may_rejoin) const;
-
-  // ---- giving_up.cc: while the first epoch of a job forms that is not elastic ----
-  bool FormsOnce() const {
-    return !job_.elastic() && !epoch() && life_.state() == JobState::kForming;
-  }
-  void Expect(const Incarnation& process);
-  void NoteGivenUp(const ExitReport& report);
-  Time NextGivingUp() const;
 
   // ---- claims.cc ----
   void ObserveNumbers(const Claim& claim);
@@ -227,58 +217,6 @@ class Coordinator::Impl {
   std::string DescribeAwaited() const;
   std::string DescribeAwaitedRoster() const;
   Time NextRecoveryStep() const;
-
-  // ---- joining.cc ----
-  absl::Status CheckJoin(const Member& member, const JoinRequest& request) const;
-  absl::Status CheckWorldSize(const Member& member, const PlaceWish& wish) const;
-  absl::Status CheckAttempt(const Member& member, const CallContext& call) const;
-  absl::Status RefuseLateJoin(const Member& member, const PlaceWish& wish) const;
-  uint32_t WorldSize() const;
-  void AgreeOnSize(const Member& member, uint32_t size);
-  void NoteFingerprint(Member* member, const JoinRequest& request);
-  void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
-                 bool rejoins);
-  void StopSeeking(Member* member);
-  Member* CandidateOf(PlaceBook::Id id) const;
-  absl::Status Join(WaiterId id, Member* member, const JoinRequest& request);
-  void NoteRefused(Member* member, const absl::Status& why);
-  void RefuseCandidate(Member* member, const absl::Status& status);
-  std::string DescribeCandidates() const;
-  absl::Status JoinTimeout(const ParkedCall& call);
-
-  // ---- forming.cc ----
-  std::vector<Member*> ChooseMembers() const;
-  // Whether the next epoch may form, from counts: it is asked at every step of an elastic job.
-  FormationInput Candidates() const;
-  FormationDecision Decide() const { return DecideFormation(Candidates()); }
-  Roster PlacesOf(const std::vector<Member*>& chosen) const;
-  std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
-  void Form(const std::vector<Member*>& chosen);
-  void AnswerMembers();
-  // "; gone since the epoch before: rank 3", or nothing.
-  std::string DescribeGone(const std::vector<Member*>& chosen) const;
-  void LogFormed(const std::string& reason);
-  void CompareMembers();
-  void Retire(const Epoch& previous);
-  void RefuseCandidates(const absl::Status& why);
-
-  // ---- elastic.cc ----
-  uint32_t Places() const;
-  absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
-  bool Settled() const;
-  Time SettleEnd() const;
-  Time NextFormation() const;
-  void FormationChanged();
-  // How many wait for a place, where the epoch's members have not been told so.
-  std::optional<NewcomersWaiting> UntoldNewcomers() const;
-  Time NextAnnouncement() const;
-  void AnnounceNewcomers();
-  absl::Status RejoinTimeout(const ParkedCall& call);
-  // How many of them take places that others had before.
-  uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
-  // Why the next epoch may not form with them; empty: it may.
-  std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
-  void FailReforming(const std::string& reason);
 
   // ---- leaving.cc ----
   void StartLeaving(Member* member);
@@ -321,7 +259,6 @@ class Coordinator::Impl {
   LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
   std::vector<PendingCollective> PendingCollectives(Time now) const;
   std::vector<std::string> NodesThatArriveTogether() const;
-  uint32_t NewcomersWaitingNow() const;
   std::vector<Straggler> Stragglers() const;
 
   // ---- metrics.cc ----
@@ -334,24 +271,17 @@ class Coordinator::Impl {
   StallWatch stalls_{job_};
   MemberTable members_;
   uint64_t last_session_ = 0;
-  std::deque<Failure> failures_;  // the latest first
   // Exits of processes that this daemon does not know: a claim may name them yet.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
-  ExpectedProcesses expected_;
-  // Before there is an epoch: a place that nobody will take, and when the job fails for it.
-  struct GivenUp {
-    std::string why;
-    Time fails_at;
-  };
-  std::optional<GivenUp> given_up_;
-
   Calls calls_{job_, members_, stalls_};
   Groups groups_{job_, life_, members_, calls_};
   Collectives collectives_{job_, life_, members_, calls_, groups_};
   GroupReleases releases_{job_, life_, calls_, groups_};
   Leases leases_{job_, life_, members_, calls_};
-  PlaceBook places_;
-  FactStore facts_;
+  Joining joining_{job_, life_, members_, calls_};
+  Forming forming_{job_, life_, members_, calls_, joining_};
+  GivingUp giving_up_{job_, life_, joining_};
+  NewcomerNews newcomer_news_{job_, life_, joining_};
 
   ParkedClaims claims_;
   Time recovery_ends_;             // while it lasts; there is no epoch before the roster is heard
@@ -361,16 +291,6 @@ class Coordinator::Impl {
   std::vector<WaiterId> untold_;
   Time may_tell_;
 
-  // What only elastic jobs use.
-  // Who has not rejoined, in words, while the calls that time out together are told of them.
-  std::optional<std::string> awaited_words_;
-  Time formation_changed_;            // when somebody last came or went
-  std::optional<Time> enough_since_;  // there are enough, but for the settle time
-  Time rejoin_deadline_;              // while the job re-forms
-  NewcomersWaiting announced_;        // what the epoch's members were last told
-  Time next_announcement_;            // they are told again at this time at the earliest
-
-  StallClock forming_stall_;
   StallClock leave_stall_;
   StallClock recovery_stall_;
 };

@@ -1,5 +1,7 @@
 // The formation of an epoch: who is in it, and what becomes of the one before.
 
+#include "server/core/forming.h"
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -7,13 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 
 // Survivors in rank order, then newcomers by arrival, as many as there are places for.
-std::vector<Member*> Coordinator::Impl::ChooseMembers() const {
+std::vector<Member*> Forming::ChooseMembers() const {
   std::vector<Member*> chosen;
   uint32_t awaited = 0;
   if (epoch()) {
@@ -22,27 +24,28 @@ std::vector<Member*> Coordinator::Impl::ChooseMembers() const {
       awaited += MayStillRejoin(*member);
     }
   }
-  const size_t places = Places();
+  const size_t places = joining_.Places();
   if (places > 0 && chosen.size() > places) chosen.resize(places);
-  for (const auto& [id, candidate] : places_.candidates()) {
+  for (const auto& [id, candidate] : joining_.places().candidates()) {
     if (places > 0 && chosen.size() + awaited >= places) break;
-    Member* member = CandidateOf(id);
-    if (!member->rank() && member->attached() && !places_.Contends(id)) chosen.push_back(member);
+    Member* member = joining_.CandidateOf(id);
+    if (!member->rank() && member->attached() && !joining_.places().Contends(id))
+      chosen.push_back(member);
   }
   return chosen;
 }
 
 // What ChooseMembers() would come to. A newcomer that contends for another one's place has none.
-FormationInput Coordinator::Impl::Candidates() const {
+FormationInput Forming::Candidates() const {
   const MemberTable::Tally& tally = members_.tally();
   FormationInput in;
-  in.places = Places();
+  in.places = joining_.Places();
   in.minimum = job_.options.min_world_size;
   const uint32_t most = in.places > 0 ? in.places : std::numeric_limits<uint32_t>::max();
   in.survivors = std::min(static_cast<uint32_t>(tally.rejoined), most);
   in.awaited = static_cast<uint32_t>(tally.awaited);
-  const uint32_t contenders = places_.CountContenders([this](PlaceBook::Id id) {
-    const Member* const member = CandidateOf(id);
+  const uint32_t contenders = joining_.places().CountContenders([this](PlaceBook::Id id) {
+    const Member* const member = joining_.CandidateOf(id);
     return member->attached() && !member->rank();
   });
   const uint32_t newcomers = static_cast<uint32_t>(tally.newcomers) - contenders;
@@ -55,7 +58,7 @@ FormationInput Coordinator::Impl::Candidates() const {
   return in;
 }
 
-std::string Coordinator::Impl::FindWrongCounts() const {
+std::string Forming::FindWrongCounts() const {
   const auto kept = members_.tally().All();
   const auto right = members_.Recount().All();
   if (kept != right) {
@@ -76,21 +79,35 @@ std::string Coordinator::Impl::FindWrongCounts() const {
                       in.newcomers, " ", in.awaited);
 }
 
-Roster Coordinator::Impl::PlacesOf(const std::vector<Member*>& chosen) const {
+Roster Forming::PlacesOf(const std::vector<Member*>& chosen) const {
   std::vector<Survivor> survivors;
   std::vector<Candidate> newcomers;
   for (const Member* member : chosen) {
     if (member->rank()) {
       survivors.push_back({member->identity, *member->rank()});
     } else {
-      newcomers.push_back(places_.candidates().at(member->arrival));
+      newcomers.push_back(joining_.places().candidates().at(member->arrival));
     }
   }
   return epoch() ? ReassignPlaces(survivors, newcomers, *epoch()->roster())
                  : AssignPlaces(newcomers);
 }
 
-std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& chosen) {
+std::optional<Forming::Choice> Forming::Choose() {
+  const PlaceBook& places = joining_.places();
+  if (!life_.forming() || places.empty()) return std::nullopt;
+  const bool full = places.size() >= joining_.Places();
+  if (!job_.elastic() && !full) return std::nullopt;  // as at almost every Join
+  const FormationDecision decision = Decide();
+  if (!decision.unsettled) enough_since_.reset();
+  if (decision.unsettled && !enough_since_) enough_since_ = job_.now;
+  if (!decision.form) return std::nullopt;
+  const std::vector<Member*> chosen = ChooseMembers();
+  return Choice{chosen, absl::StrCat(decision.reason, DescribeGone(chosen)),
+                TooManyReplacements(chosen)};
+}
+
+std::unique_ptr<Epoch> Forming::MakeEpoch(const std::vector<Member*>& chosen) {
   const uint64_t number = life_.NextEpochNumber();
   auto roster = std::make_shared<const Roster>(PlacesOf(chosen));
   std::vector<Member*> members;
@@ -101,10 +118,11 @@ std::unique_ptr<Epoch> Coordinator::Impl::MakeEpoch(const std::vector<Member*>& 
                                  &job_.budget, &job_.tally);
 }
 
-void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
-  life_.NoteFormation(ReplacementsAmong(chosen), static_cast<uint32_t>(chosen.size()));
+std::unique_ptr<Epoch> Forming::Form(const Choice& choice) {
+  const uint32_t size = static_cast<uint32_t>(choice.members.size());
+  life_.NoteFormation(ReplacementsAmong(choice.members), size);
   ++job_.tally.counters.epochs_formed;
-  const std::unique_ptr<Epoch> previous = life_.Enter(MakeEpoch(chosen));
+  std::unique_ptr<Epoch> previous = life_.Enter(MakeEpoch(choice.members));
   for (uint32_t rank = 0; rank < epoch()->size(); ++rank) {
     Member* member = epoch()->members()[rank];
     members_.SetRank(member, rank);
@@ -113,26 +131,28 @@ void Coordinator::Impl::Form(const std::vector<Member*>& chosen) {
     member->activity = Activity();
     member->contributions_requested.clear();
   }
-  early_exits_.clear();
-  expected_.Clear();
-  given_up_.reset();
   enough_since_.reset();
-  if (previous) Retire(*previous);
-  AnswerMembers();
-  if (job_.elastic()) return;
-  RefuseCandidates(absl::FailedPreconditionError(
-      absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined")));
+  return previous;
 }
 
-void Coordinator::Impl::AnswerMembers() {
+void Forming::Announce(const Choice& choice) {
+  AnswerCandidates();
+  LogFormed(choice.reason);
+  CompareMembers();
+}
+
+void Forming::AnswerCandidates() {
   for (Member* member : epoch()->members()) {
-    StopSeeking(member);
+    joining_.StopSeeking(member);
     calls_.Finish(calls_.parked().JoinOf(*member), absl::OkStatus(),
                   epoch()->PlaceOf(*member->rank(), life_.history()));
   }
+  if (job_.elastic()) return;
+  joining_.RefuseCandidates(absl::FailedPreconditionError(
+      absl::StrCat("the job is full: all of its ", epoch()->size(), " members have joined")));
 }
 
-std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) const {
+std::string Forming::DescribeGone(const std::vector<Member*>& chosen) const {
   if (!epoch()) return "";
   const std::set<const Member*> stay(chosen.begin(), chosen.end());
   std::vector<uint32_t> gone;
@@ -142,7 +162,7 @@ std::string Coordinator::Impl::DescribeGone(const std::vector<Member*>& chosen) 
   return gone.empty() ? "" : absl::StrCat("; gone since the epoch before: ", Ranks(gone));
 }
 
-void Coordinator::Impl::LogFormed(const std::string& reason) {
+void Forming::LogFormed(const std::string& reason) {
   std::set<std::string> nodes;
   for (const Member* member : epoch()->members()) nodes.insert(member->identity.node_id);
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", epoch()->id().number,
@@ -150,7 +170,7 @@ void Coordinator::Impl::LogFormed(const std::string& reason) {
                                          nodes.size() == 1 ? " node: " : " nodes: ", reason));
 }
 
-void Coordinator::Impl::CompareMembers() {
+void Forming::CompareMembers() {
   std::vector<Fingerprinted> members;
   for (const Member* member : epoch()->members()) {
     Fingerprinted one{*member->rank(), member->identity.node_id, nullptr, member->clock_ahead, {}};
@@ -163,25 +183,6 @@ void Coordinator::Impl::CompareMembers() {
   std::vector<std::string> oddities = DescribeOdd(members);
   for (const std::string& oddity : oddities) job_.Log(Severity::kWarning, oddity);
   epoch()->NoteOddities(std::move(oddities));
-}
-
-// Those of the epoch before that are not in this one: they were lost or have left, or there is no
-// place for them any more.
-void Coordinator::Impl::Retire(const Epoch& previous) {
-  for (Member* member : previous.members()) {
-    const uint32_t rank = *member->rank();
-    if (rank < epoch()->size() && epoch()->members()[rank] == member) continue;
-    FinishAllOf(member, previous.broken_with());
-    if (member->attached()) EndStream(member, previous.broken_with());
-    Remove(member);
-  }
-}
-
-// There will be no place for those who still wait for one.
-void Coordinator::Impl::RefuseCandidates(const absl::Status& why) {
-  while (!places_.empty()) {
-    RefuseCandidate(CandidateOf(places_.candidates().begin()->first), why);
-  }
 }
 
 }  // namespace muster::core

@@ -1,7 +1,8 @@
 // What a job that forms waits for in vain: a place that nobody will take.
 
+#include "server/core/giving_up.h"
+
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
 
 namespace muster::core {
 namespace {
@@ -12,14 +13,14 @@ constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 
 }  // namespace
 
-void Coordinator::Impl::Expect(const Incarnation& process) {
+void GivingUp::Expect(const Incarnation& process) {
   if (FormsOnce()) expected_.Add(process, job_.options.limits.max_members);
 }
 
 // Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
-void Coordinator::Impl::NoteGivenUp(const ExitReport& report) {
+void GivingUp::NoteGivenUp(const ExitReport& report) {
   if (!FormsOnce() || given_up_) return;
-  const uint32_t places = Places();
+  const uint32_t places = joining_.Places();
   if (places != 0 && !expected_.MayGiveUp(report.incarnation, places)) {
     job_.Log(Severity::kDebug,
              absl::StrCat("somebody who has none of the ", places,
@@ -33,8 +34,28 @@ void Coordinator::Impl::NoteGivenUp(const ExitReport& report) {
                         absl::FormatDuration(kGivenUpPause), " unless it forms"));
 }
 
-Time Coordinator::Impl::NextGivingUp() const {
+Time GivingUp::NextStep() const {
   return given_up_ && !life_.recovering() ? given_up_->fails_at : absl::InfiniteFuture();
+}
+
+bool GivingUp::TryFail() {
+  if (NextStep() > job_.now) return false;
+  life_.Fail(
+      absl::StrCat("it cannot form, because a node has given its ranks up: ", given_up_->why));
+  given_up_.reset();
+  const std::string failed = absl::StrCat("the job has failed: ", life_.reason());
+  job_.Log(Severity::kError, failed);
+  joining_.RefuseCandidates(absl::AbortedError(failed));
+  return true;
+}
+
+void GivingUp::Clear() {
+  expected_.Clear();
+  given_up_.reset();
+}
+
+bool GivingUp::FormsOnce() const {
+  return !job_.elastic() && life_.epoch() == nullptr && life_.state() == JobState::kForming;
 }
 
 }  // namespace muster::core

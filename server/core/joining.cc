@@ -1,11 +1,12 @@
 // Join: who may have a place, and who waits for one.
 
+#include "server/core/joining.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
 #include "server/core/validation.h"
 
@@ -31,9 +32,9 @@ absl::Status PlaceInDoubt(const Member& holder) {
 
 }  // namespace
 
-uint32_t Coordinator::Impl::WorldSize() const { return epoch() ? epoch()->size() : Places(); }
+uint32_t Joining::WorldSize() const { return epoch() ? epoch()->size() : Places(); }
 
-absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
+absl::Status Joining::CheckWorldSize(const Member& member, const PlaceWish& wish) const {
   if (wish.world_size > job_.options.limits.max_members) {
     return absl::InvalidArgumentError(absl::StrCat(
         "world size ", wish.world_size, " is over the limit of ", job_.options.limits.max_members,
@@ -51,13 +52,13 @@ absl::Status Coordinator::Impl::CheckWorldSize(const Member& member, const Place
                                                  " says ", known));
 }
 
-absl::Status Coordinator::Impl::CheckContent(const Member&, const JoinRequest& request) const {
+absl::Status Joining::CheckContent(const Member&, const JoinRequest& request) const {
   absl::Status s =
       CheckOptionalName("topology", request.topology, job_.options.limits.max_name_bytes);
   return s.ok() && request.fingerprint ? CheckFacts(*request.fingerprint->facts) : s;
 }
 
-absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinRequest& request) const {
+absl::Status Joining::CheckJoin(const Member& member, const JoinRequest& request) const {
   if (life_.state() == JobState::kFailed) {
     return absl::AbortedError(absl::StrCat("the job has failed: ", life_.reason()));
   }
@@ -74,7 +75,7 @@ absl::Status Coordinator::Impl::CheckJoin(const Member& member, const JoinReques
   return s.ok() ? calls_.CanPark(member) : s;
 }
 
-absl::Status Coordinator::Impl::RefuseLateJoin(const Member& member, const PlaceWish& wish) const {
+absl::Status Joining::RefuseLateJoin(const Member& member, const PlaceWish& wish) const {
   if (wish.rank && *wish.rank < WorldSize()) {
     const Member& holder = *epoch()->members()[*wish.rank];
     if (!holder.attached() && !holder.gone()) return PlaceInDoubt(holder);
@@ -85,18 +86,18 @@ absl::Status Coordinator::Impl::RefuseLateJoin(const Member& member, const Place
 }
 
 // The later one of two sends of a Join or Rejoin counts.
-absl::Status Coordinator::Impl::CheckAttempt(const Member& member, const CallContext& call) const {
+absl::Status Joining::CheckAttempt(const Member& member, const CallContext& call) const {
   if (call.attempt >= member.join_attempt) return absl::OkStatus();
   return absl::CancelledError("a later send of the same call has arrived");
 }
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const JoinRequest& request) {
+absl::Status Joining::Serve(WaiterId id, Member* member, const JoinRequest& request) {
   const absl::Status joined = Join(id, member, request);
   if (!joined.ok()) NoteRefused(member, joined);
   return joined;
 }
 
-absl::Status Coordinator::Impl::Join(WaiterId id, Member* member, const JoinRequest& request) {
+absl::Status Joining::Join(WaiterId id, Member* member, const JoinRequest& request) {
   if (epoch() && member->rank() && !member->left()) {
     // A broken epoch of an elastic job is named too: the answer was lost, and Rejoin must name it.
     if (epoch()->broken() && life_.state() != JobState::kReforming) return epoch()->broken_with();
@@ -117,7 +118,7 @@ absl::Status Coordinator::Impl::Join(WaiterId id, Member* member, const JoinRequ
   return absl::OkStatus();
 }
 
-void Coordinator::Impl::NoteFingerprint(Member* member, const JoinRequest& request) {
+void Joining::NoteFingerprint(Member* member, const JoinRequest& request) {
   if (!request.fingerprint) return;
   member->fingerprint = request.fingerprint;
   member->fingerprint->facts = facts_.Share(request.fingerprint->facts);
@@ -126,7 +127,7 @@ void Coordinator::Impl::NoteFingerprint(Member* member, const JoinRequest& reque
 }
 
 // Wishes that were made before the size was known are held against it now.
-void Coordinator::Impl::AgreeOnSize(const Member& member, uint32_t size) {
+void Joining::AgreeOnSize(const Member& member, uint32_t size) {
   if (size <= Places()) return;
   places_.Agree(size, member.who());
   if (epoch()) return;
@@ -135,10 +136,10 @@ void Coordinator::Impl::AgreeOnSize(const Member& member, uint32_t size) {
   }
 }
 
-void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext& call,
-                                  const PlaceWish& wish, bool rejoins) {
+void Joining::SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
+                        bool rejoins) {
   if (const WaiterId older = calls_.parked().JoinOf(*member); older != 0) {
-    Withdraw(older);
+    StopSeeking(member);
     calls_.Finish(older, absl::CancelledError("replaced by a later send of the same call"));
   }
   calls_.Park(id, member, ForPlace{rejoins}, call, Calls::Say(rejoins ? "Rejoin" : "Join"));
@@ -149,29 +150,29 @@ void Coordinator::Impl::SeekPlace(WaiterId id, Member* member, const CallContext
     const auto conflict = places_.FindConflict(member->arrival, candidate);
     job_.Log(Severity::kWarning, std::string(places_.PlaceTaken(candidate, *conflict).message()));
   }
-  forming_stall_.Restart(job_.now);
-  FormationChanged();
+  stall_.Restart(job_.now);
+  NoteChange();
 }
 
-void Coordinator::Impl::StopSeeking(Member* member) {
+void Joining::StopSeeking(Member* member) {
   if (!places_.Has(member->arrival)) return;
   places_.Leave(member->arrival);
   members_.SetSeeks(member, false);
-  FormationChanged();
+  NoteChange();
 }
 
-Member* Coordinator::Impl::CandidateOf(PlaceBook::Id id) const {
+Member* Joining::CandidateOf(PlaceBook::Id id) const {
   return members_.Find(places_.candidates().at(id).member.incarnation);
 }
 
-void Coordinator::Impl::RefuseCandidate(Member* member, const absl::Status& status) {
+void Joining::RefuseCandidate(Member* member, const absl::Status& status) {
   StopSeeking(member);
   NoteRefused(member, status);
   calls_.Finish(calls_.parked().JoinOf(*member), status);
 }
 
 // Its end, which follows, is no loss of the job's. Of a job that is over its own end tells.
-void Coordinator::Impl::NoteRefused(Member* member, const absl::Status& why) {
+void Joining::NoteRefused(Member* member, const absl::Status& why) {
   const bool may_ask_again = absl::IsUnavailable(why) || absl::IsCancelled(why);
   if (may_ask_again || member->rank() || std::exchange(member->refused, true)) return;
   const bool over = life_.state() == JobState::kFailed || life_.state() == JobState::kFinished;
@@ -180,7 +181,7 @@ void Coordinator::Impl::NoteRefused(Member* member, const absl::Status& why) {
 }
 
 // "; missing: rank 3; present: process (node 'n0', ...), ...".
-std::string Coordinator::Impl::DescribeCandidates() const {
+std::string Joining::DescribeCandidates() const {
   std::vector<std::string> present;
   for (const auto& [id, candidate] : places_.candidates()) {
     if (present.size() == kMaxNamed) break;
@@ -192,14 +193,39 @@ std::string Coordinator::Impl::DescribeCandidates() const {
                       places_.size() > present.size() ? ", ..." : "");
 }
 
-absl::Status Coordinator::Impl::JoinTimeout(const ParkedCall& call) {
-  if (epoch()) return RejoinTimeout(call);
-  const uint32_t size = WorldSize();
-  return absl::DeadlineExceededError(absl::StrCat(
-      "waited ", HowLong(call.timeout), " for members: ", places_.size(), " of ",
-      size == 0 ? "an unknown number" : absl::StrCat(size), " have joined", DescribeCandidates(),
-      size == 0 ? "; no member has said how many there are, nor has musterd --world-size"
-                : "; check that every process was started and reaches this coordinator"));
+// There will be no place for those who still wait for one.
+void Joining::RefuseCandidates(const absl::Status& why) {
+  while (!places_.empty()) {
+    RefuseCandidate(CandidateOf(places_.candidates().begin()->first), why);
+  }
+}
+
+// Somebody has come, gone or been lost: the settle time starts anew.
+void Joining::NoteChange() {
+  changed_ = job_.now;
+  if (job_.elastic()) stall_.Restart(job_.now);
+}
+
+// Members that an epoch of an elastic job has at most: as the flags say, else as many as a joiner
+// has named or the epoch has.
+uint32_t Joining::Places() const {
+  const uint32_t flag =
+      job_.options.max_world_size != 0 ? job_.options.max_world_size : job_.options.world_size;
+  if (flag != 0) return flag;
+  return std::max(places_.agreed_size(), epoch() ? epoch()->size() : 0);
+}
+
+uint32_t Joining::NewcomersWaiting() const {
+  uint32_t waiting = 0;
+  for (const auto& [id, candidate] : places_.candidates()) {
+    waiting += epoch() && !CandidateOf(id)->rank();
+  }
+  return waiting;
+}
+
+std::optional<PlaceBook::Verdict> Joining::DecideContenders() {
+  if (!places_.HasContenders()) return std::nullopt;
+  return places_.Decide(job_.now, [this](PlaceBook::Id id) { return CandidateOf(id)->attached(); });
 }
 
 }  // namespace muster::core

@@ -58,11 +58,11 @@ void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
 // waits for its Rejoin any more.
 void Coordinator::Impl::MarkLeft(Member* member) {
   members_.MarkLeft(member);
-  FormationChanged();
+  joining_.NoteChange();
   leases_.Forget(*member);
   calls_.Finish(calls_.parked().LeaveOf(*member), absl::OkStatus());
-  RefuseCandidate(member,
-                  absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
+  joining_.RefuseCandidate(
+      member, absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 
 absl::Status Coordinator::Impl::LeaveTimeout(const ParkedCall& call) const {

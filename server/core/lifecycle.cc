@@ -6,6 +6,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace muster::core {
+namespace {
+
+constexpr size_t kMaxFailuresKept = 64;
+
+}  // namespace
 
 bool Lifecycle::forming() const {
   return (state_ == JobState::kForming || state_ == JobState::kReforming) && !recovering_;
@@ -58,6 +63,7 @@ void Lifecycle::StartAnew() {
   state_ = JobState::kForming;
   stop_asked_ = false;
   history_ = {};
+  failures_.clear();
 }
 
 // The next collective of the world that completes tells it.
@@ -86,6 +92,11 @@ void Lifecycle::AdoptHistory(const JobHistory& claimed) {
   history_.replacements = std::max(history_.replacements, claimed.replacements);
   history_.largest_world_size =
       std::max({history_.largest_world_size, claimed.largest_world_size, epoch_->size()});
+}
+
+void Lifecycle::NoteFailure(Failure failure) {
+  failures_.push_front(std::move(failure));
+  if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
 }
 
 void Lifecycle::Restore(uint64_t highest_epoch, const JobHistory& history) {

@@ -1,6 +1,7 @@
 #ifndef MUSTER_SERVER_CORE_LIFECYCLE_H_
 #define MUSTER_SERVER_CORE_LIFECYCLE_H_
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,9 @@ class Lifecycle {
   void NoteFormation(uint32_t replacements, uint32_t size);
   // Members of an epoch were all told the same; a daemon that was not told knows nothing.
   void AdoptHistory(const JobHistory& claimed);
+  // Losses of members, the latest first; as many as are worth telling of.
+  const std::deque<Failure>& failures() const { return failures_; }
+  void NoteFailure(Failure failure);
   // From a checkpoint.
   void Restore(uint64_t highest_epoch, const JobHistory& history);
 
@@ -84,6 +88,7 @@ class Lifecycle {
   bool stop_asked_ = false;
   uint64_t highest_epoch_ = 0;
   JobHistory history_;
+  std::deque<Failure> failures_;
 };
 
 }  // namespace muster::core

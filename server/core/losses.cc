@@ -11,8 +11,6 @@
 namespace muster::core {
 namespace {
 
-constexpr size_t kMaxFailuresKept = 64;
-
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
 // Of a process that ended with status 0, and should not have.
@@ -50,8 +48,8 @@ absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ExitReport& repor
   absl::Status s = CheckReport(report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
-  if (!report.given_up.empty()) NoteGivenUp(report);
-  expected_.Remove(report.incarnation);
+  if (!report.given_up.empty()) giving_up_.NoteGivenUp(report);
+  giving_up_.Forget(report.incarnation);
   Answer answer;
   Member* const member = report.started ? members_.Find(report.incarnation) : nullptr;
   if (member != nullptr) {
@@ -67,7 +65,7 @@ absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ProcessStateRepor
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   calls_.Respond(waiter);
   Member* member = members_.Find(report.incarnation);
-  if (member == nullptr) Expect(report.incarnation);
+  if (member == nullptr) giving_up_.Expect(report.incarnation);
   if (member == nullptr || member->gone()) return absl::OkStatus();
   if (report.stopped == member->stopped_since.has_value()) return absl::OkStatus();
   job_.Log(Severity::kWarning,
@@ -147,13 +145,12 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
            absl::StrCat(member->who(), " was lost: ", failure.cause, "; ", failure.activity),
            "loss", told);
   FinishAllOf(member, status);
-  StopSeeking(member);
+  joining_.StopSeeking(member);
   if (member->attached()) EndStream(member, status);
   leases_.Forget(*member);
-  if (!consequence) failures_.push_front(failure);
-  if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
+  if (!consequence) life_.NoteFailure(failure);
   members_.MarkLost(member, std::move(failure));
-  FormationChanged();
+  joining_.NoteChange();
 }
 
 std::string Coordinator::Impl::DescribeLoss(const Member& lost) {
@@ -178,8 +175,7 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost, bool told) {
 // they are served.
 void Coordinator::Impl::BreakEpoch(const std::string& reason, bool told) {
   life_.Break(job_.out.WithoutJob(reason));
-  rejoin_deadline_ = job_.now + job_.options.rejoin_timeout;
-  FormationChanged();
+  forming_.StartReforming();
   job_.Log(Severity::kError,
            absl::StrCat(job_.elastic() ? "the epoch is broken: " : "the job has failed: ",
                         life_.reason()),

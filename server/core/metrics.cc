@@ -18,8 +18,8 @@ void Coordinator::Impl::MeasureCollectives(Time now, Metrics* metrics) const {
 Metrics Coordinator::Impl::Measure(Time now) const {
   Metrics metrics;
   metrics.state = life_.ReportedState();
-  metrics.world_size = WorldSize();
-  metrics.newcomers_waiting = NewcomersWaitingNow();
+  metrics.world_size = joining_.WorldSize();
+  metrics.newcomers_waiting = joining_.NewcomersWaiting();
   metrics.replacements = life_.history().replacements;
   metrics.stop_requested = life_.stop_asked();
   for (const auto& [incarnation, member] : members_.all()) {

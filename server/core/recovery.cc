@@ -116,7 +116,7 @@ void Coordinator::Impl::GiveRecoveryUp() {
       absl::StrCat("nobody has named the members of the claimed epoch within ",
                    absl::FormatDuration(job_.options.recovery_grace), "; its claims do not count"));
   life_.EndRecovery();
-  FormationChanged();
+  joining_.NoteChange();
 }
 
 // A claim of another epoch than the one that wins is refused, unless the claimant has a place in
@@ -161,7 +161,7 @@ absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claim
 void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
   epoch_claimed_ = job_.now;
   life_.ObserveEpochNumber(claim.epoch->number);
-  given_up_.reset();
+  giving_up_.Cancel();
   std::vector<Member*> members;
   for (const RosterEntry& entry : *claim.roster) {
     Member* member = members_.Find(entry.member.incarnation);
@@ -260,12 +260,12 @@ uint32_t Coordinator::Impl::NewcomersWorldSize() const {
 
 // Joins that came before the first claim: their callers may have a place already.
 void Coordinator::Impl::DeferCandidates() {
-  while (!places_.empty()) {
-    const auto& [candidate_id, candidate] = *places_.candidates().begin();
+  while (!joining_.places().empty()) {
+    const auto& [candidate_id, candidate] = *joining_.places().candidates().begin();
     const PlaceWish wish = candidate.wish;
-    Member* member = CandidateOf(candidate_id);
+    Member* member = joining_.CandidateOf(candidate_id);
     const WaiterId id = calls_.parked().JoinOf(*member);
-    StopSeeking(member);
+    joining_.StopSeeking(member);
     const std::optional<ParkedCall> parked = calls_.Reopen(id);
     const CallContext call{job_.options.job_id, member->session(), member->join_attempt,
                            parked->timeout, parked->since};
@@ -278,7 +278,7 @@ void Coordinator::Impl::DeferCandidates() {
 void Coordinator::Impl::EndRecovery() {
   life_.EndRecovery();
   early_exits_.clear();
-  expected_.Clear();
+  giving_up_.Clear();
   const auto& members = epoch()->members();
   const auto here = [](const Member* m) { return m->attached(); };
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", epoch()->id().number, " is recovered: ",
@@ -291,8 +291,7 @@ void Coordinator::Impl::EndRecovery() {
   }
   LoseAbsent();
   releases_.ResolveClaims();
-  rejoin_deadline_ = job_.now + job_.options.rejoin_timeout;
-  FormationChanged();
+  forming_.StartReforming();
 }
 
 Coordinator::Impl::Loss Coordinator::Impl::NotRecovered(Member* member) const {

@@ -82,7 +82,7 @@ absl::StatusOr<Member*> Coordinator::Impl::Admit(const AttachRequest& request) {
         absl::StrCat("this process, ", member->who(), ", was lost: ", member->lost()->cause));
   }
   if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
-  Expect(request.member.incarnation);
+  giving_up_.Expect(request.member.incarnation);
   return members_.Add(request.member, job_.now);
 }
 
@@ -115,9 +115,7 @@ void Coordinator::Impl::StartSession(Member* member, WaiterId stream,
     job_.Send(*member, BrokenEvent(job_.elastic() && !member->leaving()));
   }
   if (knows) ApplyClaim(member, *request.claim, request.attempt);
-  if (announced_.waiting > 0 && member->rank() && epoch() && announced_.epoch == epoch()->id()) {
-    job_.Send(*member, job_.out.Share(announced_));
-  }
+  newcomer_news_.Repeat(*member);
   if (life_.recovering()) {
     recovery_stall_.Restart(job_.now);
     stalls_.Begin();
@@ -158,9 +156,9 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
 
 // The one way in which a member is forgotten: nothing of it stays behind.
 void Coordinator::Impl::Remove(Member* member) {
-  StopSeeking(member);
+  joining_.StopSeeking(member);
   leases_.Forget(*member);
-  expected_.Remove(member->incarnation());
+  giving_up_.Forget(member->incarnation());
   members_.Remove(member);
 }
 
@@ -168,7 +166,7 @@ void Coordinator::Impl::Withdraw(WaiterId id) {
   const ParkedCall* call = calls_.parked().Find(id);
   if (call == nullptr) return;
   std::visit(Overloaded{
-                 [&](const ForPlace&) { StopSeeking(call->member); },
+                 [&](const ForPlace&) { joining_.StopSeeking(call->member); },
                  [&](const ForCollective& wait) { wait.group->Withdraw(wait.index, id); },
                  [&](const ForLease& wait) { leases_.Withdraw(*call->member, wait); },
                  [&](const ForLeavers&) {},  // the intention to leave stands
@@ -189,6 +187,18 @@ void Coordinator::Impl::FinishServedOf(Member* member, const absl::Status& statu
     if (std::holds_alternative<ForRecovery>(calls_.parked().Find(id)->wait)) continue;
     Withdraw(id);
     calls_.Finish(id, status);
+  }
+}
+
+// Those of the epoch before that are not in this one: they were lost or have left, or there is no
+// place for them any more.
+void Coordinator::Impl::Retire(const Epoch& previous) {
+  for (Member* member : previous.members()) {
+    const uint32_t rank = *member->rank();
+    if (rank < epoch()->size() && epoch()->members()[rank] == member) continue;
+    FinishAllOf(member, previous.broken_with());
+    if (member->attached()) EndStream(member, previous.broken_with());
+    Remove(member);
   }
 }
 

@@ -72,8 +72,8 @@ Time Coordinator::Impl::CheckLeave() {
 }
 
 Time Coordinator::Impl::CheckForming() {
-  if (!life_.forming() || places_.empty()) return absl::InfiniteFuture();
-  return CheckStall(&forming_stall_, kNotKnown, [this] { return StalledForming(); });
+  if (!life_.forming() || joining_.places().empty()) return absl::InfiniteFuture();
+  return CheckStall(&joining_.stall(), kNotKnown, [this] { return StalledForming(); });
 }
 
 void Coordinator::Impl::Announce(const Stall& stall) {
@@ -136,16 +136,16 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
   Stall stall{epoch() ? "Rejoin" : "Join", job_.now, "", "", {}, {}, {}};
-  for (const auto& [id, candidate] : places_.candidates()) {
-    const Member* member = CandidateOf(id);
+  for (const auto& [id, candidate] : joining_.places().candidates()) {
+    const Member* member = joining_.CandidateOf(id);
     stall.waiting.push_back(member);
     stall.since =
         std::min(stall.since, calls_.parked().Find(calls_.parked().JoinOf(*member))->since);
   }
-  stall.why = Decide().reason;
+  stall.why = forming_.Decide().reason;
   if (!epoch()) {
-    absl::StrAppend(&stall.why, DescribeCandidates());
-    for (uint32_t rank : places_.UnaskedRanks(WorldSize())) {
+    absl::StrAppend(&stall.why, joining_.DescribeCandidates());
+    for (uint32_t rank : joining_.places().UnaskedRanks(joining_.WorldSize())) {
       stall.missing.push_back({rank, {}, MemberState::kAwaited, "no process has asked for it"});
     }
     return stall;

@@ -44,9 +44,9 @@ std::vector<const Member*> InOrder(
 
 std::string Coordinator::Impl::DescribeState() const {
   if (life_.recovering()) return DescribeAwaited();
-  if (life_.state() == JobState::kForming) return Decide().reason;
+  if (life_.state() == JobState::kForming) return forming_.Decide().reason;
   if (life_.state() != JobState::kReforming) return life_.reason();
-  return absl::StrCat(life_.reason(), "; the next epoch: ", Decide().reason);
+  return absl::StrCat(life_.reason(), "; the next epoch: ", forming_.Decide().reason);
 }
 
 MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
@@ -119,14 +119,6 @@ std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
   return {nodes.begin(), nodes.end()};
 }
 
-uint32_t Coordinator::Impl::NewcomersWaitingNow() const {
-  uint32_t waiting = 0;
-  for (const auto& [id, candidate] : places_.candidates()) {
-    waiting += epoch() && !CandidateOf(id)->rank();
-  }
-  return waiting;
-}
-
 std::vector<Straggler> Coordinator::Impl::Stragglers() const {
   std::vector<Straggler> stragglers = epoch()->lateness().Worst(kMaxStragglers);
   for (Straggler& straggler : stragglers) {
@@ -140,7 +132,7 @@ JobStatus Coordinator::Impl::GetBriefStatus(Time now,
   JobStatus status;
   status.state = life_.ReportedState();
   status.reason = life_.recovering() ? "" : life_.reason();
-  status.world_size = WorldSize();
+  status.world_size = joining_.WorldSize();
   if (epoch()) status.epoch = epoch()->id();
   for (const Incarnation& incarnation : members) {
     const Member* member = members_.Find(incarnation);
@@ -153,7 +145,7 @@ JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) con
   JobStatus status;
   status.state = life_.ReportedState();
   status.reason = DescribeState();
-  status.world_size = WorldSize();
+  status.world_size = joining_.WorldSize();
   if (epoch()) status.epoch = epoch()->id();
   for (const Member* member : InOrder(epoch(), members_.all())) {
     status.members.push_back(StatusOf(*member, now));
@@ -163,12 +155,12 @@ JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) con
     if (lease.result && !with_completed_leases) continue;
     status.leases.push_back(StatusOf(key, lease, now));
   }
-  status.recent_failures.assign(failures_.begin(), failures_.end());
+  status.recent_failures.assign(life_.failures().begin(), life_.failures().end());
   if (job_.elastic()) {
     status.min_world_size = job_.options.min_world_size;
-    status.max_world_size = Places();
+    status.max_world_size = joining_.Places();
   }
-  status.newcomers_waiting = NewcomersWaitingNow();
+  status.newcomers_waiting = joining_.NewcomersWaiting();
   status.stop_requested = life_.stop_asked();
   status.node_collective_nodes = NodesThatArriveTogether();
   if (!epoch()) return status;

@@ -1,0 +1,96 @@
+#ifndef MUSTER_SERVER_CORE_FORMING_H_
+#define MUSTER_SERVER_CORE_FORMING_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/core/calls.h"
+#include "server/core/formation.h"
+#include "server/core/job_context.h"
+#include "server/core/joining.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// Forms epochs: decides when the next one forms and who is in it (forming.cc), and watches over the
+// way from a broken epoch of an elastic job into the next one (elastic.cc).
+class Forming {
+ public:
+  Forming(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Joining& joining)
+      : job_(job), life_(life), members_(members), calls_(calls), joining_(joining) {}
+
+  // ---- The next epoch, in the order of the calls ----
+  struct Choice {
+    std::vector<Member*> members;
+    std::string reason;     // why they form an epoch
+    std::string forbidden;  // why they may not, and the job fails; empty: they may
+  };
+  // Who forms the next epoch now; nullopt where nobody does yet.
+  std::optional<Choice> Choose();
+  // Makes the epoch. Returns the epoch before, or null.
+  std::unique_ptr<Epoch> Form(const Choice& choice);
+  // Answers all who have waited for it, and logs it.
+  void Announce(const Choice& choice);
+
+  // Whether the next epoch may form, from counts: it is asked at every step of an elastic job.
+  FormationDecision Decide() const { return DecideFormation(Candidates()); }
+  Time NextStep() const;
+
+  // ---- After a broken epoch ----
+  // The survivors have the rejoin time-out from now.
+  void StartReforming();
+  absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
+  // Survivors that have not called Rejoin in time.
+  std::vector<Member*> SilentSurvivors() const;
+  // Fails the job if the rejoin time-out is over. Returns whether it did.
+  bool TryFail();
+  void Fail(const std::string& reason);
+
+  absl::Status DescribeTimeout(const ParkedCall& call, const ForPlace& wait);
+  // The calls that time out together have been told of.
+  void ForgetWords() { awaited_words_.reset(); }
+
+  // See Coordinator::FindWrongCounts.
+  std::string FindWrongCounts() const;
+
+ private:
+  std::vector<Member*> ChooseMembers() const;
+  FormationInput Candidates() const;
+  Roster PlacesOf(const std::vector<Member*>& chosen) const;
+  std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
+  // "; gone since the epoch before: rank 3", or nothing.
+  std::string DescribeGone(const std::vector<Member*>& chosen) const;
+  // How many of them take places that others had before.
+  uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
+  // Why the next epoch may not form with them; empty: it may.
+  std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
+  void AnswerCandidates();
+  void LogFormed(const std::string& reason);
+  // Warns of members that run with something else than the others.
+  void CompareMembers();
+  bool RejoinIsOver() const;
+  bool Settled() const;
+  Time SettleEnd() const;
+  absl::Status JoinTimeout(const ParkedCall& call);
+  absl::Status RejoinTimeout(const ParkedCall& call);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  Lifecycle& life_;
+  MemberTable& members_;
+  Calls& calls_;
+  Joining& joining_;
+  std::optional<Time> enough_since_;  // there are enough, but for the settle time
+  Time rejoin_deadline_;              // while the job re-forms
+  // Who has not rejoined, in words, while the calls that time out together are told of them.
+  std::optional<std::string> awaited_words_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_FORMING_H_

@@ -1,0 +1,81 @@
+#ifndef MUSTER_SERVER_CORE_JOINING_H_
+#define MUSTER_SERVER_CORE_JOINING_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/core/calls.h"
+#include "server/core/fingerprint.h"
+#include "server/core/job_context.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/place_book.h"
+#include "server/core/requests.h"
+#include "server/core/stall_clock.h"
+
+namespace muster::core {
+
+// Those who wait for a place in the next epoch: who may, how large the world is, and who is
+// refused.
+class Joining {
+ public:
+  Joining(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls)
+      : job_(job), life_(life), members_(members), calls_(calls), places_(job.elastic()) {}
+
+  absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
+  absl::Status Serve(WaiterId id, Member* member, const JoinRequest& request);
+  // CANCELLED: a later send of the member's Join or Rejoin has arrived.
+  absl::Status CheckAttempt(const Member& member, const CallContext& call) const;
+
+  // The member waits for a place; any older wait of its ends.
+  void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
+                 bool rejoins);
+  // The member waits no longer. Its call, if there is one, stays parked.
+  void StopSeeking(Member* member);
+  void RefuseCandidate(Member* member, const absl::Status& status);
+  // There will be no place for those who still wait for one.
+  void RefuseCandidates(const absl::Status& why);
+  // Somebody has come, gone or been lost: the settle time starts anew.
+  void NoteChange();
+  Time changed() const { return changed_; }  // when that was last called
+
+  // How many members the epoch has; without one, how many it will have, 0 where that is not known.
+  uint32_t WorldSize() const;
+  // How many an epoch has at most: as the flags say, else as many as a joiner has named or the
+  // epoch has.
+  uint32_t Places() const;
+
+  const PlaceBook& places() const { return places_; }
+  Member* CandidateOf(PlaceBook::Id id) const;
+  // See PlaceBook::Decide.
+  std::optional<PlaceBook::Verdict> DecideContenders();
+  // How many without a place wait beside an epoch.
+  uint32_t NewcomersWaiting() const;
+  // "; missing: rank 3; present: process (node 'n0', ...), ...".
+  std::string DescribeCandidates() const;
+  StallClock& stall() { return stall_; }
+
+ private:
+  absl::Status CheckJoin(const Member& member, const JoinRequest& request) const;
+  absl::Status CheckWorldSize(const Member& member, const PlaceWish& wish) const;
+  absl::Status RefuseLateJoin(const Member& member, const PlaceWish& wish) const;
+  absl::Status Join(WaiterId id, Member* member, const JoinRequest& request);
+  void AgreeOnSize(const Member& member, uint32_t size);
+  void NoteFingerprint(Member* member, const JoinRequest& request);
+  void NoteRefused(Member* member, const absl::Status& why);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  MemberTable& members_;
+  Calls& calls_;
+  PlaceBook places_;
+  FactStore facts_;
+  Time changed_;
+  StallClock stall_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_JOINING_H_

@@ -1,0 +1,46 @@
+#include "server/core/newcomer_news.h"
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace muster::core {
+namespace {
+
+// Newcomers are announced to every member: not more often than this.
+constexpr absl::Duration kAnnouncementInterval = absl::Seconds(1);
+
+}  // namespace
+
+std::optional<NewcomersWaiting> NewcomerNews::Untold() const {
+  if (!job_.elastic() || life_.state() != JobState::kRunning || life_.recovering())
+    return std::nullopt;
+  const uint32_t places = joining_.Places();
+  const NewcomersWaiting news{life_.epoch()->id(), static_cast<uint32_t>(joining_.places().size()),
+                              places - std::min(places, joining_.WorldSize())};
+  const bool none_before = !(announced_.epoch == news.epoch);
+  if (none_before && news.waiting == 0) return std::nullopt;
+  const bool same =
+      announced_.waiting == news.waiting && announced_.free_places == news.free_places;
+  return !none_before && same ? std::nullopt : std::optional(news);
+}
+
+// What may be told by now was told in the step that came to now.
+Time NewcomerNews::NextStep() const { return Untold() ? next_ : absl::InfiniteFuture(); }
+
+void NewcomerNews::Announce() {
+  const std::optional<NewcomersWaiting> news = Untold();
+  if (!news || job_.now < next_) return;
+  announced_ = *news;
+  next_ = job_.now + kAnnouncementInterval;
+  const SharedEvent event = job_.out.Share(*news);
+  for (const Member* member : life_.epoch()->members()) job_.Send(*member, event);
+}
+
+void NewcomerNews::Repeat(const Member& member) {
+  const Epoch* epoch = life_.epoch();
+  const bool concerns = member.rank() && epoch != nullptr && announced_.epoch == epoch->id();
+  if (announced_.waiting > 0 && concerns) job_.Send(member, job_.out.Share(announced_));
+}
+
+}  // namespace muster::core
