@@ -80,7 +80,8 @@ bool Coordinator::Impl::NothingIsUnderWay() const {
   const MemberTable::Tally& tally = members_.tally();
   const bool all_here = members_.size() == epoch()->size() && tally.attached == epoch()->size();
   if (!all_here || tally.staying != epoch()->size()) return false;
-  if (calls_.parked().size() > 0 || !joining_.places().empty() || !claims_.empty()) return false;
+  if (calls_.parked().size() > 0 || !joining_.places().empty() || !recovery_.claims().empty())
+    return false;
   if (epoch()->closed_groups().size() > 0) return false;
   const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
   return std::all_of(epoch()->groups().begin(), epoch()->groups().end(), is_between);
@@ -92,7 +93,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
   out.epoch = epoch()->id();
   out.highest_epoch = life_.highest_epoch();
   out.highest_token = leases_.table().highest_token();
-  out.last_session = last_session_;
+  out.last_session = membership_.last_session();
   out.history = life_.history();
   out.stop_asked = life_.stop_asked();
   for (const Member* member : epoch()->members()) {
@@ -108,7 +109,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
 void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
   job_.now = now;
   life_.Restore(checkpoint.highest_epoch, checkpoint.history);
-  last_session_ = checkpoint.last_session;
+  membership_.RestoreLastSession(checkpoint.last_session);
   RestoreEpoch(checkpoint);
   groups_.Restore(checkpoint);
   leases_.Restore(checkpoint);

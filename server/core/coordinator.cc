@@ -58,7 +58,11 @@ Effects Coordinator::Impl::End() {
 }
 
 void Coordinator::Impl::Take(WaiterId stream, const AttachRequest& request) {
-  if (absl::Status s = Attach(stream, request); !s.ok()) job_.out.EndStream(stream, s);
+  if (absl::Status s = attaching_.Serve(stream, request); !s.ok()) job_.out.EndStream(stream, s);
+}
+
+void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
+  if (!recovery_.TakeParkedClaim(stream)) membership_.NoteStreamClosed(stream);
 }
 
 // What is due goes before what times out: a call may be answered yet.
@@ -75,7 +79,7 @@ Time Coordinator::Impl::NextDeadline() const {
   return std::min({calls_.parked().NextDeadline(), members_.NextGrace(),
                    joining_.places().NextContenderDeadline(), forming_.NextStep(),
                    giving_up_.NextStep(), newcomer_news_.NextStep(), stalls_.next(),
-                   NextRecoveryStep(), calls_.NextTimeoutNews()});
+                   recovery_.NextStep(), calls_.NextTimeoutNews()});
 }
 
 void Coordinator::Impl::Take(WaiterId, const VerdictFound& verdict) {
@@ -88,15 +92,16 @@ void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
   life_.EndRecovery();
   stalls_.Stop();
   for (const WaiterId id : calls_.parked().All()) calls_.Finish(id, status);
-  while (const ParkedClaims::Entry* claim = claims_.Lowest()) EndParkedClaim(claim->stream, status);
+  while (const ParkedClaims::Entry* claim = recovery_.claims().Lowest())
+    recovery_.EndParkedClaim(claim->stream, status);
   for (const WaiterId stream : members_.Streams()) {
-    EndStream(members_.FindByStream(stream), status);
+    membership_.EndStream(members_.FindByStream(stream), status);
   }
 }
 
 void Coordinator::Impl::Take(WaiterId id, const CallCancelled&) {
   if (calls_.DropBatch(id)) return;
-  Withdraw(id);
+  membership_.Withdraw(id);
   calls_.Drop(id);
 }
 
@@ -106,11 +111,8 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
           [&](const ForPlace& wait) { return forming_.DescribeTimeout(call, wait); },
           [&](const ForCollective& wait) { return collectives_.DescribeTimeout(call, wait); },
           [&](const ForLease& wait) { return leases_.DescribeTimeout(call, wait); },
-          [&](const ForLeavers&) { return LeaveTimeout(call); },
-          [&](const ForRecovery&) {
-            return absl::DeadlineExceededError(
-                absl::StrCat("waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
-          },
+          [&](const ForLeavers& wait) { return membership_.DescribeTimeout(call, wait); },
+          [&](const ForRecovery& wait) { return recovery_.DescribeTimeout(call, wait); },
       },
       call.wait);
 }
@@ -119,7 +121,7 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
 void Coordinator::Impl::TimeOut(WaiterId id) {
   const ParkedCall& call = *calls_.parked().Find(id);
   if (NodeBatches::IsPart(id)) {  // its member is told by a call of its own
-    Withdraw(id);
+    membership_.Withdraw(id);
     return calls_.Finish(id, absl::DeadlineExceededError("the part's wait has ended"));
   }
   Member* member = call.member;
@@ -127,10 +129,11 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   const absl::Status status = DescribeTimeout(call);
   calls_.NoteTimeout(call, status);
   if (std::holds_alternative<ForCollective>(call.wait)) Inquire(std::string(status.message()));
-  Withdraw(id);
+  membership_.Withdraw(id);
   calls_.TimeOut(id, status);
   if (leaves) {
-    Lose({{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
+    membership_.Lose(
+        {{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
   }
 }
 

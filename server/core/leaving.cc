@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/membership.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 
-absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
+absl::Status Membership::Serve(WaiterId id, Member* member, const LeaveRequest& request) {
   if (!epoch() || !member->rank()) {
     return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
   }
@@ -30,7 +31,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const LeaveRe
   return absl::OkStatus();
 }
 
-void Coordinator::Impl::StartLeaving(Member* member) {
+void Membership::StartLeaving(Member* member) {
   if (member->leaving()) return;
   members_.StartLeaving(member);
   leave_stall_.Restart(job_.now);
@@ -40,7 +41,7 @@ void Coordinator::Impl::StartLeaving(Member* member) {
 
 // Whoever waits for the leaver must not wait any longer: for its arrivals, and for the leases it
 // holds.
-void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
+void Membership::ReleaseForLeaving(Member* leaver) {
   groups_.FailFor(*leaver);
   for (WaiterId id : calls_.parked().Of(*leaver)) {
     const Wait& wait = calls_.parked().Find(id)->wait;
@@ -56,7 +57,7 @@ void Coordinator::Impl::ReleaseForLeaving(Member* leaver) {
 
 // The member needs nothing more: its parked Leave succeeds, and its stream may end any time. Nobody
 // waits for its Rejoin any more.
-void Coordinator::Impl::MarkLeft(Member* member) {
+void Membership::MarkLeft(Member* member) {
   members_.MarkLeft(member);
   joining_.NoteChange();
   leases_.Forget(*member);
@@ -65,7 +66,7 @@ void Coordinator::Impl::MarkLeft(Member* member) {
       member, absl::FailedPreconditionError(absl::StrCat(member->who(), " has called Leave")));
 }
 
-absl::Status Coordinator::Impl::LeaveTimeout(const ParkedCall& call) const {
+absl::Status Membership::DescribeTimeout(const ParkedCall& call, const ForLeavers&) const {
   std::vector<uint32_t> staying;
   for (const Member* member : epoch()->members()) {
     if (!member->leaving() && !member->lost()) staying.push_back(*member->rank());
@@ -73,6 +74,20 @@ absl::Status Coordinator::Impl::LeaveTimeout(const ParkedCall& call) const {
   return absl::DeadlineExceededError(absl::StrCat(
       "Leave waited ", HowLong(call.timeout), "; not leaving yet: ",
       DescribeMembers(*epoch(), staying, job_.now), "; this process now counts as lost"));
+}
+
+bool Membership::TryFinish() {
+  const bool runs = life_.state() == JobState::kRunning && !life_.recovering();
+  if (!runs || members_.tally().staying > 0) return false;
+  life_.Finish("every member has left");
+  job_.Log(Severity::kInfo, absl::StrCat("the job is finished: ", life_.reason()));
+  life_.LogStragglers();
+  for (Member* member : epoch()->members()) {
+    if (!member->lost()) MarkLeft(member);
+  }
+  joining_.RefuseCandidates(
+      absl::FailedPreconditionError("the job is finished: its members have left"));
+  return true;
 }
 
 }  // namespace muster::core

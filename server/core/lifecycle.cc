@@ -4,11 +4,16 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "server/core/lateness.h"
 
 namespace muster::core {
 namespace {
 
 constexpr size_t kMaxFailuresKept = 64;
+
+// What is said at the end of how late ranks came.
+constexpr size_t kMaxLogged = 3;
+constexpr absl::Duration kLeastLogged = absl::Seconds(1);
 
 }  // namespace
 
@@ -97,6 +102,16 @@ void Lifecycle::AdoptHistory(const JobHistory& claimed) {
 void Lifecycle::NoteFailure(Failure failure) {
   failures_.push_front(std::move(failure));
   if (failures_.size() > kMaxFailuresKept) failures_.pop_back();
+}
+
+void Lifecycle::LogStragglers() {
+  if (!epoch_) return;
+  for (const Straggler& straggler : epoch_->lateness().Worst(kMaxLogged)) {
+    if (straggler.waited_for < kLeastLogged) continue;
+    // `muster run` shows no less than a warning.
+    job_.Log(Severity::kWarning, absl::StrCat(epoch_->members()[straggler.rank]->who(), " ",
+                                              DescribeLateness(straggler)));
+  }
 }
 
 void Lifecycle::Restore(uint64_t highest_epoch, const JobHistory& history) {

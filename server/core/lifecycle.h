@@ -63,6 +63,9 @@ class Lifecycle {
   void AskStop();
   bool stop_asked() const { return stop_asked_; }
 
+  // Logs, at the end of an epoch, whom the others have waited for.
+  void LogStragglers();
+
   // The number of the next epoch: higher than any that was given out or observed.
   uint64_t NextEpochNumber();
   void ObserveEpochNumber(uint64_t number);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/membership.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
@@ -20,9 +20,24 @@ std::string DescribeCleanExit(const Member& member) {
   return "ended with 0 without Leave(); call job->Leave() before main returns";
 }
 
+std::string DescribeLoss(const Member& lost) {
+  return absl::StrCat(lost.who(), " was lost at ",
+                      absl::FormatTime("%H:%M:%E3SZ", lost.lost()->when, absl::UTCTimeZone()), ": ",
+                      lost.lost()->cause, "; ", lost.lost()->activity);
+}
+
+// A launcher that gets no answer in time sends its report again, though the first may have arrived.
+// Without the same answer it would take a rank that has not called Leave() for one that has.
+Answer RepeatAnswer(Member* member, const ExitReport& report) {
+  const bool repeated = member->rank() && member->lost() &&
+                        member->lost()->cause == Membership::Ended(member, report).cause;
+  if (!repeated) return {};
+  return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
+}
+
 }  // namespace
 
-Coordinator::Impl::Loss Coordinator::Impl::Silenced(Member* member) const {
+Membership::Loss Membership::Silenced(Member* member) const {
   if (member->stopped_since) {
     return {member, LossCause::kStopped,
             absl::StrCat("its process has been stopped (SIGSTOP) for ",
@@ -34,8 +49,8 @@ Coordinator::Impl::Loss Coordinator::Impl::Silenced(Member* member) const {
                        absl::FormatDuration(job_.options.member_grace))};
 }
 
-absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
-                                            const Incarnation& incarnation) const {
+absl::Status Membership::CheckReport(const std::string& job_id,
+                                     const Incarnation& incarnation) const {
   if (job_.draining) return absl::UnavailableError(*job_.draining);
   if (job_id.empty()) return absl::InvalidArgumentError("job_id is empty");
   if (absl::Status s = job_.CheckJob(job_id); !s.ok()) return s;
@@ -44,7 +59,7 @@ absl::Status Coordinator::Impl::CheckReport(const std::string& job_id,
       absl::StrCat("incarnation has ", incarnation.size(), " bytes; expected ", kIncarnationBytes));
 }
 
-absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ExitReport& report) {
+absl::Status Membership::Receive(WaiterId waiter, const ExitReport& report) {
   absl::Status s = CheckReport(report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
@@ -61,7 +76,7 @@ absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ExitReport& repor
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ProcessStateReport& report) {
+absl::Status Membership::Receive(WaiterId waiter, const ProcessStateReport& report) {
   if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
   calls_.Respond(waiter);
   Member* member = members_.Find(report.incarnation);
@@ -80,22 +95,13 @@ absl::Status Coordinator::Impl::Receive(WaiterId waiter, const ProcessStateRepor
   return absl::OkStatus();
 }
 
-Coordinator::Impl::Loss Coordinator::Impl::Ended(Member* member, const ExitReport& report) {
+Membership::Loss Membership::Ended(Member* member, const ExitReport& report) {
   return {member, report.signaled ? LossCause::kSignaled : LossCause::kExited,
           IsClean(report) ? DescribeCleanExit(*member) : DescribeExit(report.signaled, report.code),
           report.told};
 }
 
-// A launcher that gets no answer in time sends its report again, though the first may have arrived.
-// Without the same answer it would take a rank that has not called Leave() for one that has.
-Answer Coordinator::Impl::RepeatAnswer(Member* member, const ExitReport& report) {
-  const bool repeated =
-      member->rank() && member->lost() && member->lost()->cause == Ended(member, report).cause;
-  if (!repeated) return {};
-  return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
-}
-
-Answer Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
+Answer Membership::NoteExit(Member* member, const ExitReport& report) {
   if (member->gone()) return RepeatAnswer(member, report);
   if (member->rank() && life_.state() == JobState::kFailed) {
     job_.Log(Severity::kDebug, absl::StrCat(member->who(), " ended after the failure: ",
@@ -112,7 +118,7 @@ Answer Coordinator::Impl::NoteExit(Member* member, const ExitReport& report) {
   return {};
 }
 
-void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
+void Membership::Lose(const std::vector<Loss>& losses) {
   std::vector<Member*> of_epoch;
   bool all_told = true;
   for (const auto& [member, kind, cause, told] : losses) {
@@ -134,7 +140,7 @@ void Coordinator::Impl::Lose(const std::vector<Loss>& losses) {
   if (!of_epoch.empty() && !epoch()->broken()) Break(of_epoch, all_told);
 }
 
-void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
+void Membership::RecordLoss(Member* member, Failure failure, bool told) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
   // Of a member of the epoch the end of that tells; those that go afterwards are consequences, and
@@ -153,13 +159,7 @@ void Coordinator::Impl::RecordLoss(Member* member, Failure failure, bool told) {
   joining_.NoteChange();
 }
 
-std::string Coordinator::Impl::DescribeLoss(const Member& lost) {
-  return absl::StrCat(lost.who(), " was lost at ",
-                      absl::FormatTime("%H:%M:%E3SZ", lost.lost()->when, absl::UTCTimeZone()), ": ",
-                      lost.lost()->cause, "; ", lost.lost()->activity);
-}
-
-void Coordinator::Impl::Break(const std::vector<Member*>& lost, bool told) {
+void Membership::Break(const std::vector<Member*>& lost, bool told) {
   std::string reason = DescribeLoss(*lost.front());
   if (lost.size() > 1) {
     std::vector<uint32_t> others;
@@ -173,14 +173,14 @@ void Coordinator::Impl::Break(const std::vector<Member*>& lost, bool told) {
 
 // Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
 // they are served.
-void Coordinator::Impl::BreakEpoch(const std::string& reason, bool told) {
+void Membership::BreakEpoch(const std::string& reason, bool told) {
   life_.Break(job_.out.WithoutJob(reason));
   forming_.StartReforming();
   job_.Log(Severity::kError,
            absl::StrCat(job_.elastic() ? "the epoch is broken: " : "the job has failed: ",
                         life_.reason()),
            /*kind=*/"", told);
-  LogStragglers();
+  life_.LogStragglers();
   const SharedEvent broken = BrokenEvent(/*may_rejoin=*/job_.elastic());
   const SharedEvent over = BrokenEvent(/*may_rejoin=*/false);
   for (Member* member : epoch()->members()) {
@@ -193,12 +193,39 @@ void Coordinator::Impl::BreakEpoch(const std::string& reason, bool told) {
   }
 }
 
-SharedEvent Coordinator::Impl::BrokenEvent(bool may_rejoin) const {
+SharedEvent Membership::BrokenEvent(bool may_rejoin) const {
   EpochBroken event{epoch()->id(), life_.reason(), {}, may_rejoin};
   for (const Member* member : epoch()->members()) {
     if (member->lost()) event.failures.push_back(*member->lost());
   }
   return job_.out.Share(std::move(event));
+}
+
+void Membership::ApplyBrokenClaim(const BrokenClaim& claim) {
+  for (const FailureClaim& failure : claim.failures) {
+    Member* member = members_.Find(failure.member.incarnation);
+    if (member == nullptr || !member->rank() || member->gone()) continue;
+    RecordLoss(member, {member->rank(), member->identity, failure.cause, job_.now - failure.age,
+                        failure.activity});
+  }
+  BreakEpoch(claim.reason);
+}
+
+bool Membership::TryLoseDetached() {
+  if (members_.NextGrace() > job_.now) return false;
+  std::vector<Loss> losses;
+  for (Member* member : members_.TakeExpiredGraces(job_.now)) {
+    losses.push_back(Silenced(member));
+  }
+  Lose(losses);
+  return true;
+}
+
+void Membership::ApplyEarlyExits() {
+  for (Member* member : epoch()->members()) {
+    auto early = early_exits_.extract(member->incarnation());
+    if (!early.empty()) NoteExit(member, early.mapped());
+  }
 }
 
 }  // namespace muster::core

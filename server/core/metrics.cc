@@ -25,7 +25,7 @@ Metrics Coordinator::Impl::Measure(Time now) const {
   for (const auto& [incarnation, member] : members_.all()) {
     ++metrics.members[static_cast<size_t>(StateOf(*member))];
   }
-  metrics.known_members = members_.size() + claims_.size();
+  metrics.known_members = members_.size() + recovery_.claims().size();
   metrics.parked_calls = calls_.parked().size();
   metrics.held_bytes = job_.budget.held();
   metrics.lease_names = leases_.table().all().size();

@@ -1,11 +1,6 @@
 // Recovery: a restarted coordinator hears from the members what their epoch is.
-//
-// It begins with the first claim and ends when every member of the claimed epoch is here or
-// accounted for, or with the recovery grace. Until then calls are deferred, nothing is granted and
-// no epoch forms; afterwards the calls are served as if they had come then.
-//
-// Claims do not say who the members of their epoch are: one claimant is asked, and the claims wait
-// for what it says (parked_claims.h).
+
+#include "server/core/recovery.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +8,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/standing.h"
 #include "server/core/validation.h"
 
 namespace muster::core {
@@ -24,6 +19,8 @@ namespace {
 constexpr size_t kMaxDescribed = 4;
 // How often newcomers are told whom the recovery waits for.
 constexpr absl::Duration kTellInterval = absl::Seconds(1);
+// How long members of a running epoch may take to come back before others may take their place.
+constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
 
 std::string DescribeCall(const MemberCall& call) {
   struct Namer {
@@ -64,44 +61,27 @@ uint64_t HeldBytes(const MemberCall& call) {
   return 0;
 }
 
-// The highest claimed epoch wins while the recovery lasts, and the first claim begins one.
-bool Coordinator::Impl::MayWin(const EpochId& claimed) const {
-  return life_.recovering() && (!epoch() || IsHigher(claimed, epoch()->id()));
-}
+Recovery::Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls,
+                   StallWatch& stalls, GroupReleases& releases, Leases& leases, Joining& joining,
+                   Forming& forming, GivingUp& giving_up, Membership& membership)
+    : job_(job),
+      life_(life),
+      members_(members),
+      calls_(calls),
+      stalls_(stalls),
+      releases_(releases),
+      leases_(leases),
+      joining_(joining),
+      forming_(forming),
+      giving_up_(giving_up),
+      membership_(membership) {}
 
-bool Coordinator::Impl::MustHearRoster(const AttachRequest& request) const {
-  if (!request.claim || !request.claim->epoch || request.claim->roster) return false;
-  return MayWin(*request.claim->epoch) || (!life_.recovering() && !epoch());
-}
-
-absl::Status Coordinator::Impl::ParkClaim(WaiterId stream, const AttachRequest& request) {
-  if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
-  // Not final: there will be room when the roster is known.
-  if (absl::Status s = job_.budget.Reserve(HeldBytes(*request.claim)); !s.ok()) {
-    return absl::UnavailableError(s.message());
-  }
-  claims_.Park(job_.now, stream, request);
-  if (!life_.recovering()) BeginRecovery(request.member, *request.claim);
-  return absl::OkStatus();
-}
-
-bool Coordinator::Impl::TakeParkedClaim(WaiterId stream) {
-  const std::optional<ParkedClaims::Entry> taken = claims_.Take(job_.now, stream);
-  if (taken) job_.budget.Release(HeldBytes(*taken->request.claim));
-  return taken.has_value();
-}
-
-void Coordinator::Impl::EndParkedClaim(WaiterId stream, const absl::Status& status) {
-  TakeParkedClaim(stream);
-  job_.out.EndStream(stream, status);
-}
-
-void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Claim& claim) {
+void Recovery::Begin(const MemberIdentity& claimant, const Claim& claim) {
   life_.BeginRecovery();
-  recovery_ends_ = job_.now + job_.options.recovery_grace;
+  ends_ = job_.now + job_.options.recovery_grace;
   may_tell_ = job_.now;
   untold_.clear();
-  recovery_stall_.Restart(job_.now);
+  stall_.Restart(job_.now);
   stalls_.Begin();
   job_.Log(Severity::kInfo,
            absl::StrCat("recovering epoch ", claim.epoch->number, ", first claimed by ",
@@ -110,7 +90,7 @@ void Coordinator::Impl::BeginRecovery(const MemberIdentity& claimant, const Clai
 }
 
 // Nobody has said who the members of the claimed epoch are: it is over, and another one may form.
-void Coordinator::Impl::GiveRecoveryUp() {
+void Recovery::GiveUp() {
   job_.Log(
       Severity::kWarning,
       absl::StrCat("nobody has named the members of the claimed epoch within ",
@@ -119,46 +99,7 @@ void Coordinator::Impl::GiveRecoveryUp() {
   joining_.NoteChange();
 }
 
-// A claim of another epoch than the one that wins is refused, unless the claimant has a place in
-// the winner: the answer that told it so was lost.
-absl::Status Coordinator::Impl::ConsiderClaimedEpoch(const MemberIdentity& claimant,
-                                                     const Claim& claim) {
-  if (!epoch() && !claim.roster) {
-    return absl::AbortedError(absl::StrCat(
-        "epoch ", claim.epoch->number, " is over: nobody has told the restarted coordinator who ",
-        "its members are; start the process again"));
-  }
-  if (!epoch()) {
-    if (!life_.recovering()) BeginRecovery(claimant, claim);
-    AdoptEpoch(claim);
-  } else if (claim.roster && MayWin(*claim.epoch)) {
-    job_.Log(Severity::kWarning,
-             absl::StrCat("epoch ", epoch()->id().number, " is superseded by epoch ",
-                          claim.epoch->number, ", claimed by ",
-                          Who(claim.rank, claimant, members_.node_names())));
-    DropEpoch(*claim.roster, absl::AbortedError(absl::StrCat(
-                                 "epoch ", epoch()->id().number,
-                                 " is over: a later one was formed without this process; start it "
-                                 "again")));
-    AdoptEpoch(claim);
-  }
-  const Member* member = members_.Find(claimant.incarnation);
-  if (member != nullptr && member->rank()) {
-    const bool same = *claim.epoch == epoch()->id();
-    if (!same) return absl::OkStatus();
-    if (*member->rank() == claim.rank) {
-      return CheckClaimedGroups(claim, epoch()->size(), job_.options.limits);
-    }
-    return absl::InvalidArgumentError(absl::StrCat("the claim names rank ", claim.rank,
-                                                   " of epoch ", claim.epoch->number, "; it is ",
-                                                   member->who()));
-  }
-  return absl::AbortedError(absl::StrCat(
-      "epoch ", claim.epoch->number, " is over: this job is in epoch ", epoch()->id().number,
-      ", which was formed without this process; start it again"));
-}
-
-void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
+void Recovery::AdoptEpoch(const Claim& claim) {
   epoch_claimed_ = job_.now;
   life_.ObserveEpochNumber(claim.epoch->number);
   giving_up_.Cancel();
@@ -178,28 +119,23 @@ void Coordinator::Impl::AdoptEpoch(const Claim& claim) {
   life_.AdoptHistory(claim.history);
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch()->size(),
                                          " members; waiting for them to attach again"));
-  for (Member* member : epoch()->members()) {
-    auto early = early_exits_.extract(member->incarnation());
-    if (!early.empty()) NoteExit(member, early.mapped());
-  }
+  membership_.ApplyEarlyExits();
 }
 
 // Members that the successor does not have are turned away; the others are its members, and what
 // they have claimed of the dropped epoch is forgotten.
-void Coordinator::Impl::DropEpoch(const Roster& successor, const absl::Status& over) {
+void Recovery::DropEpoch(const Roster& successor, const absl::Status& over) {
   const std::unique_ptr<Epoch> dropped = life_.DropEpoch();
   absl::flat_hash_set<absl::string_view> kept;
   for (const RosterEntry& entry : successor) kept.insert(entry.member.incarnation);
   for (Member* member : dropped->members()) {
     members_.LeaveEpoch(member);
     if (kept.contains(member->incarnation())) continue;
-    FinishAllOf(member, over);
-    if (member->attached()) EndStream(member, over);
-    Remove(member);
+    membership_.Dismiss(member, over);
   }
 }
 
-absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall call) {
+absl::Status Recovery::Defer(WaiterId id, Member* member, MemberCall call) {
   const CallContext context = std::visit([](const auto& c) { return c.call; }, call);
   // Not final: there will be room when the recovery is over.
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return absl::UnavailableError(s.message());
@@ -214,7 +150,7 @@ absl::Status Coordinator::Impl::Defer(WaiterId id, Member* member, MemberCall ca
   return absl::OkStatus();
 }
 
-const Member* Coordinator::Impl::NewcomerBehind(WaiterId id) const {
+const Member* Recovery::NewcomerBehind(WaiterId id) const {
   const ParkedCall* call = calls_.parked().Find(id);
   if (call == nullptr || !std::holds_alternative<ForRecovery>(call->wait)) return nullptr;
   return call->member->rank() ? nullptr : call->member;
@@ -222,7 +158,7 @@ const Member* Coordinator::Impl::NewcomerBehind(WaiterId id) const {
 
 // The event names every awaited member, and there may be as many newcomers as members. So the
 // newcomers of one second share one event; the first one is told at once.
-void Coordinator::Impl::TellNewcomersOfRecovery() {
+void Recovery::TellNewcomers() {
   if (!life_.recovering() || untold_.empty() || job_.now < may_tell_) return;
   absl::flat_hash_set<const Member*> told;
   std::vector<const Member*> newcomers;
@@ -232,18 +168,18 @@ void Coordinator::Impl::TellNewcomersOfRecovery() {
   }
   if (newcomers.empty()) return;
   may_tell_ = job_.now + kTellInterval;
-  Stall stall = StalledRecovery();
   StillWaiting event;
-  event.operation = stall.operation;
+  event.operation = "the recovery";
   event.text = DescribeAwaited();
-  event.missing = std::make_shared<const std::vector<MissingMember>>(std::move(stall.missing));
+  event.missing = std::make_shared<const std::vector<MissingMember>>(
+      epoch() ? MissingMembers(*epoch(), AbsentRanks(), job_.now) : std::vector<MissingMember>());
   const SharedEvent shared = job_.out.Share(std::move(event));
   for (const Member* newcomer : newcomers) job_.Send(*newcomer, shared);
 }
 
 // How many processes that are not of the claimed epoch fill a whole world, as the flags or they
 // themselves say how large it is; 0 if they do not.
-uint32_t Coordinator::Impl::NewcomersWorldSize() const {
+uint32_t Recovery::NewcomersWorldSize() const {
   absl::flat_hash_set<const Member*> newcomers;
   uint32_t world =
       job_.options.max_world_size != 0 ? job_.options.max_world_size : job_.options.world_size;
@@ -259,7 +195,7 @@ uint32_t Coordinator::Impl::NewcomersWorldSize() const {
 }
 
 // Joins that came before the first claim: their callers may have a place already.
-void Coordinator::Impl::DeferCandidates() {
+void Recovery::DeferCandidates() {
   while (!joining_.places().empty()) {
     const auto& [candidate_id, candidate] = *joining_.places().candidates().begin();
     const PlaceWish wish = candidate.wish;
@@ -275,9 +211,9 @@ void Coordinator::Impl::DeferCandidates() {
   }
 }
 
-void Coordinator::Impl::EndRecovery() {
+void Recovery::End() {
   life_.EndRecovery();
-  early_exits_.clear();
+  membership_.ForgetEarlyExits();
   giving_up_.Clear();
   const auto& members = epoch()->members();
   const auto here = [](const Member* m) { return m->attached(); };
@@ -286,7 +222,7 @@ void Coordinator::Impl::EndRecovery() {
                                          " of ", members.size(), " members are here"));
   if (epoch()->broken()) {
     for (Member* member : members) {
-      if (member->leaving() && !member->gone()) MarkLeft(member);
+      if (member->leaving() && !member->gone()) membership_.MarkLeft(member);
     }
   }
   LoseAbsent();
@@ -294,7 +230,7 @@ void Coordinator::Impl::EndRecovery() {
   forming_.StartReforming();
 }
 
-Coordinator::Impl::Loss Coordinator::Impl::NotRecovered(Member* member) const {
+Membership::Loss Recovery::NotRecovered(Member* member) const {
   return {member, LossCause::kNotRecovered,
           absl::StrCat("it did not attach to the restarted coordinator within ",
                        absl::FormatDuration(job_.options.recovery_grace))};
@@ -302,8 +238,8 @@ Coordinator::Impl::Loss Coordinator::Impl::NotRecovered(Member* member) const {
 
 // Who has not come back is lost. But Leave is answered when all are leaving: where everybody who is
 // here only leaves, the others may have had their answer and ended.
-void Coordinator::Impl::LoseAbsent() {
-  std::vector<Loss> absent;
+void Recovery::LoseAbsent() {
+  std::vector<Membership::Loss> absent;
   bool any_here = false;
   bool all_leave = true;
   for (Member* member : epoch()->members()) {
@@ -312,16 +248,17 @@ void Coordinator::Impl::LoseAbsent() {
       all_leave &= member->leaving() || member->gone();
       continue;
     }
-    absent.push_back(member->exit() ? Ended(member, *member->exit()) : NotRecovered(member));
+    absent.push_back(member->exit() ? membership_.Ended(member, *member->exit())
+                                    : NotRecovered(member));
   }
   if (life_.state() == JobState::kFailed || (any_here && all_leave)) {
-    for (const Loss& loss : absent) MarkLeft(loss.member);
+    for (const Membership::Loss& loss : absent) membership_.MarkLeft(loss.member);
   } else {
-    Lose(absent);
+    membership_.Lose(absent);
   }
 }
 
-std::string Coordinator::Impl::DescribeAwaitedRoster() const {
+std::string Recovery::DescribeAwaitedRoster() const {
   const ParkedClaims::Entry* claimant = claims_.Highest();
   if (claimant == nullptr) {
     return "the coordinator was restarted and waits for the members of its epoch to attach again";
@@ -333,7 +270,7 @@ std::string Coordinator::Impl::DescribeAwaitedRoster() const {
                       Who(claim.rank, claimant->request.member, members_.node_names()));
 }
 
-std::string Coordinator::Impl::DescribeAwaited() const {
+std::string Recovery::DescribeAwaited() const {
   if (!epoch()) return DescribeAwaitedRoster();
   std::vector<uint32_t> awaited;
   std::vector<std::string> named;
@@ -346,6 +283,73 @@ std::string Coordinator::Impl::DescribeAwaited() const {
                       epoch()->size(), " members to attach again", awaited.empty() ? "" : ": ",
                       awaited.size() > 1 ? absl::StrCat(Ranks(awaited), "; ") : "",
                       absl::StrJoin(named, ", "));
+}
+
+// Members of a running epoch are back within a second or two. Where most of them are not, and new
+// processes fill a whole world, the claimants are left over from an earlier run that had the same
+// address and job id. Nothing of what they said holds for the new one.
+bool Recovery::TryDropOldRun() {
+  if (!life_.recovering() || !epoch() || job_.now < epoch_claimed_ + kOldRunCheck) return false;
+  const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
+  if (2 * came > epoch()->size()) return false;
+  const uint32_t newcomers = NewcomersWorldSize();
+  if (newcomers == 0) return false;
+  const absl::Status over = absl::AbortedError(absl::StrCat(
+      "epoch ", epoch()->id().number,
+      " is over: it is one of an earlier run of this job, of which ", came, " of ", epoch()->size(),
+      " members have come back in ", HowLong(job_.now - epoch_claimed_), ", while ", newcomers,
+      " new processes fill a whole world; end what is left of the earlier run, and give each run a "
+      "name of its own (MUSTER_JOB)"));
+  job_.Log(Severity::kWarning, std::string(over.message()));
+  life_.EndRecovery();
+  DropEpoch({}, over);
+  life_.StartAnew();
+  leases_.Clear();
+  return true;
+}
+
+bool Recovery::TryEnd() {
+  if (!life_.recovering()) return false;
+  const bool all_heard = epoch() && members_.tally().unaccounted == 0 && claims_.empty();
+  if (!all_heard && ends_ > job_.now) return false;
+  epoch() ? End() : GiveUp();
+  return true;
+}
+
+// What is due by now was done in the step that came to now.
+Time Recovery::NextStep() const {
+  if (!life_.recovering()) return absl::InfiniteFuture();
+  Time next = std::min(ends_, claims_.next_question());
+  if (!untold_.empty()) next = std::min(next, may_tell_);
+  const Time check = epoch_claimed_ + kOldRunCheck;
+  return epoch() && check > job_.now ? std::min(check, next) : next;
+}
+
+void Recovery::NoteAttached() {
+  if (!life_.recovering()) return;
+  stall_.Restart(job_.now);
+  stalls_.Begin();
+}
+
+std::optional<WaiterId> Recovery::PopDeferred() {
+  if (life_.recovering() || deferred_.empty()) return std::nullopt;
+  const WaiterId id = deferred_.front();
+  deferred_.pop_front();
+  return id;
+}
+
+absl::Status Recovery::DescribeTimeout(const ParkedCall& call, const ForRecovery&) const {
+  return absl::DeadlineExceededError(
+      absl::StrCat("waited ", HowLong(call.timeout), "; ", DescribeAwaited()));
+}
+
+std::vector<uint32_t> Recovery::AbsentRanks() const {
+  std::vector<uint32_t> absent;
+  if (epoch() == nullptr) return absent;
+  for (const Member* member : epoch()->members()) {
+    if (!member->attached() && !member->gone()) absent.push_back(*member->rank());
+  }
+  return absent;
 }
 
 }  // namespace muster::core

@@ -19,7 +19,7 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopReq
 
 absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinRequest& request) {
   if (absl::Status s = forming_.CheckRejoin(*member, request); !s.ok()) return s;
-  ObserveNumbers(request.claim);
+  recovery_.ObserveNumbers(request.claim);
   const bool earlier = !(*request.claim.epoch == epoch()->id());
   if (earlier && !epoch()->broken()) {  // the answer that told it of its place was lost
     calls_.Respond(id, epoch()->PlaceOf(*member->rank(), life_.history()));
@@ -27,7 +27,8 @@ absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const RejoinR
   }
   if (absl::Status s = joining_.CheckAttempt(*member, request.call); !s.ok()) return s;
   if (!epoch()->broken()) {
-    BreakEpoch(absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
+    membership_.BreakEpoch(
+        absl::StrCat(member->who(), " asked for a new epoch; call Rejoin to be in it"));
   }
   joining_.SeekPlace(id, member, request.call, PlaceWish(), /*rejoins=*/true);
   job_.Log(Severity::kInfo, absl::StrCat(member->who(), " rejoins"), "rejoin");

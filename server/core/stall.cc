@@ -17,10 +17,6 @@ constexpr int kUnusually = 10;
 // Of what has no usual time.
 constexpr absl::Duration kNotKnown = absl::InfiniteDuration();
 
-// What is said at the end of how late ranks came.
-constexpr size_t kMaxLogged = 3;
-constexpr absl::Duration kLeastLogged = absl::Seconds(1);
-
 absl::Duration Unusual(const CollectiveGroup& group) {
   return std::max(kLeastUnusual, kUnusually * group.SlowestSoFar());
 }
@@ -46,7 +42,7 @@ Time Coordinator::Impl::CheckStall(StallClock* clock, absl::Duration unusual,
 }
 
 Time Coordinator::Impl::CheckRecovery() {
-  return CheckStall(&recovery_stall_, kNotKnown, [this] { return StalledRecovery(); });
+  return CheckStall(&recovery_.stall(), kNotKnown, [this] { return StalledRecovery(); });
 }
 
 Time Coordinator::Impl::CheckCollectives() {
@@ -68,7 +64,7 @@ Time Coordinator::Impl::CheckLeave() {
   const auto waits = [this](const Member* m) { return calls_.parked().LeaveOf(*m) != 0; };
   const auto& members = epoch()->members();
   if (std::none_of(members.begin(), members.end(), waits)) return absl::InfiniteFuture();
-  return CheckStall(&leave_stall_, kNotKnown, [this] { return StalledLeave(); });
+  return CheckStall(&membership_.leave_stall(), kNotKnown, [this] { return StalledLeave(); });
 }
 
 Time Coordinator::Impl::CheckForming() {
@@ -92,16 +88,6 @@ void Coordinator::Impl::Announce(const Stall& stall) {
   const SharedEvent shared = job_.out.Share(std::move(event));
   for (const Member* member : stall.waiting) job_.Send(*member, shared);
   Inquire(absl::StrCat(stall.operation, " has waited ", HowLong(waited)));
-}
-
-void Coordinator::Impl::LogStragglers() {
-  if (!epoch()) return;
-  for (const Straggler& straggler : epoch()->lateness().Worst(kMaxLogged)) {
-    if (straggler.waited_for < kLeastLogged) continue;
-    // `muster run` shows no less than a warning.
-    job_.Log(Severity::kWarning, absl::StrCat(epoch()->members()[straggler.rank]->who(), " ",
-                                              DescribeLateness(straggler)));
-  }
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
@@ -158,23 +144,12 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
 }
 
 Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
-  Stall stall{"the recovery",
-              recovery_ends_ - job_.options.recovery_grace,
-              "",
-              DescribeAwaited(),
-              {},
-              {},
-              {}};
+  Stall stall{"the recovery", recovery_.began(), "", recovery_.DescribeAwaited(), {}, {}, {}};
   if (!epoch()) return stall;
-  std::vector<uint32_t> awaited;
   for (const Member* member : epoch()->members()) {
-    if (member->attached()) {
-      stall.waiting.push_back(member);
-    } else if (!member->gone()) {
-      awaited.push_back(*member->rank());
-    }
+    if (member->attached()) stall.waiting.push_back(member);
   }
-  stall.missing = MissingMembers(*epoch(), awaited, job_.now);
+  stall.missing = MissingMembers(*epoch(), recovery_.AbsentRanks(), job_.now);
   return stall;
 }
 

@@ -43,7 +43,7 @@ std::vector<const Member*> InOrder(
 }  // namespace
 
 std::string Coordinator::Impl::DescribeState() const {
-  if (life_.recovering()) return DescribeAwaited();
+  if (life_.recovering()) return recovery_.DescribeAwaited();
   if (life_.state() == JobState::kForming) return forming_.Decide().reason;
   if (life_.state() != JobState::kReforming) return life_.reason();
   return absl::StrCat(life_.reason(), "; the next epoch: ", forming_.Decide().reason);

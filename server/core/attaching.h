@@ -1,0 +1,59 @@
+#ifndef MUSTER_SERVER_CORE_ATTACHING_H_
+#define MUSTER_SERVER_CORE_ATTACHING_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/core/claim.h"
+#include "server/core/giving_up.h"
+#include "server/core/group_releases.h"
+#include "server/core/groups.h"
+#include "server/core/job_context.h"
+#include "server/core/leases.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/membership.h"
+#include "server/core/newcomer_news.h"
+#include "server/core/recovery.h"
+#include "server/core/requests.h"
+
+namespace muster::core {
+
+// Attach: who may, and what becomes of what a process claims when it attaches.
+class Attaching {
+ public:
+  Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Membership& membership,
+            Groups& groups, GroupReleases& releases, Leases& leases, GivingUp& giving_up,
+            NewcomerNews& newcomer_news, Recovery& recovery);
+
+  // Lets the process in, or parks its claim until the roster of the claimed epoch is known. An
+  // error ends the stream.
+  absl::Status Serve(WaiterId stream, const AttachRequest& request);
+  // Lets in a process whose claim was parked, once the roster is known: one at a time, since each
+  // may be what something more urgent waits for. Returns whether there was one.
+  bool TryServeParked();
+
+ private:
+  absl::Status Check(const AttachRequest& request) const;
+  absl::Status Supersede(const AttachRequest& request);
+  absl::Status Enter(WaiterId stream, const AttachRequest& request);
+  // The member that the request comes from: a known one, or a new one if there is room.
+  absl::StatusOr<Member*> Admit(const AttachRequest& request);
+  void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
+  // `attempt`: of the Attach that has brought it.
+  void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
+
+  JobContext& job_;
+  Lifecycle& life_;
+  MemberTable& members_;
+  Membership& membership_;
+  Groups& groups_;
+  GroupReleases& releases_;
+  Leases& leases_;
+  GivingUp& giving_up_;
+  NewcomerNews& newcomer_news_;
+  Recovery& recovery_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_ATTACHING_H_

@@ -1,0 +1,124 @@
+#ifndef MUSTER_SERVER_CORE_RECOVERY_H_
+#define MUSTER_SERVER_CORE_RECOVERY_H_
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/core/calls.h"
+#include "server/core/claim.h"
+#include "server/core/forming.h"
+#include "server/core/giving_up.h"
+#include "server/core/group_releases.h"
+#include "server/core/job_context.h"
+#include "server/core/joining.h"
+#include "server/core/leases.h"
+#include "server/core/lifecycle.h"
+#include "server/core/member_table.h"
+#include "server/core/membership.h"
+#include "server/core/parked_claims.h"
+#include "server/core/requests.h"
+#include "server/core/stall_clock.h"
+#include "server/core/stall_watch.h"
+
+namespace muster::core {
+
+// The recovery of a restarted coordinator, which hears from the members what their epoch is.
+//
+// It begins with the first claim and ends when every member of the claimed epoch is here or
+// accounted for, or with the recovery grace. Until then calls are deferred, nothing is granted and
+// no epoch forms; afterwards the calls are served as if they had come then.
+//
+// Claims do not say who the members of their epoch are: one claimant is asked, and the claims wait
+// for what it says (claims.cc).
+class Recovery {
+ public:
+  Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, StallWatch& stalls,
+           GroupReleases& releases, Leases& leases, Joining& joining, Forming& forming,
+           GivingUp& giving_up, Membership& membership);
+
+  // ---- Claims ----
+  const ParkedClaims& claims() const { return claims_; }
+  // Whether the request's claim must wait until somebody has named the members of its epoch.
+  bool MustHearRoster(const AttachRequest& request) const;
+  // Parks the claim; the first one begins the recovery.
+  absl::Status ParkClaim(WaiterId stream, const AttachRequest& request);
+  // Whether the stream was one of a parked claim.
+  bool TakeParkedClaim(WaiterId stream);
+  void EndParkedClaim(WaiterId stream, const absl::Status& status);
+  // The next parked claim that need not wait any longer.
+  std::optional<ParkedClaims::Entry> TakeServableClaim();
+  absl::Status CheckRoomForMember() const;
+  // Judges the claimed epoch, and adopts it where it wins. The error turns the claimant away.
+  absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
+  // Epochs and tokens from now on are higher than those of the claim.
+  void ObserveNumbers(const Claim& claim);
+  // A session has begun: the recovery makes progress, if there is one.
+  void NoteAttached();
+
+  // ---- Deferred calls ----
+  absl::Status Defer(WaiterId id, Member* member, MemberCall call);
+  // The next call that is to be served after the recovery; it may have ended meanwhile.
+  std::optional<WaiterId> PopDeferred();
+  absl::Status DescribeTimeout(const ParkedCall& call, const ForRecovery& wait) const;
+
+  // ---- What has become due; each returns whether it did something ----
+  bool TryAskForRoster();
+  // Drops the recovered epoch if it is one of a run that is over.
+  bool TryDropOldRun();
+  // Ends the recovery if everybody is here or accounted for, or the grace is over.
+  bool TryEnd();
+  // Tells processes that wait for a place whom the recovery waits for.
+  void TellNewcomers();
+  Time NextStep() const;
+
+  // Ranks that are neither back nor gone; none while there is no roster.
+  std::vector<uint32_t> AbsentRanks() const;
+  // Whom the coordinator waits for, in words.
+  std::string DescribeAwaited() const;
+  Time began() const { return ends_ - job_.options.recovery_grace; }
+  StallClock& stall() { return stall_; }
+
+ private:
+  // Whether a claim of this epoch would win, if it said who the members are.
+  bool MayWin(const EpochId& claimed) const;
+  void Begin(const MemberIdentity& claimant, const Claim& claim);
+  void GiveUp();
+  void End();
+  void AdoptEpoch(const Claim& claim);
+  void DropEpoch(const Roster& successor, const absl::Status& over);
+  void LoseAbsent();
+  Membership::Loss NotRecovered(Member* member) const;
+  void DeferCandidates();
+  uint32_t NewcomersWorldSize() const;
+  // The caller of a deferred call, if it has no place; else null.
+  const Member* NewcomerBehind(WaiterId id) const;
+  std::string DescribeAwaitedRoster() const;
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  Lifecycle& life_;
+  MemberTable& members_;
+  Calls& calls_;
+  StallWatch& stalls_;
+  GroupReleases& releases_;
+  Leases& leases_;
+  Joining& joining_;
+  Forming& forming_;
+  GivingUp& giving_up_;
+  Membership& membership_;
+  ParkedClaims claims_;
+  Time ends_;                      // while it lasts; there is no epoch before the roster is heard
+  Time epoch_claimed_;             // the epoch that it recovers: first claimed at
+  std::deque<WaiterId> deferred_;  // calls to serve then, in order
+  // Deferred calls of newcomers, which must be told what they wait for: at most once a second.
+  std::vector<WaiterId> untold_;
+  Time may_tell_;
+  StallClock stall_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_RECOVERY_H_
