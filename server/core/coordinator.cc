@@ -34,13 +34,15 @@ absl::Status Coordinator::CheckJob(absl::string_view job_id) const {
   return impl_->job().CheckJob(job_id);
 }
 JobStatus Coordinator::GetStatus(Time now, bool with_completed_leases) const {
-  return impl_->GetStatus(now, with_completed_leases);
+  return impl_->insight().GetStatus(now, with_completed_leases);
 }
 JobStatus Coordinator::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
-  return impl_->GetBriefStatus(now, members);
+  return impl_->insight().GetBriefStatus(now, members);
 }
-std::vector<TimelineEntry> Coordinator::GetTimeline() const { return impl_->GetTimeline(); }
-Metrics Coordinator::Measure(Time now) const { return impl_->Measure(now); }
+std::vector<TimelineEntry> Coordinator::GetTimeline() const {
+  return impl_->job().timeline.Entries();
+}
+Metrics Coordinator::Measure(Time now) const { return impl_->insight().Measure(now); }
 std::optional<absl::Status> Coordinator::Outcome() const { return impl_->life().Outcome(); }
 bool Coordinator::Quiet() const { return impl_->Quiet(); }
 const Options& Coordinator::options() const { return impl_->job().options; }
@@ -68,7 +70,7 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
 // What is due goes before what times out: a call may be answered yet.
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
-  CheckStalls();
+  stall_reports_.Check();
   calls_.TellTimeoutsLeftOut();
   while (std::optional<WaiterId> id = calls_.PopExpired()) TimeOut(*id);
   forming_.ForgetWords();
@@ -128,7 +130,8 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
   calls_.NoteTimeout(call, status);
-  if (std::holds_alternative<ForCollective>(call.wait)) Inquire(std::string(status.message()));
+  if (std::holds_alternative<ForCollective>(call.wait))
+    insight_.Inquire(std::string(status.message()));
   membership_.Withdraw(id);
   calls_.TimeOut(id, status);
   if (leaves) {

@@ -22,6 +22,7 @@
 #include "server/core/giving_up.h"
 #include "server/core/group_releases.h"
 #include "server/core/groups.h"
+#include "server/core/insight.h"
 #include "server/core/job_context.h"
 #include "server/core/joining.h"
 #include "server/core/leases.h"
@@ -30,6 +31,7 @@
 #include "server/core/membership.h"
 #include "server/core/newcomer_news.h"
 #include "server/core/recovery.h"
+#include "server/core/stall_reports.h"
 #include "server/core/stall_watch.h"
 #include "server/core/standing.h"
 
@@ -67,14 +69,11 @@ class Coordinator::Impl {
   Time NextDeadline() const;
   std::optional<Checkpoint> MakeCheckpoint() const;
   void Restore(Time now, const Checkpoint& checkpoint);
-  JobStatus GetStatus(Time now, bool with_completed_leases) const;
-  JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
-  std::vector<TimelineEntry> GetTimeline() const { return job_.timeline.Entries(); }
-  Metrics Measure(Time now) const;
   bool Quiet() const { return !members_.any_attached() && recovery_.claims().empty(); }
   const JobContext& job() const { return job_; }
   const Lifecycle& life() const { return life_; }
   const Forming& forming() const { return forming_; }
+  const Insight& insight() const { return insight_; }
 
  private:
   // ---- What a step takes in ----
@@ -135,50 +134,10 @@ class Coordinator::Impl {
   // ---- The end of calls ----
   void TimeOut(WaiterId id);
   absl::Status DescribeTimeout(const ParkedCall& call);
-  // Somebody waits for too long: whoever looks at processes may find out why.
-  void Inquire(const std::string& reason) {
-    if (job_.out.inquires()) return;
-    const auto& wants_inquiry = job_.options.wants_inquiry;
-    if (wants_inquiry && !wants_inquiry(job_.now, life_.ReportedState())) return;
-    job_.out.Inquire({reason, std::make_shared<const JobStatus>(GetStatus(job_.now, false))});
-  }
-
-  // ---- stall.cc ----
-  struct Stall {
-    std::string operation;
-    Time since;
-    std::string usual;  // how long it takes otherwise, where that can be told
-    std::string why;    // and who is missing
-    std::vector<MissingMember> missing;
-    std::vector<MissingMember> gave_up;
-    std::vector<const Member*> waiting;
-  };
-  void CheckStalls();
-  Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
-  Time CheckRecovery();
-  Time CheckCollectives();
-  Time CheckLeave();
-  Time CheckForming();
-  void Announce(const Stall& stall);
-  Stall StalledCollective(const CollectiveGroup& group) const;
-  Stall StalledLeave() const;
-  Stall StalledForming() const;
-  Stall StalledRecovery() const;
 
   // ---- checkpoint.cc ----
   bool NothingIsUnderWay() const;
   void RestoreEpoch(const Checkpoint& checkpoint);
-
-  // ---- status.cc ----
-  std::string DescribeState() const;
-  MemberStatus StatusOf(const Member& member, Time now) const;
-  LeaseStatus StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const;
-  std::vector<PendingCollective> PendingCollectives(Time now) const;
-  std::vector<std::string> NodesThatArriveTogether() const;
-  std::vector<Straggler> Stragglers() const;
-
-  // ---- metrics.cc ----
-  void MeasureCollectives(Time now, Metrics* metrics) const;
 
   Epoch* epoch() const { return life_.epoch(); }
 
@@ -202,6 +161,9 @@ class Coordinator::Impl {
                      leases_, joining_, forming_, giving_up_, membership_};
   Attaching attaching_{job_,      life_,   members_,   membership_,    groups_,
                        releases_, leases_, giving_up_, newcomer_news_, recovery_};
+  Insight insight_{job_, life_, members_, calls_, leases_, joining_, forming_, recovery_};
+  StallReports stall_reports_{job_,     life_,       calls_,    stalls_, joining_,
+                              forming_, membership_, recovery_, insight_};
 };
 
 }  // namespace muster::core

@@ -1,12 +1,11 @@
-#include "server/core/metrics.h"
-
 #include <algorithm>
 
-#include "server/core/coordinator_impl.h"
+#include "server/core/insight.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 
-void Coordinator::Impl::MeasureCollectives(Time now, Metrics* metrics) const {
+void Insight::MeasureCollectives(Time now, Metrics* metrics) const {
   for (const auto& [name, group] : epoch()->groups()) {
     if (!group->pending()) continue;
     ++metrics->pending_collectives;
@@ -15,7 +14,7 @@ void Coordinator::Impl::MeasureCollectives(Time now, Metrics* metrics) const {
 }
 
 // Looks at each member once; everything else is known as a number.
-Metrics Coordinator::Impl::Measure(Time now) const {
+Metrics Insight::Measure(Time now) const {
   Metrics metrics;
   metrics.state = life_.ReportedState();
   metrics.world_size = joining_.WorldSize();

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/core/coordinator_impl.h"
+#include "server/core/collectives.h"
 #include "server/core/describe.h"
+#include "server/core/stall_reports.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 namespace {
@@ -23,17 +25,28 @@ absl::Duration Unusual(const CollectiveGroup& group) {
 
 }  // namespace
 
-void Coordinator::Impl::CheckStalls() {
+StallReports::StallReports(JobContext& job, const Lifecycle& life, const Calls& calls,
+                           StallWatch& stalls, Joining& joining, const Forming& forming,
+                           Membership& membership, Recovery& recovery, Insight& insight)
+    : job_(job),
+      life_(life),
+      calls_(calls),
+      stalls_(stalls),
+      joining_(joining),
+      forming_(forming),
+      membership_(membership),
+      recovery_(recovery),
+      insight_(insight) {}
+
+void StallReports::Check() {
   if (stalls_.next() > job_.now) return;
   stalls_.SetNext(life_.recovering()
                       ? CheckRecovery()
                       : std::min({CheckCollectives(), CheckLeave(), CheckForming()}));
 }
 
-// Each of these says what is to be said now, and returns when to look again.
-
-Time Coordinator::Impl::CheckStall(StallClock* clock, absl::Duration unusual,
-                                   absl::FunctionRef<Stall()> describe) {
+Time StallReports::CheckStall(StallClock* clock, absl::Duration unusual,
+                              absl::FunctionRef<Stall()> describe) {
   if (clock->Next(job_.options.stall_warning, unusual) <= job_.now) {
     clock->Said(job_.now);
     Announce(describe());
@@ -41,11 +54,11 @@ Time Coordinator::Impl::CheckStall(StallClock* clock, absl::Duration unusual,
   return clock->Next(job_.options.stall_warning, unusual);
 }
 
-Time Coordinator::Impl::CheckRecovery() {
+Time StallReports::CheckRecovery() {
   return CheckStall(&recovery_.stall(), kNotKnown, [this] { return StalledRecovery(); });
 }
 
-Time Coordinator::Impl::CheckCollectives() {
+Time StallReports::CheckCollectives() {
   Time next = absl::InfiniteFuture();
   if (!epoch() || epoch()->broken()) return next;
   for (const auto& entry : epoch()->groups()) {
@@ -59,7 +72,7 @@ Time Coordinator::Impl::CheckCollectives() {
   return next;
 }
 
-Time Coordinator::Impl::CheckLeave() {
+Time StallReports::CheckLeave() {
   if (!epoch() || epoch()->broken()) return absl::InfiniteFuture();
   const auto waits = [this](const Member* m) { return calls_.parked().LeaveOf(*m) != 0; };
   const auto& members = epoch()->members();
@@ -67,12 +80,12 @@ Time Coordinator::Impl::CheckLeave() {
   return CheckStall(&membership_.leave_stall(), kNotKnown, [this] { return StalledLeave(); });
 }
 
-Time Coordinator::Impl::CheckForming() {
+Time StallReports::CheckForming() {
   if (!life_.forming() || joining_.places().empty()) return absl::InfiniteFuture();
   return CheckStall(&joining_.stall(), kNotKnown, [this] { return StalledForming(); });
 }
 
-void Coordinator::Impl::Announce(const Stall& stall) {
+void StallReports::Announce(const Stall& stall) {
   const absl::Duration waited = job_.now - stall.since;
   const std::string text =
       absl::StrCat(stall.operation, " has waited ", HowLong(waited), stall.usual, "; ", stall.why);
@@ -87,10 +100,10 @@ void Coordinator::Impl::Announce(const Stall& stall) {
   event.gave_up = std::make_shared<const std::vector<MissingMember>>(stall.gave_up);
   const SharedEvent shared = job_.out.Share(std::move(event));
   for (const Member* member : stall.waiting) job_.Send(*member, shared);
-  Inquire(absl::StrCat(stall.operation, " has waited ", HowLong(waited)));
+  insight_.Inquire(absl::StrCat(stall.operation, " has waited ", HowLong(waited)));
 }
 
-Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGroup& group) const {
+StallReports::Stall StallReports::StalledCollective(const CollectiveGroup& group) const {
   Stall stall;
   stall.operation = DescribeStep(group.PendingOperation(), group.sequence(), group.name());
   stall.since = group.first_arrival();
@@ -105,7 +118,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledCollective(const CollectiveGr
   return stall;
 }
 
-Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
+StallReports::Stall StallReports::StalledLeave() const {
   Stall stall{"Leave", job_.now, "", "", {}, {}, {}};
   std::vector<uint32_t> staying;
   for (const Member* member : epoch()->members()) {
@@ -120,7 +133,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledLeave() const {
   return stall;
 }
 
-Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
+StallReports::Stall StallReports::StalledForming() const {
   Stall stall{epoch() ? "Rejoin" : "Join", job_.now, "", "", {}, {}, {}};
   for (const auto& [id, candidate] : joining_.places().candidates()) {
     const Member* member = joining_.CandidateOf(id);
@@ -143,7 +156,7 @@ Coordinator::Impl::Stall Coordinator::Impl::StalledForming() const {
   return stall;
 }
 
-Coordinator::Impl::Stall Coordinator::Impl::StalledRecovery() const {
+StallReports::Stall StallReports::StalledRecovery() const {
   Stall stall{"the recovery", recovery_.began(), "", recovery_.DescribeAwaited(), {}, {}, {}};
   if (!epoch()) return stall;
   for (const Member* member : epoch()->members()) {

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
+#include "server/core/insight.h"
+#include "server/core/standing.h"
 
 namespace muster::core {
 namespace {
@@ -42,14 +43,26 @@ std::vector<const Member*> InOrder(
 
 }  // namespace
 
-std::string Coordinator::Impl::DescribeState() const {
+Insight::Insight(JobContext& job, const Lifecycle& life, const MemberTable& members,
+                 const Calls& calls, const Leases& leases, const Joining& joining,
+                 const Forming& forming, const Recovery& recovery)
+    : job_(job),
+      life_(life),
+      members_(members),
+      calls_(calls),
+      leases_(leases),
+      joining_(joining),
+      forming_(forming),
+      recovery_(recovery) {}
+
+std::string Insight::DescribeState() const {
   if (life_.recovering()) return recovery_.DescribeAwaited();
   if (life_.state() == JobState::kForming) return forming_.Decide().reason;
   if (life_.state() != JobState::kReforming) return life_.reason();
   return absl::StrCat(life_.reason(), "; the next epoch: ", forming_.Decide().reason);
 }
 
-MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
+MemberStatus Insight::StatusOf(const Member& member, Time now) const {
   MemberStatus status{member.identity,
                       member.rank(),
                       0,
@@ -74,8 +87,7 @@ MemberStatus Coordinator::Impl::StatusOf(const Member& member, Time now) const {
   return status;
 }
 
-LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease,
-                                        Time now) const {
+LeaseStatus Insight::StatusOf(const LeaseKey& key, const LeaseTable::Lease& lease, Time now) const {
   LeaseStatus status{key.name,
                      key.scope,
                      key.node_id,
@@ -97,7 +109,7 @@ LeaseStatus Coordinator::Impl::StatusOf(const LeaseKey& key, const LeaseTable::L
   return status;
 }
 
-std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) const {
+std::vector<PendingCollective> Insight::PendingCollectives(Time now) const {
   std::vector<PendingCollective> pending;
   if (!epoch()) return pending;
   for (const auto& [key, group] : epoch()->groups()) {
@@ -110,7 +122,7 @@ std::vector<PendingCollective> Coordinator::Impl::PendingCollectives(Time now) c
   return pending;
 }
 
-std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
+std::vector<std::string> Insight::NodesThatArriveTogether() const {
   std::set<std::string> nodes;
   if (!epoch()) return {};
   for (const Member* member : epoch()->members()) {
@@ -119,7 +131,7 @@ std::vector<std::string> Coordinator::Impl::NodesThatArriveTogether() const {
   return {nodes.begin(), nodes.end()};
 }
 
-std::vector<Straggler> Coordinator::Impl::Stragglers() const {
+std::vector<Straggler> Insight::Stragglers() const {
   std::vector<Straggler> stragglers = epoch()->lateness().Worst(kMaxStragglers);
   for (Straggler& straggler : stragglers) {
     straggler.node_id = epoch()->members()[straggler.rank]->identity.node_id;
@@ -127,8 +139,7 @@ std::vector<Straggler> Coordinator::Impl::Stragglers() const {
   return stragglers;
 }
 
-JobStatus Coordinator::Impl::GetBriefStatus(Time now,
-                                            const std::vector<Incarnation>& members) const {
+JobStatus Insight::GetBriefStatus(Time now, const std::vector<Incarnation>& members) const {
   JobStatus status;
   status.state = life_.ReportedState();
   status.reason = life_.recovering() ? "" : life_.reason();
@@ -141,7 +152,7 @@ JobStatus Coordinator::Impl::GetBriefStatus(Time now,
   return status;
 }
 
-JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) const {
+JobStatus Insight::GetStatus(Time now, bool with_completed_leases) const {
   JobStatus status;
   status.state = life_.ReportedState();
   status.reason = DescribeState();
@@ -171,6 +182,14 @@ JobStatus Coordinator::Impl::GetStatus(Time now, bool with_completed_leases) con
   }
   status.stragglers = Stragglers();
   return status;
+}
+
+void Insight::Inquire(const std::string& reason) {
+  if (job_.out.inquires()) return;
+  const auto& wants_inquiry = job_.options.wants_inquiry;
+  if (wants_inquiry && !wants_inquiry(job_.now, life_.ReportedState())) return;
+  job_.out.Inquire({reason, std::make_shared<const JobStatus>(
+                                GetStatus(job_.now, /*with_completed_leases=*/false))});
 }
 
 }  // namespace muster::core

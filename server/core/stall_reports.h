@@ -1,0 +1,72 @@
+#ifndef MUSTER_SERVER_CORE_STALL_REPORTS_H_
+#define MUSTER_SERVER_CORE_STALL_REPORTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "server/core/calls.h"
+#include "server/core/collective_group.h"
+#include "server/core/effects.h"
+#include "server/core/forming.h"
+#include "server/core/insight.h"
+#include "server/core/job_context.h"
+#include "server/core/joining.h"
+#include "server/core/lifecycle.h"
+#include "server/core/membership.h"
+#include "server/core/recovery.h"
+#include "server/core/stall_clock.h"
+#include "server/core/stall_watch.h"
+
+namespace muster::core {
+
+// Says whom the job is waiting for when nobody arrives for a while: to those who wait, and in the
+// log.
+class StallReports {
+ public:
+  StallReports(JobContext& job, const Lifecycle& life, const Calls& calls, StallWatch& stalls,
+               Joining& joining, const Forming& forming, Membership& membership, Recovery& recovery,
+               Insight& insight);
+
+  // Reports whatever waits for too long, if a check is due.
+  void Check();
+
+ private:
+  struct Stall {
+    std::string operation;
+    Time since;
+    std::string usual;  // how long it takes otherwise, where that can be told
+    std::string why;    // and who is missing
+    std::vector<MissingMember> missing;
+    std::vector<MissingMember> gave_up;
+    std::vector<const Member*> waiting;
+  };
+
+  // Each of these says what is to be said now, and returns when to look again.
+  Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
+  Time CheckRecovery();
+  Time CheckCollectives();
+  Time CheckLeave();
+  Time CheckForming();
+
+  Stall StalledCollective(const CollectiveGroup& group) const;
+  Stall StalledLeave() const;
+  Stall StalledForming() const;
+  Stall StalledRecovery() const;
+  void Announce(const Stall& stall);
+  Epoch* epoch() const { return life_.epoch(); }
+
+  JobContext& job_;
+  const Lifecycle& life_;
+  const Calls& calls_;
+  StallWatch& stalls_;
+  Joining& joining_;
+  const Forming& forming_;
+  Membership& membership_;
+  Recovery& recovery_;
+  Insight& insight_;
+};
+
+}  // namespace muster::core
+
+#endif  // MUSTER_SERVER_CORE_STALL_REPORTS_H_
