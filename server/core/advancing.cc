@@ -1,7 +1,5 @@
 // What has become due: everything that one change of the state may make possible elsewhere.
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
 #include "server/core/describe.h"
@@ -16,15 +14,45 @@ void Coordinator::Impl::Advance() {
   recovery_.TellNewcomers();
 }
 
-// Each of these looks at a count, or at a deadline, before it looks at anybody: most steps change
-// nothing here. What is done by one may be what another one waits for, so the first of them is
-// asked again afterwards.
+// Does the first thing that is due. Returns whether there was any: then all checks run again from
+// the top, because what one does may be what another waits for. Where two things are due at once,
+// the order decides. Each check looks at a count or a deadline before it looks at any member, so
+// most steps cost nothing here.
 bool Coordinator::Impl::AdvanceOnce() {
-  return membership_.TryLoseDetached() || attaching_.TryServeParked() ||
-         recovery_.TryAskForRoster() || recovery_.TryDropOldRun() || recovery_.TryEnd() ||
-         membership_.TryFinish() || TryResolveContenders() || TryLoseSilent() || TryForm() ||
-         giving_up_.TryFail() || forming_.TryFail() || leases_.TryGrant() ||
-         releases_.TryCloseMore() || ServeNextDeferred();
+  // Losses come first: no epoch below forms with a lost member, and no lease is granted to it.
+  if (membership_.TryLoseDetached()) return true;
+
+  // A parked claim that can be judged is served before the recovery may end: its process is here.
+  if (attaching_.TryServeParked()) return true;
+  // Only the claimants that remain are asked for the roster that their claims wait for.
+  if (recovery_.TryAskForRoster()) return true;
+  // The epoch of an old run is dropped before the recovery ends. Otherwise its absent members would
+  // be lost, and these losses would fail the new run.
+  if (recovery_.TryDropOldRun()) return true;
+  // Everything below does nothing while the recovery lasts.
+  if (recovery_.TryEnd()) return true;
+
+  // A finished job refuses all candidates, so that none of them is judged below.
+  if (membership_.TryFinish()) return true;
+
+  // Contested places are settled, and silent survivors lost, before an epoch forms: both decide who
+  // is in it.
+  if (TryResolveContenders()) return true;
+  if (TryLoseSilent()) return true;
+  // The job forms, where it can, before it fails: at the rejoin deadline an epoch may form with
+  // fewer members than before it.
+  if (TryForm()) return true;
+  if (giving_up_.TryFail()) return true;
+  if (forming_.TryFail()) return true;
+
+  // Leases are granted once it is settled which epoch stands and who is in it.
+  if (leases_.TryGrant()) return true;
+  // Closing a group needs only room for it, and nothing above depends on it.
+  if (releases_.TryCloseMore()) return true;
+
+  // Deferred calls come last and one at a time: each finds the job as if it had arrived now, with
+  // nothing else due.
+  return ServeNextDeferred();
 }
 
 bool Coordinator::Impl::TryResolveContenders() {

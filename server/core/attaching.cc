@@ -67,17 +67,14 @@ absl::Status Attaching::Supersede(const AttachRequest& request) {
       (parked != nullptr && request.attempt < parked->request.attempt)) {
     return absl::CancelledError("a later Attach of this process has arrived");
   }
-  if (parked != nullptr)
-    recovery_.EndParkedClaim(parked->stream,
-                             absl::AbortedError("replaced by a newer session of the same process"));
+  if (parked != nullptr) recovery_.EndParkedClaim(parked->stream, ReplacedSession());
   return absl::OkStatus();
 }
 
-// The member that the request comes from: a known one, or a new one if there is room.
 absl::StatusOr<Member*> Attaching::Admit(const AttachRequest& request) {
   if (request.claim && request.claim->epoch) {
-    if (absl::Status s = recovery_.ConsiderClaimedEpoch(request.member, *request.claim); !s.ok())
-      return s;
+    const absl::Status fits = recovery_.ConsiderClaimedEpoch(request.member, *request.claim);
+    if (!fits.ok()) return fits;
   }
   if (Member* member = members_.Find(request.member.incarnation); member != nullptr) {
     if (!member->lost()) return member;
@@ -95,7 +92,7 @@ void Attaching::StartSession(Member* member, WaiterId stream, const AttachReques
   // Who has no place has never had one here, and so knows nothing of the job: not even its numbers.
   const bool knows = request.claim && member->rank();
   if (knows) {
-    recovery_.ObserveNumbers(*request.claim);
+    membership_.ObserveNumbers(*request.claim);
     attached.standing_tokens = leases_.Adopt(*member, *request.claim);
   }
   job_.Send(*member, job_.out.Share(std::move(attached)));

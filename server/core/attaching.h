@@ -18,7 +18,7 @@
 
 namespace muster::core {
 
-// Attach: who may, and what becomes of what a process claims when it attaches.
+// Serves Attach: lets processes in, and hands the parts of their claims to the owners concerned.
 class Attaching {
  public:
   Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Membership& membership,
@@ -28,15 +28,15 @@ class Attaching {
   // Lets the process in, or parks its claim until the roster of the claimed epoch is known. An
   // error ends the stream.
   absl::Status Serve(WaiterId stream, const AttachRequest& request);
-  // Lets in a process whose claim was parked, once the roster is known: one at a time, since each
-  // may be what something more urgent waits for. Returns whether there was one.
+  // Lets in one process whose claim was parked, once the roster is known. Returns whether there was
+  // one.
   bool TryServeParked();
 
  private:
   absl::Status Check(const AttachRequest& request) const;
   absl::Status Supersede(const AttachRequest& request);
   absl::Status Enter(WaiterId stream, const AttachRequest& request);
-  // The member that the request comes from: a known one, or a new one if there is room.
+  // Returns the member that the request comes from: a known one, or a new one if there is room.
   absl::StatusOr<Member*> Admit(const AttachRequest& request);
   void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
   // `attempt`: of the Attach that has brought it.

@@ -20,44 +20,45 @@ namespace muster::core {
 
 // The calls that have no answer yet: the call that is being served, and those that wait.
 //
-// A call begins with Open. Whoever serves it either finishes it or parks it, to be finished in a
-// later step. Finish is the only way to answer a call, and answers it once: it ignores the ids of
-// calls that have ended. Drop ends a call without an answer.
+// A call begins with Open. The owner that serves it either finishes it or parks it, to be finished
+// in a later step. Finish is the only way to answer a call, and answers it once: it ignores the ids
+// of calls that have ended. Drop ends a call without an answer.
 class Calls {
  public:
   Calls(JobContext& job, MemberTable& members, StallWatch& stalls)
       : job_(job), members_(members), stalls_(stalls) {}
 
-  // Returns the member that makes the call. The error says why no call of that session is served.
+  // Returns the member that makes the call. An error says why calls of that session are not served.
   absl::StatusOr<Member*> Caller(const CallContext& call);
   // Returns CANCELLED if this send is known to have been given up.
   absl::Status CheckWanted(const Member& member, const CallContext& call) const;
 
-  // The step is about this call.
+  // Begins the call that the step is about.
   void Open(WaiterId id) { served_ = Served{id}; }
   // Takes a parked call out of those that wait, to be served now.
   std::optional<ParkedCall> Reopen(WaiterId id);
 
   absl::Status CanPark(const Member& member) const;
-  // `what` is said of the member while the call waits; null where it waits for nothing of its own.
+  // `what` describes what the member does while the call waits; null leaves its activity as it is.
   using Words = std::shared_ptr<const std::string>;
   static Words Say(std::string what) {
     return std::make_shared<const std::string>(std::move(what));
   }
   void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
-  // The call waits for its parts, which are parked by themselves (NodeBatches::PartId).
+  // Parks a NodeCollective, which waits for its parts. Each part is parked on its own, under
+  // NodeBatches::PartId.
   void ParkBatch(WaiterId id, size_t parts);
 
-  // Ends the call, and answers it with that status, and where it is OK with that answer.
+  // Ends the call, and replies with this status and, where it is OK, this answer.
   void Finish(WaiterId id, const absl::Status& status, Answer answer = {});
   void Respond(WaiterId id, Answer answer = {}) { Finish(id, absl::OkStatus(), std::move(answer)); }
-  // The same for a parked call whose time is over: a late duplicate of it is refused.
+  // Finishes a parked call whose time is over. A late duplicate of the call will be refused.
   void TimeOut(WaiterId id, const absl::Status& status);
-  // Nobody waits for the answer any more.
+  // Forgets the call: its caller is gone.
   void Drop(WaiterId id);
-  // Nobody waits for the answer to the whole batch any more; its parts stay. False: it is none.
+  // Forgets a NodeCollective; its parts stay parked. Returns false if the call is none.
   bool DropBatch(WaiterId id) { return batches_.Forget(id); }
-  // Finishes the batches that are to be answered after this step.
+  // Finishes the NodeCollectives that this step has completed.
   void AnswerBatches();
 
   // Counts and logs the time-out of a parked call. Of many of one kind only the first is a warning;
@@ -67,7 +68,7 @@ class Calls {
   Time NextTimeoutNews() const { return timeouts_.Next(); }
 
   const ParkedCalls& parked() const { return parked_; }
-  // A call whose deadline has come. It stays parked, and is not returned again.
+  // Returns a call whose deadline has come. It stays parked, and is not returned again.
   std::optional<WaiterId> PopExpired() { return parked_.PopExpired(job_.now); }
 
  private:
@@ -77,10 +78,10 @@ class Calls {
   };
 
   absl::Status CheckContext(const CallContext& call) const;
-  // What a call of a process that this daemon does not (or no longer) know is told.
+  // Makes the error for a session that this daemon does not, or no longer, know.
   absl::Status UnknownSession(const SessionId& session) const;
   bool IsServed(WaiterId id) const { return served_ && served_->id == id; }
-  // Takes the call out of those that have no answer. False: it has ended before.
+  // Takes the call out of those without an answer. Returns false if it has ended before.
   bool Close(WaiterId id, bool completed);
   void NoteGivenUp(const ParkedCall& call);
 

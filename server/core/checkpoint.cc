@@ -74,14 +74,13 @@ absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now)
 }
 
 bool Coordinator::Impl::NothingIsUnderWay() const {
-  if (job_.draining || life_.recovering() || life_.state() != JobState::kRunning ||
-      epoch()->broken())
-    return false;
+  const bool runs = life_.ReportedState() == JobState::kRunning && !epoch()->broken();
+  if (job_.draining || !runs) return false;
   const MemberTable::Tally& tally = members_.tally();
   const bool all_here = members_.size() == epoch()->size() && tally.attached == epoch()->size();
   if (!all_here || tally.staying != epoch()->size()) return false;
-  if (calls_.parked().size() > 0 || !joining_.places().empty() || !recovery_.claims().empty())
-    return false;
+  const bool nobody_waits = calls_.parked().size() == 0 && joining_.places().empty();
+  if (!nobody_waits || !recovery_.claims().empty()) return false;
   if (epoch()->closed_groups().size() > 0) return false;
   const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
   return std::all_of(epoch()->groups().begin(), epoch()->groups().end(), is_between);
@@ -92,7 +91,6 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
   Checkpoint out;
   out.epoch = epoch()->id();
   out.highest_epoch = life_.highest_epoch();
-  out.highest_token = leases_.table().highest_token();
   out.last_session = membership_.last_session();
   out.history = life_.history();
   out.stop_asked = life_.stop_asked();
@@ -102,7 +100,7 @@ std::optional<Checkpoint> Coordinator::Impl::MakeCheckpoint() const {
                            member->stream(), member->attach_attempt, member->join_attempt});
   }
   groups_.MakeCheckpoint(&out);
-  out.leases = leases_.MakeCheckpoint(epoch()->members()[0]->incarnation());
+  leases_.MakeCheckpoint(&out);
   return out;
 }
 

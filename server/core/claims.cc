@@ -1,8 +1,5 @@
 // Claims: what members say they know of the job.
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
 #include "server/core/recovery.h"
@@ -122,11 +119,6 @@ absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, cons
   return absl::AbortedError(absl::StrCat(
       "epoch ", claim.epoch->number, " is over: this job is in epoch ", epoch()->id().number,
       ", which was formed without this process; start it again"));
-}
-
-void Recovery::ObserveNumbers(const Claim& claim) {
-  life_.ObserveEpochNumber(claim.highest_epoch);
-  leases_.ObserveToken(claim.highest_token);
 }
 
 }  // namespace muster::core

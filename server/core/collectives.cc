@@ -2,9 +2,6 @@
 
 #include "server/core/collectives.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
 #include "server/core/standing.h"
@@ -97,8 +94,9 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
   if (!found.ok()) return found.status();
   CollectiveGroup* group = *found;
   const uint32_t index = *group->IndexOf(*member->rank());
-  if (absl::Status s = CheckPayload(request, request.payload, index, *member->rank()); !s.ok())
+  if (absl::Status s = CheckPayload(request, request.payload, index, *member->rank()); !s.ok()) {
     return s;
+  }
   if (group->IsStale(index, request.call.attempt)) {
     return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
   }

@@ -31,7 +31,8 @@ class Collectives {
   // Serves the arrivals of several members now, or answers that each must call by itself.
   absl::Status Receive(WaiterId id, const NodeCollectiveRequest& request);
 
-  // The stream of the member has closed: nobody else would end its parts of node collectives.
+  // Ends the member's parts of node collectives. Its stream has closed, and its parts have no
+  // caller of their own who would cancel them.
   void EndPartsOf(const Member& member);
   absl::Status DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const;
 
@@ -46,17 +47,17 @@ class Collectives {
   // `known`: the group, where it is not new.
   absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
   absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
-  // What a rank sends must be what its call says that everybody sends.
+  // Compares what the rank sends with what its call says that every rank sends.
   static absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload,
                                    uint32_t index, uint32_t rank);
-  // The group of a call by this member, which is made if it may be.
+  // Returns the group of the member's call, and makes it if it is new.
   absl::StatusOr<CollectiveGroup*> GroupOfCall(const Member& member,
                                                const CollectiveRequest& request);
   void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
 
   absl::Status CheckTogether(const NodeCollectiveRequest& request) const;
   absl::Status ServeTogether(WaiterId id, Member* sender, const NodeCollectiveRequest& request);
-  // Who sends each part; an error says why one of them cannot be taken.
+  // Returns the member behind each part. An error says why a part cannot be taken.
   absl::StatusOr<std::vector<PartOf>> MatchParts(const Member& sender, const CollectiveGroup& group,
                                                  const NodeCollectiveRequest& request) const;
   absl::StatusOr<Member*> FindPart(const Member& sender, const ArrivalPart& part) const;

@@ -7,7 +7,6 @@
 #include "common/overloaded.h"
 #include "common/utf8.h"
 #include "server/core/coordinator_impl.h"
-#include "server/core/describe.h"
 
 namespace muster::core {
 
@@ -49,8 +48,6 @@ const Options& Coordinator::options() const { return impl_->job().options; }
 std::string Coordinator::FindWrongCounts() const { return impl_->forming().FindWrongCounts(); }
 
 // ---- The frame of a step ----
-
-Coordinator::Impl::Impl(Options options) : job_(std::move(options)) {}
 
 Effects Coordinator::Impl::End() {
   Advance();
@@ -94,8 +91,9 @@ void Coordinator::Impl::Take(WaiterId, const DrainBegun& drain) {
   life_.EndRecovery();
   stalls_.Stop();
   for (const WaiterId id : calls_.parked().All()) calls_.Finish(id, status);
-  while (const ParkedClaims::Entry* claim = recovery_.claims().Lowest())
+  while (const ParkedClaims::Entry* claim = recovery_.claims().Lowest()) {
     recovery_.EndParkedClaim(claim->stream, status);
+  }
   for (const WaiterId stream : members_.Streams()) {
     membership_.EndStream(members_.FindByStream(stream), status);
   }
@@ -130,14 +128,27 @@ void Coordinator::Impl::TimeOut(WaiterId id) {
   const bool leaves = std::holds_alternative<ForLeavers>(call.wait);
   const absl::Status status = DescribeTimeout(call);
   calls_.NoteTimeout(call, status);
-  if (std::holds_alternative<ForCollective>(call.wait))
+  if (std::holds_alternative<ForCollective>(call.wait)) {
     insight_.Inquire(std::string(status.message()));
+  }
   membership_.Withdraw(id);
   calls_.TimeOut(id, status);
   if (leaves) {
     membership_.Lose(
         {{member, LossCause::kLeftEarly, "it left without waiting for the others any longer"}});
   }
+}
+
+absl::Status Coordinator::Impl::Serve(WaiterId id, Member* member, const StopRequest&) {
+  if (!epoch() || !member->rank()) {
+    return absl::FailedPreconditionError(absl::StrCat(member->who(), " has not joined the job"));
+  }
+  if (!life_.stop_asked()) {
+    job_.Log(Severity::kInfo, absl::StrCat(member->who(), " asks all ranks to stop"));
+  }
+  life_.AskStop();
+  calls_.Respond(id);
+  return absl::OkStatus();
 }
 
 }  // namespace muster::core

@@ -1,16 +1,9 @@
 #ifndef MUSTER_SERVER_CORE_COORDINATOR_IMPL_H_
 #define MUSTER_SERVER_CORE_COORDINATOR_IMPL_H_
 
-#include <deque>
-#include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/core/attaching.h"
@@ -18,6 +11,7 @@
 #include "server/core/checkpoint.h"
 #include "server/core/collectives.h"
 #include "server/core/coordinator.h"
+#include "server/core/effects.h"
 #include "server/core/forming.h"
 #include "server/core/giving_up.h"
 #include "server/core/group_releases.h"
@@ -33,23 +27,19 @@
 #include "server/core/recovery.h"
 #include "server/core/stall_reports.h"
 #include "server/core/stall_watch.h"
-#include "server/core/standing.h"
 
 namespace muster::core {
 
-// The state behind Coordinator. A step is Begin, one Take, End. Handlers change state and do
-// nothing that another part of the state may have become ready for; End() does that: it advances
-// the job until nothing more has become due (advancing.cc). So no handler is entered from within
-// another one.
+// The owners of a job's state, and the driver of a step among them. A step is Begin, one Take, End.
+// Handlers change state and do nothing that another part of the state may have become ready for;
+// End() does that: it advances the job until nothing more has become due (advancing.cc). So no
+// handler is entered from within another one.
 //
-// Its functions stand in files by topic: sessions.cc (attach, detach), losses.cc, claims.cc (what
-// members say of themselves), group_releases.cc, giving_up.cc, recovery.cc (a restarted daemon),
-// joining.cc, forming.cc, elastic.cc, stopping.cc, stall.cc, collectives.cc, node_collectives.cc,
-// leases.cc, leaving.cc, status.cc, checkpoint.cc; calls.cc has what all calls share.
+// Each owner refers to the owners that stand above it among the fields. Where something must reach
+// one that stands below it, a returned value says so, and the driver carries it there.
 class Coordinator::Impl {
  public:
-  explicit Impl(Options options);
-
+  explicit Impl(Options options) : job_(std::move(options)) {}
   void Begin(Time now) { job_.now = now; }
   // What the step is about, by its kind.
   void Take(WaiterId stream, const AttachRequest& request);
@@ -76,7 +66,6 @@ class Coordinator::Impl {
   const Insight& insight() const { return insight_; }
 
  private:
-  // ---- What a step takes in ----
   // Any call of a member: serves it, or defers it until the recovery is over.
   template <class Request>
   absl::Status Receive(WaiterId waiter, const Request& request) {
@@ -97,14 +86,11 @@ class Coordinator::Impl {
     return membership_.Receive(waiter, report);
   }
 
-  // The part of the coordinator that serves a call. Its CheckContent says what is wrong with the
-  // request whatever the state of the job is: that is refused before it is deferred. An error of
-  // its Serve refuses the call, which has changed nothing then.
-  template <class Request>
-  Impl& ServerOf(const Request&) {
-    return *this;
-  }
+  // The owner that serves a call. Its CheckContent says what is wrong with the request whatever the
+  // state of the job is: that is refused before it is deferred. An error of its Serve refuses the
+  // call, which has changed nothing then.
   Joining& ServerOf(const JoinRequest&) { return joining_; }
+  Membership& ServerOf(const RejoinRequest&) { return membership_; }
   Membership& ServerOf(const LeaveRequest&) { return membership_; }
   Collectives& ServerOf(const CollectiveRequest&) { return collectives_; }
   Collectives& ServerOf(const WithdrawRequest&) { return collectives_; }
@@ -112,16 +98,9 @@ class Coordinator::Impl {
   Leases& ServerOf(const AcquireLeaseRequest&) { return leases_; }
   Leases& ServerOf(const CompleteLeaseRequest&) { return leases_; }
   Leases& ServerOf(const AbandonLeaseRequest&) { return leases_; }
-
-  template <class Request>
-  absl::Status CheckContent(const Member&, const Request&) const {
-    return absl::OkStatus();
-  }
-
-  absl::Status Serve(WaiterId waiter, Member* member, const RejoinRequest& request);
+  Impl& ServerOf(const StopRequest&) { return *this; }
+  absl::Status CheckContent(const Member&, const StopRequest&) const { return absl::OkStatus(); }
   absl::Status Serve(WaiterId waiter, Member* member, const StopRequest& request);
-
-  absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
 
   // ---- advancing.cc: what has become due. Each returns whether it did something ----
   void Advance();
@@ -131,36 +110,36 @@ class Coordinator::Impl {
   bool TryForm();               // the next epoch
   bool ServeNextDeferred();     // after a recovery
 
-  // ---- The end of calls ----
   void TimeOut(WaiterId id);
   absl::Status DescribeTimeout(const ParkedCall& call);
-
-  // ---- checkpoint.cc ----
   bool NothingIsUnderWay() const;
   void RestoreEpoch(const Checkpoint& checkpoint);
-
   Epoch* epoch() const { return life_.epoch(); }
 
-  JobContext job_;  // before all that uses it
+  // What all share.
+  JobContext job_;
   Lifecycle life_{job_};
   StallWatch stalls_{job_};
   MemberTable members_;
   Calls calls_{job_, members_, stalls_};
+  // What members do.
   Groups groups_{job_, life_, members_, calls_};
   Collectives collectives_{job_, life_, members_, calls_, groups_};
   GroupReleases releases_{job_, life_, calls_, groups_};
   Leases leases_{job_, life_, members_, calls_};
+  // How they come together.
   Joining joining_{job_, life_, members_, calls_};
   Forming forming_{job_, life_, members_, calls_, joining_};
   GivingUp giving_up_{job_, life_, joining_};
   NewcomerNews newcomer_news_{job_, life_, joining_};
-
+  // How they come and go, and come back.
   Membership membership_{job_,         life_,   members_, calls_,   groups_,
                          collectives_, leases_, joining_, forming_, giving_up_};
   Recovery recovery_{job_,    life_,    members_, calls_,     stalls_,    releases_,
                      leases_, joining_, forming_, giving_up_, membership_};
   Attaching attaching_{job_,      life_,   members_,   membership_,    groups_,
                        releases_, leases_, giving_up_, newcomer_news_, recovery_};
+  // What is told of it all.
   Insight insight_{job_, life_, members_, calls_, leases_, joining_, forming_, recovery_};
   StallReports stall_reports_{job_,     life_,       calls_,    stalls_, joining_,
                               forming_, membership_, recovery_, insight_};

@@ -4,43 +4,13 @@
 // in Join, while an epoch runs too. formation.h says when the next epoch forms.
 
 #include <algorithm>
-#include <limits>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
 #include "server/core/forming.h"
 #include "server/core/standing.h"
-#include "server/core/validation.h"
 
 namespace muster::core {
-
-absl::Status Forming::CheckRejoin(const Member& member, const RejoinRequest& request) const {
-  if (!job_.elastic()) {
-    return absl::FailedPreconditionError(
-        "the job is not elastic: after a loss it has failed (musterd --min-world-size makes it "
-        "elastic)");
-  }
-  if (!request.claim.epoch) {
-    return absl::InvalidArgumentError("the claim names no epoch to leave");
-  }
-  if (!epoch() || !member.rank()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(member.who(), " has not joined the job; call Join"));
-  }
-  if (life_.state() == JobState::kFailed) {
-    return absl::FailedPreconditionError(absl::StrCat("the job has failed: ", life_.reason()));
-  }
-  if (life_.state() == JobState::kFinished || member.gone() || member.leaving()) {
-    return absl::FailedPreconditionError(absl::StrCat(member.who(), " has called Leave"));
-  }
-  if (request.claim.epoch->number > epoch()->id().number) {
-    return absl::AbortedError(absl::StrCat("epoch ", request.claim.epoch->number,
-                                           " is not one of this coordinator, which is in epoch ",
-                                           epoch()->id().number));
-  }
-  return calls_.CanPark(member);
-}
 
 // When the settle time is over: some time after the last change. But who comes and goes all the
 // time does not put it off for ever.

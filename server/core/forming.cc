@@ -29,8 +29,9 @@ std::vector<Member*> Forming::ChooseMembers() const {
   for (const auto& [id, candidate] : joining_.places().candidates()) {
     if (places > 0 && chosen.size() + awaited >= places) break;
     Member* member = joining_.CandidateOf(id);
-    if (!member->rank() && member->attached() && !joining_.places().Contends(id))
+    if (!member->rank() && member->attached() && !joining_.places().Contends(id)) {
       chosen.push_back(member);
+    }
   }
   return chosen;
 }

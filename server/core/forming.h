@@ -13,7 +13,6 @@
 #include "server/core/joining.h"
 #include "server/core/lifecycle.h"
 #include "server/core/member_table.h"
-#include "server/core/requests.h"
 
 namespace muster::core {
 
@@ -30,29 +29,28 @@ class Forming {
     std::string reason;     // why they form an epoch
     std::string forbidden;  // why they may not, and the job fails; empty: they may
   };
-  // Who forms the next epoch now; nullopt where nobody does yet.
+  // Chooses the members of the next epoch; nullopt if none forms yet.
   std::optional<Choice> Choose();
   // Makes the epoch. Returns the epoch before, or null.
   std::unique_ptr<Epoch> Form(const Choice& choice);
-  // Answers all who have waited for it, and logs it.
+  // Answers the candidates, and logs what has formed.
   void Announce(const Choice& choice);
 
-  // Whether the next epoch may form, from counts: it is asked at every step of an elastic job.
+  // Decides from counts whether the next epoch may form: every step of an elastic job asks.
   FormationDecision Decide() const { return DecideFormation(Candidates()); }
   Time NextStep() const;
 
   // ---- After a broken epoch ----
-  // The survivors have the rejoin time-out from now.
+  // Gives the survivors the rejoin time-out from now on.
   void StartReforming();
-  absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
-  // Survivors that have not called Rejoin in time.
+  // Returns survivors that have not called Rejoin in time.
   std::vector<Member*> SilentSurvivors() const;
   // Fails the job if the rejoin time-out is over. Returns whether it did.
   bool TryFail();
   void Fail(const std::string& reason);
 
   absl::Status DescribeTimeout(const ParkedCall& call, const ForPlace& wait);
-  // The calls that time out together have been told of.
+  // Drops the words that calls which time out together share.
   void ForgetWords() { awaited_words_.reset(); }
 
   // See Coordinator::FindWrongCounts.

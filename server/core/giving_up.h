@@ -12,22 +12,22 @@
 
 namespace muster::core {
 
-// What a job that forms waits for in vain: a place that nobody will take. Only the first epoch of a
-// job that is not elastic waits so.
+// Fails a job that forms if it waits in vain, for a place that no process will take. Only the first
+// epoch of a job that is not elastic waits so.
 class GivingUp {
  public:
   GivingUp(JobContext& job, Lifecycle& life, Joining& joining)
       : job_(job), life_(life), joining_(joining) {}
 
-  // A process has come, or its launcher says that it runs.
+  // Notes that a process has come, or that its launcher says that it runs.
   void Expect(const Incarnation& process);
-  // It has gone.
+  // Notes that the process has gone.
   void Forget(const Incarnation& process) { expected_.Remove(process); }
-  // Its launcher starts nobody in its place.
+  // Notes that the process's launcher starts no other in its place.
   void NoteGivenUp(const ExitReport& report);
-  // An epoch is claimed: nothing was given up that it needs.
+  // Forgets what was given up: a claimed epoch does not need it.
   void Cancel() { given_up_.reset(); }
-  // There is an epoch.
+  // Forgets all: there is an epoch.
   void Clear();
 
   // Fails the job if a place stays empty for good. Returns whether it did.

@@ -7,9 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/group_digest.h"
-#include "server/core/describe.h"
 #include "server/core/validation.h"
 
 namespace muster::core {

@@ -24,18 +24,18 @@ class GroupReleases {
   absl::Status CheckContent(const Member& member, const ReleaseRequest& request) const;
   absl::Status Serve(WaiterId id, Member* member, const ReleaseRequest& request);
 
-  // Closes a group that there was no room for before. Returns whether it did something.
+  // Closes a group that there was no room to close before. Returns whether it did something.
   bool TryCloseMore();
   // Tells the ranks which groups have been closed in this step.
   void SendClosings();
 
-  // What a member that attaches knows of groups, by digest.
+  // Takes in what a member that attaches knows of groups, by digest.
   void ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups, uint64_t attempt);
-  // All members of a recovered epoch have said what they know.
+  // Closes what can be closed once all members of a recovered epoch have said what they know.
   void ResolveClaims();
 
  private:
-  // False: no such group is known.
+  // Returns false if no such group is known.
   bool NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt);
   bool HasRoomToClose(size_t ranks) const;
   // May remove the group.

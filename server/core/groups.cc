@@ -2,7 +2,6 @@
 
 #include "server/core/groups.h"
 
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -100,7 +99,6 @@ void Groups::RequestContribution(const CollectiveGroup& group, Member* member) {
   job_.Send(*member, job_.out.Share(NeedContribution{epoch()->id(), group.name(), sequence}));
 }
 
-// The leaver will not come: whoever waits for it must not wait any longer.
 void Groups::FailFor(const Member& leaver) {
   for (const auto& [name, group] : epoch()->groups()) {
     if (!group->IndexOf(*leaver.rank())) continue;

@@ -23,26 +23,26 @@ class Groups {
   Groups(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls)
       : job_(job), life_(life), members_(members), calls_(calls) {}
 
-  // Returns the group of that name that the rank is in, which is made where there is none; errors
-  // as of Epoch::AddGroup.
+  // Returns the group of that name that the rank is in. Makes it if there is none; errors as of
+  // Epoch::AddGroup.
   absl::StatusOr<CollectiveGroup*> Find(const GroupName& name, uint32_t caller_rank);
-  // Whether a send under that attempt may make the group anew.
+  // Returns UNAVAILABLE if a send under that attempt may not make the group anew.
   absl::Status CheckMayBeNew(const Member& member, const GroupName& name, uint64_t attempt) const;
 
   // Finishes the calls that are done, and tells of what has become of the group.
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
   // Asks the member for its contribution to the last collective, where others need it.
   void RequestContribution(const CollectiveGroup& group, Member* member);
-  // The leaver will not come: whoever waits for it must not wait any longer.
+  // Fails the collectives that wait for the leaver: it will not come.
   void FailFor(const Member& leaver);
 
   // ---- Claims ----
   // `attempt`: of the Attach that has brought them.
   void ApplyClaims(const Member& member, const std::vector<GroupClaim>& claims, uint64_t attempt);
   void ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim, uint64_t attempt);
-  // A member has seen the stop in the world's collective of that number.
+  // Notes that a member has seen the stop in the world's collective of that number.
   void ObserveStop(uint64_t sequence);
-  // The member has attached again: it is asked for what others need.
+  // Asks a member that has attached again for all contributions that others need.
   void RequestContributionsOf(Member* member);
 
   void MakeCheckpoint(Checkpoint* out) const;
@@ -63,7 +63,8 @@ class Groups {
   Calls& calls_;
 };
 
-// FAILED_PRECONDITION if members of the group have called Leave; `op` is the collective, in words.
+// Returns FAILED_PRECONDITION if members of the group have called Leave; `op` is the collective, in
+// words.
 absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op);
 
 }  // namespace muster::core

@@ -30,7 +30,7 @@ class Insight {
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   Metrics Measure(Time now) const;
 
-  // Somebody waits for too long: whoever looks at processes may find out why.
+  // Starts an inquiry, if it may tell why members wait for too long.
   void Inquire(const std::string& reason);
 
  private:

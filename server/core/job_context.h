@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// What every part of a coordinator works with: the options, the time and the effects of the step
-// that is under way, and the books that all parts write into.
+// What all owners of a job's state share: the options, the time and the effects of the step that is
+// under way, and counters. The driver of the step alone sets `now` and `draining`.
 struct JobContext {
   explicit JobContext(Options job_options);
 

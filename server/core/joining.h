@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// Those who wait for a place in the next epoch: who may, how large the world is, and who is
-// refused.
+// The candidates: members that wait for a place in the next epoch. Serves Join, agrees on the
+// world's size, and refuses candidates for whom there is no place.
 class Joining {
  public:
   Joining(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls)
@@ -25,20 +25,20 @@ class Joining {
 
   absl::Status CheckContent(const Member& member, const JoinRequest& request) const;
   absl::Status Serve(WaiterId id, Member* member, const JoinRequest& request);
-  // CANCELLED: a later send of the member's Join or Rejoin has arrived.
+  // Returns CANCELLED if a later send of the member's Join or Rejoin has arrived.
   absl::Status CheckAttempt(const Member& member, const CallContext& call) const;
 
-  // The member waits for a place; any older wait of its ends.
+  // Parks the member's Join or Rejoin, and makes it a candidate. Ends an older one of its calls.
   void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
                  bool rejoins);
-  // The member waits no longer. Its call, if there is one, stays parked.
+  // The member is no candidate any more. Its call, if there is one, stays parked.
   void StopSeeking(Member* member);
   void RefuseCandidate(Member* member, const absl::Status& status);
-  // There will be no place for those who still wait for one.
+  // Refuses all candidates.
   void RefuseCandidates(const absl::Status& why);
-  // Somebody has come, gone or been lost: the settle time starts anew.
+  // Starts the settle time anew: a member has come, gone or been lost.
   void NoteChange();
-  Time changed() const { return changed_; }  // when that was last called
+  Time changed() const { return changed_; }  // when NoteChange was last called
 
   // How many members the epoch has; without one, how many it will have, 0 where that is not known.
   uint32_t WorldSize() const;
@@ -50,7 +50,7 @@ class Joining {
   Member* CandidateOf(PlaceBook::Id id) const;
   // See PlaceBook::Decide.
   std::optional<PlaceBook::Verdict> DecideContenders();
-  // How many without a place wait beside an epoch.
+  // How many candidates have no place in the current epoch; 0 without an epoch.
   uint32_t NewcomersWaiting() const;
   // "; missing: rank 3; present: process (node 'n0', ...), ...".
   std::string DescribeCandidates() const;

@@ -176,17 +176,18 @@ void Leases::Withdraw(const Member& member, const ForLease& wait) {
   table_.Withdraw(wait.key, {member.incarnation(), wait.request_id});
 }
 
-std::vector<Checkpoint::Lease> Leases::MakeCheckpoint(const Incarnation& anybody) const {
-  std::vector<Checkpoint::Lease> leases;
+void Leases::MakeCheckpoint(Checkpoint* out) const {
+  out->highest_token = table_.highest_token();
+  // Nobody has a completed lease: it goes under the name of one of the members.
+  const Incarnation& anybody = out->members.front().place.member.incarnation;
   for (const auto& [key, lease] : table_.all()) {
     if (lease.result) {
-      leases.push_back({key, anybody, lease.result->token, 0, lease.result});
+      out->leases.push_back({key, anybody, lease.result->token, 0, lease.result});
     } else if (lease.holder) {
       const LeaseTable::Request& request = lease.holder->request;
-      leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
+      out->leases.push_back({key, request.member, lease.holder->token, request.id, std::nullopt});
     }
   }
-  return leases;
 }
 
 void Leases::Restore(const Checkpoint& checkpoint) {

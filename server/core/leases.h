@@ -1,7 +1,6 @@
 #ifndef MUSTER_SERVER_CORE_LEASES_H_
 #define MUSTER_SERVER_CORE_LEASES_H_
 
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,23 +28,23 @@ class Leases {
   absl::Status Serve(WaiterId id, Member* member, const CompleteLeaseRequest& request);
   absl::Status Serve(WaiterId id, Member* member, const AbandonLeaseRequest& request);
 
-  // Grants whatever can be granted now. Returns whether there was anything.
+  // Grants the leases that can be granted now. Returns whether there were any.
   bool TryGrant();
-  // The member's parked call no longer waits for the lease.
+  // Takes the member's parked call out of the lease's queue.
   void Withdraw(const Member& member, const ForLease& wait);
   absl::Status DescribeTimeout(const ParkedCall& call, const ForLease& wait) const;
-  // The member is gone, or is leaving: see LeaseTable::Forget.
+  // Frees what the member holds: it is gone, or leaves. Its waiting calls must have been finished.
   void Forget(const Member& member) { table_.Forget(member.incarnation()); }
 
-  // What members know. Adopt returns the tokens of the claim that stand.
+  // Takes in what a member claims to hold and to have completed. Returns the tokens that stand.
   std::vector<uint64_t> Adopt(const Member& member, const Claim& claim);
   void ObserveToken(uint64_t token) { table_.Observe(token); }
-  // All of it was another run's.
+  // Forgets all leases: they were another run's.
   void Clear() { table_.Clear(); }
 
   const LeaseTable& table() const { return table_; }
-  // Of a completed lease `anybody` is named as its member.
-  std::vector<Checkpoint::Lease> MakeCheckpoint(const Incarnation& anybody) const;
+  // `out` must have its members already.
+  void MakeCheckpoint(Checkpoint* out) const;
   void Restore(const Checkpoint& checkpoint);
 
  private:

@@ -1,8 +1,5 @@
 // Leave: nobody takes away what another still needs.
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
 #include "server/core/membership.h"
@@ -55,8 +52,6 @@ void Membership::ReleaseForLeaving(Member* leaver) {
   leases_.Forget(*leaver);
 }
 
-// The member needs nothing more: its parked Leave succeeds, and its stream may end any time. Nobody
-// waits for its Rejoin any more.
 void Membership::MarkLeft(Member* member) {
   members_.MarkLeft(member);
   joining_.NoteChange();
@@ -77,7 +72,7 @@ absl::Status Membership::DescribeTimeout(const ParkedCall& call, const ForLeaver
 }
 
 bool Membership::TryFinish() {
-  const bool runs = life_.state() == JobState::kRunning && !life_.recovering();
+  const bool runs = life_.ReportedState() == JobState::kRunning;
   if (!runs || members_.tally().staying > 0) return false;
   life_.Finish("every member has left");
   job_.Log(Severity::kInfo, absl::StrCat("the job is finished: ", life_.reason()));

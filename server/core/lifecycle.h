@@ -22,8 +22,8 @@ namespace muster::core {
 //                          │  └────Break──► kFailed (not elastic)
 //                          └────Finish────► kFinished
 //
-// Fail leads to kFailed from any state. A recovery lies over these states: while it lasts, the job
-// is reported as recovering, calls are deferred and nothing forms.
+// Fail leads to kFailed from any state, and StartAnew back to kForming. A recovery lies over these
+// states: while it lasts, the job is reported as recovering, calls are deferred and nothing forms.
 class Lifecycle {
  public:
   explicit Lifecycle(JobContext& job) : job_(job) {}
@@ -33,7 +33,7 @@ class Lifecycle {
   JobState ReportedState() const { return recovering_ ? JobState::kRecovering : state_; }
   const std::string& reason() const { return reason_; }  // for the state
   bool recovering() const { return recovering_; }
-  // An epoch may form.
+  // Whether an epoch may form.
   bool forming() const;
   // OK if every member has left, an error that names the loss if the job has failed; nullopt while
   // it goes on.
@@ -47,34 +47,34 @@ class Lifecycle {
 
   // Makes it the current epoch, in which the job runs. Returns the epoch before, or null.
   std::unique_ptr<Epoch> Enter(std::unique_ptr<Epoch> epoch);
-  // The epoch is broken: an elastic job forms another one, any other has failed.
+  // Breaks the epoch: an elastic job re-forms, any other has failed.
   void Break(const std::string& reason);
   void Finish(const std::string& reason);
   void Fail(const std::string& reason);
-  // There is no epoch any more. Returns the dropped one.
+  // Returns the epoch, which is not the current one any more; there is none then.
   std::unique_ptr<Epoch> DropEpoch() { return std::exchange(epoch_, nullptr); }
-  // What was known is of another run: the job forms for the first time.
+  // Forgets what is of another run: the job forms for the first time.
   void StartAnew();
 
   void BeginRecovery() { recovering_ = true; }
   void EndRecovery() { recovering_ = false; }
 
-  // All ranks are told of the stop, in this and every later epoch.
+  // Tells all ranks of the stop, in this and every later epoch.
   void AskStop();
   bool stop_asked() const { return stop_asked_; }
 
   // Logs, at the end of an epoch, whom the others have waited for.
   void LogStragglers();
 
-  // The number of the next epoch: higher than any that was given out or observed.
+  // Returns the number of the next epoch: higher than any that was given out or observed.
   uint64_t NextEpochNumber();
   void ObserveEpochNumber(uint64_t number);
   uint64_t highest_epoch() const { return highest_epoch_; }
 
   const JobHistory& history() const { return history_; }
-  // An epoch of so many members forms, so many of which replace others.
+  // Notes that an epoch of this size forms, in which so many members replace others.
   void NoteFormation(uint32_t replacements, uint32_t size);
-  // Members of an epoch were all told the same; a daemon that was not told knows nothing.
+  // Takes over what a member of the current epoch was told. All members were told the same.
   void AdoptHistory(const JobHistory& claimed);
   // Losses of members, the latest first; as many as are worth telling of.
   const std::deque<Failure>& failures() const { return failures_; }

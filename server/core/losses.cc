@@ -35,32 +35,32 @@ Answer RepeatAnswer(Member* member, const ExitReport& report) {
   return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
 }
 
-}  // namespace
-
-Membership::Loss Membership::Silenced(Member* member) const {
+Membership::Loss Silenced(const JobContext& job, Member* member) {
   if (member->stopped_since) {
     return {member, LossCause::kStopped,
             absl::StrCat("its process has been stopped (SIGSTOP) for ",
-                         HowLong(job_.now - *member->stopped_since), " and does not answer")};
+                         HowLong(job.now - *member->stopped_since), " and does not answer")};
   }
   return {member, LossCause::kCutOff,
           absl::StrCat("its connection ended (process died, node down or network cut) and it did "
                        "not come back within ",
-                       absl::FormatDuration(job_.options.member_grace))};
+                       absl::FormatDuration(job.options.member_grace))};
 }
 
-absl::Status Membership::CheckReport(const std::string& job_id,
-                                     const Incarnation& incarnation) const {
-  if (job_.draining) return absl::UnavailableError(*job_.draining);
+absl::Status CheckReport(const JobContext& job, const std::string& job_id,
+                         const Incarnation& incarnation) {
+  if (job.draining) return absl::UnavailableError(*job.draining);
   if (job_id.empty()) return absl::InvalidArgumentError("job_id is empty");
-  if (absl::Status s = job_.CheckJob(job_id); !s.ok()) return s;
+  if (absl::Status s = job.CheckJob(job_id); !s.ok()) return s;
   if (incarnation.size() == kIncarnationBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("incarnation has ", incarnation.size(), " bytes; expected ", kIncarnationBytes));
 }
 
+}  // namespace
+
 absl::Status Membership::Receive(WaiterId waiter, const ExitReport& report) {
-  absl::Status s = CheckReport(report.job_id, report.incarnation);
+  absl::Status s = CheckReport(job_, report.job_id, report.incarnation);
   if (s.ok()) s = CheckOptionalName("given_up", report.given_up, kMaxGivenUpBytes);
   if (!s.ok()) return s;
   if (!report.given_up.empty()) giving_up_.NoteGivenUp(report);
@@ -77,7 +77,7 @@ absl::Status Membership::Receive(WaiterId waiter, const ExitReport& report) {
 }
 
 absl::Status Membership::Receive(WaiterId waiter, const ProcessStateReport& report) {
-  if (absl::Status s = CheckReport(report.job_id, report.incarnation); !s.ok()) return s;
+  if (absl::Status s = CheckReport(job_, report.job_id, report.incarnation); !s.ok()) return s;
   calls_.Respond(waiter);
   Member* member = members_.Find(report.incarnation);
   if (member == nullptr) giving_up_.Expect(report.incarnation);
@@ -171,8 +171,7 @@ void Membership::Break(const std::vector<Member*>& lost, bool told) {
   BreakEpoch(reason, told);
 }
 
-// Every parked call of the epoch ends, and every member is told. Deferred calls are answered when
-// they are served.
+// Deferred calls are answered when they are served.
 void Membership::BreakEpoch(const std::string& reason, bool told) {
   life_.Break(job_.out.WithoutJob(reason));
   forming_.StartReforming();
@@ -215,7 +214,7 @@ bool Membership::TryLoseDetached() {
   if (members_.NextGrace() > job_.now) return false;
   std::vector<Loss> losses;
   for (Member* member : members_.TakeExpiredGraces(job_.now)) {
-    losses.push_back(Silenced(member));
+    losses.push_back(Silenced(job_, member));
   }
   Lose(losses);
   return true;

@@ -22,7 +22,7 @@
 namespace muster::core {
 
 // How members come and go: their sessions (sessions.cc), their losses and what follows from these
-// (losses.cc), and Leave (leaving.cc).
+// (losses.cc), Leave (leaving.cc) and Rejoin (rejoining.cc).
 class Membership {
  public:
   Membership(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Groups& groups,
@@ -30,17 +30,18 @@ class Membership {
              GivingUp& giving_up);
 
   // ---- Sessions ----
-  // The process has attached; any session before this one is over. Returns whether there was one.
+  // Begins the session of a process that has attached, and ends the session before. Returns whether
+  // there was one.
   bool StartSession(Member* member, WaiterId stream, uint64_t attempt);
-  // The other side has ended the stream. Unknown streams are ignored.
+  // Starts the grace of the member whose stream the other side has ended. Ignores unknown streams.
   void NoteStreamClosed(WaiterId stream);
   void EndStream(Member* member, const absl::Status& status);
-  // Ends all that the member waits for, and its stream, and forgets it.
+  // Ends the member's calls and its stream, and forgets it.
   void Dismiss(Member* member, const absl::Status& status);
   // Forgets the members of the epoch before that are not in the current one.
   void Retire(const Epoch& previous);
-  // The parked call goes without an answer, or is about to be answered: takes it out of where it
-  // waits.
+  // Takes the parked call out of the queue, group or lease in which it waits. It stays parked: drop
+  // or finish it next.
   void Withdraw(WaiterId id);
   uint64_t last_session() const { return last_session_; }
   // From a checkpoint.
@@ -59,23 +60,27 @@ class Membership {
   bool TryLoseDetached();
   void Lose(const std::vector<Loss>& losses);
   static Loss Ended(Member* member, const ExitReport& report);
-  // Every parked call of the epoch ends, and every member is told.
+  // Breaks the epoch: ends all of its parked calls, and tells every member.
   void BreakEpoch(const std::string& reason, bool told = false);
   SharedEvent BrokenEvent(bool may_rejoin) const;
   void ApplyBrokenClaim(const BrokenClaim& claim);
-  // The current epoch was claimed: exits of its members count that came before it was known.
+  // Makes the next epoch's number and the next token higher than those of the claim.
+  void ObserveNumbers(const Claim& claim);
+  // Counts exits of the current epoch's members that were reported before the epoch was claimed.
   void ApplyEarlyExits();
-  // No epoch can be claimed any more that they might concern.
+  // No claim can name these processes any more.
   void ForgetEarlyExits() { early_exits_.clear(); }
 
-  // ---- Leave ----
+  // ---- Leave and Rejoin ----
   absl::Status CheckContent(const Member&, const LeaveRequest&) const { return absl::OkStatus(); }
   absl::Status Serve(WaiterId id, Member* member, const LeaveRequest& request);
+  absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
+  absl::Status Serve(WaiterId id, Member* member, const RejoinRequest& request);
   void StartLeaving(Member* member);
-  // The member needs nothing more: its parked Leave succeeds, and its stream may end any time.
-  // Nobody waits for its Rejoin any more.
+  // Marks a member that needs nothing more: its parked Leave succeeds, its stream may end any time,
+  // and its Rejoin is not awaited.
   void MarkLeft(Member* member);
-  // The job is finished once everybody is leaving or lost. Returns whether it has just been.
+  // Finishes the job if every member is leaving or lost. Returns whether it did.
   bool TryFinish();
   absl::Status DescribeTimeout(const ParkedCall& call, const ForLeavers& wait) const;
   StallClock& leave_stall() { return leave_stall_; }
@@ -83,19 +88,18 @@ class Membership {
  private:
   void EndSession(Member* member);
   void FinishAllOf(Member* member, const absl::Status& status);
-  // The same, but for deferred calls: those are judged when they are served.
+  // Finishes all but the deferred calls, which are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
-  // The one way in which a member is forgotten: nothing of it stays behind.
+  // Forgets the member. The only way to do so: nothing of it stays behind.
   void Remove(Member* member);
 
-  absl::Status CheckReport(const std::string& job_id, const Incarnation& incarnation) const;
-  Loss Silenced(Member* member) const;
-  // What the report is answered with; monostate where it has cost the job no member.
+  // Returns what the report is answered with; monostate if the exit has cost the job no member.
   Answer NoteExit(Member* member, const ExitReport& report);
   void RecordLoss(Member* member, Failure failure, bool told = false);
   void Break(const std::vector<Member*>& lost, bool told);
 
   void ReleaseForLeaving(Member* leaver);
+  absl::Status CheckRejoin(const Member& member, const RejoinRequest& request) const;
   Epoch* epoch() const { return life_.epoch(); }
 
   JobContext& job_;
@@ -113,6 +117,9 @@ class Membership {
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
   StallClock leave_stall_;
 };
+
+// The status that ends the older stream of a process that has attached again.
+absl::Status ReplacedSession();
 
 }  // namespace muster::core
 

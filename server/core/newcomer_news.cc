@@ -13,8 +13,7 @@ constexpr absl::Duration kAnnouncementInterval = absl::Seconds(1);
 }  // namespace
 
 std::optional<NewcomersWaiting> NewcomerNews::Untold() const {
-  if (!job_.elastic() || life_.state() != JobState::kRunning || life_.recovering())
-    return std::nullopt;
+  if (!job_.elastic() || life_.ReportedState() != JobState::kRunning) return std::nullopt;
   const uint32_t places = joining_.Places();
   const NewcomersWaiting news{life_.epoch()->id(), static_cast<uint32_t>(joining_.places().size()),
                               places - std::min(places, joining_.WorldSize())};

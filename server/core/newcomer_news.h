@@ -11,21 +11,22 @@
 
 namespace muster::core {
 
-// Tells the running members of an elastic job how many wait for a place, so that they may choose to
-// re-form.
+// Tells the running members of an elastic job how many newcomers wait for a place, so that they may
+// choose to re-form.
 class NewcomerNews {
  public:
   NewcomerNews(JobContext& job, const Lifecycle& life, const Joining& joining)
       : job_(job), life_(life), joining_(joining) {}
 
-  // Tells all members what they have not been told. A crowd of newcomers is told of as one.
+  // Tells all members, if the numbers have changed: once a second at most, so that a crowd of
+  // newcomers makes one event.
   void Announce();
   Time NextStep() const;
-  // The member has attached again: it may have missed the news.
+  // Tells a member that has attached again, and may have missed the news.
   void Repeat(const Member& member);
 
  private:
-  // How many wait for a place, where the epoch's members have not been told so.
+  // Returns the numbers of now, if the members have not been told them.
   std::optional<NewcomersWaiting> Untold() const;
 
   JobContext& job_;

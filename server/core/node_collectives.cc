@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/core/collectives.h"
-#include "server/core/describe.h"
 #include "server/core/validation.h"
 
 namespace muster::core {

@@ -115,7 +115,7 @@ void Recovery::AdoptEpoch(const Claim& claim) {
                                       /*recovered=*/true, job_.options.limits, &job_.budget,
                                       &job_.tally));
   // Whoever claims it may be known to have ended, and then says nothing more.
-  ObserveNumbers(claim);
+  membership_.ObserveNumbers(claim);
   life_.AdoptHistory(claim.history);
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch()->size(),
                                          " members; waiting for them to attach again"));

@@ -41,42 +41,40 @@ class Recovery {
 
   // ---- Claims ----
   const ParkedClaims& claims() const { return claims_; }
-  // Whether the request's claim must wait until somebody has named the members of its epoch.
+  // Whether the request's claim must wait until a claimant has named the members of its epoch.
   bool MustHearRoster(const AttachRequest& request) const;
   // Parks the claim; the first one begins the recovery.
   absl::Status ParkClaim(WaiterId stream, const AttachRequest& request);
-  // Whether the stream was one of a parked claim.
+  // Takes the claim out of the parked ones. Returns false if the stream has none.
   bool TakeParkedClaim(WaiterId stream);
   void EndParkedClaim(WaiterId stream, const absl::Status& status);
-  // The next parked claim that need not wait any longer.
+  // Takes out the next parked claim that need not wait any longer.
   std::optional<ParkedClaims::Entry> TakeServableClaim();
   absl::Status CheckRoomForMember() const;
-  // Judges the claimed epoch, and adopts it where it wins. The error turns the claimant away.
+  // Judges the claimed epoch, and adopts it if it wins. An error turns the claimant away.
   absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
-  // Epochs and tokens from now on are higher than those of the claim.
-  void ObserveNumbers(const Claim& claim);
-  // A session has begun: the recovery makes progress, if there is one.
+  // Notes that a session has begun: a recovery makes progress.
   void NoteAttached();
 
   // ---- Deferred calls ----
   absl::Status Defer(WaiterId id, Member* member, MemberCall call);
-  // The next call that is to be served after the recovery; it may have ended meanwhile.
+  // Returns the next deferred call, once the recovery is over. It may have ended meanwhile.
   std::optional<WaiterId> PopDeferred();
   absl::Status DescribeTimeout(const ParkedCall& call, const ForRecovery& wait) const;
 
   // ---- What has become due; each returns whether it did something ----
   bool TryAskForRoster();
-  // Drops the recovered epoch if it is one of a run that is over.
+  // Drops the claimed epoch if its run is over.
   bool TryDropOldRun();
-  // Ends the recovery if everybody is here or accounted for, or the grace is over.
+  // Ends the recovery if every member is here or accounted for, or the grace is over.
   bool TryEnd();
   // Tells processes that wait for a place whom the recovery waits for.
   void TellNewcomers();
   Time NextStep() const;
 
-  // Ranks that are neither back nor gone; none while there is no roster.
+  // Returns the ranks that are neither back nor gone; none while there is no roster.
   std::vector<uint32_t> AbsentRanks() const;
-  // Whom the coordinator waits for, in words.
+  // Says whom the coordinator waits for.
   std::string DescribeAwaited() const;
   Time began() const { return ends_ - job_.options.recovery_grace; }
   StallClock& stall() { return stall_; }
@@ -93,7 +91,7 @@ class Recovery {
   Membership::Loss NotRecovered(Member* member) const;
   void DeferCandidates();
   uint32_t NewcomersWorldSize() const;
-  // The caller of a deferred call, if it has no place; else null.
+  // Returns the caller of a deferred call, if it has no place; else null.
   const Member* NewcomerBehind(WaiterId id) const;
   std::string DescribeAwaitedRoster() const;
   Epoch* epoch() const { return life_.epoch(); }

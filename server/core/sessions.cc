@@ -1,11 +1,8 @@
 // Sessions of members: how they begin and end, and what ends with them.
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
 #include "server/core/membership.h"
-#include "server/core/validation.h"
 
 namespace muster::core {
 
@@ -22,6 +19,10 @@ Membership::Membership(JobContext& job, Lifecycle& life, MemberTable& members, C
       joining_(joining),
       forming_(forming),
       giving_up_(giving_up) {}
+
+absl::Status ReplacedSession() {
+  return absl::AbortedError("replaced by a newer session of the same process");
+}
 
 bool Membership::StartSession(Member* member, WaiterId stream, uint64_t attempt) {
   const bool again = !member->awaited();
@@ -43,7 +44,7 @@ bool Membership::StartSession(Member* member, WaiterId stream, uint64_t attempt)
 void Membership::EndSession(Member* member) {
   FinishAllOf(member, absl::UnavailableError("the process has attached again; repeat the call"));
   if (member->attached()) {
-    EndStream(member, absl::AbortedError("replaced by a newer session of the same process"));
+    EndStream(member, ReplacedSession());
   }
   members_.EndSession(member);
 }

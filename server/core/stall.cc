@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "server/core/collectives.h"
 #include "server/core/describe.h"
 #include "server/core/stall_reports.h"
@@ -150,8 +149,9 @@ StallReports::Stall StallReports::StalledForming() const {
     return stall;
   }
   const std::vector<uint32_t> awaited = AwaitedRanks(*epoch());
-  if (!awaited.empty())
+  if (!awaited.empty()) {
     absl::StrAppend(&stall.why, "; awaited: ", DescribeMembers(*epoch(), awaited, job_.now));
+  }
   stall.missing = MissingMembers(*epoch(), awaited, job_.now);
   return stall;
 }

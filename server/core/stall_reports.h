@@ -20,15 +20,14 @@
 
 namespace muster::core {
 
-// Says whom the job is waiting for when nobody arrives for a while: to those who wait, and in the
-// log.
+// Tells the members that wait, and the log, whom they wait for when nobody arrives for a while.
 class StallReports {
  public:
   StallReports(JobContext& job, const Lifecycle& life, const Calls& calls, StallWatch& stalls,
                Joining& joining, const Forming& forming, Membership& membership, Recovery& recovery,
                Insight& insight);
 
-  // Reports whatever waits for too long, if a check is due.
+  // Reports what has waited for too long, if a check is due.
   void Check();
 
  private:
@@ -42,7 +41,7 @@ class StallReports {
     std::vector<const Member*> waiting;
   };
 
-  // Each of these says what is to be said now, and returns when to look again.
+  // Each of these reports what is to be reported now, and returns when to look again.
   Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
   Time CheckRecovery();
   Time CheckCollectives();

@@ -15,7 +15,7 @@ namespace muster::core {
 
 MemberState StateOf(const Member& member);
 
-// FAILED_PRECONDITION if the member has called Leave.
+// Returns FAILED_PRECONDITION if the member has called Leave.
 absl::Status CheckStays(const Member& member);
 
 // Whether a member of a broken epoch is there for the next one, or may yet be.
@@ -23,7 +23,7 @@ bool HasRejoined(const Member& member);
 bool MayStillRejoin(const Member& member);
 std::vector<uint32_t> AwaitedRanks(const Epoch& epoch);
 
-// What these ranks of the epoch are doing, for an event.
+// Says for an event what these ranks of the epoch are doing.
 std::vector<MissingMember> MissingMembers(const Epoch& epoch, const std::vector<uint32_t>& ranks,
                                           Time now);
 // "rank 1 (node ...), detached, last completed ..."; of several "ranks 1,3; rank 1 (node ...), ...;
