@@ -94,12 +94,13 @@ class NamedTestsTest(NamingPages):
                 self.assertIn(suite, suites, f"docs/failures.md has no row of {path.name}'s {suite}")
 
     def test_of_security_are_there_and_none_of_a_stranger_is_missing(self):
-        named = {(suite, name) for suite, name, _ in self.check("docs/security.md")}
+        rows = self.check("docs/threat-model.md") + self.check("docs/security.md")
+        named = {(suite, name) for suite, name, _ in rows}
         self.assertGreater(len(named), 20)
         for page in ("stranger_test.cc", "lying_launcher_test.cc", "hostile_member_test.cc"):
             for suite, name in tests_in(TREE / "tests" / "server" / "service" / page):
                 if suite != "SessionsTest":
-                    self.assertIn((suite, name), named, f"docs/security.md has no row of {page}'s {suite}.{name}")
+                    self.assertIn((suite, name), named, f"docs/threat-model.md does not name {page}'s {suite}.{name}")
 
     def test_of_decisions_are_there(self):
         for page in sorted((TREE / "docs" / "decisions").glob("*.md")):

@@ -1,4 +1,4 @@
-// The loop of docs/guide.md in a program. "elastic_loop die": rank 1 kills itself at step 3, the
+// The loop of docs/recover.md in a program. "elastic_loop die": rank 1 kills itself at step 3, the
 // first time.
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The elastic loop of docs/guide.md does what the page says: a killed rank is started again, and the job goes on.
+# The elastic loop of docs/recover.md does what the page says: a killed rank is started again, and the job goes on.
 set -euo pipefail
 
 fail() {

@@ -1,13 +1,15 @@
 #!/bin/bash
-# docs/link.md shows the programs that are tested here, word for word.
+# docs/link.md, docs/ffi.md and docs/abi.md show the programs that are tested here, word for word.
 set -euo pipefail
 
 shown=0
-while read -r file; do
-  diff <(sed -n "\\|^<!-- $file -->\$|,/^\`\`\`\$/p" docs/link.md | sed '1,2d;$d') "tests/install/$file" || {
-    echo "FAILED: docs/link.md shows another $file than tests/install/$file" >&2
-    exit 1
-  }
-  shown=$((shown + 1))
-done < <(sed -nE 's/^<!-- (.*) -->$/\1/p' docs/link.md)
-((shown >= 6)) || { echo "FAILED: docs/link.md shows $shown files" >&2; exit 1; }
+for page in docs/link.md docs/ffi.md docs/abi.md; do
+  while read -r file; do
+    diff <(sed -n "\\|^<!-- $file -->\$|,/^\`\`\`\$/p" "$page" | sed '1,2d;$d') "tests/install/$file" || {
+      echo "FAILED: $page shows another $file than tests/install/$file" >&2
+      exit 1
+    }
+    shown=$((shown + 1))
+  done < <(sed -nE 's/^<!-- (.*) -->$/\1/p' "$page")
+done
+((shown >= 8)) || { echo "FAILED: the pages show $shown files" >&2; exit 1; }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The Python program of docs/link.md with the library as it was built: it joins, meets and leaves, and an error ends
+# The Python program of docs/ffi.md with the library as it was built: it joins, meets and leaves, and an error ends
 # it with its exit code.
 set -euo pipefail
 
