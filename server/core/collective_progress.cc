@@ -86,7 +86,8 @@ CollectiveGroup::Step CollectiveGroup::BelieveOrFinish(uint32_t index, uint64_t 
   const bool is_first = !first_said_[index].has_value();
   if (is_first) first_said_[index] = next;
   if (next <= sequence_) {
-    if (sequence_ - next <= 1) return {};
+    // After a contradiction nobody is known to be ahead.
+    if (sequence_ - next <= 1 || contradicted_) return {};
     const auto ahead = std::find_if(next_.begin(), next_.end(),
                                     [next](uint64_t other) { return other > next + 1; });
     return Contradiction(ahead - next_.begin(), *ahead - 1, index, next);

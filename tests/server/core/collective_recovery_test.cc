@@ -150,6 +150,25 @@ TEST(CollectiveRecoveryTest, WhoeverWaitsIsToldOfTheContradiction) {
   EXPECT_FALSE(h.StatusOf(h.SendAt(p[1], 3, CollectiveKind::kBarrier)).ok());
 }
 
+// What is claimed after a contradiction is not known to be true of any rank.
+TEST(CollectiveRecoveryTest, AfterAContradictionARankThatIsFarBehindNamesNobody) {
+  Harness h(3);
+  std::vector<Process> p = h.Formed(3);
+  h.Restart();
+  h.Recover(p[0], 5);
+  h.CloseStream(p[0]);
+  h.Recover(p[0], 6);
+  h.Recover(p[1], 6);
+  h.Recover(p[2], 4);
+  for (Process& process : p) {
+    const absl::Status status = h.StatusOf(h.SendAt(process, 6, CollectiveKind::kBarrier));
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("rank 0 says that it has completed op 5 of the world, but the "
+                          "coordinator has it at op 5"));
+  }
+}
+
 // What comes after the claim has come from here, so that a number ahead of it was skipped.
 TEST(CollectiveRecoveryTest, WhoHasClaimedDoesNotRunAheadByCalling) {
   Harness h(2);
