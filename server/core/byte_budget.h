@@ -2,6 +2,7 @@
 #define MUSTER_SERVER_CORE_BYTE_BUDGET_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,33 @@ class ByteBudget {
  private:
   const uint64_t limit_;
   uint64_t held_ = 0;
+};
+
+// Bytes that one holder has charged to a budget, which must outlive it. They are released with it.
+class ByteCharge {
+ public:
+  explicit ByteCharge(ByteBudget* budget) : budget_(budget) {}
+  ~ByteCharge() { Set(0); }
+  ByteCharge(ByteCharge&& other) noexcept
+      : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+  ByteCharge& operator=(ByteCharge&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  const ByteBudget& budget() const { return *budget_; }
+  uint64_t bytes() const { return bytes_; }
+  // Charges what is more than before, or releases what is less. Whether there is room is for
+  // ByteBudget::Check() to say.
+  void Set(uint64_t bytes) {
+    budget_->Charge(bytes);
+    budget_->Release(std::exchange(bytes_, bytes));
+  }
+
+ private:
+  ByteBudget* budget_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace muster::core

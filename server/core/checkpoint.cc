@@ -82,7 +82,7 @@ bool Coordinator::Impl::NothingIsUnderWay() const {
   const bool nobody_waits = calls_.parked().size() == 0 && joining_.places().empty();
   if (!nobody_waits || !recovery_.claims().empty()) return false;
   if (epoch()->closed_groups().size() > 0) return false;
-  const auto is_between = [](const auto& entry) { return entry.second->between_collectives(); };
+  const auto is_between = [](const auto& entry) { return entry.second->current().untouched(); };
   return std::all_of(epoch()->groups().begin(), epoch()->groups().end(), is_between);
 }
 

@@ -100,12 +100,12 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
   if (group->IsStale(index, request.call.attempt)) {
     return absl::UnavailableError("this send may be one of an earlier group of the same ranks");
   }
-  const Calls::Words op = group->Describe(request);
+  const Calls::Words op = group->texts().Describe(request, group->description());
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;
     // Whoever is late for a refusal hears of that, though the others have left since.
     if (absl::Status s = CheckNobodyIsLeaving(*group, *op);
-        !s.ok() && !group->HasRefused(request)) {
+        !s.ok() && !group->current().HasRefused(request)) {
       return s;
     }
     member->last_collective = op;
@@ -126,7 +126,7 @@ void Collectives::Arrive(WaiterId id, CollectiveGroup* group, uint32_t index,
 
 absl::Status Collectives::DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const {
   CollectiveGroup& group = *wait.group;
-  const std::string& absence = group.DescribeAbsence(job_.now, wait.sequence, [&] {
+  const std::string& absence = group.texts().DescribeAbsence(job_.now, wait.sequence, [&] {
     return DescribeAbsentees(*epoch(), group.AbsentFrom(wait.sequence), group.ranks().size(),
                              job_.now);
   });

@@ -64,13 +64,13 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
   }
   auto group = std::make_unique<CollectiveGroup>(name, std::move(ranks), recovered_,
                                                  limits_.max_answer_bytes, budget_, &lateness_);
-  if (stop_asked_ && name.name.empty()) group->AskStop();
+  if (stop_asked_ && name.name.empty()) group->stop().Ask();
   return groups_.Add(std::move(group));
 }
 
 void Epoch::AskStop() {
   stop_asked_ = true;
-  if (CollectiveGroup* world = groups_.World(); world != nullptr) world->AskStop();
+  if (CollectiveGroup* world = groups_.World(); world != nullptr) world->stop().Ask();
 }
 
 }  // namespace muster::core

@@ -69,14 +69,13 @@ absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::strin
 }
 
 void Groups::Apply(CollectiveGroup* group, CollectiveGroup::Step step) {
-  for (CollectiveGroup::Finished& done : step) {
+  for (FinishedCall& done : step) {
     calls_.Finish(done.waiter, done.status, std::move(done.answer));
   }
-  if (group->TakeFinishedNews()) AnnounceFinished(*group);
-  if (const std::string refused = group->TakeRefusalNews(); !refused.empty()) {
-    job_.Log(Severity::kWarning, refused);
-  }
-  if (group->TakeContributorNews() && epoch()->recovered()) RequestContributions(*group);
+  const CollectiveGroup::News news = group->TakeNews();
+  if (news.finished) AnnounceFinished(*group);
+  if (!news.refused.empty()) job_.Log(Severity::kWarning, news.refused);
+  if (news.contributors && epoch()->recovered()) RequestContributions(*group);
 }
 
 void Groups::AnnounceFinished(const CollectiveGroup& group) {
@@ -103,9 +102,10 @@ void Groups::FailFor(const Member& leaver) {
   for (const auto& [name, group] : epoch()->groups()) {
     if (!group->IndexOf(*leaver.rank())) continue;
     group->NoteLeaver(*leaver.rank());
-    if (!group->pending()) continue;
+    const CurrentCollective& current = group->current();
+    if (!current.pending()) continue;
     const std::string op =
-        DescribeStep(group->PendingOperation(), group->sequence(), group->name());
+        DescribeStep(current.PendingOperation(), current.sequence(), group->name());
     Apply(group.get(), group->FailParked(CheckNobodyIsLeaving(*group, op)));
   }
 }
@@ -150,7 +150,7 @@ void Groups::ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup&
 
 void Groups::ObserveStop(uint64_t sequence) {
   const absl::StatusOr<CollectiveGroup*> world = Find(GroupName(), 0);
-  if (world.ok()) (*world)->ObserveStop(sequence);
+  if (world.ok()) (*world)->stop().Observe(sequence);
 }
 
 void Groups::RequestContributionsOf(Member* member) {

@@ -7,9 +7,10 @@ namespace muster::core {
 
 void Insight::MeasureCollectives(Time now, Metrics* metrics) const {
   for (const auto& [name, group] : epoch()->groups()) {
-    if (!group->pending()) continue;
+    if (!group->current().pending()) continue;
     ++metrics->pending_collectives;
-    metrics->oldest_pending = std::max(metrics->oldest_pending, now - group->first_arrival());
+    metrics->oldest_pending =
+        std::max(metrics->oldest_pending, now - group->current().first_arrival());
   }
 }
 

@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<Collectives::PartOf>> Collectives::MatchParts(
 
 void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vector<PartOf>& members,
                             const NodeCollectiveRequest& request) {
-  const Calls::Words op = group->Describe(request.call);
+  const Calls::Words op = group->texts().Describe(request.call, group->description());
   calls_.ParkBatch(id, members.size());
   CollectiveRequest call = request.call;
   const auto park = [&](size_t i) {

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "server/core/answer_size.h"
+#include "server/core/describe.h"
+
 namespace muster::core {
 namespace {
 
@@ -14,8 +18,8 @@ const std::shared_ptr<const std::vector<Bytes>>& NoPayloads() {
 
 }  // namespace
 
-PastCollective::PastCollective(std::vector<Arrival> arrivals, uint64_t contributed)
-    : arrivals_(std::move(arrivals)), contributed_(contributed) {
+PastCollective::PastCollective(std::vector<Arrival> arrivals, ByteCharge payloads)
+    : arrivals_(std::move(arrivals)), contributed_(payloads.bytes()), held_(std::move(payloads)) {
   for (uint32_t i = 0; i < arrivals_.size(); ++i) {
     if (!arrivals_[i].sent) continue;
     ++sent_;
@@ -28,6 +32,34 @@ PastCollective::PastCollective(std::vector<Arrival> arrivals, uint64_t contribut
   for (uint32_t i = 0; i < arrivals_.size(); ++i) {
     if (arrivals_[i].waiter != 0) ++parked_[NeedOf(i)];
   }
+  ChargeHeld();
+}
+
+absl::Status PastCollective::Check(const RankGroup& group, uint32_t index,
+                                   const CollectiveRequest& request) const {
+  const Arrival& arrival = arrivals_[index];
+  if (request.call.attempt < arrival.attempt) {
+    return absl::CancelledError("a later send of the same call has been answered");
+  }
+  const Arrival* sample = Sample();
+  if (sample != nullptr && (request.kind != sample->kind || request.root != sample->root)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("op ", request.sequence, " of ", group.description(), " completed as ",
+                     DescribeOperation(*sample), "; rank ", group.ranks()[index], " repeats it as ",
+                     DescribeOperation(request)));
+  }
+  if (arrival.sent) return absl::OkStatus();
+  // Others have the result, so this one cannot be refused because of a limit that was lowered
+  // since, or of a lack of room that will end.
+  const uint64_t bytes = contributed_ + request.payload->size();
+  if (AnswerBytes(bytes, group.size()) > kMaxMessageBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("op ", request.sequence, " of ", group.description(),
+                     " cannot have completed: its answer would have ", bytes,
+                     " bytes, more than one message can carry"));
+  }
+  const absl::Status room = held_.budget().Check(CostOf(index, request));
+  return room.ok() ? room : absl::UnavailableError(room.message());
 }
 
 bool PastCollective::MakesAnswer(uint32_t index, const CollectiveRequest& request) const {
@@ -56,6 +88,7 @@ bool PastCollective::Record(uint32_t index, WaiterId waiter, const CollectiveReq
     sample_ = index;
     contributed_ += request.payload->size();
     answer_is_known_ |= makes_answer;
+    ChargeHeld();
   }
   ++parked_[NeedOf(index)];
   return makes_answer;
@@ -65,6 +98,10 @@ WaiterId PastCollective::Unpark(uint32_t index) {
   Arrival& arrival = arrivals_[index];
   if (arrival.waiter != 0) --parked_[NeedOf(index)];
   return std::exchange(arrival.waiter, 0);
+}
+
+WaiterId PastCollective::UnparkBelow(uint32_t index, uint64_t attempt) {
+  return arrivals_[index].attempt < attempt ? Unpark(index) : 0;
 }
 
 std::vector<WaiterId> PastCollective::UnparkAll() {
@@ -105,20 +142,20 @@ CollectiveAnswer PastCollective::AnswerFor(uint32_t index) {
   return {payloads_, false, encoding_};
 }
 
-std::vector<FinishedCall> PastCollective::Answer(uint32_t index) {
-  std::vector<FinishedCall> done;
+FinishedCalls PastCollective::Answer(uint32_t index) {
+  FinishedCalls done;
   AppendAnswer(index, &done);
   return done;
 }
 
-void PastCollective::AppendAnswer(uint32_t index, std::vector<FinishedCall>* done) {
+void PastCollective::AppendAnswer(uint32_t index, FinishedCalls* done) {
   if (arrivals_[index].waiter == 0) return;
   if (NeedOf(index) != kNothing && !answer_is_known_) return;
   done->push_back({Unpark(index), absl::OkStatus(), AnswerFor(index)});
 }
 
-std::vector<FinishedCall> PastCollective::AnswerAll() {
-  std::vector<FinishedCall> done;
+FinishedCalls PastCollective::AnswerAll() {
+  FinishedCalls done;
   const size_t parked = parked_[kNothing] + parked_[kRoot] + parked_[kAll];
   if (parked == 0) return done;
   done.reserve(parked);

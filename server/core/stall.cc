@@ -19,7 +19,7 @@ constexpr int kUnusually = 10;
 constexpr absl::Duration kNotKnown = absl::InfiniteDuration();
 
 absl::Duration Unusual(const CollectiveGroup& group) {
-  return std::max(kLeastUnusual, kUnusually * group.SlowestSoFar());
+  return std::max(kLeastUnusual, kUnusually * group.current().SlowestSoFar());
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Time StallReports::CheckCollectives() {
   if (!epoch() || epoch()->broken()) return next;
   for (const auto& entry : epoch()->groups()) {
     const auto& group = entry.second;
-    if (!group->pending()) continue;
+    if (!group->current().pending()) continue;
     const Time of_group =
         CheckStall(group->stall(), Unusual(*group), [&] { return StalledCollective(*group); });
     // The next collective may be one that is usually faster.
@@ -103,17 +103,18 @@ void StallReports::Announce(const Stall& stall) {
 }
 
 StallReports::Stall StallReports::StalledCollective(const CollectiveGroup& group) const {
+  const CurrentCollective& current = group.current();
   Stall stall;
-  stall.operation = DescribeStep(group.PendingOperation(), group.sequence(), group.name());
-  stall.since = group.first_arrival();
-  if (const absl::Duration slowest = group.SlowestSoFar(); slowest < absl::InfiniteDuration()) {
+  stall.operation = DescribeStep(current.PendingOperation(), current.sequence(), group.name());
+  stall.since = current.first_arrival();
+  if (const absl::Duration slowest = current.SlowestSoFar(); slowest < absl::InfiniteDuration()) {
     stall.usual = absl::StrCat(", the slowest before ", HowLong(slowest));
   }
-  const Absentees absent = group.AbsentFrom(group.sequence());
+  const Absentees absent = current.Absent();
   stall.why = DescribeAbsentees(*epoch(), absent, group.ranks().size(), job_.now);
   stall.missing = MissingMembers(*epoch(), absent.missing, job_.now);
   stall.gave_up = MissingMembers(*epoch(), absent.gave_up, job_.now);
-  for (uint32_t rank : group.Arrived()) stall.waiting.push_back(epoch()->members()[rank]);
+  for (uint32_t rank : current.Arrived()) stall.waiting.push_back(epoch()->members()[rank]);
   return stall;
 }
 

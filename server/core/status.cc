@@ -113,11 +113,12 @@ std::vector<PendingCollective> Insight::PendingCollectives(Time now) const {
   std::vector<PendingCollective> pending;
   if (!epoch()) return pending;
   for (const auto& [key, group] : epoch()->groups()) {
-    if (!group->pending()) continue;
-    Absentees absent = group->AbsentFrom(group->sequence());
-    pending.push_back({group->name(), group->sequence(), group->PendingOperation(),
-                       group->Arrived(), std::move(absent.missing), std::move(absent.gave_up),
-                       now - group->first_arrival(), now - group->last_arrival()});
+    const CurrentCollective& current = group->current();
+    if (!current.pending()) continue;
+    Absentees absent = current.Absent();
+    pending.push_back({group->name(), current.sequence(), current.PendingOperation(),
+                       current.Arrived(), std::move(absent.missing), std::move(absent.gave_up),
+                       now - current.first_arrival(), now - current.last_arrival()});
   }
   return pending;
 }
