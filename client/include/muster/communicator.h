@@ -4,19 +4,15 @@
 #include "muster/cxx17.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "muster/call_options.h"
 #include "muster/data_type.h"
@@ -28,8 +24,6 @@
 #include "muster/tensor_operations.h"
 
 namespace muster {
-
-class PublishedActivity;
 
 // Taken by Communicator::Create().
 struct CommunicatorOptions {
@@ -51,7 +45,7 @@ struct CommunicatorOptions {
 
 namespace internal {
 class Backend;
-class StartedCalls;
+class OperationRunner;
 struct CommunicatorAccess;
 struct Message;
 // One of the buffers of an operation on many.
@@ -59,6 +53,18 @@ struct Buffer {
   void* data = nullptr;
   size_t count = 0;  // elements
 };
+// What an operation reads and what it writes: elements of one type.
+struct InOut {
+  const void* in = nullptr;
+  size_t in_count = 0;
+  void* out = nullptr;
+  size_t out_count = 0;
+  DataType type = DataType::kUint8;
+};
+template <class T>
+InOut InOutOf(absl::Span<const T> in, absl::Span<T> out) {
+  return {in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>()};
+}
 }  // namespace internal
 
 // Moves tensors between the ranks of a group, peer to peer; nothing passes through the coordinator.
@@ -146,8 +152,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}) {
-    return RawAllReduce(data.data(), data.size(), data.data(), data.size(), DataTypeOf<T>(), op,
-                        options);
+    return RawAllReduce(internal::InOutOf<T>(data, data), op, options);
   }
   template <class T>
   absl::Status AllReduce(std::vector<T>& data, ReduceOp op = ReduceOp::kSum,
@@ -162,7 +167,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}) {
-    return RawAllReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, options);
+    return RawAllReduce(internal::InOutOf(in, out), op, options);
   }
   template <class T>
   absl::Status AllReduce(const std::vector<T>& in, std::vector<T>& out,
@@ -205,8 +210,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                       int root = 0, const CallOptions& options = {}) {
-    return RawReduce(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op, root,
-                     options);
+    return RawReduce(internal::InOutOf(in, out), op, root, options);
   }
   template <class T>
   absl::Status Reduce(const std::vector<T>& in, std::vector<T>& out, ReduceOp op = ReduceOp::kSum,
@@ -222,7 +226,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<T> out,
                          const CallOptions& options = {}) {
-    return RawAllGather(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
+    return RawAllGather(internal::InOutOf(in, out), options);
   }
   template <class T>
   absl::Status AllGather(const std::vector<T>& in, std::vector<T>& out,
@@ -237,8 +241,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<const size_t> counts, absl::Span<T> out,
                          const CallOptions& options = {}) {
-    return RawAllGatherUneven(in.data(), in.size(), counts, out.data(), out.size(), DataTypeOf<T>(),
-                              options);
+    return RawAllGatherUneven(internal::InOutOf(in, out), counts, options);
   }
   template <class T>
   absl::Status AllGather(const std::vector<T>& in, const std::vector<size_t>& counts,
@@ -254,8 +257,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status ReduceScatter(absl::Span<const T> in, absl::Span<T> out,
                              ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
-    return RawReduceScatter(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), op,
-                            options);
+    return RawReduceScatter(internal::InOutOf(in, out), op, options);
   }
   template <class T>
   absl::Status ReduceScatter(const std::vector<T>& in, std::vector<T>& out,
@@ -271,7 +273,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status AllToAll(absl::Span<const T> in, absl::Span<T> out,
                         const CallOptions& options = {}) {
-    return RawAllToAll(in.data(), in.size(), out.data(), out.size(), DataTypeOf<T>(), options);
+    return RawAllToAll(internal::InOutOf(in, out), options);
   }
   template <class T>
   absl::Status AllToAll(const std::vector<T>& in, std::vector<T>& out,
@@ -309,8 +311,7 @@ class Communicator final : public TensorOperations {
   template <class T>
   absl::Status SendRecv(absl::Span<const T> out, int to, absl::Span<T> in, int from,
                         const CallOptions& options = {}) {
-    return RawSendRecv(out.data(), out.size(), to, in.data(), in.size(), from, DataTypeOf<T>(),
-                       options);
+    return RawSendRecv(internal::InOutOf(out, in), to, from, options);
   }
   template <class T>
   absl::Status SendRecv(const std::vector<T>& out, int to, std::vector<T>& in, int from,
@@ -356,63 +357,32 @@ class Communicator final : public TensorOperations {
  private:
   friend struct internal::CommunicatorAccess;
 
-  // What a collective comes to where this process does not wait for the others.
-  struct OwnValue {
-    const void* from = nullptr;
-    void* to = nullptr;
-    size_t bytes = 0;
-  };
-  // Runs one collective, or, inside a PreventBlock scope, what it comes to there. `bytes` is told
-  // to those who look for what hangs.
-  absl::Status Collective(absl::string_view operation, size_t bytes, const OwnValue& own,
-                          const CallOptions& options,
-                          absl::FunctionRef<absl::Status(const CallOptions&)> call);
-  // Runs one operation of the backend: one at a time, and none after the error that ended it.
-  absl::Status Run(absl::string_view operation, const CallOptions& options,
-                   absl::FunctionRef<absl::Status(const CallOptions&)> call);
-  absl::Status Enter(absl::string_view operation);
-  absl::Status Leave(absl::Status result);
-  void AwaitStarted(absl::string_view operation, CallOptions* options);
-  void Fail(const absl::Status& why);
-  absl::Status CheckProcess(absl::string_view operation) const;
-
-  absl::Status RawAllReduce(const void* in, size_t in_count, void* out, size_t out_count,
-                            DataType type, ReduceOp op, const CallOptions& options);
+  // The operations on elements whose type is known at run time.
+  absl::Status RawAllReduce(const internal::InOut& data, ReduceOp op, const CallOptions& options);
   absl::Status RawAllReduceCoalesced(absl::Span<const internal::Buffer> buffers, DataType type,
                                      ReduceOp op, const CallOptions& options);
   absl::Status RawBroadcast(void* data, size_t count, DataType type, int root,
                             const CallOptions& options);
-  absl::Status RawReduce(const void* in, size_t in_count, void* out, size_t out_count,
-                         DataType type, ReduceOp op, int root, const CallOptions& options);
-  absl::Status RawAllGather(const void* in, size_t in_count, void* out, size_t out_count,
-                            DataType type, const CallOptions& options);
-  absl::Status RawReduceScatter(const void* in, size_t in_count, void* out, size_t out_count,
-                                DataType type, ReduceOp op, const CallOptions& options);
-  absl::Status Exchange(absl::string_view operation, absl::Span<const internal::Message> sends,
-                        absl::Span<const internal::Message> receives, const CallOptions& options);
+  absl::Status RawReduce(const internal::InOut& data, ReduceOp op, int root,
+                         const CallOptions& options);
+  absl::Status RawAllGather(const internal::InOut& data, const CallOptions& options);
+  absl::Status RawAllGatherUneven(const internal::InOut& data, absl::Span<const size_t> counts,
+                                  const CallOptions& options);
+  absl::Status RawReduceScatter(const internal::InOut& data, ReduceOp op,
+                                const CallOptions& options);
+  absl::Status RawAllToAll(const internal::InOut& data, const CallOptions& options);
   absl::Status RawSend(const void* data, size_t count, DataType type, int peer,
                        const CallOptions& options);
   absl::Status RawRecv(void* data, size_t count, DataType type, int peer,
                        const CallOptions& options);
-  absl::Status RawSendRecv(const void* out, size_t out_count, int to, void* in, size_t in_count,
-                           int from, DataType type, const CallOptions& options);
-  absl::Status RawAllToAll(const void* in, size_t in_count, void* out, size_t out_count,
-                           DataType type, const CallOptions& options);
-  absl::Status RawAllGatherUneven(const void* in, size_t in_count, absl::Span<const size_t> counts,
-                                  void* out, size_t out_count, DataType type,
-                                  const CallOptions& options);
+  // `data.in` goes to rank `to`, and `data.out` comes from rank `from`.
+  absl::Status RawSendRecv(const internal::InOut& data, int to, int from,
+                           const CallOptions& options);
+  absl::Status Exchange(absl::string_view operation, absl::Span<const internal::Message> sends,
+                        absl::Span<const internal::Message> receives, const CallOptions& options);
 
-  Group group_;
-  CommunicatorOptions options_;
-  std::string backend_name_;
-  std::unique_ptr<internal::Backend> backend_;
-  const int64_t process_;
-  std::unique_ptr<internal::StartedCalls> started_;
-  std::unique_ptr<PublishedActivity> activity_;
-  absl::Mutex mutex_;
-  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator
-  Subscription failure_;                      // last: its callback uses the others
+  const std::string backend_name_;
+  const std::unique_ptr<internal::OperationRunner> runner_;
 };
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "client/src/data_plane/backend.h"
+#include "client/src/data_plane/operation_runner.h"
 #include "muster/communicator.h"
 
 namespace muster::internal {
@@ -14,12 +15,12 @@ struct CommunicatorAccess {
   // OK, or UNIMPLEMENTED where the backend cannot move this type, or reduce it where `op` is set.
   static absl::Status CheckSupport(const Communicator& communicator, DataType type,
                                    std::optional<ReduceOp> op) {
-    return communicator.backend_->CheckSupport(type, op);
+    return communicator.runner_->CheckSupport(type, op);
   }
   static absl::Status AllReduce(Communicator& communicator, const Buffer& buffer, DataType type,
                                 ReduceOp op, const CallOptions& options) {
-    return communicator.RawAllReduce(buffer.data, buffer.count, buffer.data, buffer.count, type, op,
-                                     options);
+    return communicator.RawAllReduce({buffer.data, buffer.count, buffer.data, buffer.count, type},
+                                     op, options);
   }
   static absl::Status AllReduceCoalesced(Communicator& communicator,
                                          absl::Span<const Buffer> buffers, DataType type,
@@ -29,18 +30,17 @@ struct CommunicatorAccess {
   // `count` is that of one rank.
   static absl::Status AllGather(Communicator& communicator, const void* in, void* out, size_t count,
                                 DataType type, const CallOptions& options) {
-    return communicator.RawAllGather(in, count, out, count * communicator.size(), type, options);
+    return communicator.RawAllGather({in, count, out, count * communicator.size(), type}, options);
   }
   // Between memory that the communicator can reach, both ends of this process.
   static absl::Status Copy(Communicator& communicator, const void* from, void* to, size_t bytes,
                            const CallOptions& options) {
-    CallOptions resolved = options;
-    if (!resolved.timeout) resolved.timeout = communicator.options_.timeout;
-    const absl::Status followed = communicator.backend_->Follow(options.stream);
-    return followed.ok() ? communicator.backend_->Copy(from, to, bytes, resolved) : followed;
+    return communicator.runner_->Copy(from, to, bytes, options);
   }
   // Ends the call in progress and all later ones with `why`. From any thread.
-  static void Fail(Communicator& communicator, const absl::Status& why) { communicator.Fail(why); }
+  static void Fail(Communicator& communicator, const absl::Status& why) {
+    communicator.runner_->Fail(why);
+  }
 };
 
 }  // namespace muster::internal

@@ -1,17 +1,14 @@
 // Communicator's operations on views of tensors, whose types are known at run time, and what
 // Start() begins.
 
-#include <unistd.h>
-
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/src/base/deadline.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/backend.h"
-#include "client/src/data_plane/started_calls.h"
+#include "client/src/data_plane/operation_runner.h"
 #include "client/src/data_plane/views.h"
 #include "muster/communicator.h"
 
@@ -21,13 +18,7 @@ namespace {
 using internal::CheckView;
 using internal::CheckViews;
 using internal::CountOf;
-
-std::shared_ptr<internal::StartedCall> Ended(absl::Status status) {
-  auto call = std::make_shared<internal::StartedCall>();
-  call->status = std::move(status);
-  call->ended.Notify();
-  return call;
-}
+using internal::InOutOf;
 
 }  // namespace
 
@@ -39,7 +30,7 @@ absl::Status Communicator::AllReduce(const MutableTensorView& data, ReduceOp op,
 absl::Status Communicator::AllReduce(const TensorView& in, const MutableTensorView& out,
                                      ReduceOp op, const CallOptions& options) {
   if (absl::Status status = CheckViews("AllReduce", in, out); !status.ok()) return status;
-  return RawAllReduce(in.data, CountOf(in), out.data, CountOf(out), in.type, op, options);
+  return RawAllReduce(InOutOf(in, out), op, options);
 }
 
 absl::Status Communicator::AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
@@ -57,9 +48,9 @@ absl::Status Communicator::AllReduceCoalesced(absl::Span<const MutableTensorView
   // All types are looked at first, so that nothing changes if one is refused.
   for (const auto& [type, list] : by_type) {
     status.Update(check.Op(op, type));
-    if (status.ok()) status = backend_->CheckSupport(type, op);
+    if (status.ok()) status = runner_->CheckSupport(type, op);
   }
-  const internal::Deadline deadline(options.timeout.value_or(*options_.timeout),
+  const internal::Deadline deadline(options.timeout.value_or(runner_->default_timeout()),
                                     options.cancellation);
   CallOptions rest = options;
   for (const auto& [type, list] : by_type) {
@@ -83,32 +74,33 @@ absl::Status Communicator::Reduce(const TensorView& in, const MutableTensorView&
   const bool is_root = rank() == root;
   absl::Status status = is_root ? CheckViews("Reduce", in, out) : CheckView("Reduce", in);
   if (!status.ok()) return status;
-  return RawReduce(in.data, CountOf(in), out.data, is_root ? CountOf(out) : 0, in.type, op, root,
-                   options);
+  internal::InOut data = InOutOf(in, out);
+  if (!is_root) data.out_count = 0;
+  return RawReduce(data, op, root, options);
 }
 
 absl::Status Communicator::AllGather(const TensorView& in, const MutableTensorView& out,
                                      const CallOptions& options) {
   if (absl::Status status = CheckViews("AllGather", in, out); !status.ok()) return status;
-  return RawAllGather(in.data, CountOf(in), out.data, CountOf(out), in.type, options);
+  return RawAllGather(InOutOf(in, out), options);
 }
 
 absl::Status Communicator::AllGather(const TensorView& in, absl::Span<const size_t> counts,
                                      const MutableTensorView& out, const CallOptions& options) {
   if (absl::Status status = CheckViews("AllGather", in, out); !status.ok()) return status;
-  return RawAllGatherUneven(in.data, CountOf(in), counts, out.data, CountOf(out), in.type, options);
+  return RawAllGatherUneven(InOutOf(in, out), counts, options);
 }
 
 absl::Status Communicator::ReduceScatter(const TensorView& in, const MutableTensorView& out,
                                          ReduceOp op, const CallOptions& options) {
   if (absl::Status status = CheckViews("ReduceScatter", in, out); !status.ok()) return status;
-  return RawReduceScatter(in.data, CountOf(in), out.data, CountOf(out), in.type, op, options);
+  return RawReduceScatter(InOutOf(in, out), op, options);
 }
 
 absl::Status Communicator::AllToAll(const TensorView& in, const MutableTensorView& out,
                                     const CallOptions& options) {
   if (absl::Status status = CheckViews("AllToAll", in, out); !status.ok()) return status;
-  return RawAllToAll(in.data, CountOf(in), out.data, CountOf(out), in.type, options);
+  return RawAllToAll(InOutOf(in, out), options);
 }
 
 absl::Status Communicator::Send(const TensorView& data, int peer, const CallOptions& options) {
@@ -125,7 +117,7 @@ absl::Status Communicator::Recv(const MutableTensorView& data, int peer,
 absl::Status Communicator::SendRecv(const TensorView& out, int to, const MutableTensorView& in,
                                     int from, const CallOptions& options) {
   if (absl::Status status = CheckViews("SendRecv", in, out); !status.ok()) return status;
-  return RawSendRecv(out.data, CountOf(out), to, in.data, CountOf(in), from, in.type, options);
+  return RawSendRecv(InOutOf(out, in), to, from, options);
 }
 
 absl::Status Communicator::SendRecv(absl::Span<const OutgoingTensor> sends,
@@ -138,23 +130,7 @@ absl::Status Communicator::SendRecv(absl::Span<const OutgoingTensor> sends,
 
 PendingOperation Communicator::Start(std::function<absl::Status(Communicator&)> calls,
                                      void* stream) {
-  const auto run = [this, calls = std::move(calls)] { return calls(*this); };
-  absl::Status status = CheckProcess("Start");
-  if (status.ok() && started_->IsOwnThread()) {
-    status = absl::FailedPreconditionError(
-        absl::StrCat("Start on rank ", rank(), " of ", size(),
-                     ": called by what was started; call the operations themselves"));
-  }
-  if (status.ok() && group_.prevents_block()) {
-    return PendingOperation(Ended(internal::RunStarted(run)));
-  }
-  if (status.ok()) status = backend_->Follow(stream);
-  if (!status.ok()) return PendingOperation(Ended(std::move(status)));
-  auto call = started_->Start(run);
-  if (call.ok()) return PendingOperation(*std::move(call));
-  return PendingOperation(Ended(absl::Status(
-      call.status().code(),
-      absl::StrCat("Start on rank ", rank(), " of ", size(), ": ", call.status().message()))));
+  return runner_->Start([this, calls = std::move(calls)] { return calls(*this); }, stream);
 }
 
 }  // namespace muster

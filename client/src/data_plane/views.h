@@ -24,6 +24,11 @@ absl::Status CheckView(absl::string_view operation, const TensorView& view);
 // The same of the two views of one call, which are of one type.
 absl::Status CheckViews(absl::string_view operation, const TensorView& in, const TensorView& out);
 
+// What an operation on two views of one type reads and writes.
+inline InOut InOutOf(const TensorView& in, const MutableTensorView& out) {
+  return {in.data, CountOf(in), out.data, CountOf(out), in.type};
+}
+
 // The lists of a SendRecv of many.
 struct Messages {
   std::vector<Message> sends;
