@@ -107,59 +107,48 @@ void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>*
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                                const Deadline& deadline) {
   if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
-  Membership::Group& known = membership_.GroupOf(group.name, group.ranks);
-  const std::shared_ptr<CollectiveSequence> sequence = known.sequence;
-  const bool repeats = sequence->is_fixed();
-  if (absl::Status status = sequence->Begin(std::move(call)); !status.ok()) {
+  const std::shared_ptr<MemberGroup> known = membership_.GroupOf(group.name, group.ranks);
+  const bool repeats = known->sequence.is_fixed();
+  if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) {
     return Refuse(id, status);
   }
-  if (repeats) DropTakingBack(&known);
-  Retain(&known);
-  PendingCall pending = NewCall(now, sequence->Describe(), deadline);
-  pending.after = known.taking_back;
+  if (repeats) DropTakingBack(known.get());
+  known->release.Retain();
+  PendingCall pending = NewCall(now, known->sequence.Describe(), deadline);
+  pending.after = known->arrivals.taking_back();
   pending.epoch = group.epoch;
-  pending.collective = CollectivePlace{group, sequence};
+  pending.group = known;
   // What the sequence holds of the call does not change before End().
-  pending.request = [this, group, sequence](SteadyTime) {
-    return MakeCollective(group.epoch, group.name, RanksToName(group), sequence->number(),
-                          sequence->refusals(), sequence->call());
+  pending.request = [this, epoch = group.epoch, known](SteadyTime) {
+    return MakeCollective(epoch, known->name, known->RanksToName(session_.session()),
+                          known->sequence.number(), known->sequence.refusals(),
+                          known->sequence.call());
   };
-  pending.on_end = [this, group, sequence](const PendingCall& ended, auto* reply) {
-    FinishCollective(group, sequence.get(), ended, reply);
+  pending.on_end = [this](const PendingCall& ended, auto* reply) {
+    FinishCollective(ended, reply);
   };
   return Begin(now, id, std::move(pending));
 }
 
-// A large group's ranks are most of what its calls would send.
-const std::vector<int>& MemberCore::RanksToName(const GroupId& group) {
-  static const auto* const none = new std::vector<int>();
-  const Membership::Group* const known = membership_.FindGroup(group);
-  const bool is_known = known != nullptr && known->known_in == session_.session();
-  return is_known ? *none : group.ranks;
-}
-
-void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequence,
-                                  const PendingCall& call, absl::StatusOr<Response>* reply) {
-  const bool of_world = group.name.empty() && membership_.IsIn(group.epoch);
+void MemberCore::FinishCollective(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  CollectiveSequence& sequence = call.group->sequence;
+  GroupArrivals& arrivals = call.group->arrivals;
+  const bool of_world = call.group->is_world() && membership_.IsIn(*call.epoch);
   if (of_world && reply->ok() && StopRequestedIn(**reply)) {
-    membership_.StopAgreed(sequence->number());
+    membership_.StopAgreed(sequence.number());
     stop_asked_ = true;
   }
-  Membership::Group* const known = GroupOf(call);
-  if (known != nullptr && reply->ok()) {
-    known->known_in = session_.session();
-    known->NoteAnswer(sequence->call().kind, **reply);
-  }
+  if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
   const bool refused = call.answered && NothingRecorded(reply->status());
   // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
   const bool dealt_with = call.answered && !refused;
-  if (known != nullptr && dealt_with) known->unsettled_in.reset();
-  const bool none_counts = refused && known != nullptr && NoneHasCounted(*known, reply->status());
-  if (none_counts && (sequence->is_fixed() || call.sends > 1)) {
-    known->unsettled_in = session_.session();
+  if (dealt_with) arrivals.Settle();
+  const bool none_counts = refused && NoneHasCounted(*call.group, reply->status());
+  if (none_counts && (sequence.is_fixed() || call.sends > 1)) {
+    arrivals.MayComeLate(session_.session());
   }
-  sequence->End(reply->status(), call.sends, none_counts);
-  if (!dealt_with) TakeBack(call.ended, group);
+  sequence.End(reply->status(), call.sends, none_counts);
+  if (!dealt_with) TakeBack(call.ended, *call.epoch, call.group);
   // To the program it is one more limit: only the protocol must know that it is told to all.
   if (absl::IsOutOfRange(reply->status())) {
     *reply = absl::ResourceExhaustedError(reply->status().message());
@@ -169,10 +158,10 @@ void MemberCore::FinishCollective(const GroupId& group, CollectiveSequence* sequ
 // No daemon takes what is malformed. One that lacks room at the moment would have answered, had an
 // earlier send completed there; another one, before it was killed, may have had room, and have
 // completed the number for others. What may yet arrive is taken back.
-bool MemberCore::NoneHasCounted(const Membership::Group& group, const absl::Status& refusal) const {
-  if (!node_collectives_ || !group.first_sent_in || !session_.session()) return false;
+bool MemberCore::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
+  if (!node_collectives_ || !group.arrivals.WasSent() || !session_.session()) return false;
   return absl::IsInvalidArgument(refusal) ||
-         group.first_sent_in->daemon_instance == session_.session()->daemon_instance;
+         group.arrivals.WasSentFirstTo(session_.session()->daemon_instance);
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,

@@ -154,10 +154,7 @@ class MemberCore {
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
-  // Those of the group; none where the coordinator knows which ranks a group of this name has.
-  const std::vector<int>& RanksToName(const GroupId& group);
-  void FinishCollective(const GroupId& group, CollectiveSequence* sequence, const PendingCall& call,
-                        absl::StatusOr<Response>* reply);
+  void FinishCollective(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
                      const absl::StatusOr<Response>& reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
@@ -189,9 +186,7 @@ class MemberCore {
 
   // member_core_node.cc: collectives by way of the node.
   void EnterNodeOfPlace();
-  // The group in which the call is a collective, in the latest epoch; nullptr where there is none.
-  Membership::Group* GroupOf(const PendingCall& call);
-  bool NoneHasCounted(const Membership::Group& group, const absl::Status& refusal) const;
+  bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
   // False, and the call is to be sent: it does not go that way.
   bool Meet(SteadyTime now, CallId id, PendingCall* call);
   void TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end);
@@ -199,13 +194,11 @@ class MemberCore {
   void LeaveMeeting(PendingCall* call);
   void LeaveMeetings();
   // What others may still carry of a collective that the program has given up.
-  void TakeBack(SteadyTime now, const GroupId& group);
-  void DropTakingBack(Membership::Group* group);
+  void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
+  void DropTakingBack(MemberGroup* group);
 
   // member_core_groups.cc: groups that are let go.
-  // The program calls the group.
-  void Retain(Membership::Group* group);
-  void NoteNews(SteadyTime now, Membership::Group* group);
+  void NoteNews(SteadyTime now, MemberGroup* group);
   void TellBy(SteadyTime when);
   // What an Attach has claimed need not be told.
   void NoteClaimed();
@@ -222,11 +215,11 @@ class MemberCore {
                      const absl::StatusOr<Response>& reply);
   void TakeClosings(SteadyTime now, const v1::GroupsClosed& closings);
   void TakeClosed(SteadyTime now, const std::string& digest);
-  void TakeSettled(Membership::Group* group);
+  void TakeSettled(MemberGroup* group);
   // What was under way in the group is not any more.
-  void DropSendsOf(Membership::Group* group);
+  void DropSendsOf(MemberGroup* group);
   // Whether the call must wait until a group is settled: its own, or another one of the name.
-  bool MustWaitForGroup(const PendingCall& call);
+  bool MustWaitForGroup(const PendingCall& call) const;
   void WaitForGroup(SteadyTime now, CallId id, PendingCall* call);
 
   // member_core_stream.cc: the Attach stream.

@@ -76,9 +76,8 @@ void MemberCore::Send(SteadyTime now, CallId id, PendingCall* call) {
   call->in_flight = session_.NewStamp();
   call->answered = false;
   ++call->sends;
-  Membership::Group* const group = GroupOf(*call);
-  if (group != nullptr && call->sends == 1 && !group->sequence->is_fixed()) {
-    group->first_sent_in = call->in_flight->session;
+  if (call->is_collective() && call->sends == 1 && !call->group->sequence.is_fixed()) {
+    call->group->arrivals.SentFirst(call->in_flight->session);
   }
   if (call->sends > 1 || !Meet(now, id, call)) SendInFlight(now, call);
 }

@@ -21,22 +21,13 @@ constexpr int kMostNews = 1024;
 }  // namespace
 
 Effects MemberCore::Drop(SteadyTime now, const GroupId& group) {
-  if (Membership::Group* const dropped = membership_.Drop(group)) {
-    if (!dropped->closed) NoteNews(now, dropped);
-  }
+  MemberGroup* const dropped = membership_.Drop(group);
+  if (dropped != nullptr && !dropped->release.closed()) NoteNews(now, dropped);
   return Settle(now);
 }
 
-// The call itself tells the coordinator of it.
-void MemberCore::Retain(Membership::Group* group) {
-  if (!std::exchange(group->released, false) || group->closed) return;
-  group->news = 0;
-  group->claimed = false;
-}
-
-void MemberCore::NoteNews(SteadyTime now, Membership::Group* group) {
-  group->news = ++latest_news_;
-  group->claimed = false;
+void MemberCore::NoteNews(SteadyTime now, MemberGroup* group) {
+  group->release.NoteNews(++latest_news_);
   TellBy(++untold_news_ < kNewsTogether ? After(now, kNewsDelay) : now);
 }
 
@@ -45,10 +36,7 @@ void MemberCore::TellBy(SteadyTime when) {
 }
 
 void MemberCore::NoteClaimed() {
-  for (auto& [key, group] : membership_.groups()) {
-    group.news = 0;
-    group.claimed = group.released || group.closed;
-  }
+  for (const auto& [key, group] : membership_.groups()) group->release.Claimed();
   untold_news_ = 0;
   tell_groups_at_.reset();
   unknown_closed_.clear();
@@ -63,7 +51,7 @@ bool MemberCore::HasNews() const {
   const auto& groups = membership_.groups();
   return !unknown_closed_.empty() ||
          std::any_of(groups.begin(), groups.end(),
-                     [](const auto& entry) { return entry.second.news != 0; });
+                     [](const auto& entry) { return entry.second->release.news() != 0; });
 }
 
 bool MemberCore::TellOfGroups(SteadyTime now) {
@@ -98,15 +86,15 @@ Request MemberCore::MakeNews(Told* told) {
     told->unknown.push_back(digest);
   }
   for (const auto& [key, group] : membership_.groups()) {
-    if (group.news == 0 || is_full()) continue;
-    told->groups.emplace_back(group.digest, group.news);
-    if (group.closed) {
-      news.add_closed(group.digest);
+    if (group->release.news() == 0 || is_full()) continue;
+    told->groups.emplace_back(group->digest, group->release.news());
+    if (group->release.closed()) {
+      news.add_closed(group->digest);
       continue;
     }
     v1::ReleasedGroup* const released = news.add_released();
-    released->set_digest(group.digest);
-    released->set_next_sequence(group.sequence->number());
+    released->set_digest(group->digest);
+    released->set_next_sequence(group->sequence.number());
   }
   return request;
 }
@@ -118,9 +106,9 @@ void MemberCore::FinishTelling(const Told& told, const PendingCall& call,
   for (const std::string& digest : told.unknown) unknown_closed_.erase(digest);
   std::set<std::string> unchanged;
   for (const auto& [digest, news] : told.groups) {
-    Membership::Group* const group = membership_.FindDigest(digest);
-    if (group == nullptr || group->news != news) continue;
-    group->news = 0;
+    MemberGroup* const group = membership_.FindDigest(digest);
+    if (group == nullptr || group->release.news() != news) continue;
+    group->release.Told();
     unchanged.insert(digest);
   }
   if (reply.ok()) {
@@ -135,65 +123,54 @@ void MemberCore::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) 
   if (!membership_.IsIn(EpochOf(closings.epoch()))) return;
   for (const std::string& digest : closings.closed()) TakeClosed(now, digest);
   for (const std::string& digest : closings.settled()) {
-    Membership::Group* const group = membership_.FindDigest(digest);
-    if (group == nullptr) continue;
-    // A group that is not closed here is one that the coordinator does not know. If the program
-    // has called it since it was claimed, it will.
-    if (group->closed || (group->released && group->claimed)) TakeSettled(group);
+    MemberGroup* const group = membership_.FindDigest(digest);
+    if (group != nullptr && group->release.MaySettle()) TakeSettled(group);
   }
 }
 
 void MemberCore::TakeClosed(SteadyTime now, const std::string& digest) {
-  Membership::Group* const group = membership_.FindDigest(digest);
+  MemberGroup* const group = membership_.FindDigest(digest);
   if (group == nullptr) {
     unknown_closed_.insert(digest);
     return TellBy(After(now, kNewsDelay));
   }
-  if (!std::exchange(group->closed, true)) DropSendsOf(group);
+  if (group->release.Close()) DropSendsOf(group);
   NoteNews(now, group);
 }
 
-void MemberCore::DropSendsOf(Membership::Group* group) {
+void MemberCore::DropSendsOf(MemberGroup* group) {
   DropTakingBack(group);
   for (auto next = calls_.begin(); next != calls_.end();) {
     const auto entry = next++;
     PendingCall& call = entry->second;
-    if (call.of_group && membership_.FindGroup(*call.of_group) == group) {
-      Withdraw(&call);
+    if (call.group.get() != group) continue;
+    Withdraw(&call);
+    if (call.in_background) {
       calls_.erase(entry);
-    } else if (call.collective && call.collective->sequence == group->sequence) {
-      Withdraw(&call);
-      call.sends = 0;
-      call.paused_until.reset();
-      call.unavailable_since.reset();
+      continue;
     }
+    call.sends = 0;
+    call.paused_until.reset();
+    call.unavailable_since.reset();
   }
   if (group->at_node != nullptr) {
     effects_.outputs.push_back(LeaveNodeGroup{group->at_node->name});
   }
-  group->sequence->Restart();
-  group->known_in.reset();
-  group->first_sent_in.reset();
-  group->unsettled_in.reset();
-  group->answer_bytes = {};
+  group->Restart();
 }
 
 // A call that has waited for this is the group's first one.
-void MemberCore::TakeSettled(Membership::Group* group) {
-  group->closed = false;
-  group->news = 0;
-  group->claimed = false;
+void MemberCore::TakeSettled(MemberGroup* group) {
+  group->release.Settle();
   const bool is_called = std::any_of(calls_.begin(), calls_.end(), [group](const auto& entry) {
-    return entry.second.collective && entry.second.collective->sequence == group->sequence;
+    return entry.second.is_collective() && entry.second.group.get() == group;
   });
   if (!is_called) membership_.ForgetGroup(*group);
 }
 
-bool MemberCore::MustWaitForGroup(const PendingCall& call) {
-  if (!call.collective || call.in_flight || call.carries) return false;
-  const Membership::Group* const group = GroupOf(call);
-  if (group == nullptr || group->name.empty()) return false;
-  return group->closed || membership_.IsNameInUse(*group);
+bool MemberCore::MustWaitForGroup(const PendingCall& call) const {
+  if (!call.is_collective() || call.in_flight || call.group->is_world()) return false;
+  return call.group->release.closed() || membership_.IsNameInUse(*call.group);
 }
 
 void MemberCore::WaitForGroup(SteadyTime now, CallId id, PendingCall* call) {

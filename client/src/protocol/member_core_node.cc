@@ -23,12 +23,12 @@ std::string WordsOf(const CollectiveCall& call, uint32_t refusals) {
 }
 
 // Others bring as much as this member does, and get what they got the last time.
-bool IsSmall(const Membership::Group& group, size_t size, const CollectiveCall& call) {
+bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) {
   const bool all_bring =
       call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
   return call.payload.size() <= kMostPayloadBytes &&
          call.payload.size() * (all_bring ? size : 1) <= kMostAnswerBytes &&
-         group.answer_bytes[static_cast<size_t>(call.kind)] <= kMostAnswerBytes;
+         group.arrivals.AnswerBytes(call.kind) <= kMostAnswerBytes;
 }
 
 }  // namespace
@@ -48,26 +48,20 @@ void MemberCore::EnterNodeOfPlace() {
   effects_.outputs.push_back(std::move(enter));
 }
 
-Membership::Group* MemberCore::GroupOf(const PendingCall& call) {
-  if (!call.collective) return nullptr;
-  return membership_.FindGroup(call.collective->group);
-}
-
 bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
   if (!options_.node_fanin || !node_collectives_ || rejoining_) return false;
-  const Membership::Group* const group = GroupOf(*call);
-  if (group == nullptr || group->at_node == nullptr) return false;
-  const CollectiveSequence& sequence = *group->sequence;
-  const size_t size = group->ranks.empty() ? membership_.place()->roster_size()  // the world
-                                           : group->ranks.size();
-  if (!IsSmall(*group, size, sequence.call())) {
-    effects_.outputs.push_back(PassNode{group->at_node, sequence.number()});
+  if (!call->is_collective() || call->group->at_node == nullptr) return false;
+  const MemberGroup& group = *call->group;
+  const CollectiveSequence& sequence = group.sequence;
+  const size_t size = group.is_world() ? membership_.place()->roster_size() : group.ranks.size();
+  if (!IsSmall(group, size, sequence.call())) {
+    effects_.outputs.push_back(PassNode{group.at_node, sequence.number()});
     return false;
   }
   const Stamp& stamp = *call->in_flight;
   MeetAtNode meet;
   meet.call = id;
-  meet.group = group->at_node;
+  meet.group = group.at_node;
   meet.deadline = call->deadline.when();
   meet.contribution.sequence = sequence.number();
   meet.contribution.call = WordsOf(sequence.call(), sequence.refusals());
@@ -96,11 +90,10 @@ Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& en
 void MemberCore::TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end) {
   call->meeting = false;
   if (end.unsent) return SendInFlight(now, call);
-  Membership::Group* const group = GroupOf(*call);
-  if (end.kind == MeetingEnd::kAnswered && group != nullptr) {
-    const CollectiveCall& collective = call->collective->sequence->call();
+  if (end.kind == MeetingEnd::kAnswered) {
+    const CollectiveCall& collective = call->group->sequence.call();
     // The root's index counts the ranks of the group.
-    const std::vector<int>& ranks = group->ranks;
+    const std::vector<int>& ranks = call->group->ranks;
     const int root = ranks.empty() ? collective.root : ranks[collective.root];
     const bool is_root = root == static_cast<int>(membership_.place()->rank());
     if (std::optional<Response> answer = AnswerOf(collective.kind, is_root, end.answer)) {
@@ -110,7 +103,7 @@ void MemberCore::TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const
     }
   }
   // Settle() sends it anew.
-  if (end.was_taken && group != nullptr) group->unsettled_in = call->in_flight->session;
+  if (end.was_taken) call->group->arrivals.MayComeLate(call->in_flight->session);
   call->in_flight.reset();
 }
 
@@ -118,16 +111,16 @@ Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
                                 const std::vector<TakenPart>& parts, absl::Duration patience) {
   if (!IsMeeting(attempt)) return Refuse(id, absl::CancelledError("the meeting was left"));
   const PendingCall& arrival = FindSend(attempt)->second;
-  const auto& [group, sequence] = *arrival.collective;
+  const MemberGroup& group = *arrival.group;
   const absl::Duration left = std::max(absl::ZeroDuration(), Between(now, arrival.deadline.when()));
   PendingCall call = NewCall(now, absl::StrCat("sending ", arrival.what, " for the node"),
                              Deadline(now, std::min(patience, left)));
-  call.epoch = group.epoch;
+  call.epoch = arrival.epoch;
   call.only_in = session_.session();
   call.carries = attempt;
-  const auto request = std::make_shared<Request>(
-      MakeNodeCollective(group.epoch, group.name, RanksToName(group), sequence->number(),
-                         sequence->refusals(), sequence->call(), parts));
+  const auto request = std::make_shared<Request>(MakeNodeCollective(
+      *arrival.epoch, group.name, group.RanksToName(session_.session()), group.sequence.number(),
+      group.sequence.refusals(), group.sequence.call(), parts));
   call.request = [request](SteadyTime) { return std::move(*request); };
   return Begin(now, id, std::move(call));
 }
@@ -141,9 +134,7 @@ bool MemberCore::IsMeeting(uint64_t attempt) const {
 // Whether somebody has taken the arrival is found out later; it may have been.
 void MemberCore::LeaveMeeting(PendingCall* call) {
   effects_.outputs.push_back(internal::LeaveMeeting{call->in_flight->attempt});
-  if (Membership::Group* const group = GroupOf(*call)) {
-    group->unsettled_in = call->in_flight->session;
-  }
+  call->group->arrivals.MayComeLate(call->in_flight->session);
   call->meeting = false;
 }
 
@@ -153,35 +144,33 @@ void MemberCore::LeaveMeetings() {
   }
 }
 
-void MemberCore::TakeBack(SteadyTime now, const GroupId& group) {
-  Membership::Group* const known = membership_.FindGroup(group);
-  const bool may_count = known != nullptr && known->unsettled_in &&
-                         known->unsettled_in == session_.session() && HealthOf(group.epoch).ok();
-  if (!may_count || known->taking_back != 0 || stopping_) return;
-  PendingCall call = NewCall(now, absl::StrCat("taking back ", known->sequence->Describe()),
+void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
+                          const std::shared_ptr<MemberGroup>& group) {
+  GroupArrivals& arrivals = group->arrivals;
+  const bool may_count = arrivals.MayComeLateIn(session_.session()) && HealthOf(epoch).ok();
+  if (!may_count || arrivals.taking_back() != 0 || stopping_) return;
+  PendingCall call = NewCall(now, absl::StrCat("taking back ", group->sequence.Describe()),
                              Deadline(now, options_.coordinator_timeout));
-  call.epoch = group.epoch;
+  call.epoch = epoch;
   call.in_background = true;
   call.before_leave = true;
-  call.of_group = group;
+  call.group = group;
   call.only_in = session_.session();
-  call.request = [this, group, number = known->sequence->number()](SteadyTime) {
-    return MakeWithdraw(group.epoch, group.name, RanksToName(group), number);
+  call.request = [this, epoch, group, number = group->sequence.number()](SteadyTime) {
+    return MakeWithdraw(epoch, group->name, group->RanksToName(session_.session()), number);
   };
-  call.on_end = [this, group](const PendingCall&, auto* reply) {
-    Membership::Group* const ended = membership_.FindGroup(group);
-    if (ended == nullptr) return;
-    ended->taking_back = 0;
-    if (reply->ok()) ended->unsettled_in.reset();
+  call.on_end = [](const PendingCall& ended, auto* reply) {
+    ended.group->arrivals.EndTakingBack();
+    if (reply->ok()) ended.group->arrivals.Settle();
   };
-  known->taking_back = next_background_;
+  arrivals.BeginTakingBack(next_background_);
   calls_.emplace(next_background_++, std::move(call));
 }
 
 // The program calls the same again: under a higher attempt than that call's, if it has been sent.
 // Were it sent once more it would take back what comes now.
-void MemberCore::DropTakingBack(Membership::Group* group) {
-  const auto call = calls_.find(std::exchange(group->taking_back, 0));
+void MemberCore::DropTakingBack(MemberGroup* group) {
+  const auto call = calls_.find(group->arrivals.EndTakingBack());
   if (call == calls_.end()) return;
   Withdraw(&call->second);
   calls_.erase(call);

@@ -165,7 +165,7 @@ void MemberCore::TakeFinish(const v1::GroupFinished& finished) {
   const v1::Group& group = finished.group();
   const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
   membership_.GroupOf(group.name(), ranks)
-      .sequence->Finish(absl::FailedPreconditionError(finished.reason()));
+      ->sequence.Finish(absl::FailedPreconditionError(finished.reason()));
 }
 
 void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
@@ -178,18 +178,19 @@ void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
 void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
   const EpochId epoch = EpochOf(need.epoch());
   const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
-  const Membership::Group* const group = membership_.FindGroup(epoch, need.group().name(), ranks);
-  if (group == nullptr || !group->sequence->retained() ||
-      group->sequence->number() != need.sequence() + 1) {
+  const std::shared_ptr<MemberGroup> group =
+      membership_.FindGroup({epoch, need.group().name(), ranks});
+  if (group == nullptr || !group->sequence.retained() ||
+      group->sequence.number() != need.sequence() + 1) {
     return;
   }
   PendingCall call = NewCall(now, absl::StrCat("repeating op ", need.sequence()),
                              Deadline(now, options_.coordinator_timeout));
   call.epoch = epoch;
   call.in_background = true;
-  call.of_group = GroupId{epoch, need.group().name(), ranks};
+  call.group = group;
   call.only_in = session_.session();
-  call.request = [need, ranks, content = *group->sequence->retained()](SteadyTime) {
+  call.request = [need, ranks, content = *group->sequence.retained()](SteadyTime) {
     return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
                           /*refusals=*/0, content);
   };

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "client/src/base/digest.h"
 #include "client/src/protocol/messages.h"
-#include "common/group_digest.h"
 
 namespace muster::internal {
 namespace {
@@ -22,10 +21,6 @@ std::vector<int> RanksOfNode(const v1::JoinResponse& place) {
 }
 
 }  // namespace
-
-void Membership::Group::NoteAnswer(CollectiveKind kind, const Response& answer) {
-  answer_bytes[static_cast<size_t>(kind)] = PayloadBytesOf(answer);
-}
 
 void Membership::Entered(SteadyTime now, v1::JoinResponse place) {
   const EpochId entered = EpochOf(place.epoch());
@@ -73,20 +68,15 @@ absl::Status Membership::HealthOf(const EpochId& epoch) const {
   return ended == ended_.end() ? absl::OkStatus() : ended->second.why;
 }
 
-Membership::Group& Membership::GroupOf(const std::string& name, const std::vector<int>& ranks) {
-  const auto [group, is_new] = groups_.try_emplace({name, ranks});
+const std::shared_ptr<MemberGroup>& Membership::GroupOf(const std::string& name,
+                                                        const std::vector<int>& ranks) {
+  const auto [entry, is_new] = groups_.try_emplace({name, ranks});
+  std::shared_ptr<MemberGroup>& group = entry->second;
   if (is_new) {
-    group->second.name = name;
-    group->second.ranks = ranks;
-    if (!name.empty()) {
-      group->second.digest = GroupDigest(name, std::vector<uint32_t>(ranks.begin(), ranks.end()));
-      by_digest_[group->second.digest] = &group->second;
-    }
-    group->second.sequence = std::make_shared<CollectiveSequence>(
-        name.empty() ? "the world" : absl::StrCat("group '", name, "'"));
-    group->second.at_node = AtNode(name, ranks);
+    group = std::make_shared<MemberGroup>(name, ranks, AtNode(name, ranks));
+    if (!group->is_world()) by_digest_[group->digest] = group.get();
   }
-  return group->second;
+  return group;
 }
 
 std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
@@ -101,19 +91,18 @@ std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
   return std::make_shared<const NodeGroup>(std::move(group));
 }
 
-Membership::Group* Membership::FindGroup(const EpochId& epoch, const std::string& name,
-                                         const std::vector<int>& ranks) {
-  if (!IsIn(epoch)) return nullptr;
-  const auto group = groups_.find({name, ranks});
-  return group == groups_.end() ? nullptr : &group->second;
+std::shared_ptr<MemberGroup> Membership::FindGroup(const GroupId& group) const {
+  if (!IsIn(group.epoch)) return nullptr;
+  const auto known = groups_.find({group.name, group.ranks});
+  return known == groups_.end() ? nullptr : known->second;
 }
 
-Membership::Group* Membership::FindDigest(const std::string& digest) {
+MemberGroup* Membership::FindDigest(const std::string& digest) const {
   const auto group = by_digest_.find(digest);
   return group == by_digest_.end() ? nullptr : group->second;
 }
 
-void Membership::ForgetGroup(const Group& group) {
+void Membership::ForgetGroup(const MemberGroup& group) {
   by_digest_.erase(group.digest);
   groups_.erase({group.name, group.ranks});
 }
@@ -122,21 +111,19 @@ void Membership::Hold(const GroupId& group) {
   if (IsIn(group.epoch)) ++handles_[{group.name, group.ranks}];
 }
 
-Membership::Group* Membership::Drop(const GroupId& group) {
+MemberGroup* Membership::Drop(const GroupId& group) {
   if (!IsIn(group.epoch)) return nullptr;
   const auto handles = handles_.find({group.name, group.ranks});
   if (handles == handles_.end() || --handles->second > 0) return nullptr;
   handles_.erase(handles);
-  Group* const known = FindGroup(group);
-  if (known == nullptr || known->released) return nullptr;
-  known->released = true;
-  return known;
+  MemberGroup* const known = FindGroup(group).get();
+  return known != nullptr && known->release.LetGo() ? known : nullptr;
 }
 
-bool Membership::IsNameInUse(const Group& group) const {
+bool Membership::IsNameInUse(const MemberGroup& group) const {
   for (auto other = groups_.lower_bound({group.name, {}});
        other != groups_.end() && other->first.first == group.name; ++other) {
-    if (&other->second != &group && (other->second.released || other->second.closed)) return true;
+    if (other->second.get() != &group && other->second->release.is_past()) return true;
   }
   return false;
 }
@@ -152,27 +139,27 @@ void Membership::AddTo(SteadyTime now, v1::Claim* claim) const {
   claim->set_highest_epoch_number(std::max(place_->epoch().number(), early));
   claim->set_rank(place_->rank());
   if (place_->has_history()) *claim->mutable_history() = place_->history();
-  for (const auto& [key, group] : groups_) AddGroupTo(group, claim);
+  for (const auto& [key, group] : groups_) AddGroupTo(*group, claim);
   if (stop_sequence_) claim->set_stop_sequence(*stop_sequence_);
   AddBrokenTo(now, claim);
 }
 
-void Membership::AddGroupTo(const Group& group, v1::Claim* claim) {
-  const std::string finished(group.sequence->finished().message());
-  if (group.name.empty()) {
+void Membership::AddGroupTo(const MemberGroup& group, v1::Claim* claim) {
+  const std::string finished(group.sequence.finished().message());
+  if (group.is_world()) {
     v1::GroupClaim* const world = claim->add_groups();
     world->mutable_group();
-    world->set_next_sequence(group.sequence->number());
+    world->set_next_sequence(group.sequence.number());
     world->set_finished(finished);
     return;
   }
   v1::KnownGroup* const known = claim->add_known_groups();
   known->set_digest(group.digest);
-  known->set_closed(group.closed);
-  if (group.closed) return;
-  known->set_next_sequence(group.sequence->number());
+  known->set_closed(group.release.closed());
+  if (group.release.closed()) return;
+  known->set_next_sequence(group.sequence.number());
   known->set_finished(finished);
-  known->set_released(group.released);
+  known->set_released(group.release.released());
 }
 
 void Membership::AddBrokenTo(SteadyTime now, v1::Claim* claim) const {

@@ -1,8 +1,6 @@
 #ifndef MUSTER_CLIENT_SRC_PROTOCOL_MEMBERSHIP_H_
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBERSHIP_H_
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,11 +11,10 @@
 
 #include "absl/status/status.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
 #include "client/src/protocol/group_id.h"
-#include "client/src/protocol/session_state.h"
+#include "client/src/protocol/member_group.h"
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::internal {
@@ -35,38 +32,6 @@ struct EpochEnd {
 // groups, newcomers, a stop. Pure: no I/O, no threads, no clock.
 class Membership {
  public:
-  struct Group {
-    std::string name;        // empty for the world
-    std::vector<int> ranks;  // likewise
-    std::string digest;      // likewise
-    std::shared_ptr<CollectiveSequence> sequence;
-
-    // The program has let it go: it has no handle of it, and no call in progress.
-    bool released = false;
-    // All ranks have let it go, as the coordinator has said, and not yet that all know it.
-    bool closed = false;
-    // Numbers what there is to tell the coordinator of the above; 0: nothing.
-    uint64_t news = 0;
-    // The claim of the latest Attach says so of it.
-    bool claimed = false;
-
-    // A call of it was answered in this session: the coordinator knows its ranks.
-    std::optional<SessionId> known_in;
-
-    // Who of it is on this node; null where this member is alone there.
-    std::shared_ptr<const NodeGroup> at_node;
-    // Of the current number: the session in which it was sent first.
-    std::optional<SessionId> first_sent_in;
-    // In this session an arrival of this member at the current number, which another one has or
-    // had, or which was refused when it was sent again, may reach the coordinator yet.
-    std::optional<SessionId> unsettled_in;
-    // The call of the background that takes it back; 0: there is none.
-    CallId taking_back = 0;
-    // How large the latest answer of each kind was, in bytes.
-    std::array<size_t, 4> answer_bytes = {};
-    void NoteAnswer(CollectiveKind kind, const Response& answer);
-  };
-
   // The member has got a place; the epoch before it has ended. Applies an end of this epoch that
   // was told before.
   void Entered(SteadyTime now, v1::JoinResponse place);
@@ -92,25 +57,23 @@ class Membership {
   // Whether the latest epoch is known to be the job's last one.
   bool IsLast() const;
 
-  using Groups = std::map<std::pair<std::string, std::vector<int>>, Group>;
+  using Groups = std::map<std::pair<std::string, std::vector<int>>, std::shared_ptr<MemberGroup>>;
 
   // The group of this name and ranks in the latest epoch, which is new if it is not known.
-  Group& GroupOf(const std::string& name, const std::vector<int>& ranks);
+  const std::shared_ptr<MemberGroup>& GroupOf(const std::string& name,
+                                              const std::vector<int>& ranks);
   // nullptr if it is not known, or the epoch is not the latest one.
-  Group* FindGroup(const EpochId& epoch, const std::string& name, const std::vector<int>& ranks);
-  Group* FindGroup(const GroupId& group) { return FindGroup(group.epoch, group.name, group.ranks); }
-  Group* FindDigest(const std::string& digest);
-  Groups& groups() { return groups_; }
+  std::shared_ptr<MemberGroup> FindGroup(const GroupId& group) const;
+  MemberGroup* FindDigest(const std::string& digest) const;
   const Groups& groups() const { return groups_; }
-  // Nothing may refer to it any more.
-  void ForgetGroup(const Group& group);
+  void ForgetGroup(const MemberGroup& group);
 
   // The program has one more handle of such a group, or one less. Returns the group that it lets
   // go, or nullptr.
   void Hold(const GroupId& group);
-  Group* Drop(const GroupId& group);
+  MemberGroup* Drop(const GroupId& group);
   // A group of this name, not this one itself, that is let go or closed: its ranks may be in both.
-  bool IsNameInUse(const Group& group) const;
+  bool IsNameInUse(const MemberGroup& group) const;
 
   // The answer to the world's collective of this number says that a stop was asked for.
   void StopAgreed(uint64_t sequence);
@@ -125,7 +88,7 @@ class Membership {
 
  private:
   std::optional<EpochId> epoch() const;
-  static void AddGroupTo(const Group& group, v1::Claim* claim);
+  static void AddGroupTo(const MemberGroup& group, v1::Claim* claim);
   void AddBrokenTo(SteadyTime now, v1::Claim* claim) const;
 
   std::shared_ptr<const NodeGroup> AtNode(const std::string& name,
@@ -137,7 +100,7 @@ class Membership {
   // The stream may tell of the epoch's end before Join's answer tells of the epoch.
   std::map<EpochId, EpochEnd> ended_early_;
   Groups groups_;
-  std::map<std::string, Group*> by_digest_;  // all but the world
+  std::map<std::string, MemberGroup*> by_digest_;  // all but the world
   std::map<Groups::key_type, int> handles_;
   std::optional<uint64_t> stop_sequence_;
   int newcomers_ = 0;

@@ -11,20 +11,13 @@
 #include "client/src/base/backoff.h"
 #include "client/src/base/deadline.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/protocol/collective_sequence.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/epoch_id.h"
-#include "client/src/protocol/group_id.h"
+#include "client/src/protocol/member_group.h"
 #include "client/src/protocol/requests.h"
 #include "client/src/protocol/session_state.h"
 
 namespace muster::internal {
-
-// A collective in progress, by its group.
-struct CollectivePlace {
-  GroupId group;
-  std::shared_ptr<CollectiveSequence> sequence;
-};
 
 // A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
 // is sent again.
@@ -53,10 +46,9 @@ struct PendingCall {
   bool before_leave = false;
   // It is not sent before this other call, of the background, has ended; 0: there is none.
   CallId after = 0;
-  // Of the background: it ends when this group is closed.
-  std::optional<GroupId> of_group;
-  // The collective that it is.
-  std::optional<CollectivePlace> collective;
+  // The group whose collective it is. A call of the background ends when this group is closed.
+  std::shared_ptr<MemberGroup> group;
+  bool is_collective() const { return group != nullptr && !in_background; }
   // The arrival, by its attempt, for which this call is sent together with those of others: it is
   // sent once, and ends with the meeting.
   std::optional<uint64_t> carries;

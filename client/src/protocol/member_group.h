@@ -1,0 +1,43 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_GROUP_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_GROUP_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/src/protocol/collective_sequence.h"
+#include "client/src/protocol/effects.h"
+#include "client/src/protocol/group_arrivals.h"
+#include "client/src/protocol/group_release.h"
+
+namespace muster::internal {
+
+// A group of the member's latest epoch, or the world. Its calls share it, and may outlive the
+// epoch.
+struct MemberGroup {
+  MemberGroup(std::string group_name, std::vector<int> group_ranks,
+              std::shared_ptr<const NodeGroup> on_node);
+
+  bool is_world() const { return name.empty(); }
+  // The ranks that a call of this session names: none if the coordinator knows them, since a large
+  // group's ranks are most of what its calls would send.
+  const std::vector<int>& RanksToName(const std::optional<SessionId>& session) const;
+  // The group is closed: its collectives are numbered from 0 again, and nothing that was under way
+  // counts.
+  void Restart();
+
+  const std::string name;        // empty for the world
+  const std::vector<int> ranks;  // likewise
+  const std::string digest;      // likewise
+  // The members of the group on this node; null if this member is alone there.
+  const std::shared_ptr<const NodeGroup> at_node;
+
+  CollectiveSequence sequence;
+  GroupArrivals arrivals;
+  GroupRelease release;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_GROUP_H_
