@@ -39,7 +39,8 @@ std::string WaitForMembers(const std::string& job, const absl::Status& timeout) 
 
 }  // namespace
 
-MemberCore::MemberCore(MemberOptions options) : options_(std::move(options)) {}
+MemberCore::MemberCore(MemberOptions options)
+    : options_(std::move(options)), lifecycle_(options_.job_id, &membership_, &outbox_) {}
 
 Effects MemberCore::Start(SteadyTime now) {
   detached_since_ = now;
@@ -77,18 +78,18 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
   tell_groups_at_.reset();
   unknown_closed_.clear();
   EnterNodeOfPlace();
-  effects_.news = true;
+  outbox_.AddNews();
 }
 
 Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                            const Deadline& deadline) {
-  if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
-  if (rejoining_ || !membership_.IsIn(epoch)) {
-    return Refuse(id,
-                  absl::FailedPreconditionError(absl::StrCat(
-                      Describe(), " is already rejoining in another thread; only one thread may")));
+  if (absl::Status status = lifecycle_.CheckNotLeaving(); !status.ok()) return Refuse(id, status);
+  if (lifecycle_.rejoining() || !membership_.IsIn(epoch)) {
+    return Refuse(id, absl::FailedPreconditionError(absl::StrCat(
+                          lifecycle_.Describe(),
+                          " is already rejoining in another thread; only one thread may")));
   }
-  rejoining_ = true;
+  lifecycle_.BeginRejoining();
   LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
   PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), deadline);
   call.leads_on = true;
@@ -98,7 +99,7 @@ Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
 }
 
 void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  rejoining_ = false;
+  lifecycle_.EndRejoining();
   if (!reply->ok()) return;
   *reply = Response(PlaceOf(std::get<v1::RejoinResponse>(**reply)));
   TakePlace(call, reply);
@@ -106,7 +107,8 @@ void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>*
 
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                                const Deadline& deadline) {
-  if (absl::Status status = CheckMember(group.epoch); !status.ok()) return Refuse(id, status);
+  if (absl::Status status = lifecycle_.CheckMember(group.epoch); !status.ok())
+    return Refuse(id, status);
   const std::shared_ptr<MemberGroup> known = membership_.GroupOf(group.name, group.ranks);
   const bool repeats = known->sequence.is_fixed();
   if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) {
@@ -136,7 +138,7 @@ void MemberCore::FinishCollective(const PendingCall& call, absl::StatusOr<Respon
   const bool of_world = call.group->is_world() && membership_.IsIn(*call.epoch);
   if (of_world && reply->ok() && StopRequestedIn(**reply)) {
     membership_.StopAgreed(sequence.number());
-    stop_asked_ = true;
+    lifecycle_.AskStop();
   }
   if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
   const bool refused = call.answered && NothingRecorded(reply->status());
@@ -166,8 +168,8 @@ bool MemberCore::NoneHasCounted(const MemberGroup& group, const absl::Status& re
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
                                 const Deadline& deadline) {
-  if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
-  stop_asked_ = true;
+  if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
+  lifecycle_.AskStop();
   PendingCall call = NewCall(now, "asking all ranks to stop", deadline);
   call.epoch = epoch;
   call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
@@ -176,7 +178,7 @@ Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
 
 Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch,
                                  const LeaseId& lease, const Deadline& deadline) {
-  if (absl::Status status = CheckMember(epoch); !status.ok()) return Refuse(id, status);
+  if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
   const uint64_t request = leases_.NewRequest();
   PendingCall call = NewCall(now, DescribeLease(lease), deadline);
   call.epoch = epoch;
@@ -206,7 +208,7 @@ void MemberCore::FinishAcquire(const LeaseId& lease, uint64_t request, const Pen
 Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoch,
                                   const LeaseId& lease, uint64_t token,
                                   const absl::StatusOr<std::string>& outcome) {
-  if (absl::Status status = CheckNotLeaving(); !status.ok()) return Refuse(id, status);
+  if (absl::Status status = lifecycle_.CheckNotLeaving(); !status.ok()) return Refuse(id, status);
   if (!leases_.Holds(token)) return Refuse(id, NotHeld(lease, token));
   PendingCall call = NewCall(now, absl::StrCat("completing ", DescribeLease(lease)),
                              Deadline(now, options_.coordinator_timeout));
@@ -224,7 +226,7 @@ Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoc
 
 absl::Status MemberCore::NotHeld(const LeaseId& lease, uint64_t token) const {
   return absl::FailedPreconditionError(absl::StrCat(
-      DescribeLease(lease), " is no longer held by ", Describe(), " under token ", token,
+      DescribeLease(lease), " is no longer held by ", lifecycle_.Describe(), " under token ", token,
       ": the coordinator gave it up while this process was away, and another one may hold it now; "
       "what was produced under this token must not be used"));
 }
@@ -250,11 +252,11 @@ void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& le
 
 Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
                           const Deadline& deadline) {
-  if (left_) {
-    effects_.completions.push_back({id, Response(v1::LeaveResponse())});
+  if (lifecycle_.has_left()) {
+    outbox_.Complete(id, Response(v1::LeaveResponse()));
     return Settle(now);
   }
-  leaving_ = true;
+  lifecycle_.BeginLeaving();
   PendingCall call = NewCall(now, absl::StrCat("leaving job '", options_.job_id, "'"), deadline);
   call.epoch = epoch;
   call.last = true;
@@ -276,9 +278,9 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
     }
   }
   if (!reply->ok()) return;
-  left_ = true;
+  lifecycle_.EndLeaving();
   stream_.reopen_at.reset();
-  effects_.outputs.push_back(CancelSend{stream_.attempt});
+  outbox_.Add(CancelSend{stream_.attempt});
 }
 
 Effects MemberCore::Cancel(SteadyTime now, CallId id) {
@@ -288,10 +290,9 @@ Effects MemberCore::Cancel(SteadyTime now, CallId id) {
 }
 
 Effects MemberCore::Stop(SteadyTime now) {
-  stopping_ = true;
-  Fail(absl::CancelledError(absl::StrCat(Describe(), ": the Job was destroyed")));
+  lifecycle_.Stop();
   stream_.reopen_at.reset();
-  effects_.outputs.push_back(CancelSend{stream_.attempt});
+  outbox_.Add(CancelSend{stream_.attempt});
   return Settle(now);
 }
 
@@ -305,23 +306,8 @@ Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {
 }
 
 Effects MemberCore::Refuse(CallId id, const absl::Status& why) {
-  effects_.completions.push_back({id, why});
-  return std::exchange(effects_, {});
-}
-
-absl::Status MemberCore::CheckMember(const EpochId& epoch) const {
-  absl::Status status = CheckNotLeaving();
-  return status.ok() ? HealthOf(epoch) : status;
-}
-
-absl::Status MemberCore::CheckNotLeaving() const {
-  if (!leaving_) return fate_;
-  return LeftError(options_.job_id, static_cast<int>(membership_.place()->rank()));
-}
-
-absl::Status MemberCore::HealthOf(const EpochId& epoch) const {
-  const absl::Status health = membership_.HealthOf(epoch);
-  return health.ok() ? fate_ : health;
+  outbox_.Complete(id, why);
+  return outbox_.Take();
 }
 
 bool MemberCore::StopRequested(const EpochId& epoch) const {
@@ -330,12 +316,6 @@ bool MemberCore::StopRequested(const EpochId& epoch) const {
 
 int MemberCore::NewcomersWaiting(const EpochId& epoch) const {
   return membership_.IsIn(epoch) ? membership_.newcomers() : 0;
-}
-
-std::string MemberCore::Describe() const {
-  const std::string job = absl::StrCat("job '", options_.job_id, "'");
-  const v1::JoinResponse* const place = membership_.place();
-  return place == nullptr ? job : absl::StrCat("rank ", place->rank(), " of ", job);
 }
 
 }  // namespace muster::internal

@@ -2,7 +2,6 @@
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,39 +15,21 @@
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
-#include "client/src/environment/fingerprint.h"
-#include "client/src/environment/identity.h"
 #include "client/src/node/meeting.h"
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
 #include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/member_options.h"
 #include "client/src/protocol/membership.h"
+#include "client/src/protocol/outbox.h"
 #include "client/src/protocol/pending_call.h"
 #include "client/src/protocol/session_state.h"
 #include "muster/job_options.h"
 #include "muster/lease.h"
 
 namespace muster::internal {
-
-// Who a member is, and where its coordinator is.
-struct MemberOptions {
-  std::string coordinator;  // as the user wrote it, for messages
-  std::string job_id;
-  Identity identity;
-  Fingerprint fingerprint;
-  // How long a call keeps trying while the coordinator does not answer.
-  absl::Duration coordinator_timeout;
-  // How much longer than a call's time-out its answer may take: at the time-out it is the
-  // coordinator that answers, since it knows what was missing.
-  absl::Duration slack = absl::Seconds(5);
-  // Whether to arrive at collectives together with other members of the node.
-  bool node_fanin = true;
-  // For jitter.
-  Random random;
-  // Whether there is a connection to the coordinator now, for messages.
-  std::function<bool()> connected;
-};
 
 // Every decision of one member of a job, as a state machine without I/O, threads or clock: what the
 // program and the coordinator do goes in, together with the time, and effects come out. Attaches,
@@ -124,7 +105,7 @@ class MemberCore {
   SteadyTime NextDeadline() const;
 
   // OK, or the error that every call of that epoch ends with.
-  absl::Status HealthOf(const EpochId& epoch) const;
+  absl::Status HealthOf(const EpochId& epoch) const { return lifecycle_.HealthOf(epoch); }
   // Whether a collective of the world has said that a stop was asked for, in the latest epoch.
   bool StopRequested(const EpochId& epoch) const;
   // Number of processes that wait for a place which the next epoch would have.
@@ -148,8 +129,6 @@ class MemberCore {
   PendingCall NewCall(SteadyTime now, std::string what, const Deadline& deadline) const;
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
-  absl::Status CheckMember(const EpochId& epoch) const;
-  absl::Status CheckNotLeaving() const;
   absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
@@ -239,19 +218,14 @@ class MemberCore {
   void LogStreamEnd();
   void LogReattached(bool recovering);
   void WarnOfWaiting(absl::string_view text);
-  void Warn(std::string line);
-  // This member can do nothing more in the job. The first reason counts.
-  void Fail(const absl::Status& why);
   // When the latest epoch ends here for want of a coordinator; SteadyTime::max() if it does not.
   SteadyTime GivesUpAt() const;
   void GiveUp(SteadyTime now);
-  void BreakEpoch(const EpochId& epoch, EpochEnd end);
-
-  // "rank 3 of job 'x'", or "job 'x'" before it has joined.
-  std::string Describe() const;
 
   const MemberOptions options_;
-  Effects effects_;  // of the step in progress
+  Outbox outbox_;
+  Membership membership_;
+  Lifecycle lifecycle_;
 
   SessionState session_;
   Stream stream_;
@@ -266,19 +240,12 @@ class MemberCore {
   std::string last_error_;  // of the network
   bool trouble_logged_ = false;
 
-  Membership membership_;
   uint64_t latest_news_ = 0;  // of groups
   size_t untold_news_ = 0;
   std::optional<SteadyTime> tell_groups_at_;
   CallId telling_ = 0;                    // the call of the background that tells; 0: none does
   std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
   LeaseLedger leases_;
-  absl::Status fate_;  // of the member, whatever the epoch
-  bool rejoining_ = false;
-  bool stop_asked_ = false;  // in any epoch, by this program or as a collective has said
-  bool leaving_ = false;     // the program has called Leave()
-  bool left_ = false;        // nothing that happens to the job matters
-  bool stopping_ = false;
 
   Calls calls_;
   uint64_t ends_ = 0;                    // number of calls that have ended

@@ -21,7 +21,7 @@ Effects MemberCore::Settle(SteadyTime now) {
     }
     // The end of one call may set others free.
   } while (TellOfGroups(now) || ends_ != ends);
-  return std::exchange(effects_, {});
+  return outbox_.Take();
 }
 
 void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
@@ -43,10 +43,11 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
 }
 
 absl::Status MemberCore::Interruption(const PendingCall& call) const {
-  if (stopping_) return absl::CancelledError(absl::StrCat(call.what, ": the Job was destroyed"));
+  if (lifecycle_.was_stopped())
+    return absl::CancelledError(absl::StrCat(call.what, ": the Job was destroyed"));
   if (!call.last || !call.in_flight) {
     const bool bound = call.epoch && !call.outlives_epoch;
-    const absl::Status health = bound ? HealthOf(*call.epoch) : fate_;
+    const absl::Status health = bound ? lifecycle_.HealthOf(*call.epoch) : lifecycle_.fate();
     if (!health.ok()) return health;
   }
   if (call.leads_on && membership_.IsLast()) {
@@ -61,7 +62,8 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
     return absl::CancelledError("the arrival for which it was sent has ended");
   }
   if (!call.cancelled) return absl::OkStatus();
-  return absl::CancelledError(absl::StrCat(call.what, ": ", Describe(), " was cancelled"));
+  return absl::CancelledError(
+      absl::StrCat(call.what, ": ", lifecycle_.Describe(), " was cancelled"));
 }
 
 // Leases that were given up must not be held until this process is taken for lost, nor may others
@@ -87,7 +89,7 @@ void MemberCore::SendInFlight(SteadyTime now, PendingCall* call) {
   call->sent_at = now;
   Request request = call->request(now);
   FillContext(options_.job_id, *call->in_flight, wait, &request);
-  effects_.outputs.push_back(SendCall{call->in_flight->attempt, std::move(request)});
+  outbox_.Add(SendCall{call->in_flight->attempt, std::move(request)});
 }
 
 void MemberCore::Withdraw(PendingCall* call) {
@@ -95,7 +97,7 @@ void MemberCore::Withdraw(PendingCall* call) {
   if (call->meeting) {
     LeaveMeeting(call);
   } else {
-    effects_.outputs.push_back(CancelSend{call->in_flight->attempt});
+    outbox_.Add(CancelSend{call->in_flight->attempt});
   }
   call->in_flight.reset();
 }
@@ -126,8 +128,9 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
   if (IsTransportError(status)) return PauseBeforeRetry(now, id, call, status.message());
   call->answered = true;
   if (status.ok()) return End(now, id, std::move(response));
-  if (absl::IsAborted(status) && !left_ && !call->only_in) {
-    call->epoch ? BreakEpoch(*call->epoch, {status, {}, now, {}}) : Fail(status);
+  if (absl::IsAborted(status) && !lifecycle_.has_left() && !call->only_in) {
+    call->epoch ? lifecycle_.BreakEpoch(*call->epoch, {status, {}, now, {}})
+                : lifecycle_.Fail(status);
   }
   End(now, id, status);
 }
@@ -154,9 +157,9 @@ void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) 
   ++ends_;
   if (call.on_end) call.on_end(call, &reply);
   if (!call.in_background) {
-    effects_.completions.push_back({id, std::move(reply)});
+    outbox_.Complete(id, std::move(reply));
   } else if (!reply.ok()) {
-    effects_.outputs.push_back(
+    outbox_.Add(
         WriteLog{LogLevel::kDebug, absl::StrCat(call.what, ": ", reply.status().message())});
   }
 }
@@ -192,7 +195,7 @@ absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) co
   const SteadyTime since =
       session_.session() ? call.unavailable_since.value_or(call.start) : detached_since_;
   const std::string text = absl::StrCat(
-      call.what, ": ", Describe(),
+      call.what, ": ", lifecycle_.Describe(),
       timed_out
           ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout()), "; it")
           : "",

@@ -43,8 +43,7 @@ void MemberCore::NoteClaimed() {
 }
 
 bool MemberCore::CanTell() const {
-  return telling_ == 0 && session_.session() && !leaving_ && !stopping_ && fate_.ok() &&
-         membership_.Health().ok();
+  return telling_ == 0 && session_.session() && lifecycle_.is_well();
 }
 
 bool MemberCore::HasNews() const {
@@ -154,7 +153,7 @@ void MemberCore::DropSendsOf(MemberGroup* group) {
     call.unavailable_since.reset();
   }
   if (group->at_node != nullptr) {
-    effects_.outputs.push_back(LeaveNodeGroup{group->at_node->name});
+    outbox_.Add(LeaveNodeGroup{group->at_node->name});
   }
   group->Restart();
 }
@@ -180,7 +179,7 @@ void MemberCore::WaitForGroup(SteadyTime now, CallId id, PendingCall* call) {
   if (!session_.session()) return End(now, id, Unreachable(now, *call));
   End(now, id,
       absl::DeadlineExceededError(absl::StrCat(
-          call->what, ": ", Describe(), " timed out after ",
+          call->what, ": ", lifecycle_.Describe(), " timed out after ",
           absl::FormatDuration(call->deadline.timeout()),
           "; this process has let an earlier group of this name go, which begins anew when the "
           "other ranks have let it go too, and have heard that all have")));

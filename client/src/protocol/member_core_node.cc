@@ -45,17 +45,17 @@ void MemberCore::EnterNodeOfPlace() {
   enter.members = static_cast<uint32_t>(ranks.size());
   enter.self = static_cast<uint32_t>(
       std::count_if(ranks.begin(), ranks.end(), [rank](int other) { return other < rank; }));
-  effects_.outputs.push_back(std::move(enter));
+  outbox_.Add(std::move(enter));
 }
 
 bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
-  if (!options_.node_fanin || !node_collectives_ || rejoining_) return false;
+  if (!options_.node_fanin || !node_collectives_ || lifecycle_.rejoining()) return false;
   if (!call->is_collective() || call->group->at_node == nullptr) return false;
   const MemberGroup& group = *call->group;
   const CollectiveSequence& sequence = group.sequence;
   const size_t size = group.is_world() ? membership_.place()->roster_size() : group.ranks.size();
   if (!IsSmall(group, size, sequence.call())) {
-    effects_.outputs.push_back(PassNode{group.at_node, sequence.number()});
+    outbox_.Add(PassNode{group.at_node, sequence.number()});
     return false;
   }
   const Stamp& stamp = *call->in_flight;
@@ -73,7 +73,7 @@ bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
       absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call->deadline.when())));
   meet.contribution.call_site = sequence.call().call_site;
   meet.contribution.payload = sequence.call().payload;
-  effects_.outputs.push_back(std::move(meet));
+  outbox_.Add(std::move(meet));
   call->meeting = true;
   call->sent_at = now;
   return true;
@@ -133,7 +133,7 @@ bool MemberCore::IsMeeting(uint64_t attempt) const {
 
 // Whether somebody has taken the arrival is found out later; it may have been.
 void MemberCore::LeaveMeeting(PendingCall* call) {
-  effects_.outputs.push_back(internal::LeaveMeeting{call->in_flight->attempt});
+  outbox_.Add(internal::LeaveMeeting{call->in_flight->attempt});
   call->group->arrivals.MayComeLate(call->in_flight->session);
   call->meeting = false;
 }
@@ -147,8 +147,9 @@ void MemberCore::LeaveMeetings() {
 void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
                           const std::shared_ptr<MemberGroup>& group) {
   GroupArrivals& arrivals = group->arrivals;
-  const bool may_count = arrivals.MayComeLateIn(session_.session()) && HealthOf(epoch).ok();
-  if (!may_count || arrivals.taking_back() != 0 || stopping_) return;
+  const bool may_count =
+      arrivals.MayComeLateIn(session_.session()) && lifecycle_.HealthOf(epoch).ok();
+  if (!may_count || arrivals.taking_back() != 0) return;
   PendingCall call = NewCall(now, absl::StrCat("taking back ", group->sequence.Describe()),
                              Deadline(now, options_.coordinator_timeout));
   call.epoch = epoch;

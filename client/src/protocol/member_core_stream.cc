@@ -65,18 +65,17 @@ void MemberCore::OpenAttach(SteadyTime now, bool with_roster) {
   stream_.attempt = session_.BeginAttach();
   v1::AttachRequest request = NewAttach(now, stream_.attempt);
   if (with_roster) *request.mutable_claim()->mutable_roster() = membership_.place()->roster();
-  effects_.outputs.push_back(OpenStream{stream_.attempt, std::move(request)});
+  outbox_.Add(OpenStream{stream_.attempt, std::move(request)});
   NoteClaimed();
 }
 
 // A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
 // when this one ends without it, the next member is asked.
 void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
-  const bool over = left_ || stopping_ || !fate_.ok();
-  if (over || stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
+  if (lifecycle_.is_over() || stream_.answered || !membership_.IsIn(EpochOf(need.epoch()))) return;
   const uint64_t old = stream_.attempt;
   OpenAttach(now, /*with_roster=*/true);
-  effects_.outputs.push_back(CancelSend{old});
+  outbox_.Add(CancelSend{old});
 }
 
 v1::AttachRequest MemberCore::NewAttach(SteadyTime now, uint64_t attempt) const {
@@ -96,8 +95,7 @@ v1::Claim MemberCore::NewClaim(SteadyTime now) const {
   v1::Claim claim;
   membership_.AddTo(now, &claim);
   leases_.AddTo(&claim);
-  claim.set_leaving(leaving_);
-  claim.set_stop_asked(stop_asked_);
+  lifecycle_.AddTo(&claim);
   return claim;
 }
 
@@ -116,7 +114,7 @@ Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
 
 void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response) {
   if (const absl::Status fits = CheckAnswer(response); !fits.ok()) {
-    return Fail(Refusal(options_.coordinator, membership_.place() != nullptr, fits));
+    return lifecycle_.Fail(Refusal(options_.coordinator, membership_.place() != nullptr, fits));
   }
   const v1::Attached& attached = response.attached();
   const v1::SessionId& session = attached.session();
@@ -131,11 +129,11 @@ void MemberCore::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& res
   LogReattached(attached.recovering());
   registered_ = true;
   last_error_.clear();
-  effects_.news = true;  // of LossKnownBy()
+  outbox_.AddNews();  // of LossKnownBy()
 }
 
 void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
-  if (left_) return;
+  if (lifecycle_.has_left()) return;
   switch (response.event_case()) {
     case v1::AttachResponse::kEpochBroken:
       return TakeBreak(now, response.epoch_broken());
@@ -157,7 +155,7 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
 void MemberCore::TakeBreak(SteadyTime now, const v1::EpochBroken& broken) {
   EpochEnd end{absl::AbortedError(broken.reason()), {}, now, broken.may_rejoin()};
   end.failures.assign(broken.failures().begin(), broken.failures().end());
-  BreakEpoch(EpochOf(broken.epoch()), std::move(end));
+  lifecycle_.BreakEpoch(EpochOf(broken.epoch()), std::move(end));
 }
 
 void MemberCore::TakeFinish(const v1::GroupFinished& finished) {
@@ -172,7 +170,7 @@ void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
   if (!membership_.IsIn(EpochOf(newcomers.epoch()))) return;
   membership_.set_newcomers(
       static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
-  effects_.news = true;
+  outbox_.AddNews();
 }
 
 void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
@@ -201,13 +199,13 @@ Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::St
   if (!session_.Detached(attempt)) return {};
   if (stream_.answered) detached_since_ = now;
   last_error_ = status.ok() ? "the coordinator ended the session" : std::string(status.message());
-  if (left_ || stopping_ || !fate_.ok()) return Settle(now);
+  if (lifecycle_.is_over()) return Settle(now);
   if (MayReopen(status)) {
     LogStreamEnd();
     if (stream_.answered) stream_backoff_.Reset();
     stream_.reopen_at = After(now, stream_backoff_.Next(options_.random));
   } else {
-    Fail(Refusal(options_.coordinator, membership_.place() != nullptr, status));
+    lifecycle_.Fail(Refusal(options_.coordinator, membership_.place() != nullptr, status));
   }
   return Settle(now);
 }
@@ -215,37 +213,30 @@ Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::St
 void MemberCore::LogStreamEnd() {
   if (stream_.answered) trouble_logged_ = false;
   // The coordinator of a job that has failed may end at any time.
-  if (!membership_.Health().ok() && !rejoining_) return;
+  if (!membership_.Health().ok() && !lifecycle_.rejoining()) return;
   if (std::exchange(trouble_logged_, true)) return;
-  Warn(absl::StrCat(Describe(), stream_.answered ? ": lost the connection to" : ": cannot reach",
-                    " the coordinator at ", options_.coordinator, ", trying again: ", last_error_));
+  outbox_.Warn(absl::StrCat(
+      lifecycle_.Describe(), stream_.answered ? ": lost the connection to" : ": cannot reach",
+      " the coordinator at ", options_.coordinator, ", trying again: ", last_error_));
 }
 
 void MemberCore::LogReattached(bool recovering) {
   if (!std::exchange(trouble_logged_, false)) return;
-  Warn(absl::StrCat(Describe(), ": reached the coordinator at ", options_.coordinator,
-                    registered_ ? " again" : "",
-                    recovering ? "; it was restarted and waits for the other members" : ""));
+  outbox_.Warn(
+      absl::StrCat(lifecycle_.Describe(), ": reached the coordinator at ", options_.coordinator,
+                   registered_ ? " again" : "",
+                   recovering ? "; it was restarted and waits for the other members" : ""));
 }
 
 // The text begins with the job, as every text of the coordinator does; so do this process's own.
 void MemberCore::WarnOfWaiting(absl::string_view text) {
   absl::ConsumePrefix(&text, absl::StrCat("job '", options_.job_id, "': "));
-  Warn(absl::StrCat(Describe(), ": ", text));
-}
-
-void MemberCore::Warn(std::string line) {
-  effects_.outputs.push_back(WriteLog{LogLevel::kWarning, std::move(line)});
-}
-
-void MemberCore::Fail(const absl::Status& why) {
-  fate_.Update(why);
-  effects_.news = true;
+  outbox_.Warn(absl::StrCat(lifecycle_.Describe(), ": ", text));
 }
 
 SteadyTime MemberCore::GivesUpAt() const {
   const bool in_epoch = membership_.place() != nullptr && membership_.Health().ok();
-  if (!in_epoch || session_.session() || !fate_.ok() || left_ || stopping_) {
+  if (!in_epoch || session_.session() || lifecycle_.is_over()) {
     return SteadyTime::max();
   }
   return After(detached_since_, options_.coordinator_timeout);
@@ -263,17 +254,13 @@ SteadyTime MemberCore::LossKnownBy(SteadyTime since) const {
 // wait for ever. To the others it is as if this process had called Rejoin.
 void MemberCore::GiveUp(SteadyTime now) {
   const std::string text =
-      absl::StrCat(Describe(), " ", NotReachedSince(detached_since_, now),
+      absl::StrCat(lifecycle_.Describe(), " ", NotReachedSince(detached_since_, now),
                    ", and takes no further part in epoch ", membership_.place()->epoch().number(),
                    "; check that musterd runs there and that this node's network reaches it "
                    "(MUSTER_COORDINATOR_TIMEOUT says how long to try)");
-  BreakEpoch(EpochOf(membership_.place()->epoch()),
-             {WithExitCode(absl::UnavailableError(text), kExitCoordinatorLost), {}, now, {}});
-}
-
-void MemberCore::BreakEpoch(const EpochId& epoch, EpochEnd end) {
-  membership_.Ended(epoch, std::move(end));
-  effects_.news = true;
+  lifecycle_.BreakEpoch(
+      EpochOf(membership_.place()->epoch()),
+      {WithExitCode(absl::UnavailableError(text), kExitCoordinatorLost), {}, now, {}});
 }
 
 }  // namespace muster::internal

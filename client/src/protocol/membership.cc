@@ -174,9 +174,4 @@ void Membership::AddBrokenTo(SteadyTime now, v1::Claim* claim) const {
   }
 }
 
-absl::Status LeftError(const std::string& job_id, int rank) {
-  return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " has left job '", job_id,
-                                                    "': no calls are possible after Leave()"));
-}
-
 }  // namespace muster::internal

@@ -106,9 +106,6 @@ class Membership {
   int newcomers_ = 0;
 };
 
-// What every call says after Leave().
-absl::Status LeftError(const std::string& job_id, int rank);
-
 }  // namespace muster::internal
 
 #endif  // MUSTER_CLIENT_SRC_PROTOCOL_MEMBERSHIP_H_

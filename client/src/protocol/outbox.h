@@ -1,0 +1,32 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_OUTBOX_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_OUTBOX_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/src/protocol/effects.h"
+
+namespace muster::internal {
+
+// Collects the effects of the step in progress.
+class Outbox {
+ public:
+  void Add(Output output) { effects_.outputs.push_back(std::move(output)); }
+  void Warn(std::string line) { Add(WriteLog{LogLevel::kWarning, std::move(line)}); }
+  void Complete(CallId call, absl::StatusOr<Response> reply) {
+    effects_.completions.push_back({call, std::move(reply)});
+  }
+  // Something has changed that programs may be waiting for beside their calls.
+  void AddNews() { effects_.news = true; }
+
+  // Ends the step.
+  Effects Take() { return std::exchange(effects_, {}); }
+
+ private:
+  Effects effects_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_OUTBOX_H_
