@@ -40,13 +40,9 @@ std::string WaitForMembers(const std::string& job, const absl::Status& timeout) 
 }  // namespace
 
 MemberCore::MemberCore(MemberOptions options)
-    : options_(std::move(options)), lifecycle_(options_.job_id, &membership_, &outbox_) {}
-
-Effects MemberCore::Start(SteadyTime now) {
-  detached_since_ = now;
-  OpenAttach(now);
-  return Settle(now);
-}
+    : options_(std::move(options)),
+      lifecycle_(options_.job_id, &membership_, &outbox_),
+      stream_(options_, membership_, &session_, &lifecycle_, &outbox_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
@@ -161,7 +157,7 @@ void MemberCore::FinishCollective(const PendingCall& call, absl::StatusOr<Respon
 // earlier send completed there; another one, before it was killed, may have had room, and have
 // completed the number for others. What may yet arrive is taken back.
 bool MemberCore::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
-  if (!node_collectives_ || !group.arrivals.WasSent() || !session_.session()) return false;
+  if (!stream_.node_collectives() || !group.arrivals.WasSent() || !session_.session()) return false;
   return absl::IsInvalidArgument(refusal) ||
          group.arrivals.WasSentFirstTo(session_.session()->daemon_instance);
 }
@@ -201,7 +197,7 @@ void MemberCore::FinishAcquire(const LeaseId& lease, uint64_t request, const Pen
   if (answer.has_granted()) {
     leases_.Granted(lease, request, answer.granted().token());
   } else {
-    leases_.Completed(lease, answer.completed(), limits_.max_payload_bytes());
+    leases_.Completed(lease, answer.completed(), stream_.limits().max_payload_bytes());
   }
 }
 
@@ -219,7 +215,7 @@ Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoc
   call.on_end = [this, lease, token, outcome](const PendingCall&, auto* reply) {
     if (reply->ok() || absl::IsFailedPrecondition(reply->status())) leases_.End(token);
     if (!reply->ok()) return;
-    leases_.Completed(lease, ResultOf(token, outcome), limits_.max_payload_bytes());
+    leases_.Completed(lease, ResultOf(token, outcome), stream_.limits().max_payload_bytes());
   };
   return Begin(now, id, std::move(call));
 }
@@ -279,8 +275,7 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
   }
   if (!reply->ok()) return;
   lifecycle_.EndLeaving();
-  stream_.reopen_at.reset();
-  outbox_.Add(CancelSend{stream_.attempt});
+  stream_.Close();
 }
 
 Effects MemberCore::Cancel(SteadyTime now, CallId id) {
@@ -291,8 +286,7 @@ Effects MemberCore::Cancel(SteadyTime now, CallId id) {
 
 Effects MemberCore::Stop(SteadyTime now) {
   lifecycle_.Stop();
-  stream_.reopen_at.reset();
-  outbox_.Add(CancelSend{stream_.attempt});
+  stream_.Close();
   return Settle(now);
 }
 

@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/src/base/backoff.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/node/meeting.h"
+#include "client/src/protocol/attach_stream.h"
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
@@ -112,17 +112,11 @@ class MemberCore {
   int NewcomersWaiting(const EpochId& epoch) const;
   // When a member that was gone at `since` is known to be lost, by what the coordinator has said of
   // its graces. SteadyTime::max() while there is no session: nobody can tell.
-  SteadyTime LossKnownBy(SteadyTime since) const;
+  SteadyTime LossKnownBy(SteadyTime since) const { return stream_.LossKnownBy(since); }
   // As announced by the coordinator; valid once joined.
-  const v1::Limits& limits() const { return limits_; }
+  const v1::Limits& limits() const { return stream_.limits(); }
 
  private:
-  // The latest Attach.
-  struct Stream {
-    uint64_t attempt = 0;
-    bool answered = false;
-    std::optional<SteadyTime> reopen_at;  // where it has ended and another one is worth a try
-  };
   using Calls = std::map<CallId, PendingCall>;
 
   // member_core.cc: calls of the program.
@@ -159,8 +153,6 @@ class MemberCore {
   SteadyTime DeadlineOf(const PendingCall& call) const;
   SteadyTime SessionDeadline(const PendingCall& call) const;
   absl::Status Unreachable(SteadyTime now, const PendingCall& call) const;
-  // "could not reach the coordinator at host:7370 for 10m (last error: ...)".
-  std::string NotReachedSince(SteadyTime since, SteadyTime now) const;
   absl::Status NotRegistered(const PendingCall& call) const;
 
   // member_core_node.cc: collectives by way of the node.
@@ -202,43 +194,24 @@ class MemberCore {
   void WaitForGroup(SteadyTime now, CallId id, PendingCall* call);
 
   // member_core_stream.cc: the Attach stream.
-  // With the claim's roster where a coordinator has asked for it.
-  void OpenAttach(SteadyTime now, bool with_roster = false);
+  void Reattach(SteadyTime now);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
-  v1::AttachRequest NewAttach(SteadyTime now, uint64_t attempt) const;
   // All that a coordinator which was started anew must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
-  void TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response);
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
   void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
   void TakeFinish(const v1::GroupFinished& finished);
   void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
   // Sends the arrival at the latest collective that has completed once more.
   void Contribute(SteadyTime now, const v1::NeedContribution& need);
-  void LogStreamEnd();
-  void LogReattached(bool recovering);
   void WarnOfWaiting(absl::string_view text);
-  // When the latest epoch ends here for want of a coordinator; SteadyTime::max() if it does not.
-  SteadyTime GivesUpAt() const;
-  void GiveUp(SteadyTime now);
 
   const MemberOptions options_;
   Outbox outbox_;
   Membership membership_;
-  Lifecycle lifecycle_;
-
   SessionState session_;
-  Stream stream_;
-  Backoff stream_backoff_;
-  bool registered_ = false;        // at least once
-  bool node_collectives_ = false;  // the coordinator has them
-  v1::Limits limits_;
-  absl::Duration member_grace_;
-  // Until when the coordinator may wait for members that were there before it.
-  SteadyTime roster_complete_by_;
-  SteadyTime detached_since_;
-  std::string last_error_;  // of the network
-  bool trouble_logged_ = false;
+  Lifecycle lifecycle_;
+  AttachStream stream_;
 
   uint64_t latest_news_ = 0;  // of groups
   size_t untold_news_ = 0;

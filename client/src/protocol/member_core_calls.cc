@@ -11,7 +11,7 @@
 namespace muster::internal {
 
 Effects MemberCore::Settle(SteadyTime now) {
-  if (now >= GivesUpAt()) GiveUp(now);
+  stream_.GiveUpIfDue(now);
   uint64_t ends = 0;
   do {
     ends = ends_;
@@ -37,7 +37,7 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
   if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
   if (call->in_flight || (!call->paused_until && !session_.session())) {
     if (now < DeadlineOf(*call)) return;
-    return End(now, id, registered_ ? Unreachable(now, *call) : NotRegistered(*call));
+    return End(now, id, stream_.registered() ? Unreachable(now, *call) : NotRegistered(*call));
   }
   if (!call->paused_until) Send(now, id, call);
 }
@@ -137,7 +137,7 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
 
 void MemberCore::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
                                   absl::string_view why) {
-  last_error_ = std::string(why);
+  stream_.NoteError(why);
   // An answer that took a while was parked: the coordinator was there.
   if (!call->unavailable_since || now - call->sent_at > std::chrono::seconds(1)) {
     call->unavailable_since = now;
@@ -165,12 +165,12 @@ void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) 
 }
 
 Effects MemberCore::Tick(SteadyTime now) {
-  if (stream_.reopen_at && now >= *stream_.reopen_at) OpenAttach(now);
+  if (stream_.MustReopen(now)) Reattach(now);
   return Settle(now);
 }
 
 SteadyTime MemberCore::NextDeadline() const {
-  SteadyTime next = std::min(GivesUpAt(), stream_.reopen_at.value_or(SteadyTime::max()));
+  SteadyTime next = stream_.NextDeadline();
   if (CanTell()) next = std::min(next, tell_groups_at_.value_or(SteadyTime::max()));
   for (const auto& [id, call] : calls_) next = std::min(next, DeadlineOf(call));
   return next;
@@ -184,39 +184,34 @@ SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
 }
 
 SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
-  if (!registered_ || session_.session()) return call.deadline.when();
+  if (!stream_.registered() || session_.session()) return call.deadline.when();
   // What leads out of an epoch that has ended here tries anew.
-  const SteadyTime since = call.leads_on ? std::max(call.start, detached_since_) : detached_since_;
+  const SteadyTime since =
+      call.leads_on ? std::max(call.start, stream_.detached_since()) : stream_.detached_since();
   return std::min(call.deadline.when(), After(since, options_.coordinator_timeout));
 }
 
 absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) const {
   const bool timed_out = now >= call.deadline.when();
   const SteadyTime since =
-      session_.session() ? call.unavailable_since.value_or(call.start) : detached_since_;
+      session_.session() ? call.unavailable_since.value_or(call.start) : stream_.detached_since();
   const std::string text = absl::StrCat(
       call.what, ": ", lifecycle_.Describe(),
       timed_out
           ? absl::StrCat(" timed out after ", absl::FormatDuration(call.deadline.timeout()), "; it")
           : "",
-      " ", NotReachedSince(since, now), "; is musterd running there?");
+      " ", stream_.NotReachedSince(since, now), "; is musterd running there?");
   return WithExitCode(timed_out ? absl::DeadlineExceededError(text) : absl::UnavailableError(text),
                       kExitCoordinatorLost);
 }
 
-std::string MemberCore::NotReachedSince(SteadyTime since, SteadyTime now) const {
-  return absl::StrCat("could not reach the coordinator at ", options_.coordinator, " for ",
-                      absl::FormatDuration(Rounded(Between(since, now))),
-                      " (last error: ", last_error_.empty() ? "no answer" : last_error_, ")");
-}
-
 absl::Status MemberCore::NotRegistered(const PendingCall& call) const {
   const char* phase = options_.connected() ? "registering with" : "connecting to";
-  const std::string text =
-      absl::StrCat(call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()),
-                   " while ", phase, " the coordinator at ", options_.coordinator,
-                   last_error_.empty() ? "" : absl::StrCat(" (", last_error_, ")"),
-                   "; is musterd running there?");
+  const std::string text = absl::StrCat(
+      call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()), " while ",
+      phase, " the coordinator at ", options_.coordinator,
+      stream_.last_error().empty() ? "" : absl::StrCat(" (", stream_.last_error(), ")"),
+      "; is musterd running there?");
   return WithExitCode(absl::DeadlineExceededError(text), kExitCoordinatorLost);
 }
 

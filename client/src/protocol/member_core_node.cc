@@ -35,7 +35,7 @@ bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) 
 
 void MemberCore::EnterNodeOfPlace() {
   const std::vector<int>& ranks = membership_.node_ranks();
-  if (!options_.node_fanin || !node_collectives_ || ranks.size() < 2) return;
+  if (!options_.node_fanin || !stream_.node_collectives() || ranks.size() < 2) return;
   const v1::JoinResponse& place = *membership_.place();
   const auto rank = static_cast<int>(place.rank());
   EnterNode enter;
@@ -49,7 +49,7 @@ void MemberCore::EnterNodeOfPlace() {
 }
 
 bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
-  if (!options_.node_fanin || !node_collectives_ || lifecycle_.rejoining()) return false;
+  if (!options_.node_fanin || !stream_.node_collectives() || lifecycle_.rejoining()) return false;
   if (!call->is_collective() || call->group->at_node == nullptr) return false;
   const MemberGroup& group = *call->group;
   const CollectiveSequence& sequence = group.sequence;
