@@ -1,5 +1,6 @@
 #include "client/src/protocol/member_core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -42,11 +43,12 @@ std::string WaitForMembers(const std::string& job, const absl::Status& timeout) 
 MemberCore::MemberCore(MemberOptions options)
     : options_(std::move(options)),
       lifecycle_(options_.job_id, &membership_, &outbox_),
-      stream_(options_, membership_, &session_, &lifecycle_, &outbox_) {}
+      stream_(options_, membership_, &session_, &lifecycle_, &outbox_),
+      calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
-  PendingCall call = NewCall(now, absl::StrCat("joining job '", options.job, "'"), deadline);
+  PendingCall call(absl::StrCat("joining job '", options.job, "'"), deadline, now);
   call.request = [this, options](SteadyTime) { return MakeJoin(options, options_.fingerprint); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
   return Begin(now, id, std::move(call));
@@ -86,8 +88,8 @@ Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                           " is already rejoining in another thread; only one thread may")));
   }
   lifecycle_.BeginRejoining();
-  LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
-  PendingCall call = NewCall(now, absl::StrCat("rejoining job '", options_.job_id, "'"), deadline);
+  calls_.LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
+  PendingCall call(absl::StrCat("rejoining job '", options_.job_id, "'"), deadline, now);
   call.leads_on = true;
   call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
@@ -110,9 +112,9 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
   if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) {
     return Refuse(id, status);
   }
-  if (repeats) DropTakingBack(known.get());
+  if (repeats) calls_.Drop(known->arrivals.EndTakingBack());
   known->release.Retain();
-  PendingCall pending = NewCall(now, known->sequence.Describe(), deadline);
+  PendingCall pending(known->sequence.Describe(), deadline, now);
   pending.after = known->arrivals.taking_back();
   pending.epoch = group.epoch;
   pending.group = known;
@@ -121,6 +123,12 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
     return MakeCollective(epoch, known->name, known->RanksToName(session_.session()),
                           known->sequence.number(), known->sequence.refusals(),
                           known->sequence.call());
+  };
+  pending.held_up_by = [this](SteadyTime at, const MemberGroup& called) {
+    return HeldUpBy(at, called);
+  };
+  pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
+    return Meet(at, call_id, sent);
   };
   pending.on_end = [this](const PendingCall& ended, auto* reply) {
     FinishCollective(ended, reply);
@@ -166,7 +174,7 @@ Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
                                 const Deadline& deadline) {
   if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
   lifecycle_.AskStop();
-  PendingCall call = NewCall(now, "asking all ranks to stop", deadline);
+  PendingCall call("asking all ranks to stop", deadline, now);
   call.epoch = epoch;
   call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
   return Begin(now, id, std::move(call));
@@ -176,7 +184,7 @@ Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch
                                  const LeaseId& lease, const Deadline& deadline) {
   if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
   const uint64_t request = leases_.NewRequest();
-  PendingCall call = NewCall(now, DescribeLease(lease), deadline);
+  PendingCall call(DescribeLease(lease), deadline, now);
   call.epoch = epoch;
   call.request = [=](SteadyTime) { return MakeAcquire(epoch, lease.name, lease.scope, request); };
   call.on_end = [this, lease, request](const PendingCall& ended, auto* reply) {
@@ -206,8 +214,8 @@ Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoc
                                   const absl::StatusOr<std::string>& outcome) {
   if (absl::Status status = lifecycle_.CheckNotLeaving(); !status.ok()) return Refuse(id, status);
   if (!leases_.Holds(token)) return Refuse(id, NotHeld(lease, token));
-  PendingCall call = NewCall(now, absl::StrCat("completing ", DescribeLease(lease)),
-                             Deadline(now, options_.coordinator_timeout));
+  PendingCall call(absl::StrCat("completing ", DescribeLease(lease)),
+                   Deadline(now, options_.coordinator_timeout), now);
   // A lease is the job's: it outlives the epoch in which it was granted.
   call.epoch = epoch;
   call.outlives_epoch = true;
@@ -236,14 +244,12 @@ Effects MemberCore::ReleaseLease(SteadyTime now, const EpochId& epoch, const Lea
 
 void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
                          uint64_t request) {
-  PendingCall call = NewCall(now, absl::StrCat("giving up ", DescribeLease(lease)),
-                             Deadline(now, options_.coordinator_timeout));
+  PendingCall call = calls_.NewInBackground(now, absl::StrCat("giving up ", DescribeLease(lease)));
   call.epoch = epoch;
   call.outlives_epoch = true;
-  call.in_background = true;
   call.before_leave = true;
   call.request = [=](SteadyTime) { return MakeAbandon(lease.name, lease.scope, request); };
-  calls_.emplace(next_background_++, std::move(call));
+  calls_.BeginInBackground(std::move(call));
 }
 
 Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
@@ -253,7 +259,7 @@ Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
     return Settle(now);
   }
   lifecycle_.BeginLeaving();
-  PendingCall call = NewCall(now, absl::StrCat("leaving job '", options_.job_id, "'"), deadline);
+  PendingCall call(absl::StrCat("leaving job '", options_.job_id, "'"), deadline, now);
   call.epoch = epoch;
   call.last = true;
   call.request = [epoch](SteadyTime) { return MakeLeave(epoch); };
@@ -279,8 +285,7 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
 }
 
 Effects MemberCore::Cancel(SteadyTime now, CallId id) {
-  const auto call = calls_.find(id);
-  if (call != calls_.end()) call->second.cancelled = true;
+  calls_.Cancel(id);
   return Settle(now);
 }
 
@@ -290,18 +295,40 @@ Effects MemberCore::Stop(SteadyTime now) {
   return Settle(now);
 }
 
-PendingCall MemberCore::NewCall(SteadyTime now, std::string what, const Deadline& deadline) const {
-  return PendingCall(std::move(what), deadline, now);
-}
-
 Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {
-  calls_.emplace(id, std::move(call));
+  calls_.Begin(id, std::move(call));
   return Settle(now);
 }
 
 Effects MemberCore::Refuse(CallId id, const absl::Status& why) {
   outbox_.Complete(id, why);
   return outbox_.Take();
+}
+
+Effects MemberCore::Settle(SteadyTime now) {
+  stream_.GiveUpIfDue(now);
+  bool has_ended = false;
+  do {
+    has_ended = calls_.Advance(now);
+  } while (TellOfGroups(now) || has_ended);
+  return outbox_.Take();
+}
+
+Effects MemberCore::OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status,
+                            Response response) {
+  calls_.TakeReply(now, attempt, status, std::move(response));
+  return Settle(now);
+}
+
+Effects MemberCore::Tick(SteadyTime now) {
+  if (stream_.MustReopen(now)) Reattach(now);
+  return Settle(now);
+}
+
+SteadyTime MemberCore::NextDeadline() const {
+  SteadyTime next = std::min(stream_.NextDeadline(), calls_.NextDeadline());
+  if (CanTell()) next = std::min(next, tell_groups_at_.value_or(SteadyTime::max()));
+  return next;
 }
 
 bool MemberCore::StopRequested(const EpochId& epoch) const {

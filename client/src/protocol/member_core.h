@@ -2,7 +2,6 @@
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,7 +23,7 @@
 #include "client/src/protocol/member_options.h"
 #include "client/src/protocol/membership.h"
 #include "client/src/protocol/outbox.h"
-#include "client/src/protocol/pending_call.h"
+#include "client/src/protocol/pending_calls.h"
 #include "client/src/protocol/session_state.h"
 #include "muster/job_options.h"
 #include "muster/lease.h"
@@ -117,10 +116,7 @@ class MemberCore {
   const v1::Limits& limits() const { return stream_.limits(); }
 
  private:
-  using Calls = std::map<CallId, PendingCall>;
-
   // member_core.cc: calls of the program.
-  PendingCall NewCall(SteadyTime now, std::string what, const Deadline& deadline) const;
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
   absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
@@ -133,40 +129,17 @@ class MemberCore {
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
   void Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t request);
 
-  // member_core_calls.cc: sends, replies and ends.
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
-  void Advance(SteadyTime now, CallId id, PendingCall* call);
-  void Send(SteadyTime now, CallId id, PendingCall* call);
-  // Under the stamp that it has.
-  void SendInFlight(SteadyTime now, PendingCall* call);
-  void Withdraw(PendingCall* call);
-  void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
-                 Response response);
-  void PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call, absl::string_view why);
-  void End(SteadyTime now, CallId id, absl::StatusOr<Response> reply);
-  Calls::iterator FindSend(uint64_t attempt);
-  // Whether and why a call must end whatever it waits for.
-  absl::Status Interruption(const PendingCall& call) const;
-  bool MustWaitForBackground(SteadyTime now, const PendingCall& call) const;
-  // When waiting for what the call waits for ends.
-  SteadyTime DeadlineOf(const PendingCall& call) const;
-  SteadyTime SessionDeadline(const PendingCall& call) const;
-  absl::Status Unreachable(SteadyTime now, const PendingCall& call) const;
-  absl::Status NotRegistered(const PendingCall& call) const;
 
   // member_core_node.cc: collectives by way of the node.
   void EnterNodeOfPlace();
   bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
   // False, and the call is to be sent: it does not go that way.
-  bool Meet(SteadyTime now, CallId id, PendingCall* call);
-  void TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end);
-  bool IsMeeting(uint64_t attempt) const;
-  void LeaveMeeting(PendingCall* call);
-  void LeaveMeetings();
+  bool Meet(SteadyTime now, CallId id, const PendingCall& call);
+  void TakeMeeting(SteadyTime now, const PendingCall& call, const MeetingEnd& end);
   // What others may still carry of a collective that the program has given up.
   void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
-  void DropTakingBack(MemberGroup* group);
 
   // member_core_groups.cc: groups that are let go.
   void NoteNews(SteadyTime now, MemberGroup* group);
@@ -188,10 +161,10 @@ class MemberCore {
   void TakeClosed(SteadyTime now, const std::string& digest);
   void TakeSettled(MemberGroup* group);
   // What was under way in the group is not any more.
-  void DropSendsOf(MemberGroup* group);
-  // Whether the call must wait until a group is settled: its own, or another one of the name.
-  bool MustWaitForGroup(const PendingCall& call) const;
-  void WaitForGroup(SteadyTime now, CallId id, PendingCall* call);
+  void Restart(MemberGroup* group);
+  // See PendingCall. A call must wait until a group is settled: its own, or another one of the
+  // name.
+  absl::string_view HeldUpBy(SteadyTime now, const MemberGroup& group);
 
   // member_core_stream.cc: the Attach stream.
   void Reattach(SteadyTime now);
@@ -212,6 +185,7 @@ class MemberCore {
   SessionState session_;
   Lifecycle lifecycle_;
   AttachStream stream_;
+  PendingCalls calls_;
 
   uint64_t latest_news_ = 0;  // of groups
   size_t untold_news_ = 0;
@@ -219,10 +193,6 @@ class MemberCore {
   CallId telling_ = 0;                    // the call of the background that tells; 0: none does
   std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
   LeaseLedger leases_;
-
-  Calls calls_;
-  uint64_t ends_ = 0;                    // number of calls that have ended
-  CallId next_background_ = 1ull << 63;  // above what the surroundings use
 };
 
 }  // namespace muster::internal

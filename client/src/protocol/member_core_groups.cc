@@ -58,18 +58,15 @@ bool MemberCore::TellOfGroups(SteadyTime now) {
   tell_groups_at_.reset();
   untold_news_ = 0;
   if (!HasNews()) return false;  // the program has taken the group back since
-  PendingCall call =
-      NewCall(now, "telling which groups are let go", Deadline(now, options_.coordinator_timeout));
+  PendingCall call = calls_.NewInBackground(now, "telling which groups are let go");
   call.epoch = EpochOf(membership_.place()->epoch());
-  call.in_background = true;
   call.only_in = session_.session();
   const auto told = std::make_shared<Told>();
   call.request = [this, told](SteadyTime) { return MakeNews(told.get()); };
   call.on_end = [this, told](const PendingCall& ended, auto* reply) {
     FinishTelling(*told, ended, *reply);
   };
-  telling_ = next_background_++;
-  calls_.emplace(telling_, std::move(call));
+  telling_ = calls_.BeginInBackground(std::move(call));
   return true;
 }
 
@@ -133,56 +130,30 @@ void MemberCore::TakeClosed(SteadyTime now, const std::string& digest) {
     unknown_closed_.insert(digest);
     return TellBy(After(now, kNewsDelay));
   }
-  if (group->release.Close()) DropSendsOf(group);
+  if (group->release.Close()) Restart(group);
   NoteNews(now, group);
 }
 
-void MemberCore::DropSendsOf(MemberGroup* group) {
-  DropTakingBack(group);
-  for (auto next = calls_.begin(); next != calls_.end();) {
-    const auto entry = next++;
-    PendingCall& call = entry->second;
-    if (call.group.get() != group) continue;
-    Withdraw(&call);
-    if (call.in_background) {
-      calls_.erase(entry);
-      continue;
-    }
-    call.sends = 0;
-    call.paused_until.reset();
-    call.unavailable_since.reset();
-  }
-  if (group->at_node != nullptr) {
-    outbox_.Add(LeaveNodeGroup{group->at_node->name});
-  }
+void MemberCore::Restart(MemberGroup* group) {
+  calls_.Drop(group->arrivals.EndTakingBack());
+  calls_.RestartCallsOf(*group);
+  if (group->at_node != nullptr) outbox_.Add(LeaveNodeGroup{group->at_node->name});
   group->Restart();
 }
 
 // A call that has waited for this is the group's first one.
 void MemberCore::TakeSettled(MemberGroup* group) {
   group->release.Settle();
-  const bool is_called = std::any_of(calls_.begin(), calls_.end(), [group](const auto& entry) {
-    return entry.second.is_collective() && entry.second.group.get() == group;
-  });
-  if (!is_called) membership_.ForgetGroup(*group);
+  if (!calls_.IsCalled(*group)) membership_.ForgetGroup(*group);
 }
 
-bool MemberCore::MustWaitForGroup(const PendingCall& call) const {
-  if (!call.is_collective() || call.in_flight || call.group->is_world()) return false;
-  return call.group->release.closed() || membership_.IsNameInUse(*call.group);
-}
-
-void MemberCore::WaitForGroup(SteadyTime now, CallId id, PendingCall* call) {
-  call->paused_until.reset();
+absl::string_view MemberCore::HeldUpBy(SteadyTime now, const MemberGroup& group) {
+  const bool may_call =
+      group.is_world() || !(group.release.closed() || membership_.IsNameInUse(group));
+  if (may_call) return "";
   if (tell_groups_at_) TellBy(now);
-  if (now < DeadlineOf(*call)) return;
-  if (!session_.session()) return End(now, id, Unreachable(now, *call));
-  End(now, id,
-      absl::DeadlineExceededError(absl::StrCat(
-          call->what, ": ", lifecycle_.Describe(), " timed out after ",
-          absl::FormatDuration(call->deadline.timeout()),
-          "; this process has let an earlier group of this name go, which begins anew when the "
-          "other ranks have let it go too, and have heard that all have")));
+  return "this process has let an earlier group of this name go, which begins anew when the other "
+         "ranks have let it go too, and have heard that all have";
 }
 
 }  // namespace muster::internal

@@ -48,21 +48,21 @@ void MemberCore::EnterNodeOfPlace() {
   outbox_.Add(std::move(enter));
 }
 
-bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
+bool MemberCore::Meet(SteadyTime now, CallId id, const PendingCall& call) {
   if (!options_.node_fanin || !stream_.node_collectives() || lifecycle_.rejoining()) return false;
-  if (!call->is_collective() || call->group->at_node == nullptr) return false;
-  const MemberGroup& group = *call->group;
+  if (call.group->at_node == nullptr) return false;
+  const MemberGroup& group = *call.group;
   const CollectiveSequence& sequence = group.sequence;
   const size_t size = group.is_world() ? membership_.place()->roster_size() : group.ranks.size();
   if (!IsSmall(group, size, sequence.call())) {
     outbox_.Add(PassNode{group.at_node, sequence.number()});
     return false;
   }
-  const Stamp& stamp = *call->in_flight;
+  const Stamp& stamp = *call.in_flight;
   MeetAtNode meet;
   meet.call = id;
   meet.group = group.at_node;
-  meet.deadline = call->deadline.when();
+  meet.deadline = call.deadline.when();
   meet.contribution.sequence = sequence.number();
   meet.contribution.call = WordsOf(sequence.call(), sequence.refusals());
   meet.contribution.daemon_instance = stamp.session.daemon_instance;
@@ -70,78 +70,53 @@ bool MemberCore::Meet(SteadyTime now, CallId id, PendingCall* call) {
   meet.contribution.session_key = stamp.session.key;
   meet.contribution.attempt = stamp.attempt;
   meet.contribution.wait_nanos =
-      absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call->deadline.when())));
+      absl::ToInt64Nanoseconds(std::max(absl::ZeroDuration(), Between(now, call.deadline.when())));
   meet.contribution.call_site = sequence.call().call_site;
   meet.contribution.payload = sequence.call().payload;
   outbox_.Add(std::move(meet));
-  call->meeting = true;
-  call->sent_at = now;
   return true;
 }
 
 Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
-  const auto call = FindSend(attempt);
-  if (call != calls_.end() && call->second.meeting) {
-    TakeMeeting(now, call->first, &call->second, end);
-  }
+  const PendingCall* const call = calls_.FindMeeting(attempt);
+  if (call != nullptr) TakeMeeting(now, *call, end);
   return Settle(now);
 }
 
-void MemberCore::TakeMeeting(SteadyTime now, CallId id, PendingCall* call, const MeetingEnd& end) {
-  call->meeting = false;
-  if (end.unsent) return SendInFlight(now, call);
+void MemberCore::TakeMeeting(SteadyTime now, const PendingCall& call, const MeetingEnd& end) {
+  const Stamp arrival = *call.in_flight;
+  if (end.unsent) return calls_.SendAlone(now, arrival.attempt);
   if (end.kind == MeetingEnd::kAnswered) {
-    const CollectiveCall& collective = call->group->sequence.call();
+    const CollectiveCall& collective = call.group->sequence.call();
     // The root's index counts the ranks of the group.
-    const std::vector<int>& ranks = call->group->ranks;
+    const std::vector<int>& ranks = call.group->ranks;
     const int root = ranks.empty() ? collective.root : ranks[collective.root];
     const bool is_root = root == static_cast<int>(membership_.place()->rank());
     if (std::optional<Response> answer = AnswerOf(collective.kind, is_root, end.answer)) {
-      call->in_flight.reset();
-      call->answered = true;
-      return End(now, id, *std::move(answer));
+      return calls_.Answer(now, arrival.attempt, *std::move(answer));
     }
   }
-  // Settle() sends it anew.
-  if (end.was_taken) call->group->arrivals.MayComeLate(call->in_flight->session);
-  call->in_flight.reset();
+  if (end.was_taken) call.group->arrivals.MayComeLate(arrival.session);
+  calls_.SendAnew(arrival.attempt);
 }
 
 Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
                                 const std::vector<TakenPart>& parts, absl::Duration patience) {
-  if (!IsMeeting(attempt)) return Refuse(id, absl::CancelledError("the meeting was left"));
-  const PendingCall& arrival = FindSend(attempt)->second;
-  const MemberGroup& group = *arrival.group;
-  const absl::Duration left = std::max(absl::ZeroDuration(), Between(now, arrival.deadline.when()));
-  PendingCall call = NewCall(now, absl::StrCat("sending ", arrival.what, " for the node"),
-                             Deadline(now, std::min(patience, left)));
-  call.epoch = arrival.epoch;
+  const PendingCall* const arrival = calls_.FindMeeting(attempt);
+  if (arrival == nullptr) return Refuse(id, absl::CancelledError("the meeting was left"));
+  const MemberGroup& group = *arrival->group;
+  const absl::Duration left =
+      std::max(absl::ZeroDuration(), Between(now, arrival->deadline.when()));
+  PendingCall call(absl::StrCat("sending ", arrival->what, " for the node"),
+                   Deadline(now, std::min(patience, left)), now);
+  call.epoch = arrival->epoch;
   call.only_in = session_.session();
   call.carries = attempt;
   const auto request = std::make_shared<Request>(MakeNodeCollective(
-      *arrival.epoch, group.name, group.RanksToName(session_.session()), group.sequence.number(),
+      *arrival->epoch, group.name, group.RanksToName(session_.session()), group.sequence.number(),
       group.sequence.refusals(), group.sequence.call(), parts));
   call.request = [request](SteadyTime) { return std::move(*request); };
   return Begin(now, id, std::move(call));
-}
-
-bool MemberCore::IsMeeting(uint64_t attempt) const {
-  return std::any_of(calls_.begin(), calls_.end(), [attempt](const auto& entry) {
-    return entry.second.meeting && entry.second.in_flight->attempt == attempt;
-  });
-}
-
-// Whether somebody has taken the arrival is found out later; it may have been.
-void MemberCore::LeaveMeeting(PendingCall* call) {
-  outbox_.Add(internal::LeaveMeeting{call->in_flight->attempt});
-  call->group->arrivals.MayComeLate(call->in_flight->session);
-  call->meeting = false;
-}
-
-void MemberCore::LeaveMeetings() {
-  for (auto& [id, call] : calls_) {
-    if (call.meeting) Withdraw(&call);
-  }
 }
 
 void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
@@ -150,10 +125,9 @@ void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
   const bool may_count =
       arrivals.MayComeLateIn(session_.session()) && lifecycle_.HealthOf(epoch).ok();
   if (!may_count || arrivals.taking_back() != 0) return;
-  PendingCall call = NewCall(now, absl::StrCat("taking back ", group->sequence.Describe()),
-                             Deadline(now, options_.coordinator_timeout));
+  PendingCall call =
+      calls_.NewInBackground(now, absl::StrCat("taking back ", group->sequence.Describe()));
   call.epoch = epoch;
-  call.in_background = true;
   call.before_leave = true;
   call.group = group;
   call.only_in = session_.session();
@@ -164,17 +138,7 @@ void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
     ended.group->arrivals.EndTakingBack();
     if (reply->ok()) ended.group->arrivals.Settle();
   };
-  arrivals.BeginTakingBack(next_background_);
-  calls_.emplace(next_background_++, std::move(call));
-}
-
-// The program calls the same again: under a higher attempt than that call's, if it has been sent.
-// Were it sent once more it would take back what comes now.
-void MemberCore::DropTakingBack(MemberGroup* group) {
-  const auto call = calls_.find(group->arrivals.EndTakingBack());
-  if (call == calls_.end()) return;
-  Withdraw(&call->second);
-  calls_.erase(call);
+  arrivals.BeginTakingBack(calls_.BeginInBackground(std::move(call)));
 }
 
 }  // namespace muster::internal

@@ -112,17 +112,15 @@ void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
       group->sequence.number() != need.sequence() + 1) {
     return;
   }
-  PendingCall call = NewCall(now, absl::StrCat("repeating op ", need.sequence()),
-                             Deadline(now, options_.coordinator_timeout));
+  PendingCall call = calls_.NewInBackground(now, absl::StrCat("repeating op ", need.sequence()));
   call.epoch = epoch;
-  call.in_background = true;
   call.group = group;
   call.only_in = session_.session();
   call.request = [need, ranks, content = *group->sequence.retained()](SteadyTime) {
     return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
                           /*refusals=*/0, content);
   };
-  calls_.emplace(next_background_++, std::move(call));
+  calls_.BeginInBackground(std::move(call));
 }
 
 // The text begins with the job, as every text of the coordinator does; so do this process's own.

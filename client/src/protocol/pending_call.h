@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/src/base/backoff.h"
 #include "client/src/base/deadline.h"
@@ -56,6 +57,12 @@ struct PendingCall {
   // What to send now, without its CallContext. Whatever names a collective or a lease is the same
   // at each send.
   std::function<Request(SteadyTime now)> request;
+  // Of a collective: why the call must not be sent yet, in the words of its time-out; empty if it
+  // may be sent.
+  std::function<absl::string_view(SteadyTime now, const MemberGroup& group)> held_up_by;
+  // Of a collective: arrives together with other members of the node in place of the first send.
+  // Returns false if the call is to be sent.
+  std::function<bool(SteadyTime now, CallId id, const PendingCall& call)> meet;
   // Applies the end of the call to the member's state, and may change what the program gets.
   std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
 

@@ -1,37 +1,91 @@
-// Calls of a member: how they are sent, repeated and ended.
+#include "client/src/protocol/pending_calls.h"
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/src/base/exit_code.h"
-#include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
 #include "client/src/protocol/transport_error.h"
 
 namespace muster::internal {
 
-Effects MemberCore::Settle(SteadyTime now) {
-  stream_.GiveUpIfDue(now);
-  uint64_t ends = 0;
-  do {
-    ends = ends_;
-    for (auto next = calls_.begin(); next != calls_.end();) {
-      const auto call = next++;
-      Advance(now, call->first, &call->second);
-    }
-    // The end of one call may set others free.
-  } while (TellOfGroups(now) || ends_ != ends);
-  return outbox_.Take();
+PendingCalls::PendingCalls(const MemberOptions& options, const Membership& membership,
+                           SessionState* session, Lifecycle* lifecycle, AttachStream* stream,
+                           Outbox* outbox)
+    : options_(options),
+      membership_(membership),
+      session_(*session),
+      lifecycle_(*lifecycle),
+      stream_(*stream),
+      outbox_(*outbox) {}
+
+PendingCall PendingCalls::NewInBackground(SteadyTime now, std::string what) const {
+  PendingCall call(std::move(what), Deadline(now, options_.coordinator_timeout), now);
+  call.in_background = true;
+  return call;
 }
 
-void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
+CallId PendingCalls::BeginInBackground(PendingCall call) {
+  calls_.emplace(next_background_, std::move(call));
+  return next_background_++;
+}
+
+void PendingCalls::Cancel(CallId id) {
+  const auto call = calls_.find(id);
+  if (call != calls_.end()) call->second.cancelled = true;
+}
+
+void PendingCalls::Drop(CallId id) {
+  const auto call = calls_.find(id);
+  if (call == calls_.end()) return;
+  Withdraw(&call->second);
+  calls_.erase(call);
+}
+
+void PendingCalls::RestartCallsOf(const MemberGroup& group) {
+  for (auto next = calls_.begin(); next != calls_.end();) {
+    const auto entry = next++;
+    PendingCall& call = entry->second;
+    if (call.group.get() != &group) continue;
+    Withdraw(&call);
+    if (call.in_background) {
+      calls_.erase(entry);
+      continue;
+    }
+    call.sends = 0;
+    call.paused_until.reset();
+    call.unavailable_since.reset();
+  }
+}
+
+bool PendingCalls::IsCalled(const MemberGroup& group) const {
+  return std::any_of(calls_.begin(), calls_.end(), [&group](const auto& entry) {
+    return entry.second.is_collective() && entry.second.group.get() == &group;
+  });
+}
+
+bool PendingCalls::Advance(SteadyTime now) {
+  const uint64_t before = ends_;
+  for (auto next = calls_.begin(); next != calls_.end();) {
+    const auto call = next++;
+    Advance(now, call->first, &call->second);
+  }
+  return ends_ != before;
+}
+
+void PendingCalls::Advance(SteadyTime now, CallId id, PendingCall* call) {
   if (absl::Status status = Interruption(*call); !status.ok()) return End(now, id, status);
   if (MustWaitForBackground(now, *call)) return;
   if (calls_.count(call->after) > 0) {
     if (now >= call->deadline.when()) End(now, id, Unreachable(now, *call));
     return;
   }
-  if (MustWaitForGroup(*call)) return WaitForGroup(now, id, call);
+  if (call->held_up_by && !call->in_flight) {
+    const absl::string_view why = call->held_up_by(now, *call->group);
+    if (!why.empty()) return WaitForGroup(now, id, call, why);
+  }
   const bool sent = call->in_flight.has_value();
   if (sent && !call->last && !session_.IsCurrent(*call->in_flight)) Withdraw(call);
   if (call->paused_until && now >= *call->paused_until) call->paused_until.reset();
@@ -42,9 +96,10 @@ void MemberCore::Advance(SteadyTime now, CallId id, PendingCall* call) {
   if (!call->paused_until) Send(now, id, call);
 }
 
-absl::Status MemberCore::Interruption(const PendingCall& call) const {
-  if (lifecycle_.was_stopped())
+absl::Status PendingCalls::Interruption(const PendingCall& call) const {
+  if (lifecycle_.was_stopped()) {
     return absl::CancelledError(absl::StrCat(call.what, ": the Job was destroyed"));
+  }
   if (!call.last || !call.in_flight) {
     const bool bound = call.epoch && !call.outlives_epoch;
     const absl::Status health = bound ? lifecycle_.HealthOf(*call.epoch) : lifecycle_.fate();
@@ -58,7 +113,7 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
   if (call.only_in && !(call.only_in == session_.session())) {
     return absl::CancelledError("the session has ended");
   }
-  if (call.carries && !IsMeeting(*call.carries)) {
+  if (call.carries && FindMeeting(*call.carries) == nullptr) {
     return absl::CancelledError("the arrival for which it was sent has ended");
   }
   if (!call.cancelled) return absl::OkStatus();
@@ -68,23 +123,39 @@ absl::Status MemberCore::Interruption(const PendingCall& call) const {
 
 // Leases that were given up must not be held until this process is taken for lost, nor may others
 // count on an arrival that was given up.
-bool MemberCore::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
+bool PendingCalls::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
   if (!call.last || call.in_flight || now >= call.deadline.when()) return false;
   return std::any_of(calls_.begin(), calls_.end(),
                      [](const auto& entry) { return entry.second.before_leave; });
 }
 
-void MemberCore::Send(SteadyTime now, CallId id, PendingCall* call) {
+void PendingCalls::WaitForGroup(SteadyTime now, CallId id, PendingCall* call,
+                                absl::string_view why) {
+  call->paused_until.reset();
+  if (now < DeadlineOf(*call)) return;
+  if (!session_.session()) return End(now, id, Unreachable(now, *call));
+  End(now, id,
+      absl::DeadlineExceededError(
+          absl::StrCat(call->what, ": ", lifecycle_.Describe(), " timed out after ",
+                       absl::FormatDuration(call->deadline.timeout()), "; ", why)));
+}
+
+void PendingCalls::Send(SteadyTime now, CallId id, PendingCall* call) {
   call->in_flight = session_.NewStamp();
   call->answered = false;
   ++call->sends;
   if (call->is_collective() && call->sends == 1 && !call->group->sequence.is_fixed()) {
     call->group->arrivals.SentFirst(call->in_flight->session);
   }
-  if (call->sends > 1 || !Meet(now, id, call)) SendInFlight(now, call);
+  if (call->sends == 1 && call->meet && call->meet(now, id, *call)) {
+    call->meeting = true;
+    call->sent_at = now;
+  } else {
+    SendInFlight(now, call);
+  }
 }
 
-void MemberCore::SendInFlight(SteadyTime now, PendingCall* call) {
+void PendingCalls::SendInFlight(SteadyTime now, PendingCall* call) {
   const absl::Duration wait = std::max(absl::ZeroDuration(), Between(now, call->deadline.when()));
   call->sent_at = now;
   Request request = call->request(now);
@@ -92,34 +163,35 @@ void MemberCore::SendInFlight(SteadyTime now, PendingCall* call) {
   outbox_.Add(SendCall{call->in_flight->attempt, std::move(request)});
 }
 
-void MemberCore::Withdraw(PendingCall* call) {
+void PendingCalls::Withdraw(PendingCall* call) {
   if (!call->in_flight) return;
-  if (call->meeting) {
-    LeaveMeeting(call);
+  const Stamp& sent = *call->in_flight;
+  if (std::exchange(call->meeting, false)) {
+    outbox_.Add(LeaveMeeting{sent.attempt});
+    // Whether another member has taken the arrival is found out later; it may have been.
+    call->group->arrivals.MayComeLate(sent.session);
   } else {
-    outbox_.Add(CancelSend{call->in_flight->attempt});
+    outbox_.Add(CancelSend{sent.attempt});
   }
   call->in_flight.reset();
 }
 
-Effects MemberCore::OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status,
-                            Response response) {
+void PendingCalls::TakeReply(SteadyTime now, uint64_t attempt, const absl::Status& status,
+                             Response response) {
   const auto call = FindSend(attempt);
-  if (call != calls_.end()) {
-    TakeReply(now, call->first, &call->second, status, std::move(response));
-  }
-  return Settle(now);
+  if (call == calls_.end()) return;
+  TakeReply(now, call->first, &call->second, status, std::move(response));
 }
 
-MemberCore::Calls::iterator MemberCore::FindSend(uint64_t attempt) {
+PendingCalls::Calls::iterator PendingCalls::FindSend(uint64_t attempt) {
   return std::find_if(calls_.begin(), calls_.end(), [attempt](const auto& entry) {
     const std::optional<Stamp>& sent = entry.second.in_flight;
     return sent && sent->attempt == attempt;
   });
 }
 
-void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
-                           Response response) {
+void PendingCalls::TakeReply(SteadyTime now, CallId id, PendingCall* call,
+                             const absl::Status& status, Response response) {
   const bool counts = session_.IsCurrent(*call->in_flight) ||
                       (call->last && (status.ok() || absl::IsDeadlineExceeded(status)));
   call->in_flight.reset();
@@ -135,8 +207,8 @@ void MemberCore::TakeReply(SteadyTime now, CallId id, PendingCall* call, const a
   End(now, id, status);
 }
 
-void MemberCore::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
-                                  absl::string_view why) {
+void PendingCalls::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
+                                    absl::string_view why) {
   stream_.NoteError(why);
   // An answer that took a while was parked: the coordinator was there.
   if (!call->unavailable_since || now - call->sent_at > std::chrono::seconds(1)) {
@@ -148,7 +220,7 @@ void MemberCore::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
   call->paused_until = After(now, call->backoff.Next(options_.random));
 }
 
-void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) {
+void PendingCalls::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) {
   const auto found = calls_.find(id);
   PendingCall call = std::move(found->second);
   calls_.erase(found);
@@ -164,26 +236,53 @@ void MemberCore::End(SteadyTime now, CallId id, absl::StatusOr<Response> reply) 
   }
 }
 
-Effects MemberCore::Tick(SteadyTime now) {
-  if (stream_.MustReopen(now)) Reattach(now);
-  return Settle(now);
+const PendingCall* PendingCalls::FindMeeting(uint64_t attempt) const {
+  for (const auto& [id, call] : calls_) {
+    if (call.meeting && call.in_flight->attempt == attempt) return &call;
+  }
+  return nullptr;
 }
 
-SteadyTime MemberCore::NextDeadline() const {
-  SteadyTime next = stream_.NextDeadline();
-  if (CanTell()) next = std::min(next, tell_groups_at_.value_or(SteadyTime::max()));
+void PendingCalls::SendAlone(SteadyTime now, uint64_t attempt) {
+  PendingCall& call = FindSend(attempt)->second;
+  call.meeting = false;
+  SendInFlight(now, &call);
+}
+
+void PendingCalls::SendAnew(uint64_t attempt) {
+  PendingCall& call = FindSend(attempt)->second;
+  call.meeting = false;
+  call.in_flight.reset();
+}
+
+void PendingCalls::Answer(SteadyTime now, uint64_t attempt, Response answer) {
+  const auto call = FindSend(attempt);
+  call->second.meeting = false;
+  call->second.in_flight.reset();
+  call->second.answered = true;
+  End(now, call->first, std::move(answer));
+}
+
+void PendingCalls::LeaveMeetings() {
+  for (auto& [id, call] : calls_) {
+    if (call.meeting) Withdraw(&call);
+  }
+}
+
+SteadyTime PendingCalls::NextDeadline() const {
+  SteadyTime next = SteadyTime::max();
   for (const auto& [id, call] : calls_) next = std::min(next, DeadlineOf(call));
   return next;
 }
 
-SteadyTime MemberCore::DeadlineOf(const PendingCall& call) const {
+SteadyTime PendingCalls::DeadlineOf(const PendingCall& call) const {
   if (call.carries) return call.deadline.when();
   if (call.in_flight) return After(call.deadline.when(), options_.slack);
   if (call.paused_until) return *call.paused_until;
   return SessionDeadline(call);
 }
 
-SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
+SteadyTime PendingCalls::SessionDeadline(const PendingCall& call) const {
   if (!stream_.registered() || session_.session()) return call.deadline.when();
   // What leads out of an epoch that has ended here tries anew.
   const SteadyTime since =
@@ -191,7 +290,7 @@ SteadyTime MemberCore::SessionDeadline(const PendingCall& call) const {
   return std::min(call.deadline.when(), After(since, options_.coordinator_timeout));
 }
 
-absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) const {
+absl::Status PendingCalls::Unreachable(SteadyTime now, const PendingCall& call) const {
   const bool timed_out = now >= call.deadline.when();
   const SteadyTime since =
       session_.session() ? call.unavailable_since.value_or(call.start) : stream_.detached_since();
@@ -205,7 +304,7 @@ absl::Status MemberCore::Unreachable(SteadyTime now, const PendingCall& call) co
                       kExitCoordinatorLost);
 }
 
-absl::Status MemberCore::NotRegistered(const PendingCall& call) const {
+absl::Status PendingCalls::NotRegistered(const PendingCall& call) const {
   const char* phase = options_.connected() ? "registering with" : "connecting to";
   const std::string text = absl::StrCat(
       call.what, ": timed out after ", absl::FormatDuration(call.deadline.timeout()), " while ",
