@@ -12,18 +12,6 @@
 namespace muster::internal {
 namespace {
 
-std::string DescribeLease(const LeaseId& lease) {
-  return absl::StrCat("lease '", lease.name, "' of the ",
-                      lease.scope == LeaseScope::kNode ? "node" : "job");
-}
-
-// Whether a request for a lease may still be waiting, or be granted, at the coordinator. A grant
-// outlives its epoch, whose end may have come first.
-bool MayBeGranted(const absl::Status& status) {
-  return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
-         absl::IsUnavailable(status) || absl::IsAborted(status);
-}
-
 absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) {
   if (place.rank() < static_cast<uint32_t>(place.roster_size())) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(call.what, ": the coordinator gave rank ", place.rank(),
@@ -44,7 +32,8 @@ MemberCore::MemberCore(MemberOptions options)
     : options_(std::move(options)),
       lifecycle_(options_.job_id, &membership_, &outbox_),
       stream_(options_, membership_, &session_, &lifecycle_, &outbox_),
-      calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_) {}
+      calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_),
+      leases_(options_, lifecycle_, stream_, &calls_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
@@ -183,73 +172,22 @@ Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
 Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch,
                                  const LeaseId& lease, const Deadline& deadline) {
   if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
-  const uint64_t request = leases_.NewRequest();
-  PendingCall call(DescribeLease(lease), deadline, now);
-  call.epoch = epoch;
-  call.request = [=](SteadyTime) { return MakeAcquire(epoch, lease.name, lease.scope, request); };
-  call.on_end = [this, lease, request](const PendingCall& ended, auto* reply) {
-    FinishAcquire(lease, request, ended, *reply);
-  };
-  return Begin(now, id, std::move(call));
-}
-
-void MemberCore::FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
-                               const absl::StatusOr<Response>& reply) {
-  if (!reply.ok()) {
-    if (call.sends > 0 && MayBeGranted(reply.status())) {
-      Abandon(call.ended, *call.epoch, lease, request);
-    }
-    return;
-  }
-  const auto& answer = std::get<v1::AcquireLeaseResponse>(*reply);
-  if (answer.has_granted()) {
-    leases_.Granted(lease, request, answer.granted().token());
-  } else {
-    leases_.Completed(lease, answer.completed(), stream_.limits().max_payload_bytes());
-  }
+  leases_.Acquire(now, id, epoch, lease, deadline);
+  return Settle(now);
 }
 
 Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoch,
                                   const LeaseId& lease, uint64_t token,
                                   const absl::StatusOr<std::string>& outcome) {
-  if (absl::Status status = lifecycle_.CheckNotLeaving(); !status.ok()) return Refuse(id, status);
-  if (!leases_.Holds(token)) return Refuse(id, NotHeld(lease, token));
-  PendingCall call(absl::StrCat("completing ", DescribeLease(lease)),
-                   Deadline(now, options_.coordinator_timeout), now);
-  // A lease is the job's: it outlives the epoch in which it was granted.
-  call.epoch = epoch;
-  call.outlives_epoch = true;
-  call.request = [=](SteadyTime) { return MakeComplete(lease.name, lease.scope, token, outcome); };
-  call.on_end = [this, lease, token, outcome](const PendingCall&, auto* reply) {
-    if (reply->ok() || absl::IsFailedPrecondition(reply->status())) leases_.End(token);
-    if (!reply->ok()) return;
-    leases_.Completed(lease, ResultOf(token, outcome), stream_.limits().max_payload_bytes());
-  };
-  return Begin(now, id, std::move(call));
-}
-
-absl::Status MemberCore::NotHeld(const LeaseId& lease, uint64_t token) const {
-  return absl::FailedPreconditionError(absl::StrCat(
-      DescribeLease(lease), " is no longer held by ", lifecycle_.Describe(), " under token ", token,
-      ": the coordinator gave it up while this process was away, and another one may hold it now; "
-      "what was produced under this token must not be used"));
+  absl::Status status = lifecycle_.CheckNotLeaving();
+  if (status.ok()) status = leases_.Complete(now, id, epoch, lease, token, outcome);
+  return status.ok() ? Settle(now) : Refuse(id, status);
 }
 
 Effects MemberCore::ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
                                  uint64_t token) {
-  const std::optional<uint64_t> request = leases_.End(token);
-  if (request) Abandon(now, epoch, lease, *request);
+  leases_.Release(now, epoch, lease, token);
   return Settle(now);
-}
-
-void MemberCore::Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
-                         uint64_t request) {
-  PendingCall call = calls_.NewInBackground(now, absl::StrCat("giving up ", DescribeLease(lease)));
-  call.epoch = epoch;
-  call.outlives_epoch = true;
-  call.before_leave = true;
-  call.request = [=](SteadyTime) { return MakeAbandon(lease.name, lease.scope, request); };
-  calls_.BeginInBackground(std::move(call));
 }
 
 Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,

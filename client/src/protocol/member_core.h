@@ -18,6 +18,7 @@
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
+#include "client/src/protocol/lease_calls.h"
 #include "client/src/protocol/lease_ledger.h"
 #include "client/src/protocol/lifecycle.h"
 #include "client/src/protocol/member_options.h"
@@ -119,15 +120,11 @@ class MemberCore {
   // member_core.cc: calls of the program.
   Effects Begin(SteadyTime now, CallId id, PendingCall call);
   Effects Refuse(CallId id, const absl::Status& why);
-  absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishCollective(const PendingCall& call, absl::StatusOr<Response>* reply);
-  void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
-                     const absl::StatusOr<Response>& reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
-  void Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t request);
 
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
@@ -186,13 +183,13 @@ class MemberCore {
   Lifecycle lifecycle_;
   AttachStream stream_;
   PendingCalls calls_;
+  LeaseCalls leases_;
 
   uint64_t latest_news_ = 0;  // of groups
   size_t untold_news_ = 0;
   std::optional<SteadyTime> tell_groups_at_;
   CallId telling_ = 0;                    // the call of the background that tells; 0: none does
   std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
-  LeaseLedger leases_;
 };
 
 }  // namespace muster::internal

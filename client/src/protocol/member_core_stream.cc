@@ -1,6 +1,5 @@
 // What the Attach stream brings, and what an Attach claims.
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -51,8 +50,7 @@ Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
   } else if (stream_.answered()) {
     TakeEvent(now, response);
   } else if (stream_.TakeFirstResponse(now, response)) {
-    const auto& standing = response.attached().standing_tokens();
-    leases_.KeepOnly(std::set<uint64_t>(standing.begin(), standing.end()));
+    leases_.TakeStanding(response.attached());
   }
   return Settle(now);
 }

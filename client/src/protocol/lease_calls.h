@@ -1,0 +1,60 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_LEASE_CALLS_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_LEASE_CALLS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/src/base/deadline.h"
+#include "client/src/base/steady_clock.h"
+#include "client/src/protocol/attach_stream.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/lease_ledger.h"
+#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/member_options.h"
+#include "client/src/protocol/pending_calls.h"
+
+namespace muster::internal {
+
+// How a member gets leases, completes them and gives them up. Pure: no I/O, no threads, no clock.
+class LeaseCalls {
+ public:
+  LeaseCalls(const MemberOptions& options, const Lifecycle& lifecycle, const AttachStream& stream,
+             PendingCalls* calls);
+  LeaseCalls(const LeaseCalls&) = delete;
+  LeaseCalls& operator=(const LeaseCalls&) = delete;
+
+  void Acquire(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
+               const Deadline& deadline);
+  // FAILED_PRECONDITION, and no call begins: the lease is not held under this token.
+  absl::Status Complete(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
+                        uint64_t token, const absl::StatusOr<std::string>& outcome);
+  // Gives a held lease up.
+  void Release(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
+
+  // The coordinator says which leases are still this member's.
+  void TakeStanding(const v1::Attached& attached);
+  // Puts all leases into what the member tells a coordinator.
+  void AddTo(v1::Claim* claim) const { ledger_.AddTo(claim); }
+
+ private:
+  void FinishAcquire(const LeaseId& lease, uint64_t request, const PendingCall& call,
+                     const absl::StatusOr<Response>& reply);
+  void FinishComplete(const LeaseId& lease, uint64_t token,
+                      const absl::StatusOr<std::string>& outcome, const absl::Status& status);
+  void Abandon(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t request);
+  void NoteCompleted(const LeaseId& lease, const v1::LeaseResult& result);
+  absl::Status NotHeld(const LeaseId& lease, uint64_t token) const;
+
+  const MemberOptions& options_;
+  const Lifecycle& lifecycle_;
+  const AttachStream& stream_;
+  PendingCalls& calls_;
+
+  LeaseLedger ledger_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_LEASE_CALLS_H_
