@@ -33,7 +33,8 @@ MemberCore::MemberCore(MemberOptions options)
       lifecycle_(options_.job_id, &membership_, &outbox_),
       stream_(options_, membership_, &session_, &lifecycle_, &outbox_),
       calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_),
-      leases_(options_, lifecycle_, stream_, &calls_) {}
+      leases_(options_, lifecycle_, stream_, &calls_),
+      releases_(session_, lifecycle_, &membership_, &calls_, &outbox_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
@@ -62,8 +63,7 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
     return;
   }
   membership_.Entered(call.ended, place);
-  tell_groups_at_.reset();
-  unknown_closed_.clear();
+  releases_.Reset();
   EnterNodeOfPlace();
   outbox_.AddNews();
 }
@@ -114,7 +114,7 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
                           known->sequence.call());
   };
   pending.held_up_by = [this](SteadyTime at, const MemberGroup& called) {
-    return HeldUpBy(at, called);
+    return releases_.HeldUpBy(at, called);
   };
   pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
     return Meet(at, call_id, sent);
@@ -222,6 +222,11 @@ void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* 
   stream_.Close();
 }
 
+Effects MemberCore::Drop(SteadyTime now, const GroupId& group) {
+  releases_.Drop(now, group);
+  return Settle(now);
+}
+
 Effects MemberCore::Cancel(SteadyTime now, CallId id) {
   calls_.Cancel(id);
   return Settle(now);
@@ -248,7 +253,7 @@ Effects MemberCore::Settle(SteadyTime now) {
   bool has_ended = false;
   do {
     has_ended = calls_.Advance(now);
-  } while (TellOfGroups(now) || has_ended);
+  } while (releases_.Tell(now) || has_ended);
   return outbox_.Take();
 }
 
@@ -264,9 +269,7 @@ Effects MemberCore::Tick(SteadyTime now) {
 }
 
 SteadyTime MemberCore::NextDeadline() const {
-  SteadyTime next = std::min(stream_.NextDeadline(), calls_.NextDeadline());
-  if (CanTell()) next = std::min(next, tell_groups_at_.value_or(SteadyTime::max()));
-  return next;
+  return std::min({stream_.NextDeadline(), calls_.NextDeadline(), releases_.NextDeadline()});
 }
 
 bool MemberCore::StopRequested(const EpochId& epoch) const {

@@ -3,10 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +15,7 @@
 #include "client/src/protocol/collective_call.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
+#include "client/src/protocol/group_releases.h"
 #include "client/src/protocol/lease_calls.h"
 #include "client/src/protocol/lease_ledger.h"
 #include "client/src/protocol/lifecycle.h"
@@ -138,31 +136,6 @@ class MemberCore {
   // What others may still carry of a collective that the program has given up.
   void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
 
-  // member_core_groups.cc: groups that are let go.
-  void NoteNews(SteadyTime now, MemberGroup* group);
-  void TellBy(SteadyTime when);
-  // What an Attach has claimed need not be told.
-  void NoteClaimed();
-  // Tells the coordinator what there is to tell, if it is time. Returns whether a call was begun.
-  bool TellOfGroups(SteadyTime now);
-  bool CanTell() const;
-  bool HasNews() const;
-  struct Told {
-    std::vector<std::pair<std::string, uint64_t>> groups;  // digests and numbers of news
-    std::vector<std::string> unknown;
-  };
-  Request MakeNews(Told* told);
-  void FinishTelling(const Told& told, const PendingCall& call,
-                     const absl::StatusOr<Response>& reply);
-  void TakeClosings(SteadyTime now, const v1::GroupsClosed& closings);
-  void TakeClosed(SteadyTime now, const std::string& digest);
-  void TakeSettled(MemberGroup* group);
-  // What was under way in the group is not any more.
-  void Restart(MemberGroup* group);
-  // See PendingCall. A call must wait until a group is settled: its own, or another one of the
-  // name.
-  absl::string_view HeldUpBy(SteadyTime now, const MemberGroup& group);
-
   // member_core_stream.cc: the Attach stream.
   void Reattach(SteadyTime now);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
@@ -184,12 +157,7 @@ class MemberCore {
   AttachStream stream_;
   PendingCalls calls_;
   LeaseCalls leases_;
-
-  uint64_t latest_news_ = 0;  // of groups
-  size_t untold_news_ = 0;
-  std::optional<SteadyTime> tell_groups_at_;
-  CallId telling_ = 0;                    // the call of the background that tells; 0: none does
-  std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
+  GroupReleases releases_;
 };
 
 }  // namespace muster::internal

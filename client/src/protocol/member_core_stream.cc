@@ -15,12 +15,11 @@ Effects MemberCore::Start(SteadyTime now) {
   return Settle(now);
 }
 
-// What an Attach has claimed need not be told.
 void MemberCore::Reattach(SteadyTime now) {
   std::optional<v1::Claim> claim;
   if (membership_.place() != nullptr) claim = NewClaim(now);
   stream_.Open(now, std::move(claim));
-  NoteClaimed();
+  releases_.NoteClaimed();
 }
 
 // A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
@@ -31,7 +30,7 @@ void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
   v1::Claim claim = NewClaim(now);
   *claim.mutable_roster() = membership_.place()->roster();
   stream_.Replace(now, std::move(claim));
-  NoteClaimed();
+  releases_.NoteClaimed();
 }
 
 v1::Claim MemberCore::NewClaim(SteadyTime now) const {
@@ -72,7 +71,7 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
     case v1::AttachResponse::kStillWaiting:
       return WarnOfWaiting(response.still_waiting().text());
     case v1::AttachResponse::kGroupsClosed:
-      return TakeClosings(now, response.groups_closed());
+      return releases_.TakeClosings(now, response.groups_closed());
     case v1::AttachResponse::kNewcomersWaiting:
       return TakeNewcomers(response.newcomers_waiting());
     default:  // a later protocol's

@@ -1,11 +1,10 @@
-// Groups that the program lets go, so that both sides can forget them: docs/protocol.md, "How
-// groups are forgotten".
+#include "client/src/protocol/group_releases.h"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
@@ -20,42 +19,57 @@ constexpr int kMostNews = 1024;
 
 }  // namespace
 
-Effects MemberCore::Drop(SteadyTime now, const GroupId& group) {
+GroupReleases::GroupReleases(const SessionState& session, const Lifecycle& lifecycle,
+                             Membership* membership, PendingCalls* calls, Outbox* outbox)
+    : session_(session),
+      lifecycle_(lifecycle),
+      membership_(*membership),
+      calls_(*calls),
+      outbox_(*outbox) {}
+
+void GroupReleases::Drop(SteadyTime now, const GroupId& group) {
   MemberGroup* const dropped = membership_.Drop(group);
   if (dropped != nullptr && !dropped->release.closed()) NoteNews(now, dropped);
-  return Settle(now);
 }
 
-void MemberCore::NoteNews(SteadyTime now, MemberGroup* group) {
+void GroupReleases::NoteNews(SteadyTime now, MemberGroup* group) {
   group->release.NoteNews(++latest_news_);
   TellBy(++untold_news_ < kNewsTogether ? After(now, kNewsDelay) : now);
 }
 
-void MemberCore::TellBy(SteadyTime when) {
-  tell_groups_at_ = std::min(tell_groups_at_.value_or(SteadyTime::max()), when);
+void GroupReleases::TellBy(SteadyTime when) {
+  tell_at_ = std::min(tell_at_.value_or(SteadyTime::max()), when);
 }
 
-void MemberCore::NoteClaimed() {
-  for (const auto& [key, group] : membership_.groups()) group->release.Claimed();
-  untold_news_ = 0;
-  tell_groups_at_.reset();
+void GroupReleases::Reset() {
+  tell_at_.reset();
   unknown_closed_.clear();
 }
 
-bool MemberCore::CanTell() const {
+void GroupReleases::NoteClaimed() {
+  for (const auto& [key, group] : membership_.groups()) group->release.Claimed();
+  untold_news_ = 0;
+  Reset();
+}
+
+bool GroupReleases::CanTell() const {
   return telling_ == 0 && session_.session() && lifecycle_.is_well();
 }
 
-bool MemberCore::HasNews() const {
+SteadyTime GroupReleases::NextDeadline() const {
+  return CanTell() ? tell_at_.value_or(SteadyTime::max()) : SteadyTime::max();
+}
+
+bool GroupReleases::HasNews() const {
   const auto& groups = membership_.groups();
   return !unknown_closed_.empty() ||
          std::any_of(groups.begin(), groups.end(),
                      [](const auto& entry) { return entry.second->release.news() != 0; });
 }
 
-bool MemberCore::TellOfGroups(SteadyTime now) {
-  if (!tell_groups_at_ || now < *tell_groups_at_ || !CanTell()) return false;
-  tell_groups_at_.reset();
+bool GroupReleases::Tell(SteadyTime now) {
+  if (!tell_at_ || now < *tell_at_ || !CanTell()) return false;
+  tell_at_.reset();
   untold_news_ = 0;
   if (!HasNews()) return false;  // the program has taken the group back since
   PendingCall call = calls_.NewInBackground(now, "telling which groups are let go");
@@ -71,7 +85,7 @@ bool MemberCore::TellOfGroups(SteadyTime now) {
 }
 
 // What has changed since the send before is left out, or is news of its own.
-Request MemberCore::MakeNews(Told* told) {
+Request GroupReleases::MakeNews(Told* told) const {
   *told = Told();
   Request request = MakeRelease(EpochOf(membership_.place()->epoch()));
   auto& news = std::get<v1::ReleaseGroupsRequest>(request);
@@ -95,8 +109,8 @@ Request MemberCore::MakeNews(Told* told) {
   return request;
 }
 
-void MemberCore::FinishTelling(const Told& told, const PendingCall& call,
-                               const absl::StatusOr<Response>& reply) {
+void GroupReleases::FinishTelling(const Told& told, const PendingCall& call,
+                                  const absl::StatusOr<Response>& reply) {
   telling_ = 0;
   if (!call.answered) return;  // the next claim says it
   for (const std::string& digest : told.unknown) unknown_closed_.erase(digest);
@@ -115,7 +129,7 @@ void MemberCore::FinishTelling(const Told& told, const PendingCall& call,
   if (HasNews()) TellBy(After(call.ended, kNewsDelay));
 }
 
-void MemberCore::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) {
+void GroupReleases::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) {
   if (!membership_.IsIn(EpochOf(closings.epoch()))) return;
   for (const std::string& digest : closings.closed()) TakeClosed(now, digest);
   for (const std::string& digest : closings.settled()) {
@@ -124,7 +138,7 @@ void MemberCore::TakeClosings(SteadyTime now, const v1::GroupsClosed& closings) 
   }
 }
 
-void MemberCore::TakeClosed(SteadyTime now, const std::string& digest) {
+void GroupReleases::TakeClosed(SteadyTime now, const std::string& digest) {
   MemberGroup* const group = membership_.FindDigest(digest);
   if (group == nullptr) {
     unknown_closed_.insert(digest);
@@ -134,7 +148,7 @@ void MemberCore::TakeClosed(SteadyTime now, const std::string& digest) {
   NoteNews(now, group);
 }
 
-void MemberCore::Restart(MemberGroup* group) {
+void GroupReleases::Restart(MemberGroup* group) {
   calls_.Drop(group->arrivals.EndTakingBack());
   calls_.RestartCallsOf(*group);
   if (group->at_node != nullptr) outbox_.Add(LeaveNodeGroup{group->at_node->name});
@@ -142,16 +156,16 @@ void MemberCore::Restart(MemberGroup* group) {
 }
 
 // A call that has waited for this is the group's first one.
-void MemberCore::TakeSettled(MemberGroup* group) {
+void GroupReleases::TakeSettled(MemberGroup* group) {
   group->release.Settle();
   if (!calls_.IsCalled(*group)) membership_.ForgetGroup(*group);
 }
 
-absl::string_view MemberCore::HeldUpBy(SteadyTime now, const MemberGroup& group) {
+absl::string_view GroupReleases::HeldUpBy(SteadyTime now, const MemberGroup& group) {
   const bool may_call =
       group.is_world() || !(group.release.closed() || membership_.IsNameInUse(group));
   if (may_call) return "";
-  if (tell_groups_at_) TellBy(now);
+  if (tell_at_) TellBy(now);
   return "this process has let an earlier group of this name go, which begins anew when the other "
          "ranks have let it go too, and have heard that all have";
 }
