@@ -34,7 +34,8 @@ MemberCore::MemberCore(MemberOptions options)
       stream_(options_, membership_, &session_, &lifecycle_, &outbox_),
       calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_),
       leases_(options_, lifecycle_, stream_, &calls_),
-      releases_(session_, lifecycle_, &membership_, &calls_, &outbox_) {}
+      releases_(session_, lifecycle_, &membership_, &calls_, &outbox_),
+      fan_in_(options_, membership_, session_, lifecycle_, stream_, &calls_, &outbox_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
@@ -64,7 +65,7 @@ void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* re
   }
   membership_.Entered(call.ended, place);
   releases_.Reset();
-  EnterNodeOfPlace();
+  fan_in_.Enter();
   outbox_.AddNews();
 }
 
@@ -117,7 +118,7 @@ Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, 
     return releases_.HeldUpBy(at, called);
   };
   pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
-    return Meet(at, call_id, sent);
+    return fan_in_.Meet(at, call_id, sent);
   };
   pending.on_end = [this](const PendingCall& ended, auto* reply) {
     FinishCollective(ended, reply);
@@ -143,7 +144,7 @@ void MemberCore::FinishCollective(const PendingCall& call, absl::StatusOr<Respon
     arrivals.MayComeLate(session_.session());
   }
   sequence.End(reply->status(), call.sends, none_counts);
-  if (!dealt_with) TakeBack(call.ended, *call.epoch, call.group);
+  if (!dealt_with) fan_in_.TakeBack(call.ended, *call.epoch, call.group);
   // To the program it is one more limit: only the protocol must know that it is told to all.
   if (absl::IsOutOfRange(reply->status())) {
     *reply = absl::ResourceExhaustedError(reply->status().message());
@@ -255,6 +256,17 @@ Effects MemberCore::Settle(SteadyTime now) {
     has_ended = calls_.Advance(now);
   } while (releases_.Tell(now) || has_ended);
   return outbox_.Take();
+}
+
+Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
+  fan_in_.TakeMeeting(now, attempt, end);
+  return Settle(now);
+}
+
+Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
+                                const std::vector<TakenPart>& parts, absl::Duration patience) {
+  const absl::Status begun = fan_in_.Send(now, id, attempt, parts, patience);
+  return begun.ok() ? Settle(now) : Refuse(id, begun);
 }
 
 Effects MemberCore::OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status,

@@ -21,6 +21,7 @@
 #include "client/src/protocol/lifecycle.h"
 #include "client/src/protocol/member_options.h"
 #include "client/src/protocol/membership.h"
+#include "client/src/protocol/node_fan_in.h"
 #include "client/src/protocol/outbox.h"
 #include "client/src/protocol/pending_calls.h"
 #include "client/src/protocol/session_state.h"
@@ -127,14 +128,7 @@ class MemberCore {
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
 
-  // member_core_node.cc: collectives by way of the node.
-  void EnterNodeOfPlace();
   bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
-  // False, and the call is to be sent: it does not go that way.
-  bool Meet(SteadyTime now, CallId id, const PendingCall& call);
-  void TakeMeeting(SteadyTime now, const PendingCall& call, const MeetingEnd& end);
-  // What others may still carry of a collective that the program has given up.
-  void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
 
   // member_core_stream.cc: the Attach stream.
   void Reattach(SteadyTime now);
@@ -158,6 +152,7 @@ class MemberCore {
   PendingCalls calls_;
   LeaseCalls leases_;
   GroupReleases releases_;
+  NodeFanIn fan_in_;
 };
 
 }  // namespace muster::internal

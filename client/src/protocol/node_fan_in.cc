@@ -1,10 +1,10 @@
-// Collectives by way of the node: arrivals that one member sends together with those of others.
+#include "client/src/protocol/node_fan_in.h"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/protocol/member_core.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
@@ -33,9 +33,20 @@ bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) 
 
 }  // namespace
 
-void MemberCore::EnterNodeOfPlace() {
+NodeFanIn::NodeFanIn(const MemberOptions& options, const Membership& membership,
+                     const SessionState& session, const Lifecycle& lifecycle,
+                     const AttachStream& stream, PendingCalls* calls, Outbox* outbox)
+    : options_(options),
+      membership_(membership),
+      session_(session),
+      lifecycle_(lifecycle),
+      stream_(stream),
+      calls_(*calls),
+      outbox_(*outbox) {}
+
+void NodeFanIn::Enter() {
   const std::vector<int>& ranks = membership_.node_ranks();
-  if (!options_.node_fanin || !stream_.node_collectives() || ranks.size() < 2) return;
+  if (!is_on() || ranks.size() < 2) return;
   const v1::JoinResponse& place = *membership_.place();
   const auto rank = static_cast<int>(place.rank());
   EnterNode enter;
@@ -48,9 +59,8 @@ void MemberCore::EnterNodeOfPlace() {
   outbox_.Add(std::move(enter));
 }
 
-bool MemberCore::Meet(SteadyTime now, CallId id, const PendingCall& call) {
-  if (!options_.node_fanin || !stream_.node_collectives() || lifecycle_.rejoining()) return false;
-  if (call.group->at_node == nullptr) return false;
+bool NodeFanIn::Meet(SteadyTime now, CallId id, const PendingCall& call) {
+  if (!is_on() || lifecycle_.rejoining() || call.group->at_node == nullptr) return false;
   const MemberGroup& group = *call.group;
   const CollectiveSequence& sequence = group.sequence;
   const size_t size = group.is_world() ? membership_.place()->roster_size() : group.ranks.size();
@@ -77,33 +87,31 @@ bool MemberCore::Meet(SteadyTime now, CallId id, const PendingCall& call) {
   return true;
 }
 
-Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
+void NodeFanIn::TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
   const PendingCall* const call = calls_.FindMeeting(attempt);
-  if (call != nullptr) TakeMeeting(now, *call, end);
-  return Settle(now);
-}
-
-void MemberCore::TakeMeeting(SteadyTime now, const PendingCall& call, const MeetingEnd& end) {
-  const Stamp arrival = *call.in_flight;
-  if (end.unsent) return calls_.SendAlone(now, arrival.attempt);
-  if (end.kind == MeetingEnd::kAnswered) {
-    const CollectiveCall& collective = call.group->sequence.call();
-    // The root's index counts the ranks of the group.
-    const std::vector<int>& ranks = call.group->ranks;
-    const int root = ranks.empty() ? collective.root : ranks[collective.root];
-    const bool is_root = root == static_cast<int>(membership_.place()->rank());
-    if (std::optional<Response> answer = AnswerOf(collective.kind, is_root, end.answer)) {
-      return calls_.Answer(now, arrival.attempt, *std::move(answer));
-    }
+  if (call == nullptr) return;
+  if (end.unsent) return calls_.SendAlone(now, attempt);
+  if (std::optional<Response> answer = AnswerTo(*call, end)) {
+    return calls_.Answer(now, attempt, *std::move(answer));
   }
-  if (end.was_taken) call.group->arrivals.MayComeLate(arrival.session);
-  calls_.SendAnew(arrival.attempt);
+  if (end.was_taken) call->group->arrivals.MayComeLate(call->in_flight->session);
+  calls_.SendAnew(attempt);
 }
 
-Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
-                                const std::vector<TakenPart>& parts, absl::Duration patience) {
+std::optional<Response> NodeFanIn::AnswerTo(const PendingCall& call, const MeetingEnd& end) const {
+  if (end.kind != MeetingEnd::kAnswered) return std::nullopt;
+  const CollectiveCall& collective = call.group->sequence.call();
+  // The root's index counts the ranks of the group.
+  const std::vector<int>& ranks = call.group->ranks;
+  const int root = ranks.empty() ? collective.root : ranks[collective.root];
+  const bool is_root = root == static_cast<int>(membership_.place()->rank());
+  return AnswerOf(collective.kind, is_root, end.answer);
+}
+
+absl::Status NodeFanIn::Send(SteadyTime now, CallId id, uint64_t attempt,
+                             const std::vector<TakenPart>& parts, absl::Duration patience) {
   const PendingCall* const arrival = calls_.FindMeeting(attempt);
-  if (arrival == nullptr) return Refuse(id, absl::CancelledError("the meeting was left"));
+  if (arrival == nullptr) return absl::CancelledError("the meeting was left");
   const MemberGroup& group = *arrival->group;
   const absl::Duration left =
       std::max(absl::ZeroDuration(), Between(now, arrival->deadline.when()));
@@ -116,11 +124,12 @@ Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
       *arrival->epoch, group.name, group.RanksToName(session_.session()), group.sequence.number(),
       group.sequence.refusals(), group.sequence.call(), parts));
   call.request = [request](SteadyTime) { return std::move(*request); };
-  return Begin(now, id, std::move(call));
+  calls_.Begin(id, std::move(call));
+  return absl::OkStatus();
 }
 
-void MemberCore::TakeBack(SteadyTime now, const EpochId& epoch,
-                          const std::shared_ptr<MemberGroup>& group) {
+void NodeFanIn::TakeBack(SteadyTime now, const EpochId& epoch,
+                         const std::shared_ptr<MemberGroup>& group) {
   GroupArrivals& arrivals = group->arrivals;
   const bool may_count =
       arrivals.MayComeLateIn(session_.session()) && lifecycle_.HealthOf(epoch).ok();
