@@ -35,7 +35,8 @@ MemberCore::MemberCore(MemberOptions options)
       calls_(options_, membership_, &session_, &lifecycle_, &stream_, &outbox_),
       leases_(options_, lifecycle_, stream_, &calls_),
       releases_(session_, lifecycle_, &membership_, &calls_, &outbox_),
-      fan_in_(options_, membership_, session_, lifecycle_, stream_, &calls_, &outbox_) {}
+      fan_in_(options_, membership_, session_, lifecycle_, stream_, &calls_, &outbox_),
+      collectives_(session_, stream_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_) {}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
@@ -95,69 +96,9 @@ void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>*
 
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                                const Deadline& deadline) {
-  if (absl::Status status = lifecycle_.CheckMember(group.epoch); !status.ok())
-    return Refuse(id, status);
-  const std::shared_ptr<MemberGroup> known = membership_.GroupOf(group.name, group.ranks);
-  const bool repeats = known->sequence.is_fixed();
-  if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) {
-    return Refuse(id, status);
-  }
-  if (repeats) calls_.Drop(known->arrivals.EndTakingBack());
-  known->release.Retain();
-  PendingCall pending(known->sequence.Describe(), deadline, now);
-  pending.after = known->arrivals.taking_back();
-  pending.epoch = group.epoch;
-  pending.group = known;
-  // What the sequence holds of the call does not change before End().
-  pending.request = [this, epoch = group.epoch, known](SteadyTime) {
-    return MakeCollective(epoch, known->name, known->RanksToName(session_.session()),
-                          known->sequence.number(), known->sequence.refusals(),
-                          known->sequence.call());
-  };
-  pending.held_up_by = [this](SteadyTime at, const MemberGroup& called) {
-    return releases_.HeldUpBy(at, called);
-  };
-  pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
-    return fan_in_.Meet(at, call_id, sent);
-  };
-  pending.on_end = [this](const PendingCall& ended, auto* reply) {
-    FinishCollective(ended, reply);
-  };
-  return Begin(now, id, std::move(pending));
-}
-
-void MemberCore::FinishCollective(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  CollectiveSequence& sequence = call.group->sequence;
-  GroupArrivals& arrivals = call.group->arrivals;
-  const bool of_world = call.group->is_world() && membership_.IsIn(*call.epoch);
-  if (of_world && reply->ok() && StopRequestedIn(**reply)) {
-    membership_.StopAgreed(sequence.number());
-    lifecycle_.AskStop();
-  }
-  if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
-  const bool refused = call.answered && NothingRecorded(reply->status());
-  // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
-  const bool dealt_with = call.answered && !refused;
-  if (dealt_with) arrivals.Settle();
-  const bool none_counts = refused && NoneHasCounted(*call.group, reply->status());
-  if (none_counts && (sequence.is_fixed() || call.sends > 1)) {
-    arrivals.MayComeLate(session_.session());
-  }
-  sequence.End(reply->status(), call.sends, none_counts);
-  if (!dealt_with) fan_in_.TakeBack(call.ended, *call.epoch, call.group);
-  // To the program it is one more limit: only the protocol must know that it is told to all.
-  if (absl::IsOutOfRange(reply->status())) {
-    *reply = absl::ResourceExhaustedError(reply->status().message());
-  }
-}
-
-// No daemon takes what is malformed. One that lacks room at the moment would have answered, had an
-// earlier send completed there; another one, before it was killed, may have had room, and have
-// completed the number for others. What may yet arrive is taken back.
-bool MemberCore::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
-  if (!stream_.node_collectives() || !group.arrivals.WasSent() || !session_.session()) return false;
-  return absl::IsInvalidArgument(refusal) ||
-         group.arrivals.WasSentFirstTo(session_.session()->daemon_instance);
+  absl::Status status = lifecycle_.CheckMember(group.epoch);
+  if (status.ok()) status = collectives_.Begin(now, id, group, std::move(call), deadline);
+  return status.ok() ? Settle(now) : Refuse(id, status);
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,

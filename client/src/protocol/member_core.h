@@ -13,6 +13,7 @@
 #include "client/src/node/meeting.h"
 #include "client/src/protocol/attach_stream.h"
 #include "client/src/protocol/collective_call.h"
+#include "client/src/protocol/collective_calls.h"
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
 #include "client/src/protocol/group_releases.h"
@@ -122,13 +123,10 @@ class MemberCore {
   void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
   void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
-  void FinishCollective(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
 
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
-
-  bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
 
   // member_core_stream.cc: the Attach stream.
   void Reattach(SteadyTime now);
@@ -137,10 +135,7 @@ class MemberCore {
   v1::Claim NewClaim(SteadyTime now) const;
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
   void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
-  void TakeFinish(const v1::GroupFinished& finished);
   void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
-  // Sends the arrival at the latest collective that has completed once more.
-  void Contribute(SteadyTime now, const v1::NeedContribution& need);
   void WarnOfWaiting(absl::string_view text);
 
   const MemberOptions options_;
@@ -153,6 +148,7 @@ class MemberCore {
   LeaseCalls leases_;
   GroupReleases releases_;
   NodeFanIn fan_in_;
+  CollectiveCalls collectives_;
 };
 
 }  // namespace muster::internal

@@ -65,9 +65,9 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
     case v1::AttachResponse::kEpochBroken:
       return TakeBreak(now, response.epoch_broken());
     case v1::AttachResponse::kNeedContribution:
-      return Contribute(now, response.need_contribution());
+      return collectives_.Contribute(now, response.need_contribution());
     case v1::AttachResponse::kGroupFinished:
-      return TakeFinish(response.group_finished());
+      return collectives_.TakeFinish(response.group_finished());
     case v1::AttachResponse::kStillWaiting:
       return WarnOfWaiting(response.still_waiting().text());
     case v1::AttachResponse::kGroupsClosed:
@@ -85,39 +85,11 @@ void MemberCore::TakeBreak(SteadyTime now, const v1::EpochBroken& broken) {
   lifecycle_.BreakEpoch(EpochOf(broken.epoch()), std::move(end));
 }
 
-void MemberCore::TakeFinish(const v1::GroupFinished& finished) {
-  if (!membership_.IsIn(EpochOf(finished.epoch()))) return;
-  const v1::Group& group = finished.group();
-  const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
-  membership_.GroupOf(group.name(), ranks)
-      ->sequence.Finish(absl::FailedPreconditionError(finished.reason()));
-}
-
 void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
   if (!membership_.IsIn(EpochOf(newcomers.epoch()))) return;
   membership_.set_newcomers(
       static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
   outbox_.AddNews();
-}
-
-void MemberCore::Contribute(SteadyTime now, const v1::NeedContribution& need) {
-  const EpochId epoch = EpochOf(need.epoch());
-  const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
-  const std::shared_ptr<MemberGroup> group =
-      membership_.FindGroup({epoch, need.group().name(), ranks});
-  if (group == nullptr || !group->sequence.retained() ||
-      group->sequence.number() != need.sequence() + 1) {
-    return;
-  }
-  PendingCall call = calls_.NewInBackground(now, absl::StrCat("repeating op ", need.sequence()));
-  call.epoch = epoch;
-  call.group = group;
-  call.only_in = session_.session();
-  call.request = [need, ranks, content = *group->sequence.retained()](SteadyTime) {
-    return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
-                          /*refusals=*/0, content);
-  };
-  calls_.BeginInBackground(std::move(call));
 }
 
 // The text begins with the job, as every text of the coordinator does; so do this process's own.

@@ -1,0 +1,113 @@
+#include "client/src/protocol/collective_calls.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+
+CollectiveCalls::CollectiveCalls(const SessionState& session, const AttachStream& stream,
+                                 Membership* membership, Lifecycle* lifecycle, PendingCalls* calls,
+                                 GroupReleases* releases, NodeFanIn* fan_in)
+    : session_(session),
+      stream_(stream),
+      membership_(*membership),
+      lifecycle_(*lifecycle),
+      calls_(*calls),
+      releases_(*releases),
+      fan_in_(*fan_in) {}
+
+absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& group,
+                                    CollectiveCall call, const Deadline& deadline) {
+  const std::shared_ptr<MemberGroup> known = membership_.GroupOf(group.name, group.ranks);
+  const bool repeats = known->sequence.is_fixed();
+  if (absl::Status status = known->sequence.Begin(std::move(call)); !status.ok()) return status;
+  if (repeats) calls_.Drop(known->arrivals.EndTakingBack());
+  known->release.Retain();
+  PendingCall pending(known->sequence.Describe(), deadline, now);
+  pending.after = known->arrivals.taking_back();
+  pending.epoch = group.epoch;
+  pending.group = known;
+  // What the sequence holds of the call does not change before End().
+  pending.request = [this, epoch = group.epoch, known](SteadyTime) {
+    return MakeCollective(epoch, known->name, known->RanksToName(session_.session()),
+                          known->sequence.number(), known->sequence.refusals(),
+                          known->sequence.call());
+  };
+  pending.held_up_by = [this](SteadyTime at, const MemberGroup& called) {
+    return releases_.HeldUpBy(at, called);
+  };
+  pending.meet = [this](SteadyTime at, CallId call_id, const PendingCall& sent) {
+    return fan_in_.Meet(at, call_id, sent);
+  };
+  pending.on_end = [this](const PendingCall& ended, auto* reply) { Finish(ended, reply); };
+  calls_.Begin(id, std::move(pending));
+  return absl::OkStatus();
+}
+
+void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  CollectiveSequence& sequence = call.group->sequence;
+  GroupArrivals& arrivals = call.group->arrivals;
+  const bool of_world = call.group->is_world() && membership_.IsIn(*call.epoch);
+  if (of_world && reply->ok() && StopRequestedIn(**reply)) {
+    membership_.StopAgreed(sequence.number());
+    lifecycle_.AskStop();
+  }
+  if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
+  const bool refused = call.answered && NothingRecorded(reply->status());
+  // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
+  const bool dealt_with = call.answered && !refused;
+  if (dealt_with) arrivals.Settle();
+  const bool none_counts = refused && NoneHasCounted(*call.group, reply->status());
+  if (none_counts && (sequence.is_fixed() || call.sends > 1)) {
+    arrivals.MayComeLate(session_.session());
+  }
+  sequence.End(reply->status(), call.sends, none_counts);
+  if (!dealt_with) fan_in_.TakeBack(call.ended, *call.epoch, call.group);
+  // To the program it is one more limit: only the protocol must know that it is told to all.
+  if (absl::IsOutOfRange(reply->status())) {
+    *reply = absl::ResourceExhaustedError(reply->status().message());
+  }
+}
+
+// No daemon takes what is malformed. One that lacks room at the moment would have answered, had an
+// earlier send completed there; another one, before it was killed, may have had room, and have
+// completed the number for others. What may yet arrive is taken back.
+bool CollectiveCalls::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
+  if (!stream_.node_collectives() || !group.arrivals.WasSent() || !session_.session()) return false;
+  return absl::IsInvalidArgument(refusal) ||
+         group.arrivals.WasSentFirstTo(session_.session()->daemon_instance);
+}
+
+void CollectiveCalls::TakeFinish(const v1::GroupFinished& finished) {
+  if (!membership_.IsIn(EpochOf(finished.epoch()))) return;
+  const v1::Group& group = finished.group();
+  const std::vector<int> ranks(group.ranks().begin(), group.ranks().end());
+  membership_.GroupOf(group.name(), ranks)
+      ->sequence.Finish(absl::FailedPreconditionError(finished.reason()));
+}
+
+void CollectiveCalls::Contribute(SteadyTime now, const v1::NeedContribution& need) {
+  const EpochId epoch = EpochOf(need.epoch());
+  const std::vector<int> ranks(need.group().ranks().begin(), need.group().ranks().end());
+  const std::shared_ptr<MemberGroup> group =
+      membership_.FindGroup({epoch, need.group().name(), ranks});
+  if (group == nullptr || !group->sequence.retained() ||
+      group->sequence.number() != need.sequence() + 1) {
+    return;
+  }
+  PendingCall call = calls_.NewInBackground(now, absl::StrCat("repeating op ", need.sequence()));
+  call.epoch = epoch;
+  call.group = group;
+  call.only_in = session_.session();
+  call.request = [need, ranks, content = *group->sequence.retained()](SteadyTime) {
+    return MakeCollective(EpochOf(need.epoch()), need.group().name(), ranks, need.sequence(),
+                          /*refusals=*/0, content);
+  };
+  calls_.BeginInBackground(std::move(call));
+}
+
+}  // namespace muster::internal

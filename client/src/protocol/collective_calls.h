@@ -1,0 +1,52 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_CALLS_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_CALLS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/src/base/deadline.h"
+#include "client/src/base/steady_clock.h"
+#include "client/src/protocol/attach_stream.h"
+#include "client/src/protocol/collective_call.h"
+#include "client/src/protocol/group_id.h"
+#include "client/src/protocol/group_releases.h"
+#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/membership.h"
+#include "client/src/protocol/node_fan_in.h"
+#include "client/src/protocol/pending_calls.h"
+#include "client/src/protocol/session_state.h"
+
+namespace muster::internal {
+
+// The collectives of a member, each the next one of its group. Pure: no I/O, no threads, no clock.
+class CollectiveCalls {
+ public:
+  CollectiveCalls(const SessionState& session, const AttachStream& stream, Membership* membership,
+                  Lifecycle* lifecycle, PendingCalls* calls, GroupReleases* releases,
+                  NodeFanIn* fan_in);
+  CollectiveCalls(const CollectiveCalls&) = delete;
+  CollectiveCalls& operator=(const CollectiveCalls&) = delete;
+
+  // An error, and no call begins: see CollectiveSequence::Begin().
+  absl::Status Begin(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
+                     const Deadline& deadline);
+  // No collective of that group can succeed any more.
+  void TakeFinish(const v1::GroupFinished& finished);
+  // Sends the arrival at the latest collective that has completed once more.
+  void Contribute(SteadyTime now, const v1::NeedContribution& need);
+
+ private:
+  void Finish(const PendingCall& call, absl::StatusOr<Response>* reply);
+  bool NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const;
+
+  const SessionState& session_;
+  const AttachStream& stream_;
+  Membership& membership_;
+  Lifecycle& lifecycle_;
+  PendingCalls& calls_;
+  GroupReleases& releases_;
+  NodeFanIn& fan_in_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_COLLECTIVE_CALLS_H_
