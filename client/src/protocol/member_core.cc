@@ -1,29 +1,28 @@
 #include "client/src/protocol/member_core.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "client/src/base/exit_code.h"
 #include "client/src/protocol/messages.h"
 
 namespace muster::internal {
 namespace {
 
-absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) {
-  if (place.rank() < static_cast<uint32_t>(place.roster_size())) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(call.what, ": the coordinator gave rank ", place.rank(),
-                                          " of ", place.roster_size()));
+EpochEnd EndOf(SteadyTime now, const v1::EpochBroken& broken) {
+  EpochEnd end{absl::AbortedError(broken.reason()), {}, now, broken.may_rejoin()};
+  end.failures.assign(broken.failures().begin(), broken.failures().end());
+  return end;
 }
 
-// What a Join has waited for. A coordinator's text begins with the job, which the caller names too,
-// and says itself how long that was.
-std::string WaitForMembers(const std::string& job, const absl::Status& timeout) {
-  absl::string_view text = timeout.message();
-  absl::ConsumePrefix(&text, absl::StrCat("job '", job, "': "));
-  return absl::StrCat(absl::StartsWith(text, "waited ") ? "" : "waiting for members: ", text);
+// A text of the coordinator begins with the job, as this process's own do.
+absl::string_view WithoutJob(const std::string& job_id, absl::string_view text) {
+  absl::ConsumePrefix(&text, absl::StrCat("job '", job_id, "': "));
+  return text;
 }
 
 }  // namespace
@@ -36,86 +35,52 @@ MemberCore::MemberCore(MemberOptions options)
       leases_(options_, lifecycle_, stream_, &calls_),
       releases_(session_, lifecycle_, &membership_, &calls_, &outbox_),
       fan_in_(options_, membership_, session_, lifecycle_, stream_, &calls_, &outbox_),
-      collectives_(session_, stream_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_) {}
+      collectives_(session_, stream_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_),
+      joins_(options_, &membership_, &lifecycle_, &calls_, &releases_, &fan_in_, &outbox_) {}
+
+Effects MemberCore::Start(SteadyTime now) {
+  stream_.Open(now, std::nullopt);
+  return Settle(now);
+}
 
 Effects MemberCore::Join(SteadyTime now, CallId id, const JobOptions& options,
                          const Deadline& deadline) {
-  PendingCall call(absl::StrCat("joining job '", options.job, "'"), deadline, now);
-  call.request = [this, options](SteadyTime) { return MakeJoin(options, options_.fingerprint); };
-  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
-  return Begin(now, id, std::move(call));
-}
-
-void MemberCore::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
-    *reply = absl::DeadlineExceededError(
-        absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
-  }
-  // Two processes were given one place, and will be when they are started again.
-  if (absl::IsAlreadyExists(reply->status())) {
-    *reply = WithExitCode(reply->status(), kExitBadConfiguration);
-  }
-  if (reply->ok()) TakePlace(call, reply);
-}
-
-void MemberCore::TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  const auto& place = std::get<v1::JoinResponse>(**reply);
-  if (absl::Status valid = CheckPlace(call, place); !valid.ok()) {
-    *reply = valid;
-    return;
-  }
-  membership_.Entered(call.ended, place);
-  releases_.Reset();
-  fan_in_.Enter();
-  outbox_.AddNews();
+  joins_.Join(now, id, options, deadline);
+  return Settle(now);
 }
 
 Effects MemberCore::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
                            const Deadline& deadline) {
-  if (absl::Status status = lifecycle_.CheckNotLeaving(); !status.ok()) return Refuse(id, status);
-  if (lifecycle_.rejoining() || !membership_.IsIn(epoch)) {
-    return Refuse(id, absl::FailedPreconditionError(absl::StrCat(
-                          lifecycle_.Describe(),
-                          " is already rejoining in another thread; only one thread may")));
-  }
-  lifecycle_.BeginRejoining();
-  calls_.LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
-  PendingCall call(absl::StrCat("rejoining job '", options_.job_id, "'"), deadline, now);
-  call.leads_on = true;
-  call.request = [this](SteadyTime at) { return MakeRejoin(NewClaim(at)); };
-  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
-  return Begin(now, id, std::move(call));
-}
-
-void MemberCore::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  lifecycle_.EndRejoining();
-  if (!reply->ok()) return;
-  *reply = Response(PlaceOf(std::get<v1::RejoinResponse>(**reply)));
-  TakePlace(call, reply);
+  const auto claim = [this](SteadyTime at) { return NewClaim(at); };
+  absl::Status status = lifecycle_.CheckNotLeaving();
+  if (status.ok()) status = joins_.Rejoin(now, id, epoch, deadline, claim);
+  return SettleOrRefuse(now, id, status);
 }
 
 Effects MemberCore::Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                                const Deadline& deadline) {
   absl::Status status = lifecycle_.CheckMember(group.epoch);
   if (status.ok()) status = collectives_.Begin(now, id, group, std::move(call), deadline);
-  return status.ok() ? Settle(now) : Refuse(id, status);
+  return SettleOrRefuse(now, id, status);
 }
 
 Effects MemberCore::RequestStop(SteadyTime now, CallId id, const EpochId& epoch,
                                 const Deadline& deadline) {
-  if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
+  const absl::Status status = lifecycle_.CheckMember(epoch);
+  if (!status.ok()) return SettleOrRefuse(now, id, status);
   lifecycle_.AskStop();
   PendingCall call("asking all ranks to stop", deadline, now);
   call.epoch = epoch;
   call.request = [](SteadyTime) { return Request(v1::RequestStopRequest()); };
-  return Begin(now, id, std::move(call));
+  calls_.Begin(id, std::move(call));
+  return Settle(now);
 }
 
 Effects MemberCore::AcquireLease(SteadyTime now, CallId id, const EpochId& epoch,
                                  const LeaseId& lease, const Deadline& deadline) {
-  if (absl::Status status = lifecycle_.CheckMember(epoch); !status.ok()) return Refuse(id, status);
-  leases_.Acquire(now, id, epoch, lease, deadline);
-  return Settle(now);
+  const absl::Status status = lifecycle_.CheckMember(epoch);
+  if (status.ok()) leases_.Acquire(now, id, epoch, lease, deadline);
+  return SettleOrRefuse(now, id, status);
 }
 
 Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoch,
@@ -123,7 +88,7 @@ Effects MemberCore::CompleteLease(SteadyTime now, CallId id, const EpochId& epoc
                                   const absl::StatusOr<std::string>& outcome) {
   absl::Status status = lifecycle_.CheckNotLeaving();
   if (status.ok()) status = leases_.Complete(now, id, epoch, lease, token, outcome);
-  return status.ok() ? Settle(now) : Refuse(id, status);
+  return SettleOrRefuse(now, id, status);
 }
 
 Effects MemberCore::ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease,
@@ -144,7 +109,8 @@ Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
   call.last = true;
   call.request = [epoch](SteadyTime) { return MakeLeave(epoch); };
   call.on_end = [this](const PendingCall& ended, auto* reply) { FinishLeave(ended, reply); };
-  return Begin(now, id, std::move(call));
+  calls_.Begin(id, std::move(call));
+  return Settle(now);
 }
 
 void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply) {
@@ -180,25 +146,6 @@ Effects MemberCore::Stop(SteadyTime now) {
   return Settle(now);
 }
 
-Effects MemberCore::Begin(SteadyTime now, CallId id, PendingCall call) {
-  calls_.Begin(id, std::move(call));
-  return Settle(now);
-}
-
-Effects MemberCore::Refuse(CallId id, const absl::Status& why) {
-  outbox_.Complete(id, why);
-  return outbox_.Take();
-}
-
-Effects MemberCore::Settle(SteadyTime now) {
-  stream_.GiveUpIfDue(now);
-  bool has_ended = false;
-  do {
-    has_ended = calls_.Advance(now);
-  } while (releases_.Tell(now) || has_ended);
-  return outbox_.Take();
-}
-
 Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end) {
   fan_in_.TakeMeeting(now, attempt, end);
   return Settle(now);
@@ -206,13 +153,30 @@ Effects MemberCore::OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& en
 
 Effects MemberCore::SendForNode(SteadyTime now, CallId id, uint64_t attempt,
                                 const std::vector<TakenPart>& parts, absl::Duration patience) {
-  const absl::Status begun = fan_in_.Send(now, id, attempt, parts, patience);
-  return begun.ok() ? Settle(now) : Refuse(id, begun);
+  return SettleOrRefuse(now, id, fan_in_.Send(now, id, attempt, parts, patience));
 }
 
 Effects MemberCore::OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status,
                             Response response) {
   calls_.TakeReply(now, attempt, status, std::move(response));
+  return Settle(now);
+}
+
+Effects MemberCore::OnStreamResponse(SteadyTime now, uint64_t attempt,
+                                     const v1::AttachResponse& response) {
+  if (!session_.IsLatest(attempt)) return {};
+  if (response.has_need_roster()) {
+    AttachWithRoster(now, response.need_roster());
+  } else if (stream_.answered()) {
+    TakeEvent(now, response);
+  } else if (stream_.TakeFirstResponse(now, response)) {
+    leases_.TakeStanding(response.attached());
+  }
+  return Settle(now);
+}
+
+Effects MemberCore::OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::Status& status) {
+  if (!stream_.TakeEnd(now, attempt, status)) return {};
   return Settle(now);
 }
 
@@ -231,6 +195,78 @@ bool MemberCore::StopRequested(const EpochId& epoch) const {
 
 int MemberCore::NewcomersWaiting(const EpochId& epoch) const {
   return membership_.IsIn(epoch) ? membership_.newcomers() : 0;
+}
+
+// A refused call changes nothing: what is due is left to the next step.
+Effects MemberCore::SettleOrRefuse(SteadyTime now, CallId id, const absl::Status& begun) {
+  if (begun.ok()) return Settle(now);
+  outbox_.Complete(id, begun);
+  return outbox_.Take();
+}
+
+Effects MemberCore::Settle(SteadyTime now) {
+  stream_.GiveUpIfDue(now);
+  bool has_ended = false;
+  do {
+    has_ended = calls_.Advance(now);
+  } while (releases_.Tell(now) || has_ended);
+  return outbox_.Take();
+}
+
+void MemberCore::Reattach(SteadyTime now) {
+  std::optional<v1::Claim> claim;
+  if (membership_.place() != nullptr) claim = NewClaim(now);
+  stream_.Open(now, std::move(claim));
+  releases_.NoteClaimed();
+}
+
+// A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
+// when this one ends without it, the next member is asked.
+void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
+  const bool is_asked = membership_.IsIn(EpochOf(need.epoch())) && !lifecycle_.is_over();
+  if (!is_asked || stream_.answered()) return;
+  v1::Claim claim = NewClaim(now);
+  *claim.mutable_roster() = membership_.place()->roster();
+  stream_.Replace(now, std::move(claim));
+  releases_.NoteClaimed();
+}
+
+v1::Claim MemberCore::NewClaim(SteadyTime now) const {
+  v1::Claim claim;
+  membership_.AddTo(now, &claim);
+  leases_.AddTo(&claim);
+  lifecycle_.AddTo(&claim);
+  return claim;
+}
+
+void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
+  if (lifecycle_.has_left()) return;
+  switch (response.event_case()) {
+    case v1::AttachResponse::kEpochBroken:
+      return lifecycle_.BreakEpoch(EpochOf(response.epoch_broken().epoch()),
+                                   EndOf(now, response.epoch_broken()));
+    case v1::AttachResponse::kNeedContribution:
+      return collectives_.Contribute(now, response.need_contribution());
+    case v1::AttachResponse::kGroupFinished:
+      return collectives_.TakeFinish(response.group_finished());
+    case v1::AttachResponse::kStillWaiting:
+      return outbox_.Warn(
+          absl::StrCat(lifecycle_.Describe(), ": ",
+                       WithoutJob(options_.job_id, response.still_waiting().text())));
+    case v1::AttachResponse::kGroupsClosed:
+      return releases_.TakeClosings(now, response.groups_closed());
+    case v1::AttachResponse::kNewcomersWaiting:
+      return TakeNewcomers(response.newcomers_waiting());
+    default:  // a later protocol's
+      return;
+  }
+}
+
+void MemberCore::TakeNewcomers(const v1::NewcomersWaiting& newcomers) {
+  if (!membership_.IsIn(EpochOf(newcomers.epoch()))) return;
+  membership_.set_newcomers(
+      static_cast<int>(std::min(newcomers.waiting(), newcomers.free_places())));
+  outbox_.AddNews();
 }
 
 }  // namespace muster::internal

@@ -2,12 +2,10 @@
 #define MUSTER_CLIENT_SRC_PROTOCOL_MEMBER_CORE_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/src/base/steady_clock.h"
 #include "client/src/node/meeting.h"
@@ -17,6 +15,7 @@
 #include "client/src/protocol/effects.h"
 #include "client/src/protocol/group_id.h"
 #include "client/src/protocol/group_releases.h"
+#include "client/src/protocol/join_calls.h"
 #include "client/src/protocol/lease_calls.h"
 #include "client/src/protocol/lease_ledger.h"
 #include "client/src/protocol/lifecycle.h"
@@ -27,7 +26,6 @@
 #include "client/src/protocol/pending_calls.h"
 #include "client/src/protocol/session_state.h"
 #include "muster/job_options.h"
-#include "muster/lease.h"
 
 namespace muster::internal {
 
@@ -117,27 +115,21 @@ class MemberCore {
   const v1::Limits& limits() const { return stream_.limits(); }
 
  private:
-  // member_core.cc: calls of the program.
-  Effects Begin(SteadyTime now, CallId id, PendingCall call);
-  Effects Refuse(CallId id, const absl::Status& why);
-  void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
-  void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
-  void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
 
   // Moves every call on as far as it gets now, and returns what that and the step before asked for.
   Effects Settle(SteadyTime now);
+  // The same if a call has begun; else ends it with this error.
+  Effects SettleOrRefuse(SteadyTime now, CallId id, const absl::Status& begun);
 
-  // member_core_stream.cc: the Attach stream.
   void Reattach(SteadyTime now);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
   // All that a coordinator which was started anew must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
-  void TakeBreak(SteadyTime now, const v1::EpochBroken& broken);
   void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
-  void WarnOfWaiting(absl::string_view text);
 
+  // Each refers only to those above it.
   const MemberOptions options_;
   Outbox outbox_;
   Membership membership_;
@@ -149,6 +141,7 @@ class MemberCore {
   GroupReleases releases_;
   NodeFanIn fan_in_;
   CollectiveCalls collectives_;
+  JoinCalls joins_;
 };
 
 }  // namespace muster::internal

@@ -1,0 +1,98 @@
+#include "client/src/protocol/join_calls.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "client/src/base/exit_code.h"
+#include "client/src/protocol/messages.h"
+
+namespace muster::internal {
+namespace {
+
+absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) {
+  if (place.rank() < static_cast<uint32_t>(place.roster_size())) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call.what, ": the coordinator gave rank ", place.rank(),
+                                          " of ", place.roster_size()));
+}
+
+// What a Join has waited for. A coordinator's text begins with the job, which the caller names too,
+// and says itself how long that was.
+std::string WaitForMembers(const std::string& job, const absl::Status& timeout) {
+  absl::string_view text = timeout.message();
+  absl::ConsumePrefix(&text, absl::StrCat("job '", job, "': "));
+  return absl::StrCat(absl::StartsWith(text, "waited ") ? "" : "waiting for members: ", text);
+}
+
+}  // namespace
+
+JoinCalls::JoinCalls(const MemberOptions& options, Membership* membership, Lifecycle* lifecycle,
+                     PendingCalls* calls, GroupReleases* releases, NodeFanIn* fan_in,
+                     Outbox* outbox)
+    : options_(options),
+      membership_(*membership),
+      lifecycle_(*lifecycle),
+      calls_(*calls),
+      releases_(*releases),
+      fan_in_(*fan_in),
+      outbox_(*outbox) {}
+
+void JoinCalls::Join(SteadyTime now, CallId id, const JobOptions& options,
+                     const Deadline& deadline) {
+  PendingCall call(absl::StrCat("joining job '", options.job, "'"), deadline, now);
+  call.request = [this, options](SteadyTime) { return MakeJoin(options, options_.fingerprint); };
+  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishJoin(ended, reply); };
+  calls_.Begin(id, std::move(call));
+}
+
+void JoinCalls::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  if (absl::IsDeadlineExceeded(reply->status()) && call.sends > 0) {
+    *reply = absl::DeadlineExceededError(
+        absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
+  }
+  // Two processes were given one place, and will be when they are started again.
+  if (absl::IsAlreadyExists(reply->status())) {
+    *reply = WithExitCode(reply->status(), kExitBadConfiguration);
+  }
+  if (reply->ok()) TakePlace(call, reply);
+}
+
+void JoinCalls::TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  const auto& place = std::get<v1::JoinResponse>(**reply);
+  if (absl::Status valid = CheckPlace(call, place); !valid.ok()) {
+    *reply = valid;
+    return;
+  }
+  membership_.Entered(call.ended, place);
+  releases_.Reset();
+  fan_in_.Enter();
+  outbox_.AddNews();
+}
+
+absl::Status JoinCalls::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
+                               const Deadline& deadline,
+                               std::function<v1::Claim(SteadyTime now)> claim) {
+  if (lifecycle_.rejoining() || !membership_.IsIn(epoch)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        lifecycle_.Describe(), " is already rejoining in another thread; only one thread may"));
+  }
+  lifecycle_.BeginRejoining();
+  calls_.LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
+  PendingCall call(absl::StrCat("rejoining job '", options_.job_id, "'"), deadline, now);
+  call.leads_on = true;
+  call.request = [claim = std::move(claim)](SteadyTime at) { return MakeRejoin(claim(at)); };
+  call.on_end = [this](const PendingCall& ended, auto* reply) { FinishRejoin(ended, reply); };
+  calls_.Begin(id, std::move(call));
+  return absl::OkStatus();
+}
+
+void JoinCalls::FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply) {
+  lifecycle_.EndRejoining();
+  if (!reply->ok()) return;
+  *reply = Response(PlaceOf(std::get<v1::RejoinResponse>(**reply)));
+  TakePlace(call, reply);
+}
+
+}  // namespace muster::internal

@@ -1,0 +1,53 @@
+#ifndef MUSTER_CLIENT_SRC_PROTOCOL_JOIN_CALLS_H_
+#define MUSTER_CLIENT_SRC_PROTOCOL_JOIN_CALLS_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/src/base/deadline.h"
+#include "client/src/base/steady_clock.h"
+#include "client/src/protocol/epoch_id.h"
+#include "client/src/protocol/group_releases.h"
+#include "client/src/protocol/lifecycle.h"
+#include "client/src/protocol/member_options.h"
+#include "client/src/protocol/membership.h"
+#include "client/src/protocol/node_fan_in.h"
+#include "client/src/protocol/outbox.h"
+#include "client/src/protocol/pending_calls.h"
+#include "muster/job_options.h"
+
+namespace muster::internal {
+
+// How a member gets its place in an epoch: in the first one by Join, in a later one by Rejoin.
+// Pure: no I/O, no threads, no clock.
+class JoinCalls {
+ public:
+  JoinCalls(const MemberOptions& options, Membership* membership, Lifecycle* lifecycle,
+            PendingCalls* calls, GroupReleases* releases, NodeFanIn* fan_in, Outbox* outbox);
+  JoinCalls(const JoinCalls&) = delete;
+  JoinCalls& operator=(const JoinCalls&) = delete;
+
+  void Join(SteadyTime now, CallId id, const JobOptions& options, const Deadline& deadline);
+  // `claim` makes what the member claims at the time of a send. FAILED_PRECONDITION, and no call
+  // begins: another Rejoin leads from this epoch, or has led, into the next one.
+  absl::Status Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline,
+                      std::function<v1::Claim(SteadyTime now)> claim);
+
+ private:
+  void FinishJoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void FinishRejoin(const PendingCall& call, absl::StatusOr<Response>* reply);
+  void TakePlace(const PendingCall& call, absl::StatusOr<Response>* reply);
+
+  const MemberOptions& options_;
+  Membership& membership_;
+  Lifecycle& lifecycle_;
+  PendingCalls& calls_;
+  GroupReleases& releases_;
+  NodeFanIn& fan_in_;
+  Outbox& outbox_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_SRC_PROTOCOL_JOIN_CALLS_H_
