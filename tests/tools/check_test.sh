@@ -21,6 +21,12 @@ for file in "${@:3}"; do
   [[ $file != bad.sh ]] || echo "$file:3:7: note: Double quote this. [SC2086]"
 done
 EOF
+  make_command codespell <<'EOF'
+for file in "${@:5}"; do
+  echo "$file" >> "$ROOT/spell"
+  [[ $file != bad.sh ]] || echo "$file:2: satus ==> status"
+done
+EOF
   make_command "$root/home/bin/clang-format" <<'EOF'
 echo "$@" >> "$ROOT/format"
 [[ " $* " != *" bad.cc "* || $1 == -i ]] || { echo "bad.cc:4:1: error: code should be clang-formatted [x]"; exit 1; } >&2
@@ -44,7 +50,7 @@ make_repository() {
 
 # run ARGUMENT...: its exit status in $status; what the gates were given lies in files below $root.
 run() {
-  rm -f "$root"/{shell,format,build_files,protos,links,tidy}
+  rm -f "$root"/{shell,format,build_files,protos,links,prose,spell,tidy}
   status=0
   ROOT=$root MUSTER_CHECK_HOME=$root/home PYTHON=$root/bin/python PATH=$root/bin:$PATH \
     "$repository/tools/check" "$@" > "$root/output" 2>&1 || status=$?
@@ -92,7 +98,7 @@ expect_status 0
 expect_given tidy committed.cc old.cc
 expect_given format --dry-run -Werror committed.cc new.cu old.cc
 expect_given build_files
-[[ -e $root/protos && -e $root/links ]] || fail "not all gates were run"
+[[ -e $root/protos && -e $root/links && -e $root/prose ]] || fail "not all gates were run"
 
 echo "== since a commit, everything, and without clang-tidy"
 run --since "$commit_third"
@@ -127,12 +133,13 @@ run --xml "$root/xml"
 expect_status 1
 expect_said "bad.cc:4: [format] "
 expect_said "bad.sh:3: [shell] Double quote this. Or say why not: # shellcheck disable=SC2086"
-expect_said "check: format shell: what they have found is above"
+expect_said "bad.sh:2: [spell] satus: write status; or ignore the word in tools/check"
+expect_said "check: format shell spell: what they have found is above"
 /usr/bin/python3 - "$root/xml" <<'EOF' || fail "the XML is not as expected: $(cat "$root/xml")"
 import sys, xml.etree.ElementTree as tree
 cases = {case.get("name"): case.find("failure") for case in tree.parse(sys.argv[1]).iter("testcase")}
-assert list(cases) == ["format", "shell", "build", "proto", "links", "tidy"], cases
-assert {name for name, failure in cases.items() if failure is not None} == {"format", "shell"}, cases
+assert list(cases) == ["format", "shell", "build", "proto", "links", "prose", "spell", "tidy"], cases
+assert {name for name, failure in cases.items() if failure is not None} == {"format", "shell", "spell"}, cases
 assert "bad.cc:4" in cases["format"].get("message")
 EOF
 
