@@ -121,6 +121,33 @@ class ProgramsTest(unittest.TestCase):
         self.assertGreater(shown, 0)
 
 
+class HeadersTest(unittest.TestCase):
+    """Public headers open with an example, which tests/docs/header_examples.cc compiles."""
+
+    WITHOUT = {"cxx17.h", "data_type.h", "muster.h", "reduce_op.h", "toolkits.h", "version.h"}  # nothing to call, or an index
+    ELSEWHERE = {"c.h": "tests/docs/c_header_example.c", "nccl.h": "tests/docs/nccl_header_example.cc"}
+
+    def example_of(self, header):
+        """The lines of the example, without their indentation."""
+        head = re.sub(r"^ \*(?!/)", "//", header.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        head = re.split(r"\nnamespace muster|\n#define MUSTER_C_API_VERSION", head)[0]
+        block = re.search(r"^//\n((?://   .*\n|//\n(?=//   ))+)", head, re.MULTILINE)
+        return [line[2:].strip() for line in block[1].splitlines()] if block else []
+
+    def test_open_with_an_example_that_compiles(self):
+        folder = TREE / "client" / "include" / "muster"
+        for header in sorted(folder.rglob("*.h")):
+            if header.name in self.WITHOUT:
+                continue
+            with self.subTest(header=header.name):
+                example = self.example_of(header)
+                self.assertGreater(len(example), 0, "the comment before the namespace has no example")
+                source = text_of(self.ELSEWHERE.get(header.name, "tests/docs/header_examples.cc"))
+                lines = [line.strip() for line in source.splitlines()]
+                found = any(lines[at:at + len(example)] == example for at in range(len(lines)))
+                self.assertTrue(found, "the example does not stand there")
+
+
 class VariablesTest(unittest.TestCase):
     def test_that_the_code_names_are_known(self):
         known = set(re.findall(r'"(MUSTER_[A-Z0-9_]+)"', text_of("common/known_variables.cc")))

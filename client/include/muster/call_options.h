@@ -12,29 +12,35 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+// How long one call may wait, and how another thread ends it:
+//
+//   muster::CallOptions options;
+//   options.timeout = absl::Minutes(2);
+//   options.cancellation = &cancellation;  // another thread calls cancellation.Cancel()
+//   absl::Status met = job.Barrier("loaded", options);
 namespace muster {
 
-// Ends waiting calls from another thread. One object may serve many calls, one after another or at
-// once; once cancelled it stays so, and calls that are given it end at once. Thread-safe. Must
-// outlive the calls it is given to.
+// Ends waiting calls from another thread. One object may serve any number of calls, at the same
+// time or in turn. A cancelled object stays cancelled: later calls that use it end at once. It must
+// outlive the calls that use it. Thread-safe.
 class Cancellation {
  public:
   Cancellation() = default;
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
-  // Ends every call that was given this object with CANCELLED. Does not block.
+  // Ends every call that uses this object with CANCELLED. Does not block.
   void Cancel();
 
-  // Whether Cancel() was called.
+  // Returns whether Cancel() was called.
   bool cancelled() const;
 
-  // For implementers of waiting calls: `wake` runs at Cancel(), in the cancelling thread, or at
-  // once if that has happened. It must not block, and must not call this object. Returns a number
-  // for Remove().
+  // For code that implements a waiting call. Registers `wake`, which Cancel() runs in its own
+  // thread; runs it at once if Cancel() was called before. `wake` must not block, and must not call
+  // this object. Returns a number for Remove().
   int64_t Add(std::function<void()> wake);
 
-  // After this returns the callback is not running and never will.
+  // Removes a callback. Blocks while it runs; afterwards it never runs again.
   void Remove(int64_t number);
 
  private:
@@ -44,36 +50,36 @@ class Cancellation {
   std::map<int64_t, std::function<void()>> wakes_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Where the program makes a call, for messages of all ranks: "train.cc:42". A parameter of this
-// type is left to its default, which is the line of the call.
+// The line of the program that makes a call: "train.cc:42". Errors and status pages of all ranks
+// show it. Callers leave a parameter of this type to its default.
 struct CallSite {
-  // The line that calls it.
+  // Returns the line that calls this function.
   static constexpr CallSite Here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return CallSite{file, line};
   }
 
-  // As the compiler was given it; the line counts from 1.
+  // The path that the compiler was given, and the line, counted from 1.
   const char* file = "";
   int line = 0;
 };
 
-// Taken by every call that can wait.
+// Options of every call that can wait.
 struct CallOptions {
-  // How long the call may wait before it ends with DEADLINE_EXCEEDED, naming what it waited for.
-  // Unset: JobOptions::timeout, but for those who wait for a function that one rank runs for all:
-  // they wait for as long as that rank lives. absl::InfiniteDuration() is refused.
+  // How long the call may wait. Then it ends with DEADLINE_EXCEEDED, which names what the call
+  // waited for. Unset: JobOptions::timeout. Exception: in RunOnRank(), ranks wait for as long as
+  // the rank that runs the function lives. INVALID_ARGUMENT: absl::InfiniteDuration().
   std::optional<absl::Duration> timeout;
 
-  // Ends the call with CANCELLED when cancelled. Not owned.
+  // Ends the call with CANCELLED once it is cancelled. Not owned.
   Cancellation* cancellation = nullptr;
 
-  // Of Gather and AllGather: all ranks must contribute equally many bytes. Where they do not, all
-  // get FAILED_PRECONDITION that names the two sides, as for any other disagreement.
+  // For Gather and AllGather: requires all ranks to contribute the same number of bytes. If they
+  // differ, every rank gets FAILED_PRECONDITION, which names both sides.
   bool require_equal_sizes = false;
 
-  // Of operations of a Communicator on a GPU: the CUDA stream (a cudaStream_t) with the caller's
-  // work on the data, which the operation comes after: see Communicator. Null: the legacy default
-  // stream. Elsewhere it is not looked at.
+  // For a Communicator on GPUs: the CUDA stream (a cudaStream_t) that holds the caller's work on
+  // the data. The operation runs after that work; see Communicator. Null: the legacy default
+  // stream. Other calls ignore it.
   void* stream = nullptr;
 };
 

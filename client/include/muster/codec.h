@@ -17,20 +17,27 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
+// The types that collectives carry, and how a program adds its own:
+//
+//   template <>
+//   struct muster::Codec<Thing> {
+//     static std::string TypeName() { return "Thing"; }  // the same on all ranks
+//     static void Append(const Thing& thing, std::string* out) {
+//       Codec<std::string>::Append(thing.name, out);
+//     }
+//     static absl::StatusOr<Thing> Read(absl::string_view* in) {  // consumes what it reads
+//       absl::StatusOr<std::string> name = Codec<std::string>::Read(in);
+//       if (!name.ok()) return name.status();
+//       return Thing{*name};
+//     }
+//   };
 namespace muster {
 
-// Turns values into the bytes that a collective carries, and back. Specialized here for
-// std::string, arithmetic types, enums, trivially copyable structs without pointers in them (the
-// compiler cannot check that part), and std::vector of any of these, nested too; for protobuf
-// messages in muster/protobuf.h. A program may specialize it for its own types:
-//
-//   template <> struct muster::Codec<Thing> {
-//     static std::string TypeName();                      // must agree between the ranks
-//     static void Append(const Thing&, std::string* out);
-//     static absl::StatusOr<Thing> Read(absl::string_view* in);  // consumes what it reads
-//   };
-//
-// Values travel in the memory layout of little-endian machines: all ranks of a job run one program.
+// Encodes values as the bytes that a collective carries, and decodes them. Specialized here for
+// std::string, arithmetic types, enums, trivially copyable structs, and std::vector of these types,
+// also nested; in muster/protobuf.h for protobuf messages. A struct must not contain pointers,
+// which the compiler cannot check. Values travel in the memory layout of little-endian machines:
+// all ranks of a job run the same program.
 template <class T, class Enable = void>
 struct Codec {
   static_assert(
@@ -68,20 +75,21 @@ inline constexpr bool kIsSpan = false;
 template <class T>
 inline constexpr bool kIsSpan<absl::Span<T>> = true;
 
-// Whether the bytes of a T are its value. Pointers, views and arrays (which no function can return)
-// are not; a pointer inside a struct cannot be seen from here.
+// Whether the bytes of a T are its value. False for pointers, views and arrays, which no function
+// can return. A pointer inside a struct is not detected.
 template <class T>
 inline constexpr bool kIsPlainData =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> &&
     !std::is_array_v<T> && !kIsSpan<T> && !std::is_convertible_v<const T&, absl::string_view>;
 
-// Whether a T is a text that comes back as a std::string: "hello", a const char*, a string_view.
+// Whether a T is a text, which collectives return as a std::string: "hello", a const char*, a
+// string_view.
 template <class T>
 inline constexpr bool kIsText =
     std::is_same_v<std::decay_t<T>, const char*> || std::is_same_v<std::decay_t<T>, char*> ||
     std::is_same_v<T, absl::string_view> || std::is_same_v<T, std::string_view>;
 
-// What a collective returns for a value of type T: a T, or a std::string for a text.
+// The type that a collective returns for a value of type T: T, or std::string for a text.
 template <class T>
 struct ReturnedType {
   static_assert(
@@ -94,7 +102,7 @@ struct ReturnedType {
 template <class T>
 using Returned = typename ReturnedType<T>::Type;
 
-// `value` as that type; no copy unless it is a text.
+// Returns `value` as that type. Copies only texts.
 template <class T>
 std::conditional_t<kIsText<T>, std::string, const T&> AsReturned(const T& value) {
   if constexpr (kIsText<T>) {
@@ -135,7 +143,8 @@ struct Codec<std::vector<T>> {
     for (const T& value : values) Codec<T>::Append(value, out);
   }
   static absl::StatusOr<std::vector<T>> Read(absl::string_view* in) {
-    // Every element takes at least a byte, so a length that the input cannot hold is caught here.
+    // Every element takes at least a byte, so ReadLength() rejects a length that the input cannot
+    // hold.
     absl::StatusOr<size_t> length = internal::ReadLength(in, TypeName());
     if (!length.ok()) return length.status();
     std::vector<T> values;
@@ -149,7 +158,7 @@ struct Codec<std::vector<T>> {
   }
 };
 
-// The bytes of `value`.
+// Returns the bytes of `value`.
 template <class T>
 std::string Encode(const T& value) {
   std::string bytes;
@@ -157,7 +166,7 @@ std::string Encode(const T& value) {
   return bytes;
 }
 
-// The value that `bytes` hold. INVALID_ARGUMENT if they are too few or too many for a T.
+// Returns the value that `bytes` encode. INVALID_ARGUMENT: too few or too many bytes for a T.
 template <class T>
 absl::StatusOr<T> Decode(absl::string_view bytes) {
   absl::string_view rest = bytes;

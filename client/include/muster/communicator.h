@@ -23,23 +23,30 @@
 #include "muster/tensor.h"
 #include "muster/tensor_operations.h"
 
+// Tensors that move from rank to rank, over NCCL, Gloo or shared memory:
+//
+//   auto communicator = muster::Communicator::Create(job);  // NCCL on GPUs, Gloo on CPUs
+//   if (!communicator.ok()) return communicator.status();
+//   std::vector<float> gradients(1000);
+//   absl::Status reduced = (*communicator)->AllReduce(gradients, muster::ReduceOp::kAverage);
+//   if (!reduced.ok()) return reduced;  // names the lost rank, its node and why
 namespace muster {
 
-// Taken by Communicator::Create().
+// Options of Communicator::Create().
 struct CommunicatorOptions {
-  // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, else the best
-  // one that is linked and usable here.
+  // "gloo", "nccl", or another backend that the program links. Empty: MUSTER_BACKEND, or else the
+  // best backend that is linked and usable here.
   std::string backend;
 
-  // The address that this process offers its peers: an IP address, or the name of a network
-  // interface. Empty: MUSTER_INTERFACE, else the address from which it reaches the coordinator;
-  // loopback addresses are right only as long as all ranks share a node, which Create() checks.
+  // The address that peers connect to: an IP address or the name of a network interface. Empty:
+  // MUSTER_INTERFACE, or else the address from which this process reaches the coordinator. A
+  // loopback address works only if all ranks are on one node, which Create() checks.
   std::string interface;
 
-  // Default time-out of every operation, Create() included. Unset: the job's.
+  // The default time-out of all operations, including Create(). Unset: the job's default.
   std::optional<absl::Duration> timeout;
 
-  // Ends Create() with CANCELLED when cancelled. Not owned.
+  // Ends Create() with CANCELLED once it is cancelled. Not owned.
   Cancellation* cancellation = nullptr;
 };
 
@@ -48,12 +55,12 @@ class Backend;
 class OperationRunner;
 struct CommunicatorAccess;
 struct Message;
-// One of the buffers of an operation on many.
+// A buffer of an operation on many buffers.
 struct Buffer {
   void* data = nullptr;
-  size_t count = 0;  // elements
+  size_t count = 0;  // number of elements
 };
-// What an operation reads and what it writes: elements of one type.
+// The input and the output of an operation: elements of one type.
 struct InOut {
   const void* in = nullptr;
   size_t in_count = 0;
@@ -67,57 +74,59 @@ InOut InOutOf(absl::Span<const T> in, absl::Span<T> out) {
 }
 }  // namespace internal
 
-// Moves tensors between the ranks of a group, peer to peer; nothing passes through the coordinator.
+// Moves tensors between the ranks of a group, from rank to rank. No data travels through the
+// coordinator.
 //
-// A collective blocks until this rank's part is done. All ranks call the same operations in the
-// same order with the same sizes; where they do not, the calls end at their time-out. The same
-// layout (number of ranks, sizes, who is on which machine) gives the same bits on every run. One
-// call at a time: a second one from another thread is refused with FAILED_PRECONDITION; one that is
-// to overlap with the program's own work is begun by Start(). Errors:
-//   FAILED_PRECONDITION  as above; or this process is a fork of the one that created it. Nothing
-//                        was sent.
-//   INVALID_ARGUMENT     sizes, root or peer do not fit; nothing was sent.
-//   UNIMPLEMENTED        the backend does not have this operation on this type; nothing was sent.
-//   ABORTED              a member of the job was lost: its rank, node, pid and why.
-//   DEADLINE_EXCEEDED    names the operation and, where known, the ranks that were waited for.
-//   CANCELLED            through CallOptions::cancellation.
-//   UNAVAILABLE          the connection to a peer broke although its process is not known to be
-//                        lost; names the peer, and why it ended its communicator, if it said so.
-//                        Or the coordinator was given up (JobOptions::coordinator_timeout).
-//   INTERNAL             this process's CUDA or NCCL failed, and how.
-// After any of the last five peers may have seen a part of the data, so the communicator is
-// finished: later calls return the same error again. Create a new one, unless the job is broken.
+// An operation blocks until this rank's part is done. All ranks call the same operations in the
+// same order with the same sizes; otherwise the calls end at their time-out. The same layout
+// (number of ranks, sizes, and ranks per machine) gives the same bits in every run. A communicator
+// has one call at a time: a call from a second thread returns FAILED_PRECONDITION. Use Start() to
+// overlap operations with computation. Errors:
+//   FAILED_PRECONDITION  another thread is in a call, or this process is a fork of the one that
+//                        created the communicator. Nothing was sent.
+//   INVALID_ARGUMENT     sizes, root or peer do not fit. Nothing was sent.
+//   UNIMPLEMENTED        the backend does not support the operation for this type. Nothing was
+//                        sent.
+//   ABORTED              a member of the job was lost; names its rank, node, pid and the cause.
+//   DEADLINE_EXCEEDED    names the operation and, if known, the ranks that it waited for.
+//   CANCELLED            CallOptions::cancellation was cancelled.
+//   UNAVAILABLE          the connection to a peer broke, but its process is not known to be lost;
+//                        names the peer, and why it ended its communicator, if it said so. Or the
+//                        coordinator could not be reached for JobOptions::coordinator_timeout.
+//   INTERNAL             CUDA or NCCL failed in this process; says how.
+// After one of the last five the communicator is finished, because a peer may have received a part
+// of the data. Later calls return the same error. Create a new communicator, unless the job is
+// broken.
 //
-// Inside a scope of muster/scopes.h a collective does not wait: what it gives is this rank's own
-// value; of an AllGather or AllToAll, in this rank's place, the rest of `out` as it was.
+// Inside a scope of muster/scopes.h a collective does not wait and gives this rank's own value. An
+// AllGather or AllToAll writes it to this rank's place and leaves the rest of `out` unchanged.
 //
-// Data is a span or a std::vector of T, or a view of a tensor, whose type is known at run time: an
-// operation looks at the view's type and size, and takes any shape of that size. The views of one
-// call are of one type, else INVALID_ARGUMENT.
+// Data is a span or a std::vector of T, or a view of a tensor whose type is known at run time. An
+// operation uses the view's type and size, and accepts any shape of that size. The views of one
+// call have one type; otherwise it returns INVALID_ARGUMENT. For T see DataTypeOf() in
+// muster/data_type.h, and for the types that each backend supports DataType. Counts are numbers of
+// elements. With NCCL, data may be in host memory or in the memory of this process's GPU (a span of
+// device pointers), which saves copies.
 //
-// T: see DataTypeOf() in muster/data_type.h, and DataType for what backends do with which. Counts
-// are in elements. Data may be in this process's memory; with NCCL it may also be in its GPU's (a
-// span of device pointers), which saves the copies.
-//
-// Streams, with NCCL: an operation comes after the work that is on the caller's stream when it is
-// called, whether the data is in the GPU's memory or in the host's. That stream is the legacy
-// default stream of the communicator's GPU, which stands for all ordinary streams too, unless
-// CallOptions::stream names another one: needed for those made with cudaStreamNonBlocking and for
-// per-thread default streams. When an operation returns, its result is there for the host and for
-// all work that is enqueued from then on, on any stream. Operations on streams without waiting:
-// muster/nccl.h. With Gloo: the host must have waited for the work that writes its data.
+// Streams, with NCCL: an operation runs after the work that is on the caller's stream at the time
+// of the call, for data in GPU memory and in host memory. The caller's stream is
+// CallOptions::stream, or the legacy default stream of the communicator's GPU, which waits for all
+// ordinary streams. Name the stream if it was made with cudaStreamNonBlocking or is a per-thread
+// default stream. When an operation returns, its result is visible to the host and to all later
+// work on any stream. For operations on streams that do not block see muster/nccl.h. With Gloo,
+// synchronize the stream that writes the data before the call.
 class Communicator final : public TensorOperations {
  public:
-  // A collective of `group` (or of all ranks of `job`): every rank must call it. Blocks until this
-  // rank is connected to all others. When the Job is destroyed the communicator ends, with
-  // CANCELLED. Errors: those of Group, and
-  //   NOT_FOUND            the backend asked for is not linked (lists those that are), or there is
-  //                        no such network interface or address (lists those that are there);
+  // Creates a communicator over the ranks of `group`, or all ranks of `job`, which all must call
+  // it. Blocks until this rank is connected to all others. When the Job is destroyed, the
+  // communicator ends with CANCELLED. Errors: those of Group, and
+  //   NOT_FOUND            the backend is not linked (lists the linked ones), or the network
+  //                        interface or address does not exist (lists the existing ones);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each
-  //                        other, or one of them failed before the connections were made; or a
-  //                        scope of muster/scopes.h is open;
-  //   RESOURCE_EXHAUSTED   this process gets no further thread. The other ranks get
-  //                        FAILED_PRECONDITION that names this one, and all may call it again.
+  //                        other; or a rank failed before it was connected; or a scope of
+  //                        muster/scopes.h is open;
+  //   RESOURCE_EXHAUSTED   this process cannot start a thread. The other ranks get
+  //                        FAILED_PRECONDITION, which names this rank. All may call it again.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       const Group& group, const CommunicatorOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
@@ -129,26 +138,26 @@ class Communicator final : public TensorOperations {
     if (job == nullptr) return absl::InvalidArgumentError("Communicator::Create: the Job is null");
     return Create(job->world(), options);
   }
-  // The error of Join(), where that is what `job` holds.
+  // Returns the error of Join() if `job` holds it.
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(
       const absl::StatusOr<std::unique_ptr<Job>>& job, const CommunicatorOptions& options = {}) {
     if (!job.ok()) return job.status();
     return Create(*job, options);
   }
 
-  // Waits for what Start() has begun. Tells the peers that this rank goes; in a fork of the process
-  // that created it nothing is done, and what it holds is left alone.
+  // Blocks until the operations of Start() have ended, and tells the peers that this rank ends the
+  // communicator. In a fork of the process that created it, does nothing.
   ~Communicator() override;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // This process's index in the group, and the number of its ranks.
+  // Return this process's index in the group, and the number of ranks.
   int rank() const override;
   int size() const override;
-  // "gloo" or "nccl"; in a group of one "nccl" or, where the choice is not NCCL, "serial".
+  // Returns "gloo" or "nccl". In a group of one rank, returns "serial" instead of "gloo".
   const std::string& backend() const { return backend_name_; }
 
-  // data = op over all ranks' data, on every rank. In place.
+  // Combines the data of all ranks by `op`, in place, on every rank.
   template <class T>
   absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}) {
@@ -162,8 +171,8 @@ class Communicator final : public TensorOperations {
   absl::Status AllReduce(const MutableTensorView& data, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {});
 
-  // out = op over all ranks' in, on every rank. Same sizes; `in` and `out` are the same or
-  // disjoint.
+  // Combines `in` of all ranks by `op`, and writes the result to `out` on every rank. `in` and
+  // `out` have the same size. They are the same memory or do not overlap.
   template <class T>
   absl::Status AllReduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}) {
@@ -177,10 +186,10 @@ class Communicator final : public TensorOperations {
   absl::Status AllReduce(const TensorView& in, const MutableTensorView& out,
                          ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
 
-  // Many buffers (the gradients of a model, say), each reduced in place as by AllReduce, together:
-  // NCCL in one launch; Gloo in one pass, for which buffers are copied to one of up to 4 MiB. All
-  // ranks pass the same number of buffers, of the same sizes. Views may be of several types: then
-  // it is one operation for each.
+  // Reduces many buffers in place, such as the gradients of a model, as AllReduce() does. Takes one
+  // launch of NCCL, or one pass of Gloo, which copies the buffers to a buffer of at most 4 MiB. All
+  // ranks pass the same number of buffers with the same sizes. Views may have several types; each
+  // type then takes an operation of its own.
   template <class T>
   absl::Status AllReduceCoalesced(absl::Span<const absl::Span<T>> buffers,
                                   ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
@@ -193,7 +202,7 @@ class Communicator final : public TensorOperations {
                                   ReduceOp op = ReduceOp::kSum,
                                   const CallOptions& options = {}) override;
 
-  // data = the root's data, on every rank.
+  // Copies the root's `data` into `data` on every rank.
   template <class T>
   absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {}) {
     return RawBroadcast(data.data(), data.size(), DataTypeOf<T>(), root, options);
@@ -205,8 +214,8 @@ class Communicator final : public TensorOperations {
   absl::Status Broadcast(const MutableTensorView& data, int root = 0,
                          const CallOptions& options = {}) override;
 
-  // At the root, out = op over all ranks' in; elsewhere `out` is not touched and may be empty. `in`
-  // and `out` are the same or disjoint.
+  // Combines `in` of all ranks by `op`, and writes the result to `out` at the root. On other ranks
+  // `out` is not touched and may be empty. `in` and `out` are the same memory or do not overlap.
   template <class T>
   absl::Status Reduce(absl::Span<const T> in, absl::Span<T> out, ReduceOp op = ReduceOp::kSum,
                       int root = 0, const CallOptions& options = {}) {
@@ -221,8 +230,8 @@ class Communicator final : public TensorOperations {
                       ReduceOp op = ReduceOp::kSum, int root = 0,
                       const CallOptions& options = {}) override;
 
-  // out = all ranks' in, one after another in rank order. out.size() == size() * in.size(). `in`
-  // is this rank's place in `out`, or disjoint from it.
+  // Writes `in` of all ranks to `out`, one after another in rank order, on every rank. out.size()
+  // == size() * in.size(). `in` is this rank's place in `out`, or does not overlap it.
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<T> out,
                          const CallOptions& options = {}) {
@@ -236,8 +245,9 @@ class Communicator final : public TensorOperations {
   absl::Status AllGather(const TensorView& in, const MutableTensorView& out,
                          const CallOptions& options = {}) override;
 
-  // The same of parts of different sizes: `counts` has each rank's number of elements, and is the
-  // same on all ranks. in.size() == counts[rank()], and out.size() is the sum of all.
+  // Does the same with parts of different sizes. `counts` has the number of elements of each rank,
+  // and is the same on all ranks. in.size() == counts[rank()], and out.size() is the sum of all
+  // counts.
   template <class T>
   absl::Status AllGather(absl::Span<const T> in, absl::Span<const size_t> counts, absl::Span<T> out,
                          const CallOptions& options = {}) {
@@ -252,8 +262,8 @@ class Communicator final : public TensorOperations {
   absl::Status AllGather(const TensorView& in, absl::Span<const size_t> counts,
                          const MutableTensorView& out, const CallOptions& options = {}) override;
 
-  // out = this rank's part of op over all ranks' in. in.size() == size() * out.size(). `out` is
-  // this rank's part of `in`, or disjoint from it.
+  // Combines `in` of all ranks by `op`, and writes this rank's part of the result to `out`.
+  // in.size() == size() * out.size(). `out` is this rank's part of `in`, or does not overlap it.
   template <class T>
   absl::Status ReduceScatter(absl::Span<const T> in, absl::Span<T> out,
                              ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) {
@@ -268,8 +278,8 @@ class Communicator final : public TensorOperations {
                              ReduceOp op = ReduceOp::kSum,
                              const CallOptions& options = {}) override;
 
-  // Part i of `in` goes to rank i; part i of `out` is what rank i has sent here. Both have size()
-  // parts of one size, the same on all ranks. They are disjoint.
+  // Sends part i of `in` to rank i, and receives part i of `out` from rank i. Both have size()
+  // parts of one size, which is the same on all ranks. They do not overlap.
   template <class T>
   absl::Status AllToAll(absl::Span<const T> in, absl::Span<T> out,
                         const CallOptions& options = {}) {
@@ -283,8 +293,9 @@ class Communicator final : public TensorOperations {
   absl::Status AllToAll(const TensorView& in, const MutableTensorView& out,
                         const CallOptions& options = {}) override;
 
-  // Send and Recv pair up in order between two ranks. Send may return before the peer has received,
-  // and may block until it receives: two ranks that both begin with Send can wait for each other.
+  // Sends to, or receives from, one rank. Sends and receives between two ranks match in order. A
+  // Send may return before the peer receives, or block until it does. So two ranks that both call
+  // Send first may wait for each other; use SendRecv().
   template <class T>
   absl::Status Send(absl::Span<const T> data, int peer, const CallOptions& options = {}) {
     return RawSend(data.data(), data.size(), DataTypeOf<T>(), peer, options);
@@ -305,9 +316,9 @@ class Communicator final : public TensorOperations {
   absl::Status Recv(const MutableTensorView& data, int peer,
                     const CallOptions& options = {}) override;
 
-  // Sends `out` to rank `to` and receives `in` from rank `from`, neither waiting for the other, so
-  // that all ranks of a ring may do it at once. Pairs up with Send and Recv, too. `to` and `from`
-  // are other ranks, or both this rank itself: then it copies. The two are disjoint.
+  // Sends `out` to rank `to` and receives `in` from rank `from` at the same time, so that all ranks
+  // of a ring may call it. Matches Send and Recv of the peers too. `to` and `from` are other ranks,
+  // or both are this rank, which copies. `in` and `out` do not overlap.
   template <class T>
   absl::Status SendRecv(absl::Span<const T> out, int to, absl::Span<T> in, int from,
                         const CallOptions& options = {}) {
@@ -321,33 +332,31 @@ class Communicator final : public TensorOperations {
   absl::Status SendRecv(const TensorView& out, int to, const MutableTensorView& in, int from,
                         const CallOptions& options = {}) override;
 
-  // Sends all of `sends` and receives all of `receives` at once, as halo exchanges and pipelines
-  // need it: whatever the ranks' lists are, none of it waits for another part. Between two ranks
-  // they pair up in the order of the lists, with each other and with Send, Recv and SendRecv. Types
-  // and sizes may differ from pair to pair. The peers are other ranks; what is received is disjoint
-  // from everything else. Either list may be empty.
+  // Sends all of `sends` and receives all of `receives` at the same time, for halo exchanges and
+  // pipelines. No part waits for another part, whatever lists the ranks pass. Between two ranks the
+  // parts match in the order of the lists, and also match Send, Recv and SendRecv. Types and sizes
+  // may differ from pair to pair. The peers are other ranks. Received tensors do not overlap any
+  // other tensor. Either list may be empty.
   absl::Status SendRecv(absl::Span<const OutgoingTensor> sends,
                         absl::Span<const IncomingTensor> receives,
                         const CallOptions& options = {}) override;
 
-  // Waits for all ranks, without the coordinator.
+  // Blocks until all ranks have called it. Does not use the coordinator.
   absl::Status Barrier(const CallOptions& options = {});
 
-  // Begins operations and returns at once, so that they overlap with what the caller computes:
+  // Starts operations and returns at once, so that they overlap with computation; see
+  // muster/pending_operation.h for an example.
   //
-  //   muster::PendingOperation reducing =
-  //       comm->Start([&](muster::Communicator& c) { return c.AllReduce(gradients); });
-  //   ... compute ...
-  //   absl::Status status = reducing.Wait();
-  //
-  // `calls` makes operations of this communicator on a thread of the communicator's own, after what
-  // was started before; a call from outside waits until all that was started has ended. All ranks
-  // start and call the same in the same order. On a GPU they come after the work that is on
-  // `stream` (see CallOptions) when Start() is called, not when its turn comes. The time-out of an
-  // operation runs from its turn on. Inside a scope of muster/scopes.h `calls` runs at once, in the
-  // caller's thread. Errors are those of the calls; an exception is INTERNAL; FAILED_PRECONDITION:
-  // called within `calls`, or in a fork; RESOURCE_EXHAUSTED: this process gets no further thread.
-  // After the last two `calls` has not run, and the communicator goes on.
+  // `calls` runs on a thread of the communicator, after the calls that were started before, and
+  // calls operations of this communicator. Direct calls wait until all started calls have ended.
+  // All ranks start and call the same operations in the same order. On a GPU, an operation runs
+  // after the work that is on `stream` (see CallOptions) when Start() is called. Its time-out
+  // begins when `calls` calls it. Inside a scope of muster/scopes.h, `calls` runs at once in the
+  // caller's thread. Wait() returns the error of `calls`, or
+  //   INTERNAL             `calls` has thrown an exception;
+  //   FAILED_PRECONDITION  Start() was called within `calls`, or in a fork;
+  //   RESOURCE_EXHAUSTED   this process cannot start a thread.
+  // After the last two, `calls` has not run, and the communicator is still usable.
   PendingOperation Start(std::function<absl::Status(Communicator&)> calls, void* stream = nullptr);
 
   // Not for programs.
@@ -357,7 +366,7 @@ class Communicator final : public TensorOperations {
  private:
   friend struct internal::CommunicatorAccess;
 
-  // The operations on elements whose type is known at run time.
+  // Operations on elements whose type is known at run time.
   absl::Status RawAllReduce(const internal::InOut& data, ReduceOp op, const CallOptions& options);
   absl::Status RawAllReduceCoalesced(absl::Span<const internal::Buffer> buffers, DataType type,
                                      ReduceOp op, const CallOptions& options);
@@ -375,7 +384,7 @@ class Communicator final : public TensorOperations {
                        const CallOptions& options);
   absl::Status RawRecv(void* data, size_t count, DataType type, int peer,
                        const CallOptions& options);
-  // `data.in` goes to rank `to`, and `data.out` comes from rank `from`.
+  // Sends `data.in` to rank `to`, and receives `data.out` from rank `from`.
   absl::Status RawSendRecv(const internal::InOut& data, int to, int from,
                            const CallOptions& options);
   absl::Status Exchange(absl::string_view operation, absl::Span<const internal::Message> sends,

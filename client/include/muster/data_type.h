@@ -10,10 +10,10 @@
 
 namespace muster {
 
-// Types of the elements of tensors: those of the safetensors format. All of them can be stored and
-// exchanged. What a data plane cannot do it refuses with UNIMPLEMENTED, saying what can: Gloo moves
-// all of them and has no arithmetic on bool and on floats of 16 and 8 bits; NCCL has neither bool
-// nor integers of 16 bits, and floats of 8 bits from 2.24 on.
+// The element types of tensors: the types of the safetensors format. Muster stores and moves all of
+// them. A data plane returns UNIMPLEMENTED for a type that it does not support, and says which data
+// plane does. Gloo moves all of them, but has no arithmetic on bool and on floats of 16 and 8 bits.
+// NCCL has neither bool nor integers of 16 bits, and has floats of 8 bits since 2.24.
 enum class DataType {
   kBool,
   kUint8,
@@ -32,14 +32,14 @@ enum class DataType {
   kFloat64,
 };
 
-// Bytes of one element; 0 for a value that is none of the enumerators.
+// Returns the size of one element in bytes; 0 for a value that is no enumerator.
 size_t SizeOf(DataType type);
 
-// "float32"; empty for a value that is none of the enumerators.
+// Returns the name of the type, "float32"; empty for a value that is no enumerator.
 absl::string_view NameOf(DataType type);
 
-// The DataType of a T: bool, float, double, and integers of 8 to 64 bits; with muster/nccl.h also
-// __half and __nv_bfloat16.
+// Returns the DataType of T: bool, float, double, or an integer of 8 to 64 bits. With muster/nccl.h
+// also __half and __nv_bfloat16.
 template <class T>
 constexpr DataType DataTypeOf() {
   static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8, "no tensor has elements of this type");

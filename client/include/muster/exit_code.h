@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-// What a program of a job should exit with, so that a scheduler blames the right process: see
-// docs/exit-codes.md. In main():
+// Exit codes that let a scheduler blame the right process; docs/exit-codes.md explains them. In
+// main():
 //
 //   const absl::Status status = Run(**job);
 //   if (!status.ok()) std::cerr << status.message() << std::endl;
@@ -15,30 +15,31 @@
 //   return muster::ExitCode(status);
 namespace muster {
 
-// Will not get better by itself: a variable, a flag or a name is wrong. EX_USAGE of sysexits.h.
+// A variable, a flag or a name is wrong. A restart does not help. EX_USAGE of sysexits.h.
 inline constexpr int kExitBadConfiguration = 64;
-// Another rank was lost, or failed; this process and its node are healthy. EX_TEMPFAIL.
+// Another rank was lost or has failed. This process and its node are healthy. EX_TEMPFAIL.
 inline constexpr int kExitPeerLost = 75;
-// The coordinator could not be reached for as long as this process was told to try.
+// The coordinator could not be reached for JobOptions::coordinator_timeout.
 inline constexpr int kExitCoordinatorLost = 76;
-// A GPU, or NCCL, could not be initialized here, or the machine could not start the job's
-// processes: another node may do better.
+// A GPU or NCCL could not be initialized on this node, or the node could not start the job's
+// processes. Another node may succeed.
 inline constexpr int kExitUnhealthyNode = 77;
 
-// The exit code that goes with an error of the SDK: 0 for OK, one of those above, or 1, which says
-// that this process itself has failed. An error of the program's own counts by its code, as far as
-// that says it:
+// Returns the exit code for a status: 0 for OK, a code above for an error of the SDK that it
+// describes, or 1, which blames this process. An error that the program made itself is judged by
+// its code alone:
 //   ABORTED, UNAVAILABLE  kExitPeerLost
 //   INVALID_ARGUMENT      kExitBadConfiguration
 //   others                1
-// Whoever makes a new status of an error of the SDK, with more text, keeps its payloads: without
-// them 76 and 77 become 75 and 1. Any thread; does not block.
+// If you copy an error of the SDK to add text, copy its payloads too. Without them 76 and 77 become
+// 75 and 1. Does not block. Thread-safe.
 int ExitCode(const absl::Status& status);
 
-// Writes why the process ends, one line of at most 4096 bytes, where a scheduler looks for it: to
-// the file that MUSTER_TERMINATION_LOG names, else to /dev/termination-log (Kubernetes) where there
-// is one. In place of what is there; an empty reason leaves it as it is, so that an earlier one is
-// not lost. Nothing happens where it cannot be written, or the variable is set and empty.
+// Writes the reason why the process ends where a scheduler reads it: to the file that
+// MUSTER_TERMINATION_LOG names, or else to /dev/termination-log (Kubernetes), if that exists.
+// Writes one line of at most 4096 bytes, which replaces the content of the file. Does nothing if
+// `reason` is empty, so that an earlier reason is kept, or if the variable is set and empty.
+// Ignores errors.
 void WriteTerminationReason(absl::string_view reason);
 
 }  // namespace muster

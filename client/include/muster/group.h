@@ -24,25 +24,33 @@
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
 
+// Collectives of small objects among some ranks of a job, or all of them:
+//
+//   absl::StatusOr<muster::Group> evens = job.NewGroup("evens", {0, 2});
+//   if (!evens.ok()) return evens.status();
+//   absl::StatusOr<int64_t> samples = evens->AllReduce(int64_t{128});  // the sum, on every rank
+//   if (!samples.ok()) return samples.status();  // names the missing rank, its node and why
+//   absl::StatusOr<std::string> config = evens->Broadcast(std::string("lr=0.1"), 0);
 namespace muster {
 
-// One process of the job, as every process sees it.
+// A process of the job, as every process sees it.
 struct Member {
   int rank = 0;        // in the world
   int local_rank = 0;  // index among the processes of its node
   int node_rank = 0;   // index of its node
-  // What shares a file system and GPUs: MUSTER_NODE_ID, else host and boot. The host's name and the
-  // pid there are for messages.
+  // The name of the node, whose processes share a file system and GPUs: MUSTER_NODE_ID, or else
+  // host name and boot id.
   std::string node_id;
+  // The host's name and the process id there. For messages only.
   std::string hostname;
   int64_t pid = 0;
-  // The rank in the epoch before, of a survivor: it holds the job's state. Absent of a newcomer,
-  // and of everyone in the first epoch. See Job::Rejoin().
+  // The rank in the previous epoch, if the process was a member of it. Such a survivor holds the
+  // job's state. Unset for newcomers, and for all members of the first epoch. See Job::Rejoin().
   std::optional<int> previous_rank = std::nullopt;
   // JobOptions::topology of that process: "zone/rack/switch".
   std::string topology = "";
-  // 16 bytes that no other start of a process has: what tells processes apart also where nodes and
-  // pids repeat, as in containers, and what a process keeps from epoch to epoch.
+  // 16 bytes that identify this start of the process. They differ even where node names and pids
+  // repeat, as in containers. A process keeps them from epoch to epoch.
   std::string incarnation = "";
 };
 
@@ -53,12 +61,13 @@ class ControlPlane;
 struct GroupAccess;
 struct GroupState;
 
-// Reduces elements of that type, as many on every rank. Returns as many.
+// Reduces elements of this type. Every rank passes the same number of elements, and gets as many.
 absl::StatusOr<std::string> AllReduceElements(const Group& group, absl::string_view elements,
                                               DataType type, ReduceOp op,
                                               const CallOptions& options, CallSite site);
 
-// A number as an array of one, and a vector as it is. Value: what AllReduce() returns.
+// Views a number as an array of one element, and a vector as an array. Value is what AllReduce()
+// returns.
 template <class T>
 struct Elements {
   static_assert(
@@ -93,7 +102,7 @@ struct Elements<std::vector<T>> {
   }
 };
 
-// A span has an AllReduce() of its own.
+// For a span AllReduce() has an overload of its own.
 template <class T>
 struct Elements<absl::Span<T>> {
   using Value = std::vector<std::remove_const_t<T>>;
@@ -119,7 +128,7 @@ std::string ArrayTypeName(size_t count) {
   return absl::StrCat("array of ", count, " ", Codec<T>::TypeName());
 }
 
-// A parameter whose type another parameter decides.
+// A parameter whose type is deduced from another parameter.
 template <class T>
 struct NonDeducedType {
   using Type = T;
@@ -129,14 +138,15 @@ using NonDeduced = typename NonDeducedType<T>::Type;
 
 }  // namespace internal
 
-// Ends a subscription when destroyed: after that the callback is not running and never will.
+// A subscription to a callback. Its destructor ends it: it blocks while the callback runs, and
+// afterwards the callback never runs again.
 class Subscription {
  public:
-  // None.
+  // An empty subscription.
   Subscription() = default;
-  // `end` ends it.
+  // A subscription that `end` ends.
   explicit Subscription(std::function<void()> end) : end_(std::move(end)) {}
-  // What was moved from is none.
+  // A moved-from subscription is empty.
   Subscription(Subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
   Subscription& operator=(Subscription&& other) noexcept {
     if (this != &other) {
@@ -146,7 +156,7 @@ class Subscription {
     return *this;
   }
   ~Subscription() { Reset(); }
-  // Ends it now.
+  // Ends the subscription now.
   void Reset() {
     if (std::function<void()> end = std::exchange(end_, nullptr)) end();
   }
@@ -155,59 +165,60 @@ class Subscription {
   std::function<void()> end_;
 };
 
-// An ordered list of ranks that do collectives together: the whole job (Job::world()) or a part of
-// it (Job::NewGroup()). Small objects only: they travel through the coordinator. Tensors go through
-// a Communicator.
+// An ordered list of ranks that call collectives together: the whole job (Job::world()) or a part
+// of it (Job::NewGroup(), Job::Split()). Values travel through the coordinator, so they should be
+// small. Use a Communicator for tensors.
 //
-// A handle, cheap to copy; a copy shares the group's sequence of collectives. When its Job has been
-// destroyed its calls return CANCELLED.
+// A Group is a handle, cheap to copy. Copies share the group's sequence of collectives. After its
+// Job is destroyed, all calls return CANCELLED.
 //
-// Every collective blocks until all ranks of the group have called it, in the same order, with the
-// same kind, root, label and type. One call at a time per group: a second one from another thread
-// is refused with FAILED_PRECONDITION. Thread-safe otherwise. All of them return
-//   DEADLINE_EXCEEDED    naming every missing rank, or the coordinator where that could not be
-//                        reached. Make the same call again: until that has ended otherwise, any
-//                        other one on this group is refused. Its value counts no more: what was
-//                        sent first is what the others get, since some may have got it;
-//   CANCELLED            through CallOptions::cancellation; as above;
-//   FAILED_PRECONDITION  the ranks called different things, naming both sides, and the group is
-//                        finished; or a rank that is needed is leaving; or this process has left;
-//                        or it is a fork of the process that joined;
-//   ABORTED              a member of the job was lost: its rank, node, pid and why. Final;
-//   INVALID_ARGUMENT     an argument is malformed; nothing was sent;
-//   RESOURCE_EXHAUSTED   the payload is over the coordinator's limit, naming its flag; nothing was
-//                        sent. Or all payloads together are: then every rank gets this, naming the
-//                        largest, and nothing was recorded. The group goes on in both cases: call
-//                        again with less, or call something else;
-//   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout,
-//                        naming it and the last error. health() says whether the epoch is over for
-//                        this process too; while it is OK the call may be repeated, as above.
+// A collective blocks until all ranks of the group have called it. All ranks must call the same
+// collectives in the same order, with the same root, label and type. A group has one call at a
+// time: a call from a second thread returns FAILED_PRECONDITION. Other functions are thread-safe.
+// Every collective may return:
+//   DEADLINE_EXCEEDED    names every missing rank, or the coordinator if it could not be reached.
+//                        Retry the same call; until it completes, other calls on this group are
+//                        refused. The retry's value is ignored and the first one sent is used,
+//                        because other ranks may have received it.
+//   CANCELLED            CallOptions::cancellation was cancelled. Retry as above.
+//   FAILED_PRECONDITION  the ranks called different collectives; the error names both sides, and
+//                        the group is finished. Or a rank that is needed is leaving, or this
+//                        process has left, or this process is a fork of the process that joined.
+//   ABORTED              a member of the job was lost; names its rank, node, pid and the cause. The
+//                        epoch is over.
+//   INVALID_ARGUMENT     an argument is malformed. Nothing was sent.
+//   RESOURCE_EXHAUSTED   this rank's value is over the coordinator's limit; names the flag. Nothing
+//                        was sent. Or the values of all ranks together are over the limit: every
+//                        rank gets this error, which names the largest value, and nothing was
+//                        recorded. In both cases the group is still usable.
+//   UNAVAILABLE          the coordinator could not be reached for JobOptions::coordinator_timeout;
+//                        names it and the last error. While health() is OK, retry as above.
 class Group {
  public:
-  // The caller's index in ranks(), and their number.
+  // Returns the caller's index in ranks(), and the number of ranks.
   int rank() const;
   int size() const;
 
-  // The world's ranks in the group's order.
+  // Returns the ranks of the group in their order, as ranks of the world.
   const std::vector<int>& ranks() const;
 
-  // Empty for the world.
+  // Returns the name of the group; empty for the world.
   const std::string& name() const;
 
-  // Waits for all. The label says what the program is doing ("epoch 3"), must agree between the
-  // ranks and stands in every error and status page.
+  // Blocks until all ranks have called it. The label says what the program is doing ("epoch 3"). It
+  // must be the same on all ranks; errors and status pages show it.
   absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
                        CallSite site = CallSite::Here()) const;
 
-  // Returns the root's value on every rank; the others' `value` is not looked at. `root` is an
-  // index into the group. T: see muster/codec.h; a text ("hello", a string_view) comes back as a
+  // Returns the root's value on every rank. Ignores `value` on the other ranks. `root` is an index
+  // into the group. T: see muster/codec.h. A text ("hello", a string_view) is returned as a
   // std::string, here and below.
   template <class T>
   absl::StatusOr<internal::Returned<T>> Broadcast(const T& value, int root = 0,
                                                   const CallOptions& options = {},
                                                   CallSite site = CallSite::Here()) const;
 
-  // Returns every rank's value, in the group's order, at the root, and an empty vector elsewhere.
+  // Returns every rank's value, in the group's order, at the root; an empty vector on other ranks.
   template <class T>
   absl::StatusOr<std::vector<internal::Returned<T>>> Gather(const T& value, int root = 0,
                                                             const CallOptions& options = {},
@@ -218,22 +229,21 @@ class Group {
   absl::StatusOr<std::vector<internal::Returned<T>>> AllGather(
       const T& value, const CallOptions& options = {}, CallSite site = CallSite::Here()) const;
 
-  // Returns op over all ranks' values, folded in the group's order: the same bits on every rank. T:
-  // a number, or a std::vector of numbers, of which all ranks pass equally many and each is reduced
-  // by itself. A bool has the bitwise operations only (UNIMPLEMENTED; nothing was sent). For
-  // counts, losses and flags, which travel through the coordinator; gradients go through a
-  // Communicator.
+  // Returns the values of all ranks, combined by `op` in the group's order: the same bits on every
+  // rank. T: a number, or a std::vector of numbers, which is reduced element by element and has the
+  // same length on all ranks. For bool, operations other than the bitwise ones return UNIMPLEMENTED
+  // and send nothing. Meant for counts, losses and flags; use a Communicator for gradients.
   template <class T>
   absl::StatusOr<typename internal::Elements<T>::Value> AllReduce(
       const T& value, ReduceOp op = ReduceOp::kSum, const CallOptions& options = {},
       CallSite site = CallSite::Here()) const;
 
-  // The same on arrays in the caller's memory (absl::MakeSpan(array)), equally long on every rank:
-  // else FAILED_PRECONDITION names the two sides. Broadcast and AllReduce change `data` in place.
-  // Gather and AllGather write every rank's array, one after another in the group's order, into
-  // `all`, which has room for them: all.size() == size() * mine.size(); in a Gather only the root's
-  // `all` is looked at. `mine` is not in `all`. T: numbers (AllReduce), or enums and plain structs.
-  // After an error `data` and `all` are as they were.
+  // The same collectives on arrays in the caller's memory, such as absl::MakeSpan(array). Broadcast
+  // and AllReduce change `data` in place. Gather and AllGather write the arrays of all ranks into
+  // `all`, one after another in the group's order; all.size() == size() * mine.size(), and `mine`
+  // and `all` do not overlap. Gather ignores `all` on ranks other than the root. T: a number, or,
+  // except for AllReduce, an enum or a plain struct. After an error `data` and `all` are unchanged.
+  //   FAILED_PRECONDITION  also if the arrays of two ranks differ in length; names both sides.
   template <class T>
   absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {},
                          CallSite site = CallSite::Here()) const;
@@ -248,7 +258,7 @@ class Group {
   absl::Status AllReduce(absl::Span<T> data, ReduceOp op = ReduceOp::kSum,
                          const CallOptions& options = {}, CallSite site = CallSite::Here()) const;
 
-  // The same on raw bytes. `type_name` must agree between the ranks.
+  // The same collectives on raw bytes. `type_name` must be the same on all ranks.
   absl::StatusOr<std::string> BroadcastBytes(absl::string_view bytes, int root,
                                              absl::string_view type_name = "bytes",
                                              const CallOptions& options = {},
@@ -262,25 +272,25 @@ class Group {
                                                           const CallOptions& options = {},
                                                           CallSite site = CallSite::Here()) const;
 
-  // Whether a PreventBlock scope of the job is open (muster/scopes.h): then every collective
-  // returns at once with the caller's own value, in a list of one where it returns a list.
+  // Returns whether this thread has a PreventBlock scope open (muster/scopes.h). If so, every
+  // collective returns the caller's own value at once, in a list of one if it returns a list.
   bool prevents_block() const;
 
-  // For data planes, which live on a group: the member at an index of this group, the job's health
-  // and the job's default time-out. See the functions of the same names in Job.
+  // For data planes, which belong to a group. Returns the member at an index of this group, the
+  // job's health, and so on: see the functions of the same names in Job.
   const Member& member(int index) const;
   absl::Status health() const;
   absl::Status AwaitFailure(absl::Duration timeout) const;
-  // What a data plane asks when its connection to a peer breaks: blocks until health() is an error,
-  // and returns it, or OK when the loss of a process that is gone by now would be known. That takes
-  // what the daemon gives a member to come back (--member-grace), after a restart of the daemon
-  // what it gives all (--recovery-grace), and a few seconds; while the coordinator is away nobody
-  // knows, and this waits for it. Ends earlier at the time-out (unset: the job's), or cancelled.
+  // For data planes, when a connection to a peer breaks: finds out whether the peer was lost.
+  // Blocks until health() is an error, and returns that error. Returns OK once the loss of a peer
+  // that is gone by now would be known. That takes the daemon's --member-grace (after a restart of
+  // the daemon its --recovery-grace) and a few seconds. While the daemon is down this waits for it.
+  // Ends earlier at the time-out (unset: the job's) or when cancelled.
   absl::Status AwaitLoss(const CallOptions& options = {}) const;
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
   absl::Duration default_timeout() const;
-  // The local address ("192.0.2.7", "fd00::7") from which this process reaches the coordinator;
-  // empty in serial mode.
+  // Returns the local address ("192.0.2.7", "fd00::7") from which this process reaches the
+  // coordinator; empty in serial mode.
   std::string local_address() const;
 
   // Not for programs.

@@ -27,6 +27,15 @@
 #include "muster/lease.h"
 #include "muster/reduce_op.h"
 
+// The membership of a process in its job. Every program begins here:
+//
+//   absl::StatusOr<std::unique_ptr<muster::Job>> job =
+//       muster::Job::Join(muster::JobOptions::FromEnvironment());
+//   if (!job.ok()) return job.status();
+//   std::cout << "rank " << (*job)->rank() << " of " << (*job)->world_size() << std::endl;
+//   absl::Status met = (*job)->Barrier("data loaded");
+//   if (!met.ok()) return met;  // names the lost or missing rank, its node and why
+//   return (*job)->Leave();
 namespace muster {
 
 namespace internal {
@@ -34,129 +43,134 @@ class BlockPreventions;
 struct JobAccess;
 }  // namespace internal
 
-// A process's membership in its job: rank, collectives of small objects, leases. Thread-safe.
+// A process's membership in its job: its rank, collectives of small objects, and leases.
+// Thread-safe.
 //
-//   absl::StatusOr<std::unique_ptr<muster::Job>> job =
-//       muster::Job::Join(muster::JobOptions::FromEnvironment());
-//   if (!job.ok()) return Fail(job.status());
-//   ...
-//   absl::Status left = (*job)->Leave();
+// When a member of the job is lost, every waiting and later call of this process ends with ABORTED.
+// The error names the lost member's rank, node and pid, and the cause. In an elastic job, Rejoin()
+// then leads into the next epoch. An epoch is one formed membership of the job, not a pass over the
+// training data.
 //
-// When any member of the job is lost, every waiting and later call of this process ends with
-// ABORTED and one text that names the lost member's rank, node, pid and cause. In an elastic job
-// Rejoin() then leads into the next epoch. (An epoch, here, is one formed membership of the job,
-// not a pass over the training data.)
+// musterd may be killed and restarted at any time. Calls wait until it is back, and then end as if
+// nothing had happened. If this process cannot reach it for JobOptions::coordinator_timeout, the
+// epoch ends for this process, and calls return UNAVAILABLE: without the daemon it would not learn
+// that a peer has died.
 //
-// musterd may be killed and started again at any time: calls wait until it is back, and end as they
-// would have ended. If this process cannot reach it for JobOptions::coordinator_timeout the epoch
-// is over here as after a loss, with UNAVAILABLE: nobody could tell it any more that a peer has
-// died.
-//
-// A process that called fork() cannot use a Job it had before: calls in the child are refused, and
-// so is Join() at a coordinator, since the child shares the connections of its parent.
+// A child of fork() shares its parent's connections. So calls on the parent's Job return
+// FAILED_PRECONDITION in the child, and so does Join() with a coordinator.
 class Job {
  public:
-  // Joins the job and blocks until all its members have (options.timeout at most). Takes an error
-  // too, so that JobOptions::FromEnvironment() can be passed as it is.
+  // Joins the job, and blocks until all its members have joined, for at most JobOptions::timeout.
+  // Returns the error of `options` if it is one, so that JobOptions::FromEnvironment() can be
+  // passed directly. Retries until the deadline while the coordinator's name does not resolve or
+  // the coordinator does not answer.
   //
-  // Errors say in which phase joining ended: resolving the coordinator's name, connecting,
-  // registering, or waiting for members (m of n have joined). A name that does not resolve yet and
-  // a coordinator that does not answer yet are tried again until the deadline.
-  //   DEADLINE_EXCEEDED, UNAVAILABLE; INVALID_ARGUMENT (options that cannot be, or do not fit those
-  //   of the others: world sizes that disagree, a rank out of range, a rank asked for where others
-  //   ask for none); FAILED_PRECONDITION (the job is full or finished; versions of SDK and daemon
-  //   that do not fit); ABORTED (the job has failed); NOT_FOUND (another job's coordinator);
-  //   ALREADY_EXISTS (the rank asked for is taken; or this process has joined the job already, and
-  //   should use the Job that it has); RESOURCE_EXHAUSTED (this process gets no further thread, and
-  //   nothing was sent; or the coordinator takes no further member); CANCELLED.
+  // Errors say which phase failed: resolving the coordinator's name, connecting, registering, or
+  // waiting for members (m of n have joined).
+  //   DEADLINE_EXCEEDED    the time-out has passed;
+  //   UNAVAILABLE          the coordinator could not be reached;
+  //   INVALID_ARGUMENT     an option is invalid or contradicts the other members: different world
+  //                        sizes, a rank out of range, or a rank where other members ask for none;
+  //   FAILED_PRECONDITION  the job is full or finished, or the versions of SDK and daemon do not
+  //                        work together;
+  //   ABORTED              the job has failed;
+  //   NOT_FOUND            the coordinator serves another job;
+  //   ALREADY_EXISTS       the rank is taken; or this process has already joined the job, and
+  //                        should use the Job that it has;
+  //   RESOURCE_EXHAUSTED   this process cannot start a thread, and nothing was sent; or the
+  //                        coordinator accepts no more members;
+  //   CANCELLED            `cancellation` was cancelled.
   static absl::StatusOr<std::unique_ptr<Job>> Join(absl::StatusOr<JobOptions> options,
                                                    Cancellation* cancellation = nullptr);
 
-  // Without Leave() before it, the other members see this one as lost. Waits for nobody. What was
-  // made of the job (groups, leases, communicators) may live on: it returns CANCELLED from then on.
+  // Ends the membership. Without a Leave() before it, the other members see this one as lost. Does
+  // not wait for other members. Groups, leases and communicators of the job may outlive it; their
+  // calls then return CANCELLED.
   ~Job();
 
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Says that this process needs nothing more, and blocks until every member is leaving or lost: so
-  // nobody takes away what another still needs. Collectives and leases after it are refused with
-  // FAILED_PRECONDITION. Idempotent. OK also when a member was lost: a leaving process needs
-  // nothing of it. DEADLINE_EXCEEDED names who is not leaving; this process then counts as lost.
+  // Ends this process's part in the job. Blocks until every member is leaving or lost, so that no
+  // process ends while another still needs it. Returns OK even if a member was lost, because a
+  // leaving process needs nothing from it. Idempotent. Later collectives and leases return
+  // FAILED_PRECONDITION.
+  //   DEADLINE_EXCEEDED  names the members that are not leaving; this process then counts as lost.
   absl::Status Leave(const CallOptions& options = {});
 
-  // Leads from the current epoch into the next one, in an elastic job (musterd --min-world-size):
-  // after a loss, or to take in newcomers. Breaks the epoch if it is still whole, so that every
-  // other member gets ABORTED from its calls and must call Rejoin() too. Blocks until the next
-  // epoch forms: when all its places are taken, or when nothing has changed for the daemon's settle
-  // time and there are enough members.
+  // In an elastic job (musterd --min-world-size), moves this process from the current epoch to the
+  // next one: after a loss, or to admit newcomers. If the epoch is not broken yet, this breaks it:
+  // the calls of all other members return ABORTED, and they must call Rejoin() too. Blocks until
+  // the next epoch forms. It forms when all places are taken, or when there are enough members and
+  // no process has come or gone for the daemon's settle time.
   //
-  // Afterwards everything below is of the new epoch. What was made before stays of the old one:
-  // groups and communicators return the old epoch's error; make new ones. References to members
-  // stay valid until the Rejoin() after this one, or for as long as there is a group of their
-  // epoch. A lease that is held stays held. Ranks are stable: survivors keep their order, and rank
-  // 0 is one of them if there is any, so that `Broadcast(state, 0)` gives everybody what the job
-  // had reached; see resumed().
+  // Afterwards the functions below describe the new epoch. Groups and communicators of the old
+  // epoch return its error; make new ones. References to members stay valid until the next
+  // Rejoin(), or as long as a group of their epoch exists. A held lease stays held. Survivors keep
+  // their order, and rank 0 is a survivor if there is one. So `Broadcast(state, 0)` gives the state
+  // of the job to all ranks; see resumed().
   //
-  // Call it from one thread. Others may go on using the Job; each of their calls is of the epoch in
-  // which it began. In serial mode: OK, and nothing changes.
-  //   FAILED_PRECONDITION  the job is not elastic, or too few members are left for it to go on, or
-  //                        another thread is at it, or this process has left;
-  //   ABORTED              this process counts as lost: it cannot come back, only a new process
-  //   can; DEADLINE_EXCEEDED    naming whom the job waits for; may be called again; CANCELLED,
-  //   UNAVAILABLE as in Group.
+  // Call it from one thread. Other threads may use the Job meanwhile; each of their calls belongs
+  // to the epoch in which it began. In serial mode it returns OK and changes nothing.
+  //   FAILED_PRECONDITION  the job is not elastic, or too few members are left, or another thread
+  //                        is already in Rejoin(), or this process has left;
+  //   ABORTED              this process counts as lost and cannot rejoin; start a new process;
+  //   DEADLINE_EXCEEDED    names the members that the job waits for. May be called again;
+  //   CANCELLED, UNAVAILABLE  as in Group.
   absl::Status Rejoin(const CallOptions& options = {});
 
-  // Names the current epoch; grows from each to the next.
+  // Returns the number of the current epoch. It grows from epoch to epoch.
   uint64_t epoch() const;
-  // Whether the epoch continues an earlier one: then rank 0 is a survivor, which holds the job's
-  // state. self().previous_rank tells whether this process is one.
+  // Returns whether the epoch continues an earlier one. If so, rank 0 is a survivor and holds the
+  // job's state. self().previous_rank says whether this process is a survivor.
   bool resumed() const;
 
-  // Number of processes that wait for a place, as far as the next epoch has one for them. Does not
-  // block. The members may differ for a moment: to re-form, let one of them call Rejoin(), or agree
-  // first (`Broadcast(NewcomersWaiting(), 0)`).
+  // Returns the number of processes that wait for a place and would get one in the next epoch. Does
+  // not block. Members may see different numbers for a moment. To re-form, let one member call
+  // Rejoin(), or agree first: `Broadcast(NewcomersWaiting(), 0)`.
   int NewcomersWaiting() const;
-  // Calls `callback` once, when that number is not 0 for the first time in this epoch: from a
-  // thread of the SDK, or at once in this one. It must not block, nor call the Job.
+  // Calls `callback` once, when NewcomersWaiting() is first not 0 in this epoch. Calls it from a
+  // thread of the SDK, or at once from this thread. It must not block, and must not call the Job.
   [[nodiscard]] Subscription OnNewcomers(std::function<void()> callback) const;
 
-  // Asks all ranks to stop at one and the same step, for instance because the machine of this one
-  // is about to go away. Returns when the coordinator knows; errors as in Group.
+  // Asks all ranks to stop at the same step, for instance because this machine is about to be taken
+  // away. Blocks until the coordinator has the request. Errors as in Group.
   absl::Status RequestStop(const CallOptions& options = {});
-  // Whether a collective of the world that this process has completed in this epoch said that a
-  // stop was asked for. Turns true at the same collective on all ranks, and stays so: after
-  // `job->Barrier("step 7")` either all ranks see it or none. Does not block.
+  // Returns whether a collective of the world in this epoch has told this process that a stop was
+  // requested. It becomes true at the same collective on all ranks, and stays true: after
+  // `job->Barrier("step 7")` all ranks return the same. Does not block.
   bool StopRequested() const;
 
-  // This process's place in the world, how many there are, and its place on its node; from 0.
+  // Return this process's index in the world, the number of processes, and its index on its node.
+  // All indices count from 0.
   int rank() const;
   int world_size() const;
   int local_rank() const { return self().local_rank; }
-  // Number of processes on this node.
+  // Returns the number of processes on this node.
   int local_world_size() const;
-  // This node's place, how many there are, and its name: MUSTER_NODE_ID, else host and boot.
+  // Return this node's index, the number of nodes, and this node's name: MUSTER_NODE_ID, or else
+  // host name and boot id.
   int node_rank() const { return self().node_rank; }
   int num_nodes() const;
   const std::string& node_id() const { return self().node_id; }
-  // Rank 0.
+  // Returns whether this process is rank 0.
   bool is_main() const { return rank() == 0; }
-  // False in serial mode.
+  // Returns false in serial mode.
   bool is_distributed() const;
-  // The job's name.
+  // Returns the job's id.
   const std::string& id() const { return id_; }
-  // Every member, in rank order, and this one.
+  // Return all members, in the order of their ranks, and this one.
   const std::vector<Member>& members() const;
   const Member& self() const;
 
-  // All ranks. A handle, which is of the current epoch for as long as it lives.
+  // Returns the group of all ranks. It belongs to the current epoch for as long as it lives.
   Group world() const;
 
-  // Whether a PreventBlock scope of this thread is open (muster/scopes.h), in which no collective
-  // waits.
+  // Returns whether this thread has a PreventBlock scope open (muster/scopes.h), in which no
+  // collective waits.
   bool prevents_block() const;
 
-  // The collectives of the world; see Group.
+  // The collectives of the world. See Group.
   absl::Status Barrier(absl::string_view label = "", const CallOptions& options = {},
                        CallSite site = CallSite::Here()) const {
     return world().Barrier(label, options, site);
@@ -184,7 +198,7 @@ class Job {
       CallSite site = CallSite::Here()) const {
     return world().AllReduce(value, op, options, site);
   }
-  // On arrays in the caller's memory.
+  // The same on arrays in the caller's memory. See Group.
   template <class T>
   absl::Status Broadcast(absl::Span<T> data, int root = 0, const CallOptions& options = {},
                          CallSite site = CallSite::Here()) const {
@@ -207,72 +221,73 @@ class Job {
     return world().AllReduce(data, op, options, site);
   }
 
-  // A group of some ranks, in the order given, which all of them must create alike. Local: does not
-  // block. Two groups of one name must be the same list or share no rank, and asking again for the
-  // same one returns the same group. A group costs memory until all its ranks have let go of all
-  // its handles, communicators too: a program may make a group per step. INVALID_ARGUMENT: an empty
-  // name or list, a rank twice, out of range, or without the caller's own.
+  // Returns a group of these ranks, in this order. All of them must call it with the same name and
+  // list. Local: does not block. Two groups of one name must have the same list or share no rank; a
+  // second call with the same name and list returns the same group. A group takes memory until all
+  // its ranks have destroyed all its handles, including communicators, so a program may make a
+  // group per step.
+  //   INVALID_ARGUMENT  the name or the list is empty; a rank is listed twice or out of range, or
+  //                     the caller's own rank is missing.
   absl::StatusOr<Group> NewGroup(absl::string_view name, const std::vector<int>& ranks);
 
-  // Divides the world into groups, one for each color, and returns the caller's: its ranks are in
-  // the order of their keys, and of their ranks where keys are equal. Nothing, for who passes no
-  // color. A collective of the world; errors as in Group. After DEADLINE_EXCEEDED make it again:
-  // what this rank passed first counts. Each call makes new groups ("split 2, color 0"), which live
-  // in the current epoch.
-  //   FAILED_PRECONDITION  also inside a PreventBlock scope, where the others cannot be asked.
-  //
-  // As MPI_Comm_split does (MPI 4.0, 7.4.2), with nothing for MPI_UNDEFINED.
+  // Divides the world into groups, one for each color, as MPI_Comm_split does (MPI 4.0, 7.4.2).
+  // Returns the group of the caller's color, whose ranks are ordered by key, and by rank where keys
+  // are equal. Returns nullopt to callers that pass no color (MPI_UNDEFINED). A collective of the
+  // world; errors as in Group. After DEADLINE_EXCEEDED, retry it; the first color and key that this
+  // rank passed are used. Each call makes new groups ("split 2, color 0") in the current epoch.
+  //   FAILED_PRECONDITION  also inside a PreventBlock scope, where the other ranks do not call it.
   absl::StatusOr<std::optional<Group>> Split(std::optional<int> color, int key = 0,
                                              const CallOptions& options = {},
                                              CallSite site = CallSite::Here());
 
-  // Asks for the right to do the named work once per node or once per job. Blocks until this
-  // process holds the lease or another one has completed the work. Errors as in Group;
-  // DEADLINE_EXCEEDED names the holder.
+  // Asks for the lease on work that is done once per node or once per job. Blocks until this
+  // process holds the lease, or another process has completed the work. Errors as in Group.
+  //   DEADLINE_EXCEEDED  names the process that holds the lease.
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, LeaseScope scope,
                                      const CallOptions& options = {});
 
-  // Runs `work` on the first process of each node to ask, and returns its value to all of them; the
-  // others wait. `work` returns T or StatusOr<T> (T: see muster/codec.h), or Status or nothing. An
-  // error of the work is returned to all; what it throws is INTERNAL. If the process that does the
-  // work dies, another one does it: work must bear being repeated. Returns StatusOr<T>, or Status
-  // where the work has no value.
+  // Runs `work` on one process of each node, the first to call this, and returns its value on all
+  // processes of the node; they block until it has run. `work` returns T, StatusOr<T>, Status or
+  // void; for T see muster/codec.h. Returns StatusOr<T>, or Status if the work has no value. An
+  // error of the work is returned on all processes, and an exception as INTERNAL. If the process
+  // that runs the work dies, another one runs it again, so the work must be repeatable.
   template <class F>
   auto RunOncePerNode(absl::string_view name, F&& work, const CallOptions& options = {}) {
     return RunOnce(name, LeaseScope::kNode, std::forward<F>(work), options);
   }
-  // The same, once in the job.
+  // The same, on one process of the job.
   template <class F>
   auto RunOncePerJob(absl::string_view name, F&& work, const CallOptions& options = {}) {
     return RunOnce(name, LeaseScope::kJob, std::forward<F>(work), options);
   }
-  // Runs `work` on that rank and returns its value, or its error with the name of the rank, on
-  // every rank. A collective of the world. While the work runs, a PreventBlock scope of this thread
-  // is open, since the other ranks will not call the collectives of the work; what it throws is
-  // INTERNAL. The others wait for as long as that rank lives (or for the time-out, if one is
-  // given): until the work has returned, or the loss of the rank is known, which ends their calls
-  // with ABORTED, or the coordinator is given up, with UNAVAILABLE. A value over the coordinator's
-  // limit is RESOURCE_EXHAUSTED on every rank.
+  // Runs `work` on one rank, and returns its value on every rank. A collective of the world. An
+  // error of the work is returned on every rank, with the name of the rank that ran it, and an
+  // exception as INTERNAL. While the work runs, a PreventBlock scope of this thread is open,
+  // because the other ranks do not call the collectives of the work. The other ranks wait as long
+  // as the rank that runs the work lives, or for the time-out if one is given.
+  //   ABORTED             that rank, or another member, was lost;
+  //   UNAVAILABLE         the coordinator could not be reached for JobOptions::coordinator_timeout;
+  //   RESOURCE_EXHAUSTED  on every rank: the value is over the coordinator's limit.
   template <class F>
   auto RunOnRank(int rank, F&& work, const CallOptions& options = {},
                  CallSite site = CallSite::Here());
-  // The same on rank 0.
+  // The same, on rank 0.
   template <class F>
   auto RunOnMain(F&& work, const CallOptions& options = {}, CallSite site = CallSite::Here()) {
     return RunOnRank(0, std::forward<F>(work), options, site);
   }
 
-  // OK while every member of the current epoch is there, and the coordinator was not given up;
-  // afterwards the error that calls end with.
+  // Returns OK while no member of the current epoch is lost and the coordinator can be reached.
+  // Afterwards returns the error that calls end with.
   absl::Status health() const;
 
-  // Blocks until health() is an error and returns it, or OK after `timeout`.
+  // Blocks until health() is an error, and returns it. Returns OK after `timeout`.
   absl::Status AwaitFailure(absl::Duration timeout) const;
 
-  // Calls `callback` once, with the error that health() then is, as soon as that is known
-  // (CANCELLED where the Job is destroyed first): from a thread of the SDK, or at once in this one,
-  // or, in serial mode, in the one that destroys the Job. It must not block, nor call the Job. Of
-  // the current epoch: subscribe again after Rejoin().
+  // Calls `callback` once, with the error of health(), as soon as it is known; with CANCELLED if
+  // the Job is destroyed before. Calls it from a thread of the SDK, or at once from this thread; in
+  // serial mode from the thread that destroys the Job. It must not block, and must not call the
+  // Job. The subscription is for the current epoch: subscribe again after Rejoin().
   [[nodiscard]] Subscription OnFailure(std::function<void(const absl::Status&)> callback) const;
 
   // Not for programs.
@@ -284,7 +299,7 @@ class Job {
 
   friend struct internal::JobAccess;
 
-  // The job in one of its epochs.
+  // The state of one epoch.
   struct Epoch;
   std::shared_ptr<Epoch> current() const;
   std::shared_ptr<internal::ControlPlane> control() const;
@@ -294,17 +309,18 @@ class Job {
   const std::shared_ptr<internal::BlockPreventions> block_preventions_;
   mutable absl::Mutex mutex_;
   std::shared_ptr<Epoch> current_ ABSL_GUARDED_BY(mutex_);
-  // Whoever has asked for its members may still look at them. Earlier ones live as long as what was
-  // made in them.
+  // Keeps the previous epoch's members valid for callers of members(). Earlier epochs live as long
+  // as their groups.
   std::shared_ptr<Epoch> previous_ ABSL_GUARDED_BY(mutex_);
-  // What the helpers keep; see client/src/job/job_access.h. Last: until it is destroyed it uses the
-  // epochs.
+  // State of the helpers; see client/src/job/job_access.h. The last member, because its destructor
+  // uses the epochs.
   mutable std::shared_ptr<void> helpers_ ABSL_GUARDED_BY(mutex_);
 };
 
 namespace internal {
 
-// What leased work returns, and how that travels: StatusOr<T> as T, Status and void as nothing.
+// The types of the result of leased work: what travels to the other processes, and what callers
+// get.
 template <class R>
 struct WorkResult {
   using Value = R;
@@ -336,12 +352,12 @@ WorkReturn<F> RunWork(F&& work) {
   }
 }
 
-// Calls `work`. INTERNAL, with its text, if it throws.
+// Calls `work`. Returns INTERNAL, with the text of the exception, if it throws.
 absl::Status CallGuarded(absl::FunctionRef<void()> work);
 // Calls `work` while a PreventBlock scope is open.
 absl::Status CallAlone(Job& job, absl::FunctionRef<void()> work);
 
-// RunWork() in `guard`, which is one of these.
+// Calls RunWork() within `guard`, which is one of the functions above.
 template <class F, class Guard>
 WorkReturn<F> RunGuarded(F&& work, Guard&& guard) {
   std::optional<WorkReturn<F>> result;
@@ -355,8 +371,8 @@ WorkReturn<F> RunAlone(Job& job, F&& work) {
                     [&](absl::FunctionRef<void()> body) { return CallAlone(job, body); });
 }
 
-// Gives the outcome at the root of the group, an index, to all; an error with the root's name. What
-// the others pass is not looked at.
+// Returns the root's outcome on every rank of the group; an error gets the root's name. Ignores the
+// outcomes that other ranks pass. `root` is an index into the group.
 absl::StatusOr<std::string> ShareOutcome(const Group& group, int root,
                                          const absl::StatusOr<std::string>& outcome,
                                          absl::string_view operation, const CallOptions& options,

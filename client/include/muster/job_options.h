@@ -10,84 +10,91 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+// How a process joins its job. Programs usually take all of it from the environment, which
+// `muster run` and Kubernetes fill in, and change what they must:
+//
+//   absl::StatusOr<muster::JobOptions> options = muster::JobOptions::FromEnvironment();
+//   if (options.ok()) options->timeout = absl::Minutes(5);
+//   absl::StatusOr<std::unique_ptr<muster::Job>> job = muster::Job::Join(options);
 namespace muster {
 
-// How a process joins its job. Every field has a default; a default-constructed value is serial
-// mode.
+// Every field has a default. A default-constructed value means serial mode. Each field names the
+// environment variable that sets it; docs/environment.md lists them all.
 struct JobOptions {
-  // Where musterd listens: "host:port", "[ipv6]:port". Empty: serial mode, a job of this one
-  // process in which every call works. Serial mode is never a fall-back: a coordinator that is
-  // named here and cannot be reached is an error. MUSTER_COORDINATOR.
+  // The address of musterd: "host:port" or "[ipv6]:port". Empty: serial mode, a job of this process
+  // alone, in which every call works. Muster never falls back to serial mode: if the coordinator
+  // cannot be reached, Join() returns an error. MUSTER_COORDINATOR.
   std::string coordinator;
 
   // The job's id; the daemon refuses members of another job. MUSTER_JOB.
   std::string job = "default";
 
-  // Number of processes of the job. Unset: as the daemon or the other members say.
+  // Number of processes in the job. Unset: the size that the daemon or the other members give.
   // MUSTER_WORLD_SIZE.
   std::optional<int> world_size;
 
-  // The global rank that this process must get. Either every process of the job asks for one, or
-  // none does and the daemon assigns them. MUSTER_RANK.
+  // The rank that this process must get. Either every process of the job asks for a rank, or no
+  // process does and the daemon assigns them. MUSTER_RANK.
   std::optional<int> rank;
 
-  // Orders the processes of one node. MUSTER_LOCAL_RANK.
+  // The place of this process among the processes of its node. MUSTER_LOCAL_RANK.
   std::optional<int> local_rank;
 
-  // Orders the nodes. MUSTER_NODE_RANK.
+  // The place of this node among the nodes. MUSTER_NODE_RANK.
   std::optional<int> node_rank;
 
-  // What shares a file system and GPUs. Empty: host name and boot id. MUSTER_NODE_ID.
+  // The name of the node: processes with the same name share a file system and GPUs. Empty: host
+  // name and boot id. MUSTER_NODE_ID.
   std::string node_id;
 
-  // Where the node is, "zone/rack/switch": orders nodes without a node rank, so that neighbours get
-  // neighbouring ranks. MUSTER_TOPOLOGY.
+  // The location of the node: "zone/rack/switch". Nodes without a node rank are ordered by it, so
+  // that neighbouring nodes get neighbouring ranks. MUSTER_TOPOLOGY.
   std::string topology;
 
-  // 32 hexadecimal digits that prove to the coordinator that a caller is this start of the process,
-  // or the launcher that reports its end (ReportExit). Whoever knows them can pass for it. Empty:
-  // random. MUSTER_PROCESS_SECRET.
+  // The secret of this process: 32 hexadecimal digits. It proves to the coordinator that a caller
+  // is this process, or the launcher that reports its end (ReportExit). Keep it private: a process
+  // that knows it can impersonate this one. Empty: random. MUSTER_PROCESS_SECRET.
   std::string process_secret;
 
-  // Default time-out of every waiting call, Join included. Generous, because the slowest rank's
-  // data loading is what others wait for; a *lost* rank ends a wait at once. MUSTER_TIMEOUT ("30m",
-  // "90s").
+  // The default time-out of every call that waits, including Join(). It is long, because ranks wait
+  // for each other's data loading. A lost rank ends a wait at once, whatever the time-out.
+  // MUSTER_TIMEOUT ("30m", "90s").
   absl::Duration timeout = absl::Minutes(30);
 
-  // How long this process keeps trying to reach a coordinator that does not answer, before it gives
-  // it up: then calls, and what communicators are doing, end with UNAVAILABLE.
-  // MUSTER_COORDINATOR_TIMEOUT.
+  // How long this process keeps trying to reach a coordinator that does not answer. Then calls, and
+  // the operations of communicators, end with UNAVAILABLE. MUSTER_COORDINATOR_TIMEOUT.
   absl::Duration coordinator_timeout = absl::Minutes(10);
 
-  // Whether processes of one node arrive at collectives together, through shared memory, where they
-  // can: one of them then calls the coordinator for all. MUSTER_NODE_FANIN (0, 1).
+  // Whether this process takes part in node fan-in: the processes of a node arrive at a collective
+  // through shared memory, and one of them calls the coordinator for all. MUSTER_NODE_FANIN (0, 1).
   bool node_fanin = true;
 
-  // What this process shows the coordinator; docs/security.md. Files are read again when they
-  // change. The first holds the job's token. MUSTER_TOKEN_FILE.
+  // The file with the job's token, which the coordinator checks: docs/security.md. This file and
+  // the files below are read again when they change. MUSTER_TOKEN_FILE.
   std::string token_file;
 
-  // TLS: PEM files with the authority that the coordinator's certificate must come from, and, where
-  // the coordinator asks for one, this process's own certificate and key. Empty `tls_ca`: no TLS.
+  // PEM files for TLS: the authority that must have signed the coordinator's certificate, and this
+  // process's own certificate and key, if the coordinator requires them. Empty `tls_ca`: no TLS.
   // MUSTER_TLS_CA, MUSTER_TLS_CERT, MUSTER_TLS_KEY.
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
 
-  // The name in the coordinator's certificate, where it is not the host of `coordinator`.
+  // The name in the coordinator's certificate, if it is not the host of `coordinator`.
   // MUSTER_TLS_SERVER_NAME.
   std::string tls_server_name;
 
-  // Options from the environment variables named above; unset variables leave the defaults. Rank,
-  // world size, local rank, node rank and node id may also come from torchrun, Slurm, Open MPI, PMI
-  // or Kubernetes' Indexed Job, asked in this order: docs/environment.md.
-  // INVALID_ARGUMENT names a variable that is malformed, says what it holds and what was expected,
-  // or names two variables that contradict each other.
-  // FAILED_PRECONDITION if a variable says that there are several processes and no coordinator is
-  // named: such a job would fall apart into serial ones.
+  // Returns the options that the environment variables above set; an unset variable leaves the
+  // default. Rank, world size, local rank, node rank and node id may also come from the variables
+  // of torchrun, Slurm, Open MPI, PMI or a Kubernetes Indexed Job, in this order:
+  // docs/environment.md.
+  //   INVALID_ARGUMENT     a variable is malformed, and the error says what it holds and what was
+  //                        expected; or two variables contradict each other;
+  //   FAILED_PRECONDITION  a variable says that the job has several processes, but no variable
+  //                        names a coordinator. Each process would run a serial job of its own.
   static absl::StatusOr<JobOptions> FromEnvironment();
 
-  // INVALID_ARGUMENT names the first field that is out of range.
+  // Returns INVALID_ARGUMENT, which names the first field that is out of range, or OK.
   absl::Status Validate() const;
 };
 

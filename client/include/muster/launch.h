@@ -15,78 +15,90 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+// Starts the processes of a job from inside the program, without `muster run`. At the start of
+// main():
+//
+//   muster::LaunchOptions options;
+//   options.nproc_per_node = 4;
+//   absl::StatusOr<muster::LaunchResult> result = muster::Launch(options, Train, config);
+//   if (!result.ok()) return result.status();  // no process ran
+//   return result->status();                   // OK if every process has returned OK
 namespace muster {
 
-// How a program starts the processes of its job by itself, without `muster run`.
+// How Launch() and Spawn() start a job.
 struct LaunchOptions {
-  // Processes on this machine. 0: one for each GPU that this process may use, or one if it has
-  // none.
+  // Number of processes on this machine. 0: one for each GPU that this process can use, or one
+  // process if there is no GPU.
   int nproc_per_node = 0;
 
-  // Machines of the job, on each of which the program calls Launch(), and which of them this is.
+  // The number of machines, on each of which the program calls Launch(), and the index of this one.
   int nnodes = 1;
   int node_rank = 0;
 
-  // "host:port": where machine 0 hosts the coordinator and the others find it. Empty, for one
+  // The address of the coordinator, "host:port", which runs on machine 0. Empty, on a job of one
   // machine: a free port of the loopback interface.
   std::string coordinator;
 
-  // The job's id. Empty: "default" where a coordinator is given, else a random one.
+  // The job's id. Empty: "default" if `coordinator` is set, or else a random id.
   std::string job;
 
-  // The musterd binary, for machine 0. Empty: MUSTER_MUSTERD, else next to this program, else in
-  // PATH.
+  // The path of musterd, on machine 0. Empty: MUSTER_MUSTERD, or else the folder of this program,
+  // or else PATH.
   std::string musterd;
 
-  // More flags for it. Without `coordinator` it has a token that only these processes know. With
-  // one, at an address that other machines can reach, it needs a token or mutual TLS: set
-  // MUSTER_TOKEN_FILE on every machine (docs/security.md), or give it "--insecure" on a network
-  // that is trusted.
+  // More flags for musterd. If `coordinator` is empty, musterd gets a token that only these
+  // processes know. Otherwise, at an address that other machines can reach, it needs a token or
+  // mutual TLS: set MUSTER_TOKEN_FILE on every machine (docs/security.md), or pass "--insecure" on
+  // a trusted network.
   std::vector<std::string> musterd_flags;
 
-  // Called in each process before the function; its error is the process's.
+  // Runs in each process before the function. If it returns an error, the function does not run and
+  // the process ends with that error.
   std::function<absl::Status()> before;
 
-  // After the first failure: how long the other processes have to end by themselves, before
-  // SIGTERM; and from that, or from a signal that was passed on, to SIGKILL. In the first the
-  // coordinator, which is told at once how a process has ended, tells the others.
+  // After the first failure, the other processes get `failure_wait` to end on their own: the
+  // coordinator tells them at once how the process has ended. Then they get SIGTERM, and after
+  // `grace` SIGKILL. The grace also follows a signal that was forwarded to them.
   absl::Duration failure_wait = absl::Seconds(5);
   absl::Duration grace = absl::Seconds(10);
 
-  // A folder, made where it is not there. When the job stands still or a collective times out, what
-  // the processes of this machine are doing is written to hang-TIME/ in it (docs/observe.md), the
-  // first ten times; they are looked at by gdb and py-spy, where those are installed. Empty:
-  // nothing is written.
+  // A folder for reports of hangs, which is created if it is missing. When the job makes no
+  // progress or a collective times out, the launcher writes what the processes of this machine are
+  // doing to hang-TIME/ in it (docs/observe.md). It uses gdb and py-spy, if they are installed, and
+  // writes at most ten reports. Empty: no reports.
   std::string debug_dir;
 };
 
-// How one process ended.
+// How one process has ended.
 struct LaunchedProcess {
   int rank = 0;               // in the job
-  int local_rank = 0;         // of those that were started here
-  int64_t pid = 0;            // which it had
-  int exit_status = 0;        // ExitCode() of what the function returned; -1: a signal ended it
-  std::optional<int> signal;  // that ended it
+  int local_rank = 0;         // on this machine
+  int64_t pid = 0;            // of the process
+  int exit_status = 0;        // ExitCode() of the function's status; -1: a signal ended the process
+  std::optional<int> signal;  // the signal that ended the process
 
-  // OK; or the error that the function returned; or INTERNAL with the exception that it threw; or
-  // ABORTED with the signal or the exit status.
+  // OK, or the error that the function returned. INTERNAL, with the text, if it threw an exception.
+  // ABORTED if a signal ended the process or it called exit(); names the signal or the status.
   absl::Status status;
 
-  // Launch() ended it after another one had failed, or because of a signal to the program.
+  // Whether Launch() ended the process: after the failure of another, or because of a signal to the
+  // program.
   bool was_ended = false;
 };
 
+// How all processes of this machine have ended.
 struct LaunchResult {
-  std::vector<LaunchedProcess> processes;  // those of this machine, by local rank
+  std::vector<LaunchedProcess> processes;  // by local rank
 
-  // The process that failed first; unset if none did.
+  // The rank of the process that failed first; unset if no process failed.
   std::optional<int> first_failed_rank;
 
-  // Why the coordinator, which had died while it was needed, was not started again.
+  // OK, or why the coordinator, which died while the job needed it, was not restarted.
   absl::Status coordinator;
 
-  // OK if every process is; else one error that tells of all of them, the first failure first.
-  // ExitCode() makes of it what `muster run` would exit with: the code of the guilty process.
+  // Returns OK if every process has ended with OK. Otherwise returns one error that lists all
+  // failures, the first one first. ExitCode() of it is the exit code of `muster run`: the code of
+  // the process to blame.
   absl::Status status() const;
 };
 
@@ -95,7 +107,7 @@ namespace internal {
 absl::StatusOr<LaunchResult> LaunchProcesses(
     const LaunchOptions& options, const std::function<absl::Status(int local_rank)>& body);
 
-// A function may return nothing, a Status, or a StatusOr, whose value is dropped.
+// Calls a function that returns void, a Status, or a StatusOr, whose value it drops.
 template <class F, class... Args>
 absl::Status CallLaunched(F& fn, Args&... args) {
   using Result = std::invoke_result_t<F&, Args&...>;
@@ -111,40 +123,32 @@ absl::Status CallLaunched(F& fn, Args&... args) {
 
 }  // namespace internal
 
-// Calls fn(args...) in new processes, one for each GPU or slot of this machine, and blocks until
-// all of them have ended and no process is left that they started. The processes are forks: they
-// see the program's memory as it is, and what they change there nobody else sees. Each finds its
-// place in its environment, where rank = node_rank * nproc_per_node + local rank, so that
-// Job::Join(JobOptions::FromEnvironment()) joins the job; machine 0 hosts its coordinator.
+// Calls fn(args...) in new processes, one for each GPU or slot of this machine. Blocks until all of
+// them have ended, and all processes that they have started. The new processes are forks: they see
+// the program's memory, and their changes to it stay their own. The environment of each process
+// says its place in the job, with rank = node_rank * nproc_per_node + local rank. So
+// Job::Join(JobOptions::FromEnvironment()) joins the job. Machine 0 hosts the coordinator.
 //
-//   int main(int argc, char** argv) {
-//     muster::LaunchOptions options;
-//     options.nproc_per_node = 4;
-//     absl::StatusOr<muster::LaunchResult> result = muster::Launch(options, Train, config);
-//     if (!result.ok()) return Fail(result.status());  // nothing ran
-//     if (!result->status().ok()) return Fail(result->status());
-//   }
+// If the coordinator dies, it is restarted, and the processes do not notice.
 //
-// A coordinator that dies is restarted, and the processes go on.
+// If a process fails, on this or another machine, the others get time to report why they cannot go
+// on, and are then ended. Processes that they leave in the background get SIGTERM, and SIGKILL
+// after the grace.
 //
-// When a process fails, here or on another machine, the others get time to say why they cannot go
-// on, and are then ended. What they leave running in the background gets SIGTERM, and SIGKILL after
-// the grace.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded to the processes, and a second signal kills
+// them. After they have ended, the program itself gets the first signal. SIGUSR1, SIGUSR2 and
+// SIGWINCH are only forwarded. SIGTSTP (Ctrl-Z) stops the processes and the program, and SIGCONT
+// continues them. If the program is killed, the processes are killed too.
 //
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are forwarded to the processes, and a
-// second one kills them; when they have ended, the program gets the first as usual. SIGUSR1,
-// SIGUSR2 and SIGWINCH are forwarded and do nothing else. SIGTSTP (Ctrl-Z) stops the processes and
-// the program, SIGCONT continues them. If the program is killed, so are they.
-//
-// Errors mean that fn was not called anywhere or that nothing is known of its calls:
-//   FAILED_PRECONDITION  this process has more than one thread, or gRPC or CUDA is in use, none of
-//                        which a fork survives: call it at the start of main();
-//   INVALID_ARGUMENT     an option is malformed, or its folder cannot be written to;
-//   NOT_FOUND            there is no musterd;
-//   UNAVAILABLE          the coordinator ended before it listened, with why;
-//   RESOURCE_EXHAUSTED   this machine has no room for the processes, or for their descriptors:
+// An error means that fn was not called in any process, or that its outcome is unknown:
+//   FAILED_PRECONDITION  this process has more than one thread, or uses gRPC or CUDA, which do not
+//                        survive a fork. Call it at the start of main();
+//   INVALID_ARGUMENT     an option is malformed, or its folder is not writable;
+//   NOT_FOUND            musterd was not found;
+//   UNAVAILABLE          the coordinator ended before it listened; says why;
+//   RESOURCE_EXHAUSTED   this machine has no resources for the processes or their descriptors.
 //                        ExitCode() says that the node is unhealthy;
-//   ABORTED              the process that watches over the others was killed, and so were they.
+//   ABORTED              the process that supervises the others was killed, and they with it.
 template <class F, class... Args>
 [[nodiscard]] absl::StatusOr<LaunchResult> Launch(const LaunchOptions& options, F&& fn,
                                                   Args&&... args) {
@@ -152,7 +156,7 @@ template <class F, class... Args>
                                    [&](int) { return internal::CallLaunched(fn, args...); });
 }
 
-// The same, but calls fn(local_rank, args...).
+// As Launch(), but calls fn(local_rank, args...).
 template <class F, class... Args>
 [[nodiscard]] absl::StatusOr<LaunchResult> Spawn(const LaunchOptions& options, F&& fn,
                                                  Args&&... args) {

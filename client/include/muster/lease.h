@@ -11,65 +11,74 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
+// Work that one process does for its node or for the job, as an object. Job::RunOncePerNode() and
+// RunOncePerJob() are shorter where the work is one function.
+//
+//   absl::StatusOr<muster::Lease> lease = job.AcquireLease("extract", muster::LeaseScope::kNode);
+//   if (!lease.ok()) return lease.status();
+//   if (!lease->held()) return Use(lease->result());  // another process has done the work
+//   return lease->Publish(Extract(lease->token()));
 namespace muster {
 
 namespace internal {
 class ControlPlane;
 }  // namespace internal
 
-// Whose work a lease is.
+// How often the work of a lease is done.
 enum class LeaseScope {
   kNode,  // once on each node
   kJob,   // once in the job
 };
 
-// The answer to Job::AcquireLease(): either the caller holds the lease and must do the work, or
-// another process has done it and here is its outcome.
+// The answer to Job::AcquireLease(). Either the caller holds the lease and must do the work, or
+// another process has done the work and this object has its outcome.
 //
-// A held lease ends by Complete() or Fail(), or when its holder is lost; never by how long the work
-// takes. Destroying a held lease gives it up, with a warning in the log: the next waiter gets the
-// lease and does the work again. Release() gives it up on purpose. Destroying the Job gives it up
-// too; after that Complete() is CANCELLED. Move-only; not thread-safe.
+// A held lease ends with Complete(), Fail() or Release(), or when its holder is lost. It never
+// expires, however long the work takes. Destroying a held lease releases it and logs a warning; the
+// next process that waits gets the lease and does the work again. Destroying the Job releases the
+// lease too; Complete() then returns CANCELLED. Move-only. Not thread-safe.
 class Lease {
  public:
-  // What was moved from holds nothing.
+  // A moved-from lease holds nothing.
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();
 
-  // Whether the caller must do the work.
+  // Returns whether the caller holds the lease and must do the work.
   bool held() const;
 
-  // The fencing token: grows with every grant of the job. Write it beside what the work produces,
-  // and refuse to replace something with a higher token: then a holder that was taken for dead can
-  // do no harm.
+  // Returns the fencing token, which grows with every grant in the job. Write it beside the output
+  // of the work, and never replace output that has a higher token. Then a holder that was taken for
+  // dead, and goes on working, does no harm.
   uint64_t token() const;
 
-  // The outcome of the work of another process: its bytes, or the error it failed with.
+  // Returns the outcome of the work of another process: its bytes, or the error it failed with.
   // FAILED_PRECONDITION if held().
   const absl::StatusOr<std::string>& result() const;
 
-  // Publishes the outcome of the work to everybody who waits or asks later. Does not wait for them.
-  // The coordinator keeps tens of thousands of outcomes; of more than that, those that nobody has
-  // asked for the longest are forgotten, and whoever asks for one does the work again.
-  // FAILED_PRECONDITION if the lease is not held, or is no longer the caller's: then another
-  // process has done or is doing the work, and what this one produced under its token must not be
-  // used.
-  //   RESOURCE_EXHAUSTED  the result is over the coordinator's limit, naming its flag: nothing was
-  //                       sent and the lease is still held; Fail() tells the others.
-  //   UNAVAILABLE         the coordinator could not be reached for JobOptions::coordinator_timeout.
-  //   ABORTED             this process counts as lost. The loss of another member does not end a
-  //                       lease: it belongs to the job, and may be completed in any epoch.
+  // Ends the lease and publishes the outcome of the work to every process that waits for it or asks
+  // later. Returns when the coordinator has the outcome; does not wait for the other processes. The
+  // coordinator keeps tens of thousands of outcomes. Beyond that it forgets the outcome that was
+  // asked for the longest ago, and the next process that asks does the work again.
+  //   FAILED_PRECONDITION  the caller does not hold the lease, or no longer: another process has
+  //                        done the work or is doing it. Discard what this process has produced.
+  //   RESOURCE_EXHAUSTED   the result is over the coordinator's limit; the error names its flag.
+  //                        Nothing was sent, and the lease is still held: call Fail() to tell the
+  //                        other processes.
+  //   UNAVAILABLE          the coordinator could not be reached for
+  //                        JobOptions::coordinator_timeout.
+  //   ABORTED              this process counts as lost. The loss of another member does not end a
+  //                        lease: it belongs to the job, and can be completed in any epoch.
   absl::Status Complete(absl::string_view result);
-  // `error` must not be OK.
+  // As Complete(), with an error in place of a result. `error` must not be OK.
   absl::Status Fail(const absl::Status& error);
 
-  // Complete() or Fail(); a result that is refused for its size becomes the error of the work, so
-  // that nobody repeats work that cannot be published.
+  // Calls Complete() or Fail(). If the result is over the coordinator's limit, publishes that error
+  // in its place, so that no other process repeats work that cannot be published.
   absl::Status Publish(const absl::StatusOr<std::string>& outcome);
 
-  // Gives a held lease up without an outcome, so that the next process to ask does the work. Does
-  // not block; does nothing if the lease is not held.
+  // Releases a held lease without an outcome: the next process that asks does the work. Does
+  // nothing if the lease is not held. Does not block.
   void Release();
 
   // Not for programs.

@@ -7,21 +7,26 @@
 
 #include "absl/strings/string_view.h"
 
+// The SDK's log, for programs that have a log of their own:
+//
+//   muster::SetLogSink([](muster::LogLevel level, absl::string_view line) {
+//     if (level >= muster::LogLevel::kInfo) MyLog(line);
+//   });
 namespace muster {
 
-// How much a line matters.
+// The severity of a line.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Receives the SDK's log lines, without a line end. Called from any thread, one line at a time; it
-// must not call the SDK.
+// Receives a line of the SDK's log, without its line end. The SDK calls it from any thread, for one
+// line at a time. It must not call the SDK.
 using LogSink = std::function<void(LogLevel level, absl::string_view line)>;
 
-// Sends the log lines of the whole process to `sink` instead of standard error; nullptr restores
-// standard error. Thread-safe. The default shows MUSTER_LOG_LEVEL (debug, info, warning, error;
-// default warning) and above; a sink gets every line.
+// Sends the log of the whole process to `sink`, which gets every line. nullptr restores the
+// default: standard error, for lines of level MUSTER_LOG_LEVEL and above (debug, info, warning or
+// error; the default is warning). Thread-safe.
 void SetLogSink(LogSink sink);
 
-// Logs one line as the SDK does. For backends and helpers.
+// Logs one line as the SDK does. For data planes and helpers.
 void Log(LogLevel level, absl::string_view line);
 
 }  // namespace muster

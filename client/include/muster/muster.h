@@ -1,41 +1,41 @@
 #ifndef MUSTER_MUSTER_H_
 #define MUSTER_MUSTER_H_
 
-// All of the SDK but muster/nccl.h (CUDA streams), muster/protobuf.h (messages as values) and
-// muster/c.h (for programs that are not in C++). What you need, and where it is. Who comes from
-// SpeechBrain, Axolotl, Ignite, VirTex or ModelOpt finds the names known there in muster/toolkits.h
-// and docs/toolkits.md.
+// Includes the whole SDK except muster/nccl.h (CUDA streams), muster/protobuf.h (messages as
+// values) and muster/c.h (for programs in other languages). The table says what to use for what.
+// The names of SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt are in muster/toolkits.h and
+// docs/toolkits.md.
 //
 //   to join a job, and leave it          Job::Join, Job::Leave                job.h
-//     with what the environment says     JobOptions::FromEnvironment          job_options.h
+//     with options of the environment    JobOptions::FromEnvironment          job_options.h
 //   to start a job's processes           Launch, Spawn                        launch.h
 //
-//   who am I                             Job::rank, local_rank, node_rank,    job.h
+//   my place in the job                  Job::rank, local_rank, node_rank,    job.h
 //                                        world_size, local_world_size, num_nodes
-//     am I the one who ...               Job::is_main, is_distributed         job.h
-//   who are the others                   Job::members, Member                 job.h, group.h
-//   where log lines go                   SetLogSink, Log                      log.h
+//     am I rank 0                        Job::is_main, is_distributed         job.h
+//   the other members                    Job::members, Member                 job.h, group.h
+//   to redirect the log                  SetLogSink, Log                      log.h
 //
-//   to wait for all                      Job::Barrier                         job.h
+//   to wait for all ranks                Job::Barrier                         job.h
 //   to run a function
-//     on main, its value to all          Job::RunOnMain                       job.h
+//     on rank 0, its value to all        Job::RunOnMain                       job.h
 //     on any rank, its value to all      Job::RunOnRank                       job.h
-//     once, whoever comes first          Job::RunOncePerNode, RunOncePerJob   job.h
-//       with a token, as it goes on      Job::AcquireLease, Lease             job.h, lease.h
-//   a block
-//     for main                           MainScope                            scopes.h
+//     once, on the first rank to come    Job::RunOncePerNode, RunOncePerJob   job.h
+//       with a fencing token             Job::AcquireLease, Lease             job.h, lease.h
+//   a block of code
+//     for rank 0                         MainScope                            scopes.h
 //     for one process of each node       OncePerNodeScope                     scopes.h
 //     in which collectives do not wait   PreventBlock                         scopes.h
 //
 //   small objects of all ranks           Job::Broadcast, Gather, AllGather    job.h
 //     of types of my own                 Codec                                codec.h
-//     one number of all their numbers    Job::AllReduce                       job.h
+//     to combine numbers                 Job::AllReduce                       job.h
 //     among some of the ranks            Job::NewGroup, Split, Group          job.h, group.h
 //
 //   tensors of all ranks                 Communicator                         communicator.h
-//     while I compute                    Communicator::Start,                 communicator.h
+//     overlapped with computation        Communicator::Start,                 communicator.h
 //                                        PendingOperation                     pending_operation.h
-//     on this or on NcclCommunicator     TensorOperations                     tensor_operations.h
+//     also on an NcclCommunicator        TensorOperations                     tensor_operations.h
 //     the operations, and the types      ReduceOp, DataType                   reduce_op.h,
 //                                                                             data_type.h
 //   weights and configurations           Workspace                            workspace.h
@@ -44,10 +44,10 @@
 //   how tensors are described            TensorView, ViewOf                   tensor.h
 //
 //   a time-out, to cancel a call         CallOptions, Cancellation            call_options.h
-//   a rank is lost: to hear of it        Job::OnFailure, health               job.h
+//   to be told that a rank is lost       Job::OnFailure, health               job.h
 //     and to go on without it            Job::Rejoin, NewcomersWaiting        job.h
-//   to stop all ranks at one step        Job::RequestStop, StopRequested      job.h
-//   what to exit with                    ExitCode, WriteTerminationReason     exit_code.h
+//   to stop all ranks at the same step   Job::RequestStop, StopRequested      job.h
+//   the exit code for an error           ExitCode, WriteTerminationReason     exit_code.h
 //     to exit with it on any error       OrDie                                or_die.h
 
 #include "muster/cxx17.h"

@@ -9,26 +9,25 @@
 #include "absl/status/statusor.h"
 #include "muster/call_options.h"
 
-// For programs whose only answer to an error is to end, such as those ported from MPI:
+// Ends the process on any error, for programs that handle errors in no other way, such as programs
+// ported from MPI:
 //
 //   auto job = muster::OrDie(muster::Job::Join(muster::JobOptions::FromEnvironment()));
 //   muster::OrDie(job->Barrier("loaded"));
 //   const int total = muster::OrDie(job->AllReduce(1));
 //   muster::OrDie(job->Leave());
 //
-// An error ends the process like this:
-//
-//   rank 1 (train.cc:42): job 'train': ...        the error, on standard error
-//   exit status                                   ExitCode(error): docs/exit-codes.md
+// On an error the process writes "rank 1 (train.cc:42): job 'train': ..." to standard error, and
+// exits with ExitCode(error); see docs/exit-codes.md.
 namespace muster {
 
 // Returns if `status` is OK. Otherwise writes the rank, the line of the call and the error to
 // standard error, writes the termination reason (muster/exit_code.h), flushes the streams of C and
-// C++, and ends the process with ExitCode(status). No destructor and no atexit() function runs, so
-// no other thread can hold the end up; the other members see this one as lost.
+// C++, and ends the process with ExitCode(status). Runs no destructor and no atexit() function, so
+// that no other thread can delay the end. The other members see this process as lost.
 void OrDie(const absl::Status& status, CallSite site = CallSite::Here());
 
-// The same; returns the value if there is one.
+// Returns the value, or ends the process as above.
 template <class T>
 T OrDie(absl::StatusOr<T> value, CallSite site = CallSite::Here()) {
   OrDie(value.status(), site);

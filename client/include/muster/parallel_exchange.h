@@ -16,28 +16,37 @@
 #include "muster/tensor.h"
 #include "muster/workspace.h"
 
+// Large values of some ranks that one of them reads, through shared memory or files:
+//
+//   muster::Configuration mine;
+//   mine.json = "{\"layer\": 3}";
+//   mine.tensors["weights"] = muster::ViewOf(weights);
+//   absl::StatusOr<muster::ConfigurationExchange> all =
+//       muster::GetConfigsParallel(mine, {0, 1}, job.world());
+//   if (!all.ok()) return all.status();
+//   for (const std::optional<muster::Configuration>& config : all->values()) Save(config);
+//   return all->Release();
 namespace muster {
 
 namespace internal {
 class ExchangeScope;
 }  // namespace internal
 
-// What the first of some ranks sees of the others, as long as this object lives. Where it ends, by
-// its destructor or by Release(), all ranks of the group meet in a barrier, and the memory or the
-// files are given back.
+// The values of an exchange. They are valid as long as this object lives. Its destructor, or
+// Release(), ends the exchange: all ranks of the group meet in a barrier, and the shared memory or
+// the files are removed.
 template <class T>
 class ParallelExchange {
  public:
-  // At the first rank: one value for each of `ranks`, in that order, its own included, which points
-  // to the caller's memory as it was passed. Elsewhere: empty. What the other values point to is
-  // gone with this object.
+  // Returns, on the first of `ranks`, one value for each of `ranks`, in their order. The caller's
+  // own value is included and points to the caller's memory. Returns an empty list on other ranks.
   const std::vector<T>& values() const { return values_; }
 
-  // Ends the scope now and says how its barrier ended; errors as in Group. The values are gone
-  // after it. The destructor does the same, and logs an error.
+  // Ends the exchange now, and returns the status of its barrier; errors as in Group. Afterwards
+  // the values are invalid. The destructor does the same, and logs an error.
   absl::Status Release();
 
-  // What was moved from has ended.
+  // A moved-from exchange has ended.
   ParallelExchange(ParallelExchange&&) noexcept;
   ParallelExchange& operator=(ParallelExchange&&) noexcept;
   ~ParallelExchange();
@@ -50,46 +59,46 @@ class ParallelExchange {
   std::unique_ptr<internal::ExchangeScope> scope_;
 };
 
-// Taken by GetConfigsParallel() and GetTensorsParallel().
+// Options of GetConfigsParallel() and GetTensorsParallel().
 struct ExchangeOptions {
-  // A folder that all of `ranks` share. Empty: shared memory, for ranks of one node. Files are
-  // written to a folder of this exchange below it, which is removed at the end; after a crash it
-  // stays behind.
+  // A folder that all of `ranks` share. Empty: shared memory, for ranks on one node. Files are
+  // written to a subfolder, which is removed at the end of the exchange. A crash leaves it behind.
   std::string folder;
 
-  // For each of the waits. The one at the end of the scope takes the time-out alone: a cancellation
-  // need not live so long.
+  // Options of each wait. The barrier at the end uses the time-out only, so the cancellation need
+  // not live until then.
   CallOptions call;
 };
 
-// What GetConfigsParallel() and GetTensorsParallel() return.
+// The exchanges that GetConfigsParallel() and GetTensorsParallel() return.
 using ConfigurationExchange = ParallelExchange<std::optional<Configuration>>;
 using TensorExchange = ParallelExchange<TensorView>;
 
-// Each of `ranks` offers a configuration, or nothing; the first of them, as the list is given, sees
-// all. `ranks` are ranks of the world and members of `group`. A collective of the group: every rank
-// of it calls, with the same list, also those that are not on it, which offer nothing and see
-// nothing. Blocks until the first rank can see everything.
+// Gives the configurations of `ranks` to the first rank of the list. `ranks` are ranks of the world
+// and members of `group`. A collective of the group: all its ranks call it with the same list.
+// Ranks that are not on the list pass nothing and get nothing; a rank on the list may pass nothing
+// too. Blocks until the first rank can read all configurations.
 //
-// Configurations pass through shared memory or the folder, never through the coordinator; they are
-// checked with checksums where they are read. Shared memory is reserved before anything is written
-// to it and has no name: whenever and however processes end, nothing is left behind.
+// Configurations travel through shared memory or the folder, never through the coordinator, and the
+// reader verifies their checksums. Shared memory is reserved before it is written, and has no name.
+// So nothing is left behind, however the processes end.
 //
-// An error of one rank is returned to all, with that rank's name:
-//   INVALID_ARGUMENT     the list is empty, names a rank twice or one outside the group, or is not
-//                        the same everywhere; a configuration is malformed (see Workspace::Write);
-//   FAILED_PRECONDITION  shared memory, and ranks are on different nodes: names them;
-//   RESOURCE_EXHAUSTED   /dev/shm is too small: says what is needed, what there is, and how to make
-//                        it larger (a container's --shm-size);
-//   DATA_LOSS            what was read is damaged;
-// and those of Group's collectives. After a time-out the exchange cannot be repeated on this group.
+// An error of one rank is returned on all ranks, with that rank's name:
+//   INVALID_ARGUMENT     the list is empty, names a rank twice or a rank outside the group, or
+//                        differs between ranks; or a configuration is malformed (Workspace::Write);
+//   FAILED_PRECONDITION  the ranks are on different nodes, and no folder is given; names them;
+//   RESOURCE_EXHAUSTED   /dev/shm is too small; says how much is needed, how much there is, and how
+//                        to enlarge it (a container's --shm-size);
+//   DATA_LOSS            the data that was read is damaged;
+// or the errors of Group's collectives. After a time-out, the exchange cannot be retried on this
+// group.
 absl::StatusOr<ConfigurationExchange> GetConfigsParallel(
     const std::optional<Configuration>& configuration, const std::vector<int>& ranks,
     const Group& group, const ExchangeOptions& options = {});
 
-// The same for one tensor of each of `ranks`, all of the same type and size, through shared memory
-// on one node. INVALID_ARGUMENT also where sizes or types differ, naming the ranks. What a rank
-// that is not on the list passes is not looked at.
+// Does the same with one tensor of each of `ranks`, through shared memory of one node. All tensors
+// have the same type and size. Ignores the tensor of a rank that is not on the list.
+//   INVALID_ARGUMENT  also if types or sizes differ; names the ranks.
 absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
                                                   const std::vector<int>& ranks, const Group& group,
                                                   const CallOptions& options = {});

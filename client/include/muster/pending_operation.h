@@ -7,31 +7,38 @@
 
 #include "absl/status/status.h"
 
+// Operations of a Communicator that run while the program computes:
+//
+//   muster::PendingOperation reducing =
+//       communicator.Start([&](muster::Communicator& c) { return c.AllReduce(gradients); });
+//   PrepareNextBatch();
+//   return reducing.Wait();
 namespace muster {
 
 namespace internal {
 struct StartedCall;
 }  // namespace internal
 
-// What Communicator::Start() has begun. The buffers of its operations are in use until it has
+// The operations that Communicator::Start() has started. Their buffers are in use until they have
 // ended.
 class PendingOperation {
  public:
-  // Nothing; it has ended well.
+  // An operation that has ended with OK.
   PendingOperation() = default;
-  // Waits for it.
+  // Blocks until the operations have ended.
   ~PendingOperation();
-  // What was moved from has ended well.
+  // A moved-from object has ended with OK.
   PendingOperation(PendingOperation&&) noexcept = default;
-  // Waits for what was here before.
+  // Blocks until the operations that this object had before have ended.
   PendingOperation& operator=(PendingOperation&& other) noexcept;
 
-  // Blocks until it has ended and returns its status, again and again. Has no time-out of its own:
-  // those of the operations end it. FAILED_PRECONDITION at once in a fork, where it never ends.
-  // From any thread.
+  // Blocks until the operations have ended, and returns their status. May be called any number of
+  // times. Has no time-out of its own: the time-outs of the operations end it. Returns
+  // FAILED_PRECONDITION at once in a fork of the process, where the operations never end.
+  // Thread-safe.
   absl::Status Wait() const;
 
-  // Whether it has ended. Does not block.
+  // Returns whether the operations have ended. Does not block.
   bool done() const;
 
   // Not for programs.

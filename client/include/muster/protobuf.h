@@ -1,8 +1,11 @@
 #ifndef MUSTER_PROTOBUF_H_
 #define MUSTER_PROTOBUF_H_
 
-// Protobuf messages as values of collectives. Include this only in programs that link protobuf; the
-// rest of the SDK's headers do not show it.
+// Protobuf messages as values of collectives:
+//
+//   absl::StatusOr<google::protobuf::StringValue> name = job.Broadcast(message);
+//
+// Include it in programs that link protobuf. No other header of the SDK needs protobuf.
 
 #include "muster/cxx17.h"
 

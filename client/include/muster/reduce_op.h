@@ -7,23 +7,25 @@
 
 namespace muster {
 
-// What makes one value of the values of all ranks. Integers wrap around, as unsigned arithmetic of
-// their width does.
+// The operation that an all-reduce applies to the values of all ranks. Integers wrap around, as
+// unsigned integers of their width do.
 enum class ReduceOp {
   kSum,
   kProduct,
   kMin,
   kMax,
-  // The sum (wrapped, for integers) divided by the number of ranks, and rounded toward zero for
-  // integers. NCCL divides floating-point numbers before it adds them, so roundings differ.
+  // The sum divided by the number of ranks. For integers the sum wraps around, and the quotient is
+  // rounded toward zero. NCCL divides floating-point numbers before it adds them, so its result may
+  // differ in the last bits.
   kAverage,
-  // Bit by bit, of integers and bool. NCCL has neither: a Communicator over it returns
-  // UNIMPLEMENTED, and AllReduce() of muster/tensor_collectives.h gathers the bits and folds them.
+  // Bitwise operations on integers and bool. NCCL has neither, so a Communicator over NCCL returns
+  // UNIMPLEMENTED. AllReduce() of muster/toolkits/tensor_collectives.h gathers the bits and
+  // combines them.
   kBitwiseAnd,
   kBitwiseOr,
 };
 
-// "sum"; empty for a value that is none of the enumerators.
+// Returns the name of the operation, "sum"; empty for a value that is no enumerator.
 absl::string_view NameOf(ReduceOp op);
 
 }  // namespace muster

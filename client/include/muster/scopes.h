@@ -8,22 +8,25 @@
 
 #include "muster/job.h"
 
-// Blocks that only some ranks run.
+// Blocks of code that only some ranks run, and that may call collectives all the same:
 //
-// A collective that the other ranks will not call would wait for them in vain. While one of these
-// scopes is open it does not: every collective of the job, its groups and its communicators returns
-// at once with the caller's own value (a list of one where it returns a list), and so do the
-// helpers, which run their functions here. Point-to-point calls, leases, Leave() and Rejoin() are
-// as ever. Scopes are counted, so they nest, and end also where the block throws.
+//   if (muster::MainScope main{job}) WriteReport(job);
 //
-// A scope is the calling thread's alone: what other threads call meanwhile waits for the other
-// ranks as ever, also threads that the block starts.
+// A collective in such a block would wait forever for the ranks that do not run it. So while a
+// scope is open, every collective of the job, its groups and its communicators returns at once with
+// the caller's own value (in a list of one, if it returns a list). Helpers run their functions in
+// this process. Point-to-point calls, leases, Leave() and Rejoin() are not affected. Scopes nest,
+// and an exception ends them too.
+//
+// A scope affects the calling thread alone. Collectives of other threads wait for the other ranks
+// as usual, including threads that the block starts.
 namespace muster {
 
-// Opens such a scope on every rank that runs it. Job::prevents_block() tells that one is open.
+// Opens a scope on every rank that constructs it. Job::prevents_block() returns whether a scope is
+// open.
 class PreventBlock {
  public:
-  // Does not block; any thread, which must be the one that ends the scope.
+  // Does not block. Construct and destroy the object in the same thread.
   explicit PreventBlock(Job& job);
   ~PreventBlock();
   PreventBlock(const PreventBlock&) = delete;
@@ -37,7 +40,7 @@ namespace internal {
 
 class ScopeOf {
  public:
-  // Whether this process is to run the block.
+  // Returns whether this process runs the block.
   explicit operator bool() const { return alone_.has_value(); }
 
  protected:
@@ -49,18 +52,15 @@ class ScopeOf {
 
 }  // namespace internal
 
-// A block for the main process alone; nobody waits:
-//
-//   if (muster::MainScope main{job}) WriteReport();
-//
-// Elsewhere the scope is not open.
+// A scope for a block that only rank 0 runs. The other ranks skip it and do not wait. The scope is
+// open on rank 0 only.
 class MainScope : public internal::ScopeOf {
  public:
   // As PreventBlock.
   explicit MainScope(Job& job) : ScopeOf(job, job.is_main()) {}
 };
 
-// The same for one process of each node: local rank 0.
+// A scope for a block that only local rank 0 of each node runs.
 class OncePerNodeScope : public internal::ScopeOf {
  public:
   // As PreventBlock.

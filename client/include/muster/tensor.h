@@ -18,57 +18,62 @@
 #include "absl/types/span.h"
 #include "muster/data_type.h"
 
+// Descriptions of tensors in the program's memory:
+//
+//   std::vector<float> weights(6);
+//   muster::TensorView view = muster::ViewOf(weights, {2, 3});
+//   absl::StatusOr<absl::Span<const float>> elements = view.As<float>();
 namespace muster {
 
-// A tensor in the memory of this process: elements in row-major order. Does not own them.
+// A tensor in memory, with its elements in row-major order. Does not own the memory.
 struct TensorView {
   DataType type = DataType::kUint8;  // of each element
   std::vector<int64_t> shape;        // empty: a scalar
   const void* data = nullptr;        // the first element
   size_t num_bytes = 0;              // of all elements together
 
-  // The elements. INVALID_ARGUMENT, naming both, if they are of another type, or if the data is not
-  // aligned for T. Types without a C++ counterpart (16-bit floats...) are read through `data`.
+  // Returns the elements. INVALID_ARGUMENT: they have another type (names both), or `data` is not
+  // aligned for T. Read types that C++ lacks, such as 16-bit floats, through `data`.
   template <class T>
   absl::StatusOr<absl::Span<const T>> As() const;
 };
 
-// The same, to be written to. A helper that changes a tensor takes one of these by value: what it
-// points to is changed.
+// A tensor in memory that may be written to. Functions that change a tensor take it by value, and
+// change the memory that it points to.
 struct MutableTensorView {
   DataType type = DataType::kUint8;  // of each element
   std::vector<int64_t> shape;        // empty: a scalar
   void* data = nullptr;              // the first element
   size_t num_bytes = 0;              // of all elements together
 
-  // The same, to be read.
+  // Returns the tensor for reading.
   operator TensorView() const { return {type, shape, data, num_bytes}; }
 };
 
-// A tensor and the memory in which it is: `view` is good as long as a copy of this is.
+// A tensor together with its memory. `view` is valid as long as a copy of this object exists.
 struct OwnedTensor {
-  TensorView view;                      // of all of it
-  std::shared_ptr<const void> storage;  // of what `view` shows
+  TensorView view;                      // the tensor
+  std::shared_ptr<const void> storage;  // its memory
 };
 
 // Tensors by name.
 using Tensors = std::map<std::string, TensorView>;
 
-// INVALID_ARGUMENT if the shape has a negative length, or another size than `num_bytes`.
+// Returns INVALID_ARGUMENT if the shape has a negative length or does not fit `num_bytes`, or OK.
 absl::Status CheckShape(const TensorView& tensor);
 
-// "float32 [2, 3]".
+// Returns the type and the shape: "float32 [2, 3]".
 std::string DescribeTensor(const TensorView& tensor);
 
 namespace internal {
 
-// OK if `tensor` can be read as elements of `type` with this alignment.
+// Returns OK if `tensor` can be read as elements of `type` with this alignment.
 absl::Status CheckElements(const TensorView& tensor, DataType type, size_t alignment);
 
 }  // namespace internal
 
-// A view of `values`, which must outlive it. Without a shape: one dimension. Whether the shape fits
-// is checked where the view is used.
+// Returns a view of `values`, which must outlive it. Without a shape: one dimension. Functions that
+// use the view check the shape.
 template <class T>
 TensorView ViewOf(absl::Span<const T> values, std::vector<int64_t> shape) {
   return {DataTypeOf<T>(), std::move(shape), values.data(), values.size() * sizeof(T)};
@@ -82,7 +87,7 @@ TensorView ViewOf(const std::vector<T>& values) {
   return ViewOf(values, {static_cast<int64_t>(values.size())});
 }
 
-// The same for elements that are to be written to; a number is a scalar.
+// Returns a view that may be written to. A number is a scalar.
 template <class T>
 MutableTensorView MutableViewOf(absl::Span<T> values, std::vector<int64_t> shape) {
   return {DataTypeOf<T>(), std::move(shape), values.data(), values.size() * sizeof(T)};

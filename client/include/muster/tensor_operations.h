@@ -11,40 +11,44 @@
 #include "muster/reduce_op.h"
 #include "muster/tensor.h"
 
+// The operations that Communicator and NcclCommunicator share, for code that works with both:
+//
+//   absl::Status Average(muster::TensorOperations& comm, std::vector<float>& gradients) {
+//     const muster::MutableTensorView view = muster::MutableViewOf(gradients);
+//     return comm.AllReduce(view, view, muster::ReduceOp::kAverage);
+//   }
 namespace muster {
 
-// What goes to another rank in a SendRecv() of many.
+// A tensor that a SendRecv() of many tensors sends.
 struct OutgoingTensor {
-  // What, and the rank in the group that gets it.
-  TensorView data;
-  int to = 0;
+  TensorView data;  // the tensor
+  int to = 0;       // the receiver's rank in the group
 };
-// What comes from another rank in a SendRecv() of many.
+// A tensor that a SendRecv() of many tensors receives.
 struct IncomingTensor {
-  // Where to, and the rank in the group that sends it.
-  MutableTensorView data;
-  int from = 0;
+  MutableTensorView data;  // the memory for the tensor
+  int from = 0;            // the sender's rank in the group
 };
 
-// What Communicator and NcclCommunicator have in common, for code that works on either.
+// The interface of Communicator and NcclCommunicator. See Communicator for what each operation
+// does, for the sizes of tensors, and for errors.
 //
-// Every operation comes after the work that is on the caller's stream (CallOptions::stream) when it
-// is called, and blocks until this rank's part is done; then the result is there for all. What the
-// operations do, how sizes must fit, and the errors are Communicator's. A Communicator takes
-// tensors in the host's memory, too; an NcclCommunicator only those that its device can reach, and
-// works on the caller's stream itself.
+// An operation runs after the work that is on the caller's stream (CallOptions::stream) at the time
+// of the call. It blocks until this rank's part is done and its result is valid. A Communicator
+// takes tensors in the memory of the host or the GPU. An NcclCommunicator takes only tensors that
+// its device can reach, and runs on the caller's stream itself.
 class TensorOperations {
  public:
   virtual ~TensorOperations() = default;
 
-  // This process's index in the group, and the number of its ranks.
+  // Return this process's index in the group, and the number of ranks.
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
   // `in` and `out` may be the same tensor.
   virtual absl::Status AllReduce(const TensorView& in, const MutableTensorView& out,
                                  ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) = 0;
-  // In place.
+  // Changes the buffers in place.
   virtual absl::Status AllReduceCoalesced(absl::Span<const MutableTensorView> buffers,
                                           ReduceOp op = ReduceOp::kSum,
                                           const CallOptions& options = {}) = 0;

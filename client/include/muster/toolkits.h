@@ -1,38 +1,38 @@
 #ifndef MUSTER_TOOLKITS_H_
 #define MUSTER_TOOLKITS_H_
 
-// What SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt call their distributed utilities, for
-// programs that come from there: docs/toolkits.md has the names side by side. All of it stands on
-// muster/muster.h, and new programs need nothing of it. Link //client:toolkits.
+// The distributed utilities of SpeechBrain, Axolotl, Ignite, VirTex and ModelOpt under their own
+// names, for programs that are ported from them. docs/toolkits.md lists the names side by side. New
+// programs use muster/muster.h, on which these functions are built. Link //client:toolkits.
 //
 //   the process's current job            Initialize, Finalize, CurrentJob,    current_job.h
 //                                        AdoptLatestJob
-//   who am I, also before joining        GetRank, GetLocalRank, SetLocalRank, current_job.h
+//   my place in the job, before joining  GetRank, GetLocalRank, SetLocalRank, current_job.h
 //                                        GetWorldSize, GetNprocPerNode, GetNnodes,
 //                                        GetNodeRank, GetHostname
-//   am I the one who ...                 IsMainProcess, IsLocalRankZero,      current_job.h
+//   am I rank 0, or local rank 0         IsMainProcess, IsLocalRankZero,      current_job.h
 //                                        IsDistributed
-//   log lines that say who writes them   RankPrefixedMessage                  current_job.h
-//   on what do I compute                 InferDevice, DeviceOf, GpuMemUsage   device.h
-//   with what do I communicate           BackendOf, AvailableBackends,        device.h
+//   log lines with the rank              RankPrefixedMessage                  current_job.h
+//   the device to compute on             InferDevice, DeviceOf, GpuMemUsage   device.h
+//   the data plane                       BackendOf, AvailableBackends,        device.h
 //                                        CommunicationModel
 //     all of that in a log line          ShowConfig                           device.h
 //
-//   to wait for all                      Barrier, Synchronize                 run_on.h
+//   to wait for all ranks                Barrier, Synchronize                 run_on.h
 //   to run a function
-//     on main, its value to all          RunOnMain, MainOnly                  run_on.h
+//     on rank 0, its value to all        RunOnMain, MainOnly                  run_on.h
 //     on any rank, its value to all      ComputeAndBroadcast                  run_on.h
-//     on one rank, nothing to others     OneRankOnly                          run_on.h
+//     on one rank, others get nothing    OneRankOnly                          run_on.h
 //     on one rank of each node
 //       while the others wait            RunOnLocalRankZero                   run_on.h
-//       while nobody waits               OncePerNode                          run_on.h
+//       while the others go on           OncePerNode                          run_on.h
 //     on some ranks first                ZeroFirst                            run_on.h
-//   a block for main                     ZeroOnly                             run_on.h
+//   a block of code for rank 0           ZeroOnly                             run_on.h
 //
 //   small objects of all ranks           Broadcast, AllGather                 gather.h
 //     from a function                    GatherFromAllRanks,                  gather.h
 //                                        GatherScalarFromAllRanks
-//     folded into one value              ReduceAndBroadcast                   gather.h
+//     combined into one value            ReduceAndBroadcast                   gather.h
 //   numbers and tensors of all ranks
 //     reduced                            AllReduce                            tensor_collectives.h
 //     stacked                            AllGather                            tensor_collectives.h

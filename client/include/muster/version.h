@@ -3,7 +3,7 @@
 
 #include "muster/cxx17.h"
 
-// Version of the SDK; CHANGELOG.md says what changed.
+// The version of the SDK. CHANGELOG.md lists the changes.
 #define MUSTER_VERSION "0.1.0"
 
 #endif  // MUSTER_VERSION_H_

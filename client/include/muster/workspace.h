@@ -12,64 +12,73 @@
 #include "absl/status/statusor.h"
 #include "muster/tensor.h"
 
+// Configurations and tensors that ranks exchange through files:
+//
+//   absl::StatusOr<muster::Workspace> workspace = muster::Workspace::Open(folder, job.rank());
+//   if (!workspace.ok()) return workspace.status();
+//   absl::Status written = workspace->Write({"{\"layer\": 3}", {{"w", muster::ViewOf(weights)}}});
+//   if (!written.ok()) return written;
+//   absl::Status met = job.Barrier("written");
+//   if (!met.ok()) return met;
+//   absl::StatusOr<std::optional<muster::Configuration>> first = workspace->Read(0);
 namespace muster {
 
-// What one rank has to say: a text of JSON, and named tensors.
+// The configuration of one rank: a JSON text and named tensors.
 struct Configuration {
   std::string json = "null";  // well-formed
   Tensors tensors;            // by name
-  // Holds the memory of `tensors` where the library has read them; they are valid as long as a copy
-  // of this is. Null where the caller's own memory is described.
+  // The memory of `tensors`, if the library has read them; they are valid as long as a copy of this
+  // pointer exists. Null if `tensors` describe the caller's own memory.
   std::shared_ptr<const void> storage = nullptr;
 };
 
-// A folder on a shared file system, through which every rank writes its configuration and tensors
-// and reads any rank's. Weights never pass through the coordinator.
+// A folder on a shared file system. Every rank writes its own configuration there, and reads the
+// configuration of any rank. Weights never travel through the coordinator.
 //
-// Nothing here waits for another rank: when to read what has been written is the caller's to
-// synchronize, with a barrier for instance. A reader sees a whole file or none, at any time, also
-// while it is replaced, and after a crash of the writer or of its machine. Files are in the
-// safetensors format, with checksums: docs/workspace.md. Thread-safe, but for two writes of one
-// rank at once.
+// No function waits for another rank. The caller decides when to read, for instance after a
+// barrier. A reader always sees a complete file or no file, even while the file is replaced, and
+// after a crash of the writer or its machine. Files are in the safetensors format with checksums;
+// see docs/workspace.md. Thread-safe, except for two writes of the same rank at once.
 class Workspace {
  public:
-  // Not initialized: every call but is_initialized() is refused with FAILED_PRECONDITION.
+  // A workspace that is not open. All functions except is_initialized() return FAILED_PRECONDITION.
   Workspace() = default;
 
-  // The workspace at `path`, for the process that is `rank`. The folder is created, with its
-  // parents, if it is missing. What this rank wrote earlier, and what a crash of it left behind, is
-  // removed; files of other ranks are never touched.
-  // INVALID_ARGUMENT: no path, a negative rank. Otherwise the system's error with the path.
+  // Opens the workspace at `path` for the process with this rank. Creates the folder and its
+  // parents if they are missing. Removes the files of this rank that an earlier run or a crash has
+  // left; never touches files of other ranks. INVALID_ARGUMENT: the path is empty or the rank
+  // negative. Other errors are the system's, with the path.
   static absl::StatusOr<Workspace> Open(const std::string& path, int rank);
 
-  // The same for a process that only reads. NOT_FOUND if there is no folder.
+  // Opens a workspace to read only. NOT_FOUND: the folder does not exist.
   static absl::StatusOr<Workspace> OpenForReading(const std::string& path);
 
-  // Whether it was opened, and the folder in which it is.
+  // Return whether the workspace is open, and its folder.
   bool is_initialized() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
 
-  // Writes this rank's configuration in place of what it has written before. At return it is on the
-  // disk. `json` and tensors go into one file, so that no reader sees the one without the other.
-  // Tensors are written from where they lie, without a copy.
-  // INVALID_ARGUMENT names what is malformed: the JSON, or a tensor whose name is empty, too long
-  // or not UTF-8, or whose shape does not fit its size. Otherwise the system's error with the
-  // file's path, and what was written before is still there.
+  // Writes this rank's configuration, which replaces the previous one. Returns when it is on the
+  // disk. Writes `json` and the tensors to one file, so that a reader sees both or neither. Does
+  // not copy the tensors in memory. INVALID_ARGUMENT: the JSON is malformed, or a tensor has a name
+  // that is empty, too long or not UTF-8, or a shape that does not fit its size. Other errors are
+  // the system's, with the path of the file. After an error the previous configuration is still
+  // there.
   absl::Status Write(const Configuration& configuration) const;
 
-  // What `rank` has written last; nullopt if it has written nothing. Reads it into memory.
-  // DATA_LOSS names a file that is damaged or truncated, and what is wrong with it.
+  // Reads the latest configuration of `rank` into memory. Returns nullopt if that rank has written
+  // none.
+  // DATA_LOSS: the file is damaged or truncated; names the file and the damage.
   absl::StatusOr<std::optional<Configuration>> Read(int rank) const;
 
-  // The same, mapped into memory: for files that are larger than what is needed of them. All of it
-  // is read once to check it. For local file systems: if the file is deleted on a network file
-  // system, touching the tensors kills the process (SIGBUS).
+  // Does the same, but maps the file, for files of which only a part is needed. Reads the whole
+  // file once to verify it. Use it on local file systems only: if the file is deleted on a network
+  // file system, access to the tensors kills the process (SIGBUS).
   absl::StatusOr<std::optional<Configuration>> Map(int rank) const;
 
-  // Removes what this rank has written.
+  // Removes this rank's configuration.
   absl::Status Clear() const;
 
-  // Where `rank` writes: path()/rank-R.safetensors.
+  // Returns the path of the file of `rank`: path()/rank-R.safetensors.
   std::string FileOf(int rank) const;
 
  private:

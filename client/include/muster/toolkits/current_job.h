@@ -12,66 +12,67 @@
 #include "absl/time/time.h"
 #include "muster/job.h"
 
-// One current job of the process, for programs that do not hand a Job around, and who this process
-// is in it.
+// The current job of the process, and the process's place in it, for programs that do not pass a
+// Job around:
 //
-//   if (absl::Status joined = muster::toolkits::Initialize(); !joined.ok()) return Fail(joined);
-//   muster::toolkits::CurrentJob().Barrier();
-//   muster::toolkits::Finalize();
+//   absl::Status joined = muster::toolkits::Initialize();
+//   if (!joined.ok()) return joined;
+//   absl::Status met = muster::toolkits::CurrentJob().Barrier();
+//   if (!met.ok()) return met;
+//   return muster::toolkits::Finalize();
 namespace muster {
 namespace toolkits {
 
-// Joins a job, which becomes the current one; errors as of Job::Join(). It waits for the others for
-// options.timeout, 30 minutes by default. FAILED_PRECONDITION if there is a current job already.
-//
-// `backend` is the one with which the helpers connect the ranks
-// (muster/toolkits/tensor_collectives.h); empty: MUSTER_BACKEND, else the best one. Before anything
-// is sent: NOT_FOUND if the program does not link it, listing those that it does;
-// FAILED_PRECONDITION if it cannot be used here, and why.
+// Joins a job and makes it the current one. Blocks until all members have joined, for at most
+// JobOptions::timeout, 30 minutes by default. `backend` is the data plane that the helpers connect
+// the ranks with (muster/toolkits/tensor_collectives.h). Empty: MUSTER_BACKEND, or else the best
+// one. Errors: those of Job::Join(), and, before anything is sent,
+//   FAILED_PRECONDITION  the process has a current job already, or the backend is not usable here;
+//   NOT_FOUND            the program does not link the backend; lists the linked ones.
 absl::Status Initialize(absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment(),
                         absl::string_view backend = "");
-// The same with options from the environment, and a default time-out for every waiting call.
+// Does the same with the options of the environment and a default time-out for all calls that wait.
 absl::Status Initialize(absl::string_view backend,
                         std::optional<absl::Duration> timeout = std::nullopt);
 
-// Makes the job that this process has joined last, by whatever means, the current one; without one
-// that it has neither left nor destroyed: serial mode. The caller goes on owning the job.
+// Makes the job that this process joined last the current one. The caller keeps the ownership. If
+// the process has left or destroyed all its jobs, the current job is the serial one.
 void AdoptLatestJob();
 
-// Leaves the current job, which blocks as Job::Leave() does, and returns to serial mode, also where
-// leaving failed. A job that Initialize() has joined is destroyed.
+// Leaves the current job, which blocks as Job::Leave() does, and returns to serial mode, even if
+// leaving fails. Destroys the job if Initialize() has joined it.
 absl::Status Finalize();
 
-// The current job, or, where there is none, one of this process alone. The reference is good until
-// Finalize(), or until the owner of the job destroys it.
+// Returns the current job, or a serial job of this process if there is none. The reference is valid
+// until Finalize(), or until the owner of the job destroys it.
 Job& CurrentJob();
 
-// Of the current job; without one as the environment says it (docs/environment.md), and empty where
-// it does not.
+// Returns the rank in the current job. Without a current job, returns the rank of the environment
+// (docs/environment.md), or nullopt.
 std::optional<int> GetRank();
-// The same; at last what SetLocalRank() has said.
+// Returns the local rank in the same way; if nothing else gives it, the value of SetLocalRank().
 std::optional<int> GetLocalRank();
 
-// Of the current job; in serial mode 1, and node rank 0.
+// Return numbers of the current job. In serial mode they are 1, and the node rank is 0.
 int GetWorldSize();
 int GetNprocPerNode();
 int GetNnodes();
 int GetNodeRank();
 
-// The name of this host.
+// Returns the name of this host.
 std::string GetHostname();
 
-// A hint for where the environment says nothing: GetLocalRank(), and JobOptions::FromEnvironment(),
-// ask it last. INVALID_ARGUMENT: negative.
+// Sets the local rank that GetLocalRank() and JobOptions::FromEnvironment() use if the environment
+// gives none. INVALID_ARGUMENT: it is negative.
 absl::Status SetLocalRank(int local_rank);
 
-// False in serial mode.
+// Returns false in serial mode.
 inline bool IsDistributed(const Job& job) { return job.is_distributed(); }
-// Rank 0; true in serial mode.
+// Returns whether this process is rank 0. True in serial mode.
 inline bool IsMainProcess(const Job& job) { return job.is_main(); }
 inline bool IsLocalRankZero(const Job& job) { return job.local_rank() == 0; }
 
-// "[rank: 3] message"; the message as it is where the rank is unknown.
+// Returns "[rank: 3] message", or the message alone if the rank is unknown.
 std::string RankPrefixedMessage(absl::string_view message);
 
 }  // namespace toolkits

@@ -11,46 +11,49 @@
 #include "muster/job.h"
 #include "muster/log.h"
 
-// What a job computes on and communicates with. Nothing here waits for another rank; from any
-// thread.
+// The devices and the data plane of a job:
 //
-// The backend of a job is the one that its helpers connect its ranks with, and that a Communicator
-// with default options takes: what Initialize() was told (muster/toolkits/current_job.h), else
-// MUSTER_BACKEND, else the best one that is linked and usable here.
+//   absl::StatusOr<std::string> device = muster::toolkits::DeviceOf(job);  // "cuda:3" or "cpu"
+//   if (!device.ok()) return device.status();
+//   muster::toolkits::ShowConfig(job);
+//
+// The backend of a job is the data plane that its helpers, and Communicators with default options,
+// connect the ranks with: the argument of Initialize() (muster/toolkits/current_job.h), or else
+// MUSTER_BACKEND, or else the best one that is linked and usable. No function here waits for
+// another rank. Thread-safe.
 namespace muster {
 namespace toolkits {
 
-// The backends that this program links, the best one first: "nccl", "gloo".
+// Returns the backends that this program links, the best one first: "nccl", "gloo".
 std::vector<std::string> AvailableBackends();
 
-// The job's backend; empty in serial mode. NOT_FOUND: the one that is named is not linked, listing
-// those that are; or none is. FAILED_PRECONDITION: it cannot be used here, and why.
+// Returns the job's backend; empty in serial mode. NOT_FOUND: the named backend is not linked
+// (lists the linked ones), or no backend is. FAILED_PRECONDITION: it is not usable here; says why.
 absl::StatusOr<std::string> BackendOf(const Job& job);
 
-// "cuda:3", the GPU that NCCL takes: the only one that this process sees, else the one at its local
-// rank. "cpu" in serial mode, with other backends, and where no data plane is linked or usable.
-// FAILED_PRECONDITION where there are GPUs, but too few for the local rank; errors of BackendOf()
-// where a backend is named.
+// Returns the device that NCCL uses, "cuda:3": the only GPU that this process sees, or else the GPU
+// at its local rank. Returns "cpu" in serial mode, with other backends, and if no backend is linked
+// or usable. FAILED_PRECONDITION: there are fewer GPUs than local ranks. If a backend is named,
+// also the errors of BackendOf().
 absl::StatusOr<std::string> DeviceOf(const Job& job);
 
-// The same for a process that need not have joined yet: of the current job if there is one
-// (muster/toolkits/current_job.h), else for the local rank that the environment or SetLocalRank()
-// says, or 0.
+// Returns the device for the current job (muster/toolkits/current_job.h). Before joining, returns
+// the device for the local rank of the environment or of SetLocalRank(), or for 0.
 absl::StatusOr<std::string> InferDevice();
 
-// How the processes work together: "serial", or "muster" and the backend: "muster-nccl",
-// "muster-gloo"; "muster" alone where BackendOf() has an error.
+// Returns how the processes communicate: "serial", "muster-nccl" or "muster-gloo"; "muster" if
+// BackendOf() returns an error.
 std::string CommunicationModel(const Job& job);
 
-// Logs, in one line, the communication model, the backend and the device, the host's name, world
-// size, rank, local rank, processes per node, number of nodes and node rank. See muster/log.h for
-// which levels show.
+// Logs one line with the communication model, the backend, the device, the host name, the world
+// size, the rank, the local rank, the processes per node, the number of nodes and the node rank.
+// See muster/log.h for the levels that are shown.
 void ShowConfig(const Job& job, LogLevel level = LogLevel::kInfo);
 
-// MiB of GPU memory that this process has in use, on all its GPUs, as the driver says. 0 without a
-// GPU, before the process has used one, and in programs that do not link //client/nccl. Where the
-// driver does not know the process by its pid, as in most containers: what is in use of the current
-// GPU, by whatever process.
+// Returns the GPU memory that this process uses on all its GPUs, in MiB, as the driver reports it.
+// Returns 0 without a GPU, before the process has used one, and in programs that do not link
+// //client/nccl. In most containers the driver does not know the process by its pid; then it
+// returns the memory that all processes use on the current GPU.
 int64_t GpuMemUsage();
 
 }  // namespace toolkits

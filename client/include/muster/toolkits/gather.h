@@ -16,11 +16,15 @@
 #include "muster/job.h"
 #include "muster/toolkits/run_on.h"
 
-// Small objects from every rank, or to every rank, through the coordinator. T: see muster/codec.h.
-// See muster/toolkits/run_on.h for what functions return. All of these are collectives of the
-// world, with the errors of Group; in serial mode and inside a scope they give the caller's own
-// value. Each call goes through the coordinator, those that run functions more than once: not for
-// loops.
+// Small objects of all ranks, through the coordinator:
+//
+//   absl::StatusOr<std::vector<std::string>> hosts =
+//       muster::toolkits::AllGather(job, muster::toolkits::GetHostname());
+//
+// All functions are collectives of the world, with the errors of Group. In serial mode and inside a
+// scope they return the caller's own value. For T see muster/codec.h, and for the types that
+// functions may return muster/toolkits/run_on.h. Each call takes one or more round trips to the
+// coordinator, so do not use it in inner loops.
 namespace muster {
 namespace toolkits {
 
@@ -32,7 +36,7 @@ absl::StatusOr<internal::Returned<T>> Broadcast(const Job& job, const T& value, 
   return job.Broadcast(value, src, options, site);
 }
 
-// Returns the numbers, or the texts, of all ranks in rank order.
+// Returns the numbers, or the strings, of all ranks in rank order.
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 absl::StatusOr<std::vector<T>> AllGather(const Job& job, T value, const CallOptions& options = {},
                                          CallSite site = CallSite::Here()) {
@@ -55,16 +59,16 @@ WorkReturn<F> RunGuarded(F&& work) {
   return *std::move(result);
 }
 
-// What every rank's function came to, at one rank: the values in rank order, or the first error
-// with its rank's name.
+// The outcomes of the function of every rank, at one rank: the values in rank order, or the first
+// error with its rank's name.
 using Gathered = absl::StatusOr<std::vector<std::string>>;
 
-// Gathers at `rank`; elsewhere the list is empty. An error that is found there is returned on all
-// ranks.
+// Returns the outcomes at `rank`, and an empty list on other ranks. An error of any rank is
+// returned on all ranks.
 Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string>& mine,
                       const CallOptions& options, CallSite site);
 
-// Gives to all what `reduce` returns on rank 0, of what was gathered there.
+// Gathers the outcomes on rank 0, and returns the result of `reduce` there on every rank.
 absl::StatusOr<std::string> GatherAndReduce(
     const Job& job, const absl::StatusOr<std::string>& mine,
     absl::FunctionRef<absl::StatusOr<std::string>(const std::vector<std::string>& gathered)> reduce,
@@ -73,8 +77,8 @@ absl::StatusOr<std::string> GatherAndReduce(
 }  // namespace internal
 namespace toolkits {
 
-// Runs `fn` on every rank, and returns the values in rank order at `rank`, an empty list elsewhere.
-// If it fails on a rank, all get that error with the rank's name.
+// Runs `fn` on every rank. Returns the values in rank order at `rank`, and an empty list on other
+// ranks. If it fails on a rank, all ranks get that error with the rank's name.
 template <class F>
 auto GatherFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions& options = {},
                         CallSite site = CallSite::Here()) {
@@ -83,7 +87,7 @@ auto GatherFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions& optio
   return internal::DecodeAll<T>(internal::GatherOrFail(job, rank, mine, options, site));
 }
 
-// The same for a function that returns a number.
+// Does the same with a function that returns a number.
 template <class F>
 auto GatherScalarFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions& options = {},
                               CallSite site = CallSite::Here()) {
@@ -92,8 +96,9 @@ auto GatherScalarFromAllRanks(Job& job, F&& fn, int rank = 0, const CallOptions&
   return GatherFromAllRanks(job, std::forward<F>(fn), rank, options, site);
 }
 
-// Runs `compute` on every rank, and `reduce` on rank 0 over the list of all values
-// (const std::vector<T>&); its value goes to all. If either fails, all get that error.
+// Runs `compute` on every rank, and `reduce` on rank 0 with the list of all values
+// (const std::vector<T>&). Returns the value of `reduce` on every rank. If one of them fails, all
+// ranks get that error.
 template <class F, class G>
 auto ReduceAndBroadcast(Job& job, F&& compute, G&& reduce, const CallOptions& options = {},
                         CallSite site = CallSite::Here()) {

@@ -14,28 +14,29 @@
 #include "muster/job.h"
 #include "muster/scopes.h"
 
-// Functions that run on some of the ranks, and blocks.
+// Functions that run on some of the ranks:
 //
-// A function returns T or StatusOr<T>, Status or nothing; the helper returns StatusOr<T>, or Status
-// where there is no value. Where an error of the function reaches other ranks, it does so with the
-// name of the rank on which it failed, and what the function throws is INTERNAL. While it runs, a
-// PreventBlock scope is open (muster/scopes.h): the collectives in it do not wait for the others.
+//   absl::StatusOr<std::string> id =
+//       muster::toolkits::MainOnly(job, [] { return std::string("run 7"); });  // on every rank
 //
-// Where ranks wait for a function that another one runs, they wait as long as that rank lives,
-// unless a time-out is given: until the function has returned, or the loss of its process is known,
-// which ends their calls with ABORTED. Other errors are those of Group. In serial mode the function
-// runs here.
+// A function returns T, StatusOr<T>, Status or void. The helper returns StatusOr<T>, or Status if
+// there is no value. If other ranks get an error of the function, it has the name of the rank that
+// ran it; an exception becomes INTERNAL. While the function runs, a PreventBlock scope is open
+// (muster/scopes.h): its collectives do not wait for other ranks.
 //
-// Whatever waits here goes through the coordinator: a round trip for each call, and for all ranks
-// of a large job at one place. That is for the beginning of a program and its milestones, not for
-// its innermost loop.
+// Ranks that wait for a function of another rank wait as long as that rank lives, unless a time-out
+// is given. If that rank is lost, their calls return ABORTED. Other errors are those of Group. In
+// serial mode the function runs in this process.
+//
+// Every call that waits takes a round trip to the coordinator. Use these functions when a program
+// starts and at its milestones, not in inner loops.
 namespace muster {
 namespace toolkits {
 
-// A block for the main process alone: muster/scopes.h.
+// A scope for a block that only rank 0 runs; see muster/scopes.h.
 using ZeroOnly = MainScope;
 
-// Waits for all ranks.
+// Blocks until all ranks have called it.
 inline absl::Status Barrier(const Job& job, absl::string_view label = "",
                             const CallOptions& options = {}, CallSite site = CallSite::Here()) {
   return job.Barrier(label, options, site);
@@ -45,28 +46,28 @@ inline absl::Status Synchronize(const Job& job, const CallOptions& options = {},
   return job.Barrier("", options, site);
 }
 
-// Runs `fn` on `rank`; its value goes to all. T: see muster/codec.h.
+// Runs `fn` on `rank`, and returns its value on every rank. For T see muster/codec.h.
 template <class F>
 auto ComputeAndBroadcast(Job& job, F&& fn, int rank = 0, const CallOptions& options = {},
                          CallSite site = CallSite::Here()) {
   return job.RunOnRank(rank, std::forward<F>(fn), options, site);
 }
 
-// Runs `fn` on the main process; its value goes to all.
+// Runs `fn` on rank 0, and returns its value on every rank.
 template <class F>
 auto MainOnly(Job& job, F&& fn, const CallOptions& options = {}, CallSite site = CallSite::Here()) {
   return job.RunOnMain(std::forward<F>(fn), options, site);
 }
 
-// The same.
+// As MainOnly().
 template <class F>
 auto RunOnMain(Job& job, F&& fn) {
   return job.RunOnMain(std::forward<F>(fn));
 }
 
-// Runs `fn` on the main process, and then `post` on the others, and on the main process if asked.
-// Returns fn's value on every rank; post's is dropped, an error of it is that rank's alone. Without
-// a value of `fn` there is no post.
+// Runs `fn` on rank 0 and then `post` on the other ranks, and on rank 0 too if `run_post_on_main`.
+// Returns the value of `fn` on every rank. Drops the value of `post`, and returns its error on that
+// rank only. If `fn` fails, `post` does not run.
 template <class F, class P, class = std::enable_if_t<std::is_invocable_v<P>>>
 auto RunOnMain(Job& job, F&& fn, P&& post, bool run_post_on_main = false,
                const CallOptions& options = {}, CallSite site = CallSite::Here());
@@ -74,7 +75,8 @@ auto RunOnMain(Job& job, F&& fn, P&& post, bool run_post_on_main = false,
 }  // namespace toolkits
 namespace internal {
 
-// What only some ranks get: StatusOr<std::optional<T>>, or Status where there is no value.
+// The type of a result that only some ranks get: StatusOr<std::optional<T>>, or Status if there is
+// no value.
 template <class Return>
 struct Partial {
   using Type = absl::StatusOr<std::optional<typename Return::value_type>>;
@@ -86,7 +88,7 @@ struct Partial<absl::Status> {
 template <class F>
 using PartialReturn = typename Partial<WorkReturn<F>>::Type;
 
-// The return of a rank that gets nothing.
+// Returns the result of a rank that gets no value.
 template <class R>
 R Nothing() {
   if constexpr (std::is_same_v<R, absl::Status>) {
@@ -96,7 +98,7 @@ R Nothing() {
   }
 }
 
-// A rank's own outcome as a partial one.
+// Returns the rank's own outcome as a partial result.
 template <class R, class Return>
 R Something(Return value) {
   if constexpr (std::is_same_v<R, absl::Status>) {
@@ -113,17 +115,17 @@ absl::Status StatusOf(const absl::StatusOr<T>& value) {
   return value.status();
 }
 
-// Waits on the node until its local rank 0 has told how its function ended; the same error, with
-// its name, for all of the node.
+// Blocks until local rank 0 of the node has run its function. Returns its error, with its name, on
+// all ranks of the node.
 absl::Status AwaitNodeRunner(Job& job, const absl::Status& mine, const CallOptions& options,
                              CallSite site);
-// The same for a rank of the job.
+// Does the same for a rank of the job.
 absl::Status AwaitRunner(Job& job, int rank, const absl::Status& mine, const CallOptions& options,
                          CallSite site);
-// Waits for all, and returns the first error that a rank had, with its name.
+// Blocks until all ranks have called it. Returns the first error of a rank, with its name.
 absl::Status AwaitFirst(Job& job, const absl::Status& mine, const CallOptions& options,
                         CallSite site);
-// INVALID_ARGUMENT: no such rank.
+// Returns INVALID_ARGUMENT if there is no such rank, or OK.
 absl::Status CheckRank(const Job& job, int rank, absl::string_view operation);
 
 }  // namespace internal
@@ -131,13 +133,13 @@ namespace toolkits {
 
 struct OneRankOptions {
   int rank = 0;
-  // Whether the others wait until that rank has run the function, and learn how it ended.
+  // Whether the other ranks wait until that rank has run the function, and get its error.
   bool with_barrier = false;
   CallOptions call;
 };
 
-// Runs `fn` on one rank, which gets its value; the others get nullopt. INVALID_ARGUMENT: no such
-// rank.
+// Runs `fn` on one rank, which gets its value. The other ranks get nullopt. INVALID_ARGUMENT: there
+// is no such rank.
 template <class F>
 internal::PartialReturn<F> OneRankOnly(Job& job, F&& fn, const OneRankOptions& options = {},
                                        CallSite site = CallSite::Here()) {
@@ -155,10 +157,10 @@ internal::PartialReturn<F> OneRankOnly(Job& job, F&& fn, const OneRankOptions& o
   return result;
 }
 
-// Runs `fn` once on each node, on local rank 0, while the others of the node wait. The one that ran
-// it gets its value, the others nullopt. No value leaves its process, so T may be of any kind, and
-// move-only. Job::RunOncePerNode() is another thing: the first process to come runs the function,
-// and its value is for all of the node.
+// Runs `fn` once on each node, on local rank 0, while the other ranks of the node wait. Local rank
+// 0 gets its value, and the others get nullopt. The value stays in its process, so T may be any
+// type, even a move-only one. Job::RunOncePerNode() differs: there the first process to call it
+// runs the function, and all processes of the node get the value.
 template <class F>
 internal::PartialReturn<F> RunOnLocalRankZero(Job& job, F&& fn, const CallOptions& options = {},
                                               CallSite site = CallSite::Here()) {
@@ -173,9 +175,10 @@ internal::PartialReturn<F> RunOnLocalRankZero(Job& job, F&& fn, const CallOption
   return result;
 }
 
-// The same, and then `post`, which returns what `fn` returns, on the others of the node: to load
-// what `fn` has prepared, say. Each gets the value of what it ran last; with `run_post_on_all`
-// everyone runs `post` and gets its value. An error of post is that rank's alone.
+// Does the same, and then runs `post` on the other ranks of the node, for instance to load what
+// `fn` has prepared. Both functions return the same type. With `run_post_on_all`, local rank 0 runs
+// `post` too. Each rank gets the value of the function that it ran last. An error of `post` is
+// returned on that rank only.
 template <class F, class P, class = std::enable_if_t<std::is_invocable_v<P>>>
 internal::WorkReturn<P> RunOnLocalRankZero(Job& job, F&& fn, P&& post, bool run_post_on_all = false,
                                            const CallOptions& options = {},
@@ -197,8 +200,8 @@ internal::WorkReturn<P> RunOnLocalRankZero(Job& job, F&& fn, P&& post, bool run_
   return internal::RunAlone(job, std::forward<P>(post));
 }
 
-// Runs `fn` on local rank 0 of each node, which gets its value; the others get nullopt and wait for
-// nothing.
+// Runs `fn` on local rank 0 of each node, which gets its value. The other ranks get nullopt at
+// once.
 template <class F>
 internal::PartialReturn<F> OncePerNode(Job& job, F&& fn) {
   using Result = internal::PartialReturn<F>;
@@ -206,9 +209,9 @@ internal::PartialReturn<F> OncePerNode(Job& job, F&& fn) {
   return internal::Something<Result>(internal::RunAlone(job, std::forward<F>(fn)));
 }
 
-// Runs `fn` first on the ranks that pass true (the main process, or one of each node), and when all
-// of them have ended, on the others. If it fails on one of the first, all get that error and the
-// others do not run it; an error on one of the others is that rank's alone.
+// Runs `fn` on the ranks that pass true (rank 0, or one rank of each node), and, after all of them
+// have returned, on the other ranks. If it fails on one of the former, all ranks get that error,
+// and the others do not run it. An error on one of the latter is returned on that rank only.
 template <class F>
 internal::WorkReturn<F> ZeroFirst(Job& job, bool is_main, F&& fn, const CallOptions& options = {},
                                   CallSite site = CallSite::Here()) {

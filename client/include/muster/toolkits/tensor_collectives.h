@@ -17,33 +17,33 @@
 #include "muster/reduce_op.h"
 #include "muster/tensor.h"
 
-// Reductions and gathers of tensors and numbers over all ranks of a job, without a Communicator of
-// one's own.
+// Reductions and gathers of tensors and numbers over all ranks of a job, for programs without a
+// Communicator:
 //
-//   muster::toolkits::AllReduce(job, absl::MakeSpan(gradients));                      // in place
-//   absl::StatusOr<int64_t> samples = muster::toolkits::AllReduce(job, count);        // the sum
+//   absl::Status reduced = muster::toolkits::AllReduce(job, absl::MakeSpan(gradients));  // sum
+//   if (!reduced.ok()) return reduced;
+//   absl::StatusOr<int64_t> samples = muster::toolkits::AllReduce(job, count);  // the sum
 //
-// Every call is a collective of the world: all ranks make it, in the same order. They meet through
-// the coordinator first, where it turns out whether they pass the same; a number travels with that,
-// a tensor then goes from peer to peer, over a communicator that the first of these calls connects
-// and the later ones share: connected again after an error, and in the job's next epoch. The
-// meeting is a round trip through the coordinator at each call: a training loop makes a
-// Communicator of its own instead. Whoever calls again after DEADLINE_EXCEEDED must pass the same
-// shapes; of a number the one that was passed first counts.
+// Every call is a collective of the world: all ranks make the same calls in the same order. The
+// ranks first compare their arguments through the coordinator. A number travels with that. A tensor
+// then travels from rank to rank, over a communicator that these calls share. The first call
+// connects it; a later call connects it again after an error or in a new epoch. Because of the
+// round trip to the coordinator, training loops should use a Communicator of their own. To retry
+// after DEADLINE_EXCEEDED, pass the same shapes; for a number, the first value that was passed is
+// used.
 //
-// Any thread, one call at a time; a second one is refused with FAILED_PRECONDITION. A call blocks
-// until this rank's part is done, options.timeout at most. Errors are those of Group and of
-// Communicator, and
-//   INVALID_ARGUMENT     on every rank: the ranks pass different shapes, types, operations or
-//                        names, naming the ranks and what they pass; or one of them passes
-//                        something malformed, with its name. Nothing has been changed;
-//   UNIMPLEMENTED        on every rank: the backend cannot do this with elements of this type.
-//                        Nothing has been changed.
-// After other errors tensors may have been changed in part.
+// Call from any thread, but make one call at a time: a second one returns FAILED_PRECONDITION. A
+// call blocks until this rank's part is done, for at most the time-out. Errors are those of Group
+// and Communicator, and on every rank
+//   INVALID_ARGUMENT  the ranks pass different shapes, types, operations or names (names the ranks
+//                     and their arguments), or a rank passes a malformed tensor;
+//   UNIMPLEMENTED     the backend does not support the operation for this type.
+// After these two errors the tensors are unchanged. After other errors they may be partly changed.
 //
-// In serial mode, and inside a scope of muster/scopes.h, every call returns at once with the
-// caller's own value. Tensors may be in the memory of this process; with NCCL also in its GPU's
-// (but for an AllGather in a scope, when none of these calls has yet connected the ranks).
+// In serial mode, and inside a scope of muster/scopes.h, every call returns the caller's own value
+// at once. Tensors are in host memory, or, with NCCL, in the memory of this process's GPU.
+// Exception: an AllGather inside a scope needs host memory until one of these calls has connected
+// the ranks.
 namespace muster {
 namespace internal {
 absl::Status AllReduceNumber(Job& job, void* value, DataType type, ReduceOp op,
@@ -53,8 +53,8 @@ absl::Status AverageTensors(Job& job, const std::map<std::string, MutableTensorV
 }  // namespace internal
 namespace toolkits {
 
-// tensor = op over all ranks' tensors, on every rank. In place. Bitwise operations also work where
-// the backend has none. ReduceOp says what integers do.
+// Combines the tensors of all ranks by `op`, in place, on every rank. Bitwise operations work with
+// every backend. For integers see ReduceOp.
 absl::Status AllReduce(Job& job, const MutableTensorView& tensor, ReduceOp op = ReduceOp::kSum,
                        const CallOptions& options = {}, CallSite site = CallSite::Here());
 template <class T>
@@ -63,8 +63,8 @@ absl::Status AllReduce(Job& job, absl::Span<T> values, ReduceOp op = ReduceOp::k
   return AllReduce(job, MutableViewOf(values), op, options, site);
 }
 
-// Returns op over all ranks' numbers, folded in rank order: the same bits on every rank. A bool has
-// the bitwise operations only.
+// Returns the numbers of all ranks, combined by `op` in rank order: the same bits on every rank.
+// For bool only the bitwise operations are supported.
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 absl::StatusOr<T> AllReduce(Job& job, T value, ReduceOp op = ReduceOp::kSum,
                             const CallOptions& options = {}, CallSite site = CallSite::Here()) {
@@ -74,27 +74,25 @@ absl::StatusOr<T> AllReduce(Job& job, T value, ReduceOp op = ReduceOp::kSum,
   return value;
 }
 
-// Returns the tensors of all ranks, each of shape [n, ...], one after another in rank order: a
-// tensor of shape [world size * n, ...], in the memory of this process. A scalar counts as [1].
-// Where ranks have different numbers of things, see the AllGather() of muster/toolkits/gather.h.
+// Returns the tensors of all ranks, each of shape [n, ...], concatenated in rank order: a tensor of
+// shape [world size * n, ...] in host memory. A scalar counts as [1]. If the ranks have different
+// numbers of elements, use AllGather() of muster/toolkits/gather.h.
 absl::StatusOr<OwnedTensor> AllGather(Job& job, const TensorView& tensor,
                                       const CallOptions& options = {},
                                       CallSite site = CallSite::Here());
 
-// The same into memory of the caller, as large as the whole. `tensor` is this rank's place in
-// `all`, or disjoint from it. Inside a scope that place gets this rank's tensor, and the rest is
-// left as it was.
+// Does the same into memory of the caller, which has room for all tensors. `tensor` is this rank's
+// place in `all`, or does not overlap it. Inside a scope, only this rank's place is written.
 absl::Status AllGather(Job& job, const TensorView& tensor, const MutableTensorView& all,
                        const CallOptions& options = {}, CallSite site = CallSite::Here());
 
-// The same for one dimension.
+// Does the same for one dimension.
 template <class T>
 absl::StatusOr<std::vector<std::remove_const_t<T>>> AllGather(Job& job, absl::Span<T> values,
                                                               const CallOptions& options = {},
                                                               CallSite site = CallSite::Here());
 
-// tensor = the mean over all ranks' tensors, on every rank. In place. Of integers it is rounded
-// toward zero.
+// Averages the tensors of all ranks, in place, on every rank. Rounds integers toward zero.
 inline absl::Status AverageAcrossProcesses(Job& job, const MutableTensorView& tensor,
                                            const CallOptions& options = {},
                                            CallSite site = CallSite::Here()) {
@@ -106,9 +104,9 @@ absl::Status AverageAcrossProcesses(Job& job, absl::Span<T> values, const CallOp
   return internal::AverageTensors(job, {{"", MutableViewOf(values)}}, options, site);
 }
 
-// The same for each of a dictionary, whose names must be the same on all ranks; those of one type
-// go in one call of the backend. T: a number, a std::vector or absl::Span of numbers, or a
-// MutableTensorView. What it holds, or points to, is changed.
+// Averages each tensor of a map, whose names are the same on all ranks. Tensors of one type travel
+// in one call of the backend. T: a number, a std::vector or absl::Span of numbers, or a
+// MutableTensorView; changed in place.
 template <class T>
 absl::Status AverageAcrossProcesses(Job& job, std::map<std::string, T>* tensors,
                                     const CallOptions& options = {},
