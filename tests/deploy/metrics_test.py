@@ -22,7 +22,7 @@ MISSING = "promtool is not installed: tools/install-deps --prometheus brings it"
 PROMTOOL = pathlib.Path(os.environ["TEST_SRCDIR"]) / "prometheus_tools" / "installed" / "promtool"
 RULES = pathlib.Path("deploy/prometheus/alerts.yaml")
 DASHBOARD = pathlib.Path("deploy/grafana/muster.json")
-DOCUMENT = pathlib.Path("docs/observe.md")
+DOCUMENT = pathlib.Path("docs/observe-reference.md")
 
 _METRIC = re.compile(r"\b(?:muster|process)_[a-z0-9_]+\b")
 _SUFFIX = re.compile(r"_(?:bucket|count|sum)$")

@@ -1,5 +1,6 @@
-// A job that stands still: the first line that `muster debug` prints says who holds it up, and what
-// that process is doing. One test for each way to stand still; docs/observe.md has the table.
+// A job that hangs: the first line that `muster debug` prints names the rank that holds it up, and
+// what that process is doing. One test for each way to hang; docs/observe-reference.md has the
+// table.
 
 #include <signal.h>
 #include <sys/stat.h>
