@@ -12,8 +12,8 @@ namespace muster {
 
 inline constexpr size_t kGroupDigestBytes = 16;
 
-// The short name of a group, the same at all its members and at the coordinator: docs/protocol.md,
-// "How groups are forgotten".
+// The short name of a group, the same at all its members and at the coordinator:
+// docs/protocol-failure.md, "How groups are forgotten".
 std::string GroupDigest(absl::string_view name, absl::Span<const uint32_t> ranks);
 
 }  // namespace muster

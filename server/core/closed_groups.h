@@ -14,9 +14,9 @@
 
 namespace muster::core {
 
-// Groups that all their ranks have let go, until all ranks know that (docs/protocol.md, "How groups
-// are forgotten"). Meanwhile no call of theirs is served. Also holds what ranks are to be told, so
-// that the news of one step go together.
+// Groups that all their ranks have released, until all ranks know it (docs/protocol-failure.md,
+// "How groups are forgotten"). Meanwhile the coordinator serves no call of these groups. Also holds
+// what the ranks have yet to be told, so that the news of one step go together.
 class ClosedGroups {
  public:
   struct News {

@@ -1,5 +1,5 @@
 // Groups that programs let go: how they are closed, settled and forgotten, and how a restarted
-// coordinator hears of them (docs/protocol.md, "How groups are forgotten").
+// coordinator hears of them (docs/protocol-failure.md, "How groups are forgotten").
 
 #include "server/core/group_releases.h"
 

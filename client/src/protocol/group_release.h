@@ -6,7 +6,8 @@
 
 namespace muster::internal {
 
-// How far a group is on its way to be forgotten: docs/protocol.md, "How groups are forgotten".
+// How far a group is on its way to be forgotten: docs/protocol-failure.md, "How groups are
+// forgotten".
 // Pure: no I/O, no threads, no clock.
 class GroupRelease {
  public:
