@@ -203,7 +203,7 @@ class NcclCommunicator final : public TensorOperations {
   // If another rank with the same /dev/shm has stopped NCCL for this communicator, the stream
   // becomes idle but its result is invalid. Then this returns the job's error, or an error that
   // names that rank: DEADLINE_EXCEEDED if its time-out has passed, or else UNAVAILABLE.
-  // docs/nccl.md says what holds between nodes.
+  // docs/nccl-reference.md says what holds between nodes.
   absl::Status Wait(cudaStream_t stream, const CallOptions& options = {});
 
   // The same operations on tensors, which block; see TensorOperations. Each enqueues on
