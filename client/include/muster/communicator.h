@@ -119,7 +119,7 @@ class Communicator final : public TensorOperations {
  public:
   // Creates a communicator over the ranks of `group`, or all ranks of `job`, which all must call
   // it. Blocks until this rank is connected to all others. When the Job is destroyed, the
-  // communicator ends with CANCELLED. Errors: those of Group, and
+  // communicator ends with CANCELLED. Errors as in Group, and
   //   NOT_FOUND            the backend is not linked (lists the linked ones), or the network
   //                        interface or address does not exist (lists the existing ones);
   //   FAILED_PRECONDITION  the ranks chose different backends, or addresses that cannot reach each

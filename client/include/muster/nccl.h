@@ -55,9 +55,9 @@ struct NcclOptions {
   // Ends Create() with CANCELLED once it is cancelled. Not owned.
   Cancellation* cancellation = nullptr;
 
-  // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and
-  // those that Split() makes from it. Muster copies the strings in it and keeps the copies until
-  // the process ends. With splitShare == 1 (or NCCL_COMM_SPLIT_SHARE_RESOURCES=1, also in
+  // NCCL's own configuration (maxCTAs, trafficClass, splitShare...), for this communicator and the
+  // communicators that Split() makes from it. Muster copies the strings in it and keeps the copies
+  // until the process ends. With splitShare == 1 (or NCCL_COMM_SPLIT_SHARE_RESOURCES=1, also in
   // nccl.conf) NCCL cannot stop a communicator alone: see Split(). Fields that NCCL requires to be
   // equal on all ranks must be equal. `blocking` belongs to Muster: a value other than 0 is
   // INVALID_ARGUMENT.
@@ -108,7 +108,7 @@ class NcclCommunicator final : public TensorOperations {
   // Creates a communicator over the ranks of `group`, or all ranks of `job`, which all must call
   // it. Blocks until NCCL is initialized on every rank. Makes the device current on the calling
   // thread, as cudaSetDevice does. When the Job is destroyed, the communicator ends with CANCELLED.
-  // Errors: those of Group, and
+  // Errors as in Group, and
   //   FAILED_PRECONDITION  there is no usable GPU; two ranks use one GPU (names both); NCCL_COMM_ID
   //                        is set, in the environment or in nccl.conf; the ranks have different
   //                        NCCL versions, or different settings that must be equal (NCCL_ALGO,

@@ -15,7 +15,7 @@ class ProseTest(GateTest):
         self.assert_finds(self.run_gate("prose.py"))
 
     def test_comments_without_a_noun(self):
-        self.write("a.cc", "// Those that wait.\nint a;\n// What is it? A rank.\nint b;\n/* Who has\n * left. */\nint c;\n// The one\n")
+        self.write("a.cc", "// Those are waiting.\nint a;\n// What is it? A rank.\nint b;\n/* Who has\n * left. */\nint c;\n// The one\n")
         self.write("b.py", "#!/bin/python3\n# What to do\n# whoever waits\n")
         self.assert_finds(self.run_gate("prose.py"), ("a.cc:1", "begins with 'Those'"), ("a.cc:5", "begins with 'Who'"),
                           ("a.cc:8", "begins with 'The one'"), ("b.py:2", "begins with 'What'"), ("b.py:3", "'whoever'"))

@@ -26,7 +26,7 @@ namespace toolkits {
 // Joins a job and makes it the current one. Blocks until all members have joined, for at most
 // JobOptions::timeout, 30 minutes by default. `backend` is the data plane that the helpers connect
 // the ranks with (muster/toolkits/tensor_collectives.h). Empty: MUSTER_BACKEND, or else the best
-// one. Errors: those of Job::Join(), and, before anything is sent,
+// one. Errors as in Job::Join(), and, before anything is sent,
 //   FAILED_PRECONDITION  the process has a current job already, or the backend is not usable here;
 //   NOT_FOUND            the program does not link the backend; lists the linked ones.
 absl::Status Initialize(absl::StatusOr<JobOptions> options = JobOptions::FromEnvironment(),
