@@ -6,6 +6,8 @@ load(":home.bzl", "home_variables", "installed_home")
 # between two builds is seen by the second.
 def _pic_objects_repository_impl(ctx):
     ctx.symlink(installed_home(ctx, "pic"), "installed")
+    ctx.symlink(installed_home(ctx, "gloo"), "gloo")
+    ctx.file("without_gloo")
     ctx.file("BUILD.bazel", """
 constraint_setting(name = "objects_of_shared_libraries")
 
@@ -21,6 +23,13 @@ filegroup(
     visibility = ["//visibility:public"],
 )
 
+# Gloo's, or a file that is no object.
+filegroup(
+    name = "gloo_objects",
+    srcs = glob(["gloo/*.o"]) or ["without_gloo"],
+    visibility = ["//visibility:public"],
+)
+
 # Nothing, which nevertheless cannot be had without them.
 cc_library(
     name = "installed_objects",
@@ -31,6 +40,6 @@ cc_library(
 
 pic_objects_repository = repository_rule(
     implementation = _pic_objects_repository_impl,
-    environ = home_variables("pic"),
+    environ = home_variables("pic") + home_variables("gloo"),
     local = True,
 )

@@ -93,6 +93,44 @@ run
 expect_status 0
 grep -q 'abseil=1-2' "$root/calls" || fail "the new version was not asked for"
 
+echo "== Gloo is compiled from a clone, at the commit that Debian's version names, without what needs other libraries"
+make_gloo() {
+  local git=(git -C "$root/gloo" -c user.name=t -c user.email=t@t.test) source
+  mkdir -p "$root"/gloo/gloo/{common,rendezvous,transport/{tcp/tls,ibverbs},cuda}
+  git -C "$root/gloo" init --quiet
+  printf '%s\n' '#include "gloo/types.h"' '#if LINUX_VERSION_CODE >= KERNEL_VERSION(4,6,0)' '#error the speed is asked for' \
+    '#endif' > "$root/gloo/gloo/common/linux.cc"
+  touch "$root/gloo/gloo/types.h"
+  for source in context transport/context transport/tcp/context; do echo 'int i;' > "$root/gloo/gloo/$source.cc"; done
+  for source in allreduce_cuda cuda/kernel rendezvous/redis_store transport/ibverbs/pair transport/tcp/tls/pair; do
+    echo 'needs more' > "$root/gloo/gloo/$source.cc"
+  done
+  "${git[@]}" add --all && "${git[@]}" commit --quiet --message=release
+  commit=$("${git[@]}" rev-parse --short=7 HEAD)
+  echo 'a later commit' > "$root/gloo/gloo/context.cc"
+  "${git[@]}" commit --quiet --all --message=later
+}
+make_gloo
+make_command dpkg-query <<< "echo gloo 0.0~git20220518.$commit-3"
+MUSTER_GLOO_HOME=$root/gloo-home MUSTER_GLOO_REPOSITORY=$root/gloo run --gloo
+expect_status 0
+[[ $(find "$root/gloo-home" -name '*.o' -printf '%f\n' | sort | xargs) == \
+  "gloo.common.linux.o gloo.context.o gloo.transport.context.o gloo.transport.tcp.context.o" ]] ||
+  fail "there are $(ls "$root/gloo-home")"
+[[ ! -s $root/calls ]] || fail "apt was asked"
+
+echo "== a clone that has not that commit is refused, and without a clone apt is asked"
+make_command dpkg-query <<< 'echo gloo 0.0~git20220518.0123456-3'
+MUSTER_GLOO_HOME=$root/other-home MUSTER_GLOO_REPOSITORY=$root/gloo run --gloo
+expect_status 1
+expect_output "git cannot take the commit '0123456' from there"
+rm "$root/has-sources"
+MUSTER_GLOO_HOME=$root/other-home run --gloo
+expect_status 3
+expect_output 'apt has no sources of gloo=0.0~git20220518.0123456-3'
+expect_output 'MUSTER_GLOO_REPOSITORY names it'
+touch "$root/has-sources"
+
 echo "== a source that is not there is named"
 add_member libabsl_base.a gone.cc.o -fPIE <<< 'thread_local int gone; int Gone() { return ++gone; }'
 make_command dpkg-query <<< 'printf "abseil 1-3\nprotobuf 2-1\nre2 3-1\n"'

@@ -20,27 +20,34 @@ grep -q "^wheel: $wheel " "$work/said" || fail "it does not say where it is: $(c
 
 echo "== one input gives one wheel"
 # Of small programs: what differs would not be their compression.
-small_library=$(ldd client/shared/for_wheels/libmuster.so | sed -nE 's/.*=> (.*libgloo[^ ]*) .*/\1/p')
+small_library=$work/libsmall.so
+gcc -shared -x c -o "$small_library" - <<< 'int muster_small(void) { return 1; }'
 for time in 2001-01-01 2002-02-02; do
-  mkdir -p "$work/$time"/{server,client/cli,client/shared/for_wheels}
+  mkdir -p "$work/$time"/{server,client/cli,client/shared/portable}
   cp /bin/true "$work/$time/server/musterd"
   cp /bin/true "$work/$time/client/cli/muster"
-  cp "$small_library" "$work/$time/client/shared/for_wheels/libmuster.so"
+  cp "$small_library" "$work/$time/client/shared/portable/libmuster.so"
   find "$work/$time" -exec touch --date "$time" {} +
   PYTHONHASHSEED=${time:0:4} tools/wheel --built "$work/$time" --out "$work/$time" > "$work/said" || fail "$(cat "$work/said")"
 done
 cmp "$work"/2001-01-01/*.whl "$work"/2002-02-02/*.whl || fail "one input gives two wheels"
 
-echo "== the library finds what it needs beside itself"
+echo "== Gloo is inside the library, or beside it"
 "$python" -m zipfile -e "$wheel" "$work/unpacked"
-for library in "$work"/unpacked/muster/_native/*.so*; do
-  [[ $(basename "$library") == libmuster.so.0 ]] || continue
-  readelf -d "$library" | grep -q 'RPATH.*\[$ORIGIN\]' || fail "libmuster.so.0 has no RPATH of its own folder"
+native=$work/unpacked/muster/_native
+for name in $(readelf -d "$native/libmuster.so.0" | sed -nE 's/.*\(NEEDED\).*\[(libgloo.*)\]/\1/p'); do
+  [[ -s $native/$name ]] || fail "the wheel has no $name"
+  readelf -d "$native/libmuster.so.0" | grep -q 'RPATH.*\[$ORIGIN\]' || fail "libmuster.so.0 has no RPATH of its own folder"
 done
-for name in $(readelf -d "$work/unpacked/muster/_native/libmuster.so.0" | sed -nE 's/.*\(NEEDED\).*\[(libgloo.*)\]/\1/p'); do
-  [[ -s $work/unpacked/muster/_native/$name ]] || fail "the wheel has no $name"
+
+echo "== it exports muster/c.h and nothing else"
+foreign=$(nm -D --defined-only "$native/libmuster.so.0" | awk '$2 != "A" { print $3 }' | grep -v '^muster_' || true)
+[[ -z $foreign ]] || fail "libmuster.so.0 exports others: $(head -n 5 <<< "$foreign")"
+
+echo "== the terms and the list of what is inside are there"
+for file in licenses/LICENSE licenses/libssl-dev sboms/muster.spdx.json; do
+  [[ -s $(echo "$work"/unpacked/muster-*.dist-info/$file) ]] || fail "there is no $file"
 done
-[[ -s $(echo "$work"/unpacked/muster-*.dist-info/licenses/LICENSE) ]] || fail "there is no licence"
 
 echo "== pip installs it, and removes it again"
 "$python" -m venv "$work/venv" > "$work/said" 2>&1 || fail "no environment can be made: $(cat "$work/said")"
@@ -49,7 +56,8 @@ for program in muster musterd; do
   [[ $("$work/venv/bin/$program" --version) == "$program "* ]] || fail "$program does not run"
 done
 mapped=$("$work/venv/bin/python" -c 'import muster; print(open("/proc/self/maps").read())' | grep -oE '/[^ ]*lib(muster|gloo)[^ ]*' | sort -u)
-[[ $(grep -c "^$work/venv/.*/muster/_native/" <<< "$mapped") == 2 ]] || fail "the libraries are others: $mapped"
+libraries=$(find "$native" -name 'libmuster*' -o -name 'libgloo*' | wc -l)
+[[ $(grep -c "^$work/venv/.*/muster/_native/" <<< "$mapped") == "$libraries" ]] || fail "the libraries are others: $mapped"
 
 echo "== it works"
 PYTHONPATH=$PWD/tests/client/python "$work/venv/bin/python" tests/client/python/serial_test.py || fail "serial_test"

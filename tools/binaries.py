@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""What programs and libraries need of the machine that runs them. See --help.
+
+tools/dist runs this as a gate; tools/wheel imports it to name the wheel after what is in it.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+# What we promise of a tarball: docs/link.md and docs/decisions/portable-binaries.md.
+GLIBC = (2, 34)
+LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2",
+             "ld-linux-aarch64.so.1"}
+SHOWN = 5   # symbols of one version
+
+HELP = """
+Fails if a program or library below FOLDER needs more than every machine with glibc 2.34 has (RHEL 9,
+Ubuntu 22.04, Debian 12): a symbol of a newer glibc, or a library that is not glibc's. Prints the file
+and the symbol or library.
+"""
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def needed(binary):
+    """Returns the libraries that a binary asks the loader for."""
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("--dynamic", binary))
+
+
+def symbols(binary):
+    """Returns what a binary takes from other libraries, as (symbol, "GLIBC", (2, 34))."""
+    lines = re.findall(r"\bUND\s+([^\s@]+)@([A-Z]+)_([0-9.]+)\b", readelf("--dyn-syms", "--wide", binary))
+    return [(name, library, tuple(map(int, version.split(".")))) for name, library, version in lines]
+
+
+def newest(binary, library, otherwise):
+    """Returns the newest version of "GLIBC" or "GLIBCXX" among a binary's symbols; `otherwise` if it has none."""
+    return max((version for _, of, version in symbols(binary) if of == library), default=otherwise)
+
+
+def some_of(names):
+    names = sorted(names)
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def complaints(binary, name):
+    """Returns a line for each kind of thing that a binary needs and other machines lack."""
+    beyond = {}
+    for library in needed(binary):
+        if library not in LIBRARIES:
+            beyond.setdefault("not every machine has: is it linked by --config=static?", []).append(library)
+    for symbol, library, version in symbols(binary):
+        if library != "GLIBC":
+            beyond.setdefault(f"belong inside ({library})", []).append(symbol)
+        elif version > GLIBC:
+            beyond.setdefault(f"came with glibc {'.'.join(map(str, version))}", []).append(symbol)
+    return [f"{name} needs {some_of(what)}, which {why}" for why, what in sorted(beyond.items())]
+
+
+def binaries(folder):
+    """Yields all ELF files below a folder, each once, in the order of their names."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                if file.read(4) == b"\x7fELF":
+                    yield path
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/binaries.py", description=HELP,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
+    folder = parser.parse_args().folder
+    lines = [line for path in binaries(folder) for line in complaints(path, path.relative_to(folder))]
+    if lines:
+        sys.exit("\n".join([*(f"binaries: {line}" for line in lines),
+                            "binaries: build on Debian 12; a function of a newer glibc can be defined in "
+                            "bazel/older_glibc.c"]))
+
+
+if __name__ == "__main__":
+    main()
