@@ -3,19 +3,9 @@
 # built against them. Called by tools/test-fresh --packages, as root.
 set -euo pipefail
 
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+. "$(dirname "$0")/expect.sh"
 
 install() { DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends -o Dpkg::Use-Pty=0 "$@"; }
-
-# expect TEXT COMMAND...: two lines of what the command writes have the text.
-expect() {
-  local said
-  said=$("${@:2}" 2>&1) || fail "'${*:2}' ends with status $?: $said"
-  [[ $(grep -c -- "$1" <<< "$said") == 2 ]] || fail "'${*:2}' says: $said"
-}
 
 apt-get update --quiet
 runtime=() development=()

@@ -161,6 +161,30 @@ run --packages "$root/checkout"
 expect 1 ''
 expect_output 'has no packages for Debian 12; tools/deb makes them'
 
+echo "== a tarball is unpacked there, also on Ubuntu, with programs that are built here against another copy"
+mkdir -p "$root/checkout/tests/install/program" "$root/tarball/muster-1/bin"
+touch "$root/checkout/tests/install/program/sum.c" "$root/tarball/muster-1/bin/muster"
+tar -cJf "$root/muster-1.tar.xz" -C "$root/tarball" muster-1
+printf '#!/bin/bash\necho "tarball $*" >> %q\nls ..$1\n' "$root/calls" > "$root/checkout/tests/install/tarball.sh"
+chmod +x "$root/checkout/tests/install/tarball.sh" && commit_all
+make_command pkg-config <<< 'echo "-L$PKG_CONFIG_PATH"'
+make_command gcc <<< 'echo "gcc $*"; touch "$3"'
+make_command cmake <<< 'echo "cmake $*"; [[ $1 == -S ]] || { mkdir -p "$2" && touch "$2/by-cmake"; }'
+run --tarball "$root/muster-1.tar.xz"
+expect 0 'debootstrap --variant=minbase bookworm * file:/mirror,tarball /unpacked /programs/\*'
+expect_output "^gcc .* -L$folder/.*/elsewhere/lib/pkgconfig$"
+expect_output '^bin$'
+run --tarball "$root/muster-1.tar.xz" --release 22.04
+expect 0 'debootstrap --variant=minbase jammy * http://archive.ubuntu.com/ubuntu,tarball *'
+expect_output 'everything works on a fresh Ubuntu 22.04'
+run --release 22.04
+expect 1 ''
+expect_output 'Ubuntu is for --tarball'
+run --tarball "$root/none.tar.xz"
+expect 1 ''
+expect_output 'tools/dist makes one'
+rm "$root"/bin/{pkg-config,gcc,cmake}
+
 echo "== in a container the same happens, without privileges, and it is removed"
 run --container
 expect 0 'debootstrap *,podman import,podman run,podman run,quickstart,test,podman rm'
