@@ -87,10 +87,22 @@ def element(name, version, licence, **more):
             "licenseDeclared": licence, "copyrightText": "NOASSERTION", **more}
 
 
+def source_date():
+    """Returns when the sources are from, in seconds since 1970: SOURCE_DATE_EPOCH, or the commit's date."""
+    if "SOURCE_DATE_EPOCH" in os.environ:
+        return int(os.environ["SOURCE_DATE_EPOCH"])
+    try:
+        commit = subprocess.run(["git", "-C", str(TREE), "log", "-1", "--format=%ct"], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True, check=False)
+    except FileNotFoundError:   # an image's build has no git
+        return 0
+    return int(commit.stdout or 0)
+
+
 def spdx():
-    """Returns the list as text. Its date is SOURCE_DATE_EPOCH's, so that one input gives one text."""
+    """Returns the list as text. One commit gives one text."""
     version = muster_version()
-    created = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
+    created = datetime.datetime.fromtimestamp(source_date(), datetime.timezone.utc)
     muster = element("muster", version, "Apache-2.0")
     inside = []
     for package, source, package_version, licence in installed():
