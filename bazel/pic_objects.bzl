@@ -23,7 +23,7 @@ filegroup(
     visibility = ["//visibility:public"],
 )
 
-# Gloo's, or a file that is no object.
+# The objects of Gloo, or a file that is no object if there are none: client/shared/link_portable.sh looks.
 filegroup(
     name = "gloo_objects",
     srcs = glob(["gloo/*.o"]) or ["without_gloo"],

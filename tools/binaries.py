@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What programs and libraries need of the machine that runs them. See --help.
+"""Reads what programs and libraries need of the machine that runs them. See --help.
 
-tools/dist runs this as a gate; tools/wheel imports it to name the wheel after what is in it.
+tools/dist runs this as a gate. tools/wheel imports it, to name the wheel after the glibc that it needs.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-# What we promise of a tarball: docs/link.md and docs/decisions/portable-binaries.md.
+# The promise of docs/link.md; docs/decisions/portable-binaries.md has the reasons.
 GLIBC = (2, 34)
 LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2",
              "ld-linux-aarch64.so.1"}
@@ -33,7 +33,7 @@ def needed(binary):
 
 
 def symbols(binary):
-    """Returns what a binary takes from other libraries, as (symbol, "GLIBC", (2, 34))."""
+    """Returns the versioned symbols that a binary takes from other libraries, as (symbol, "GLIBC", (2, 34))."""
     lines = re.findall(r"\bUND\s+([^\s@]+)@([A-Z]+)_([0-9.]+)\b", readelf("--dyn-syms", "--wide", binary))
     return [(name, library, tuple(map(int, version.split(".")))) for name, library, version in lines]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What is linked into Muster's programs and libraries, and its terms. See --help.
+"""Lists the libraries that are linked into Muster's programs, with their licences. See --help.
 
 tools/install and tools/image-content run this; tools/wheel imports it.
 """
@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Debian's packages, with the terms of what is in their archives and headers (not of their build scripts and tests). A "*"
-# stands for the version in a package's name. tests/tools/third_party_test.py compares the list with tools/install-deps.
+# Debian's packages, with the licences of their archives and headers. Their build scripts and tests may have others. A "*"
+# stands for a version in a package's name. tests/tools/third_party_test.py compares the list with tools/install-deps.
 COMPONENTS = {
     "libabsl-dev": "Apache-2.0",
     "libboost*-dev": "BSL-1.0",
@@ -34,11 +34,10 @@ COMPONENTS = {
 }
 
 HELP = """
-Lists what of Debian's is linked into musterd, muster and libmuster.so when they are built by
---config=static: packages, versions and licences.
+Lists Debian's packages that are linked into musterd, muster and libmuster.so when --config=static builds them.
 
-  texts   their terms, as Debian's packages have them
-  spdx    a list in SPDX 2.3, as JSON
+  texts   prints the text of each package's licence
+  spdx    prints packages, versions and licences in SPDX 2.3, as JSON
 """
 
 
@@ -61,13 +60,13 @@ def installed():
 
 def terms(package, licence):
     text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_bytes()
-    # Boost's has 2 MB about libraries that nothing here uses.
+    # Boost's file has 2 MB, most of it about libraries that Muster does not use.
     own = re.search(rb"^License: BSL-1\.0\n(?: .*\n)+", text, re.MULTILINE) if licence == "BSL-1.0" else None
     return own[0] if own else text
 
 
 def texts():
-    """Returns what each component's package says of its terms, by the package's name."""
+    """Returns the text of each component's licence by the name of its package."""
     return {package: terms(package, licence) for package, _, _, licence in installed()}
 
 
@@ -100,7 +99,7 @@ def source_date():
 
 
 def spdx():
-    """Returns the list as text. One commit gives one text."""
+    """Returns the list as JSON. The same commit and packages give the same bytes."""
     version = muster_version()
     created = datetime.datetime.fromtimestamp(source_date(), datetime.timezone.utc)
     muster = element("muster", version, "Apache-2.0")

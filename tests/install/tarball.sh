@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs what the tarball of tools/dist has, in a folder of its own, on a system that has nothing else: ranks of any program,
-# and programs in C that were built elsewhere. Called by tools/test-fresh --tarball with the unpacked folder and the programs.
+# Moves the unpacked tarball of tools/dist to another folder and runs ranks from there, also of programs in C that were built
+# on another machine. tools/test-fresh --tarball calls it, on a system that has nothing else, with the folder and the programs.
 set -euo pipefail
 
 . "$(dirname "$0")/expect.sh"
