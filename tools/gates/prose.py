@@ -29,7 +29,7 @@ OPENER = re.compile(r"(Those|That of|The ones?|Who|Whom|Whose|Whoever|What|Whate
 SLASHES = re.compile(r"^\s*///?<?\s?(.*)$")
 STARS = re.compile(r"^\s*/?\*+/?\s?(.*?)(?:\*/)?$")
 HASH = re.compile(r"^\s*#(?!!)\s?(.*)$")
-SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\[(\"'*_`]*[A-Z0-9])")
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\[(\"'*_`]*[A-Z0-9]|`)")
 MAY_BE_WIDE = re.compile(r"^\s*(\||<|!\[)|https?://")
 NOT_A_SENTENCE = re.compile(r"^\s*(\||#|<|!\[|\[[^\]]+\]:)")
 
