@@ -1,13 +1,11 @@
 #include "common/rank_activity.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -58,38 +56,26 @@ CommunicatorActivity ToActivity(const State& state, int64_t now) {
 
 }  // namespace
 
+// Sealed, so that nobody takes it away from under the other.
 absl::StatusOr<std::unique_ptr<RankActivity>> RankActivity::Make() {
-  const auto fail = [](const char* what) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat(what, " of memory to see what a rank's communicators do"));
-  };
-  const int descriptor = memfd_create("muster-activity", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0) return fail("memfd_create");
-  std::unique_ptr<RankActivity> activity(new RankActivity(descriptor));
-  if (ftruncate(descriptor, sizeof(Board)) != 0) return fail("ftruncate");
-  // So that nobody takes it away from under the other.
-  if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return fail("F_ADD_SEALS");
-  }
-  void* const memory =
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (memory == MAP_FAILED) return fail("mmap");
-  activity->board_ = static_cast<Board*>(memory);
-  activity->board_->magic.store(activity::kMagic, std::memory_order_relaxed);
+  absl::StatusOr<SharedMemoryFile> file =
+      SharedMemoryFile::MakeSealed("muster-activity", sizeof(Board));
+  if (!file.ok()) return file.status();
+  absl::StatusOr<MappedMemory> memory = file->Map(sizeof(Board), 0);
+  if (!memory.ok()) return memory.status();
+  std::unique_ptr<RankActivity> activity(new RankActivity(*std::move(file), *std::move(memory)));
+  activity->board()->magic.store(activity::kMagic, std::memory_order_relaxed);
   return activity;
 }
 
-RankActivity::RankActivity(int descriptor)
-    : descriptor_(descriptor), path_(absl::StrCat("/proc/", getpid(), "/fd/", descriptor)) {}
-
-RankActivity::~RankActivity() {
-  if (board_ != nullptr) munmap(board_, sizeof(Board));
-  close(descriptor_);
-}
+RankActivity::RankActivity(SharedMemoryFile file, MappedMemory memory)
+    : file_(std::move(file)),
+      memory_(std::move(memory)),
+      path_(absl::StrCat("/proc/", getpid(), "/fd/", file_.descriptor())) {}
 
 std::vector<CommunicatorActivity> RankActivity::Read() const {
   std::vector<Seen> all;
-  for (const Slot& slot : board_->slots) {
+  for (const Slot& slot : board()->slots) {
     if (std::optional<Seen> seen = ReadSlot(slot)) all.push_back(*seen);
   }
   std::sort(all.begin(), all.end(), [](const Seen& a, const Seen& b) { return a.taken < b.taken; });

@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/activity_board.h"
+#include "common/mapped_memory.h"
+#include "common/shared_memory_file.h"
 
 // What the communicators of a rank do, where its launcher can see it whatever state the rank is in:
 // in memory that they share. The launcher makes it and names it in MUSTER_ACTIVITY_FILE; the rank
@@ -32,7 +34,6 @@ class RankActivity {
  public:
   // An error says why there is no memory for it; a rank can do without.
   static absl::StatusOr<std::unique_ptr<RankActivity>> Make();
-  ~RankActivity();
   RankActivity(const RankActivity&) = delete;
   RankActivity& operator=(const RankActivity&) = delete;
 
@@ -44,11 +45,12 @@ class RankActivity {
   std::vector<CommunicatorActivity> Read() const;
 
  private:
-  explicit RankActivity(int descriptor);
+  RankActivity(SharedMemoryFile file, MappedMemory memory);
+  activity::Board* board() const { return static_cast<activity::Board*>(memory_.data()); }
 
-  const int descriptor_;
+  const SharedMemoryFile file_;
+  const MappedMemory memory_;
   const std::string path_;
-  activity::Board* board_ = nullptr;
 };
 
 }  // namespace muster

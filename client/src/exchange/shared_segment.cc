@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -51,49 +50,38 @@ absl::Status CannotOpen(const SegmentTicket& ticket, absl::string_view why) {
 
 absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Create(
     const std::vector<absl::string_view>& parts, size_t total, const std::string& folder) {
-  const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("cannot make shared memory in ", folder, ", which should be a tmpfs"));
-  }
-  std::unique_ptr<SharedSegment> segment(new SharedSegment(fd, SizeOf(parts)));
-  absl::Status status = segment->Reserve(total, folder);
-  if (status.ok()) status = segment->Fill(parts);
-  if (!status.ok()) return status;
+  const size_t size = SizeOf(parts);
+  absl::StatusOr<SharedMemoryFile> file = SharedMemoryFile::MakeUnnamed(folder, size);
+  if (!file.ok()) return file.status();
+  std::unique_ptr<SharedSegment> segment(new SharedSegment(*std::move(file), size));
+  if (size == 0) return segment;
+  if (absl::Status s = segment->Reserve(total, folder); !s.ok()) return s;
+  if (absl::Status s = segment->Fill(parts); !s.ok()) return s;
   return segment;
 }
 
-SharedSegment::~SharedSegment() { close(fd_); }
-
 absl::Status SharedSegment::Reserve(size_t total, const std::string& folder) const {
-  if (size_ == 0) return absl::OkStatus();
-  // Without this a full tmpfs would show as SIGBUS at the first touch of a page that it lacks.
-  int error;
-  do {
-    error = posix_fallocate(fd_, 0, static_cast<off_t>(size_));
-  } while (error == EINTR);
-  if (error == ENOSPC || error == ENOMEM || error == EFBIG) return TooSmall(size_, total, folder);
-  if (error == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot reserve shared memory in ", folder));
+  const absl::Status status = file_.Reserve(0, size_);
+  const bool lacks = absl::IsResourceExhausted(status) || absl::IsOutOfRange(status);
+  return lacks ? TooSmall(size_, total, folder) : status;
 }
 
 absl::Status SharedSegment::Fill(const std::vector<absl::string_view>& parts) const {
-  if (size_ == 0) return absl::OkStatus();
-  void* const data = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (data == MAP_FAILED) return absl::ErrnoToStatus(errno, "cannot map shared memory");
-  char* next = static_cast<char*>(data);
+  const absl::StatusOr<MappedMemory> memory = file_.Map(size_, 0);
+  if (!memory.ok()) return memory.status();
+  char* next = static_cast<char*>(memory->data());
   for (const absl::string_view part : parts) {
     if (!part.empty()) memcpy(next, part.data(), part.size());
     next += part.size();
   }
-  munmap(data, size_);
   return absl::OkStatus();
 }
 
 absl::StatusOr<SegmentTicket> SharedSegment::Ticket() const {
   struct stat info;
-  if (fstat(fd_, &info) != 0) return absl::ErrnoToStatus(errno, "cannot inspect shared memory");
-  return SegmentTicket{getpid(), fd_, info.st_dev, info.st_ino, size_};
+  if (fstat(file_.descriptor(), &info) != 0)
+    return absl::ErrnoToStatus(errno, "cannot inspect shared memory");
+  return SegmentTicket{getpid(), file_.descriptor(), info.st_dev, info.st_ino, size_};
 }
 
 absl::StatusOr<std::shared_ptr<const FileBytes>> OpenSegment(const SegmentTicket& ticket) {

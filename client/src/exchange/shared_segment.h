@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "client/src/workspace/file_bytes.h"
+#include "common/shared_memory_file.h"
 
 namespace muster::internal {
 
@@ -23,9 +25,9 @@ struct SegmentTicket {
 };
 
 // Shared memory that this process fills and another one reads. It is a file of a tmpfs that never
-// gets a name: others open it through /proc while this process has it open. So the kernel frees it
-// with its last user, however that ends, and there is nothing to clean up. (memfd_create() would do
-// too, but knows no limit: asked for too much, it ends in the OOM killer and not in an error.)
+// gets a name, so there is nothing to clean up: others open it through /proc while this process has
+// it open. (memfd_create() would do too, but knows no limit: asked for too much, it ends in the OOM
+// killer and not in an error.)
 class SharedSegment {
  public:
   // Reserves memory for `parts` in the tmpfs at `folder` and copies them there.
@@ -34,18 +36,15 @@ class SharedSegment {
   static absl::StatusOr<std::unique_ptr<SharedSegment>> Create(
       const std::vector<absl::string_view>& parts, size_t total,
       const std::string& folder = "/dev/shm");
-  ~SharedSegment();
-  SharedSegment(const SharedSegment&) = delete;
-  SharedSegment& operator=(const SharedSegment&) = delete;
 
   absl::StatusOr<SegmentTicket> Ticket() const;
 
  private:
-  SharedSegment(int fd, size_t size) : fd_(fd), size_(size) {}
+  SharedSegment(SharedMemoryFile file, size_t size) : file_(std::move(file)), size_(size) {}
   absl::Status Reserve(size_t total, const std::string& folder) const;
   absl::Status Fill(const std::vector<absl::string_view>& parts) const;
 
-  const int fd_;
+  const SharedMemoryFile file_;
   const size_t size_;
 };
 

@@ -1,7 +1,6 @@
 #include "client/src/node/segment.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/src/base/digest.h"
-#include "client/src/node/segment_file.h"
 
 namespace muster::internal {
 namespace {
@@ -69,7 +67,7 @@ absl::StatusOr<std::unique_ptr<NodeSegment>> NodeSegment::Open(const SegmentOpti
                                                    " of a node; at most ", SlotWord::kMaxMembers,
                                                    " can meet in shared memory"));
   }
-  RemoveAbandonedSegmentFiles(options.folder, IsName);
+  SharedMemoryFile::RemoveAbandoned(options.folder, IsName);
   const std::string path = absl::StrCat(options.folder, "/", NameOf(options));
   std::unique_ptr<NodeSegment> segment(new NodeSegment(options, path));
   if (absl::Status s = segment->OpenOrMake(); !s.ok()) return s;
@@ -82,39 +80,37 @@ NodeSegment::NodeSegment(const SegmentOptions& options, std::string path)
     : options_(options), layout_(options), path_(std::move(path)), reserved_(options.groups) {}
 
 NodeSegment::~NodeSegment() {
-  if (memory_ != nullptr) {
-    if (header()->ready.load(std::memory_order_acquire) == 0) unlink(path_.c_str());
-    munmap(memory_, layout_.total);
-  }
-  if (fd_ >= 0) close(fd_);
+  if (memory_.data() == nullptr) return;
+  if (header()->ready.load(std::memory_order_acquire) == 0) file_->Unlink();
 }
 
 // Another one may make it, or take the name away, between any two of these calls.
 absl::Status NodeSegment::OpenOrMake() {
   constexpr int kAttempts = 4;
   for (int i = 0; i < kAttempts; ++i) {
-    absl::StatusOr<int> file = OpenSegmentFile(path_, layout_.total);
+    absl::StatusOr<SharedMemoryFile> file = SharedMemoryFile::Open(path_, layout_.total);
     if (absl::IsNotFound(file.status())) file = Make();
-    if (file.ok()) fd_ = *file;
-    if (!absl::IsAlreadyExists(file.status())) return file.status();
+    const absl::Status status = file.status();
+    if (status.ok()) file_ = *std::move(file);
+    if (!absl::IsAlreadyExists(status)) return status;
   }
   return absl::UnavailableError(absl::StrCat("the shared memory at ", path_, " comes and goes"));
 }
 
-absl::StatusOr<int> NodeSegment::Make() const {
+absl::StatusOr<SharedMemoryFile> NodeSegment::Make() const {
   Header header = {};
   header.magic = kMagic;
   header.members = options_.members;
   header.groups = options_.groups;
   header.content_bytes = options_.content_bytes;
   header.result_bytes = options_.result_bytes;
-  return MakeSegmentFile(path_, layout_.total, layout_.areas,
-                         {reinterpret_cast<const char*>(&header), sizeof header});
+  return SharedMemoryFile::Make(path_, layout_.total, layout_.areas,
+                                {reinterpret_cast<const char*>(&header), sizeof header});
 }
 
 absl::Status NodeSegment::Map() {
-  const absl::StatusOr<void*> memory = MapSegmentFile(fd_, path_, layout_.total, MAP_NORESERVE);
-  if (memory.ok()) memory_ = *memory;
+  absl::StatusOr<MappedMemory> memory = file_->Map(layout_.total, MAP_NORESERVE);
+  if (memory.ok()) memory_ = *std::move(memory);
   return memory.status();
 }
 
@@ -131,7 +127,7 @@ absl::Status NodeSegment::Enter() {
   return NotOurs(path_, absl::StrCat("has a member ", options_.self, " already"));
 }
 
-NodeSegment::Header* NodeSegment::header() const { return reinterpret_cast<Header*>(memory_); }
+NodeSegment::Header* NodeSegment::header() const { return static_cast<Header*>(memory_.data()); }
 
 bool NodeSegment::Ready() {
   Header* const h = header();
@@ -139,7 +135,7 @@ bool NodeSegment::Ready() {
   for (uint32_t member = 0; member < options_.members; ++member) {
     if (h->mapped[member].load(std::memory_order_seq_cst) == 0) return false;
   }
-  if (h->ready.exchange(1, std::memory_order_acq_rel) == 0) unlink(path_.c_str());
+  if (h->ready.exchange(1, std::memory_order_acq_rel) == 0) file_->Unlink();
   return true;
 }
 
@@ -179,7 +175,7 @@ std::optional<std::vector<SharedSlot>> NodeSegment::FindGroup(uint64_t name) {
   if (!group) return std::nullopt;
   if (!reserved_[*group]) {
     const size_t own = size_t{*group} * options_.members + options_.self;
-    if (!ReserveSegmentFile(fd_, path_, layout_.areas + own * layout_.area, layout_.area).ok()) {
+    if (!file_->Reserve(layout_.areas + own * layout_.area, layout_.area).ok()) {
       return std::nullopt;
     }
     reserved_[*group] = true;

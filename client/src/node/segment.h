@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/src/node/slots.h"
+#include "common/mapped_memory.h"
+#include "common/shared_memory_file.h"
 
 namespace muster::internal {
 
@@ -73,19 +75,19 @@ class NodeSegment {
 
   NodeSegment(const SegmentOptions& options, std::string path);
   absl::Status OpenOrMake();
-  absl::StatusOr<int> Make() const;
+  absl::StatusOr<SharedMemoryFile> Make() const;
   absl::Status Map();
   absl::Status Enter();
   Header* header() const;
   std::optional<uint32_t> FindEntry(uint64_t name);
   SharedSlot SlotOf(uint32_t group, uint32_t member) const;
-  char* At(size_t offset) const { return static_cast<char*>(memory_) + offset; }
+  char* At(size_t offset) const { return static_cast<char*>(memory_.data()) + offset; }
 
   const SegmentOptions options_;
   const Layout layout_;
   const std::string path_;
-  int fd_ = -1;
-  void* memory_ = nullptr;
+  std::optional<SharedMemoryFile> file_;
+  MappedMemory memory_;
   std::vector<bool> reserved_;  // this member's areas, by group
 };
 

@@ -1,7 +1,6 @@
 #include "client/src/node/shared_region.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/src/node/segment_file.h"
 #include "common/random_bytes.h"
 
 namespace muster::internal {
@@ -40,43 +38,36 @@ std::string SharedRegion::NameOf(uint64_t high, uint64_t low) {
 
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Make(absl::string_view name,
                                                                  size_t size) {
-  RemoveAbandonedSegmentFiles(kFolder, IsName);
-  const std::string path = PathOf(name);
-  const absl::StatusOr<int> made = MakeSegmentFile(path, size, size, "");
-  if (!made.ok()) return made.status();
-  return Map(*made, path, size);
+  SharedMemoryFile::RemoveAbandoned(kFolder, IsName);
+  return Map(SharedMemoryFile::Make(PathOf(name), size, size, ""), size);
 }
 
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Open(absl::string_view name,
                                                                  size_t size) {
-  const std::string path = PathOf(name);
-  const absl::StatusOr<int> opened = OpenSegmentFile(path, size);
-  if (!opened.ok()) return opened.status();
-  return Map(*opened, path, size);
+  return Map(SharedMemoryFile::Open(PathOf(name), size), size);
 }
 
 // Pages are looked up now, and not in the middle of an operation.
-absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(int descriptor, std::string path,
-                                                                size_t size) {
-  std::unique_ptr<SharedRegion> region(new SharedRegion(descriptor, std::move(path), size));
-  const absl::StatusOr<void*> data = MapSegmentFile(descriptor, region->path_, size, MAP_POPULATE);
-  if (!data.ok()) return data.status();
-  region->data_ = *data;
-  return region;
+absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(
+    absl::StatusOr<SharedMemoryFile> file, size_t size) {
+  if (!file.ok()) return file.status();
+  absl::StatusOr<MappedMemory> memory = file->Map(size, MAP_POPULATE);
+  if (!memory.ok()) {
+    file->Unlink();
+    return memory.status();
+  }
+  return std::unique_ptr<SharedRegion>(new SharedRegion(*std::move(file), *std::move(memory)));
 }
 
-SharedRegion::SharedRegion(int descriptor, std::string path, size_t size)
-    : descriptor_(descriptor), path_(std::move(path)), size_(size) {}
+SharedRegion::SharedRegion(SharedMemoryFile file, MappedMemory memory)
+    : file_(std::move(file)), memory_(std::move(memory)) {}
 
-SharedRegion::~SharedRegion() {
-  Unlink();
-  if (data_ != nullptr) munmap(data_, size_);
-}
+SharedRegion::~SharedRegion() { Unlink(); }
 
 void SharedRegion::Unlink() {
-  if (path_.empty()) return;
-  unlink(std::exchange(path_, "").c_str());
-  close(std::exchange(descriptor_, -1));
+  if (!file_) return;
+  file_->Unlink();
+  file_.reset();
 }
 
 }  // namespace muster::internal

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/mapped_memory.h"
+#include "common/shared_memory_file.h"
 
 namespace muster::internal {
 
@@ -30,20 +33,18 @@ class SharedRegion {
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
 
-  void* data() const { return data_; }
+  void* data() const { return memory_.data(); }
 
   // Takes the name away, if it is still there. Any rank may do so once all have opened it.
   void Unlink();
 
  private:
-  SharedRegion(int descriptor, std::string path, size_t size);
-  static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int descriptor, std::string path,
+  SharedRegion(SharedMemoryFile file, MappedMemory memory);
+  static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(absl::StatusOr<SharedMemoryFile> file,
                                                            size_t size);
 
-  int descriptor_;    // says that the file is in use, as long as it has a name; then -1
-  std::string path_;  // empty once it has no name
-  const size_t size_;
-  void* data_ = nullptr;
+  std::optional<SharedMemoryFile> file_;  // as long as it has a name: says that it is in use
+  const MappedMemory memory_;
 };
 
 }  // namespace muster::internal

@@ -18,17 +18,15 @@ using Result = absl::StatusOr<std::shared_ptr<const FileBytes>>;
 
 constexpr size_t kMaxRead = size_t{1} << 30;
 
-absl::Status SystemError(int error, const std::string& path) {
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot read ", path));
-}
+std::string CannotRead(const std::string& path) { return absl::StrCat("cannot read ", path); }
 
 // Opens `path` and hands descriptor and size to `load`.
 Result Load(const std::string& path, Result (*load)(int, size_t, const std::string&)) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return SystemError(errno, path);
+  if (fd < 0) return absl::ErrnoToStatus(errno, CannotRead(path));
   const auto closer = absl::MakeCleanup([fd] { close(fd); });
   struct stat info;
-  if (fstat(fd, &info) != 0) return SystemError(errno, path);
+  if (fstat(fd, &info) != 0) return absl::ErrnoToStatus(errno, CannotRead(path));
   if (!S_ISREG(info.st_mode)) return absl::DataLossError(absl::StrCat(path, " is not a file"));
   return load(fd, info.st_size, path);
 }
@@ -37,7 +35,7 @@ absl::Status ReadAll(int fd, char* data, size_t size, const std::string& name) {
   for (size_t done = 0; done < size;) {
     const ssize_t got = pread(fd, data + done, std::min(size - done, kMaxRead), done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return SystemError(errno, name);
+    if (got < 0) return absl::ErrnoToStatus(errno, CannotRead(name));
     if (got == 0)
       return absl::DataLossError(absl::StrCat(name, " was truncated while it was read"));
     done += got;
@@ -47,30 +45,26 @@ absl::Status ReadAll(int fd, char* data, size_t size, const std::string& name) {
 
 }  // namespace
 
-FileBytes::~FileBytes() {
-  if (data_ != nullptr) munmap(data_, size_);
-}
-
 Result FileBytes::Read(const std::string& path) { return Load(path, ReadDescriptor); }
 Result FileBytes::Map(const std::string& path) { return Load(path, MapDescriptor); }
 
 Result FileBytes::MapDescriptor(int fd, size_t size, const std::string& name) {
-  if (size == 0) return std::shared_ptr<const FileBytes>(new FileBytes(nullptr, 0));
-  void* const data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  if (data == MAP_FAILED) return SystemError(errno, name);
-  return std::shared_ptr<const FileBytes>(new FileBytes(data, size));
+  if (size == 0) return std::shared_ptr<const FileBytes>(new FileBytes(MappedMemory()));
+  absl::StatusOr<MappedMemory> memory =
+      MappedMemory::Map(fd, size, PROT_READ, MAP_SHARED, CannotRead(name));
+  if (!memory.ok()) return memory.status();
+  return std::shared_ptr<const FileBytes>(new FileBytes(*std::move(memory)));
 }
 
 Result FileBytes::ReadDescriptor(int fd, size_t size, const std::string& name) {
-  if (size == 0) return std::shared_ptr<const FileBytes>(new FileBytes(nullptr, 0));
+  if (size == 0) return std::shared_ptr<const FileBytes>(new FileBytes(MappedMemory()));
   // Not the heap: a damaged file may have any size, and a failure of this says so.
-  void* const data =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return SystemError(errno, name);
-  std::shared_ptr<const FileBytes> bytes(new FileBytes(data, size));
-  absl::Status status = ReadAll(fd, static_cast<char*>(data), size, name);
+  absl::StatusOr<MappedMemory> memory = MappedMemory::Map(
+      -1, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, CannotRead(name));
+  if (!memory.ok()) return memory.status();
+  absl::Status status = ReadAll(fd, static_cast<char*>(memory->data()), size, name);
   if (!status.ok()) return status;
-  return bytes;
+  return std::shared_ptr<const FileBytes>(new FileBytes(*std::move(memory)));
 }
 
 }  // namespace muster::internal

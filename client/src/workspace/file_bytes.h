@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/mapped_memory.h"
 
 namespace muster::internal {
 
@@ -21,19 +23,19 @@ class FileBytes {
   static absl::StatusOr<std::shared_ptr<const FileBytes>> MapDescriptor(int fd, size_t size,
                                                                         const std::string& name);
 
-  ~FileBytes();
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
-  absl::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  absl::string_view bytes() const {
+    return {static_cast<const char*>(memory_.data()), memory_.size()};
+  }
 
  private:
-  FileBytes(void* data, size_t size) : data_(data), size_(size) {}
+  explicit FileBytes(MappedMemory memory) : memory_(std::move(memory)) {}
   static absl::StatusOr<std::shared_ptr<const FileBytes>> ReadDescriptor(int fd, size_t size,
                                                                          const std::string& name);
 
-  void* const data_;  // mapped; null where there are no bytes
-  const size_t size_;
+  const MappedMemory memory_;
 };
 
 }  // namespace muster::internal
