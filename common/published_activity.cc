@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/fnv1a.h"
+
 namespace muster {
 
 using activity::Board;
@@ -60,22 +62,14 @@ void CopyText(std::string_view text, char* out, size_t size) {
   std::memset(out + length, 0, size - length);
 }
 
-// FNV-1a: alike on all ranks of a communicator, whatever they were built with.
-uint64_t FingerprintOf(std::string_view text) {
-  uint64_t fingerprint = 0xcbf29ce484222325;
-  for (const char c : text) {
-    fingerprint = (fingerprint ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return fingerprint;
-}
-
-// Whoever compares what ranks do knows a communicator by its name alone.
+// Whoever compares what ranks do knows a communicator by its name alone: the fingerprint is alike
+// on all ranks, whatever they were built with.
 void CopyName(std::string_view name, char (&out)[activity::kNameBytes]) {
   CopyText(name, out, sizeof(out));
   if (name.size() <= sizeof(out)) return;
   char end[24];
   const int length = std::snprintf(end, sizeof(end), "...#%016llx",
-                                   static_cast<unsigned long long>(FingerprintOf(name)));
+                                   static_cast<unsigned long long>(Fnv1a64(name)));
   size_t kept = sizeof(out) - static_cast<size_t>(length);
   // Not within a character of UTF-8.
   while (kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xc0) == 0x80) --kept;

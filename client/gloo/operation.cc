@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/fnv1a.h"
 
 namespace muster::internal {
 namespace {
@@ -44,15 +45,8 @@ bool IsReduction(OperationKind kind) {
          kind == OperationKind::kReduceScatter;
 }
 
-// FNV-1a.
 uint32_t Hash(absl::Span<const uint64_t> values) {
-  uint32_t hash = 2166136261u;
-  for (uint64_t value : values) {
-    for (int byte = 0; byte < 8; ++byte) {
-      hash = (hash ^ static_cast<uint8_t>(value >> (8 * byte))) * 16777619u;
-    }
-  }
-  return hash;
+  return Fnv1a32(values.data(), values.size() * sizeof(uint64_t));
 }
 
 }  // namespace

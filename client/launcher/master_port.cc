@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/fnv1a.h"
 
 namespace muster::launcher {
 namespace {
@@ -15,13 +15,6 @@ namespace {
 // Below those that the kernel gives to whoever asks for any.
 constexpr int kFirstShared = 20000;
 constexpr int kShared = 10000;
-
-// FNV-1a: the same on every machine, and in every build.
-uint32_t Hash(const std::string& text) {
-  uint32_t hash = 2166136261u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
 
 }  // namespace
 
@@ -40,7 +33,8 @@ std::optional<int> FreePort() {
 
 int MasterPort(const JobPlan& plan) {
   if (plan.master_port) return *plan.master_port;
-  const uint32_t hash = Hash(absl::StrCat(plan.coordinator.ToString(), " ", plan.job));
+  // The same on every machine, and in every build.
+  const uint32_t hash = Fnv1a32(absl::StrCat(plan.coordinator.ToString(), " ", plan.job));
   const int port = kFirstShared + static_cast<int>(hash % kShared);
   return port == plan.coordinator.port ? port + 1 : port;
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/digest.h"
+#include "common/fnv1a.h"
 
 namespace muster::internal {
 namespace {
@@ -17,8 +17,8 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free, "the word is shared by
 }  // namespace
 
 std::string StopBoard::NameOf(absl::string_view secret) {
-  return SharedRegion::NameOf(Digest(absl::StrCat("stop board ", secret)),
-                              Digest(absl::StrCat("of NCCL ", secret)));
+  return SharedRegion::NameOf(Fnv1a64(absl::StrCat("stop board ", secret)),
+                              Fnv1a64(absl::StrCat("of NCCL ", secret)));
 }
 
 // Another rank may make it between the two calls, so Open() is tried again after Make(). The name

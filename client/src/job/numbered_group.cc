@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/base/digest.h"
 #include "client/src/job/group_access.h"
 #include "client/src/job/group_state.h"
+#include "common/fnv1a.h"
 #include "common/operation_words.h"
 #include "muster/codec.h"
 
@@ -20,7 +20,7 @@ namespace {
 std::string NameOf(const GroupState& of, uint64_t number) {
   std::string name = NameOfUse(of.name, number);
   if (name.size() <= of.control->max_name_bytes()) return name;
-  return NameOfUse(absl::StrCat(absl::Hex(Digest(of.name))), number);
+  return NameOfUse(absl::StrCat(absl::Hex(Fnv1a64(of.name))), number);
 }
 
 Group MakeGroup(const GroupState& of, uint64_t number) {

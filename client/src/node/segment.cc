@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/src/base/digest.h"
+#include "common/fnv1a.h"
 
 namespace muster::internal {
 namespace {
@@ -26,8 +26,8 @@ absl::Status NotOurs(const std::string& path, absl::string_view why) {
 
 std::string NameOf(const SegmentOptions& options) {
   return absl::StrCat("muster-", absl::Hex(options.epoch_nonce, absl::kZeroPad16), "-",
-                      absl::Hex(Digest(absl::StrCat(options.job_id, "\n", options.epoch_number,
-                                                    "\n", options.node_id)),
+                      absl::Hex(Fnv1a64(absl::StrCat(options.job_id, "\n", options.epoch_number,
+                                                     "\n", options.node_id)),
                                 absl::kZeroPad16));
 }
 

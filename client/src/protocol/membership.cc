@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/base/digest.h"
 #include "client/src/protocol/messages.h"
+#include "common/fnv1a.h"
 
 namespace muster::internal {
 namespace {
@@ -82,7 +82,7 @@ const std::shared_ptr<MemberGroup>& Membership::GroupOf(const std::string& name,
 std::shared_ptr<const NodeGroup> Membership::AtNode(const std::string& name,
                                                     const std::vector<int>& ranks) const {
   NodeGroup group;
-  group.name = Digest(absl::StrCat(name, "\n", absl::StrJoin(ranks, ",")));
+  group.name = Fnv1a64(absl::StrCat(name, "\n", absl::StrJoin(ranks, ",")));
   for (uint32_t member = 0; member < node_ranks_.size(); ++member) {
     const bool in_it = ranks.empty() || std::count(ranks.begin(), ranks.end(), node_ranks_[member]);
     if (in_it) group.members.push_back(member);

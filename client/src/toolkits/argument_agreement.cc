@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/src/base/digest.h"
 #include "client/src/base/outcome.h"
 #include "client/src/job/group_access.h"
 #include "client/src/job/numbered_group.h"
 #include "client/src/job/rank_names.h"
 #include "client/src/job/share_or_fail.h"
+#include "common/fnv1a.h"
 #include "common/operation_words.h"
 #include "muster/codec.h"
 
@@ -107,7 +107,7 @@ absl::Status ExplainDisagreement(const Group& world, uint64_t number, absl::stri
       operation, ": the ranks pass different arguments: ", DescribeDifferences(items)));
 }
 
-uint64_t DigestOf(const Items& items) { return Digest(EncodeItems(items)); }
+uint64_t DigestOf(const Items& items) { return Fnv1a64(EncodeItems(items)); }
 
 absl::StatusOr<std::string> Pack(uint64_t number, const absl::StatusOr<RankArguments>& arguments) {
   if (!arguments.ok()) return arguments.status();

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <string>
 
+#include "common/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/environment.h"
 #include "tests/nccl/cuda/runtime/error.h"
@@ -33,7 +33,7 @@ cudaUUID_t UuidOf(int physical) {
   gethostname(host, sizeof host - 1);
   const std::string machine = Variable("FAKE_CUDA_MACHINE", host);
   cudaUUID_t uuid = {};
-  const uint64_t hash = fake::Hash(machine.data(), machine.size());
+  const uint64_t hash = muster::Fnv1a64(machine);
   std::memcpy(uuid.bytes, &hash, sizeof hash);
   uuid.bytes[15] = static_cast<char>(physical);
   return uuid;

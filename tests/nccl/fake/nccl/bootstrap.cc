@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "common/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
 #include "tests/nccl/fake/nccl/root.h"
@@ -89,17 +89,17 @@ bool AllGather(const ncclComm& comm, Ring& ring, std::vector<RankInfo>* infos) {
 uint64_t HostHash() {
   for (const char* name : {"NCCL_HOSTID", "FAKE_CUDA_MACHINE"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr) return fake::Hash(value, std::strlen(value));
+    if (value != nullptr) return muster::Fnv1a64(value);
   }
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  return fake::Hash(host, std::strlen(host));
+  return muster::Fnv1a64(host);
 }
 
 RankInfo OwnInfo(const ncclComm& comm, const std::vector<ncclUniqueId>& ids) {
   RankInfo info;
   ncclGetVersion(&info.version);
-  info.ids = fake::Hash(ids.data(), ids.size() * sizeof(ncclUniqueId));
+  info.ids = muster::Fnv1a64(ids.data(), ids.size() * sizeof(ncclUniqueId));
   info.host = HostHash();
   cudaDeviceProp properties = {};
   cudaGetDeviceProperties(&properties, comm.device);

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/fake/nccl/bootstrap.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"
@@ -81,7 +81,7 @@ void Place(ncclComm_t child, const Birth& birth, const std::vector<Member>& memb
   child->size = static_cast<int>(members.size());
   const uint64_t content[] = {birth.parent->hash, birth.number,
                               static_cast<uint64_t>(birth.self.color)};
-  child->hash = fake::Hash(content, sizeof content);
+  child->hash = muster::Fnv1a64(content, sizeof content);
   child->connected_peers.resize(members.size());
   for (const Member& member : members) {
     child->hosts.push_back(birth.parent->hosts[member.parent_rank]);

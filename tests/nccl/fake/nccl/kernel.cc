@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "common/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/hash.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
@@ -76,8 +76,8 @@ class Kernel {
     const uint64_t content[] = {static_cast<uint64_t>(op.kind), op.count,
                                 static_cast<uint64_t>(op.type), static_cast<uint64_t>(op.reduction),
                                 static_cast<uint64_t>(op.peer)};
-    return IsCollective(op) ? fake::Hash(content, sizeof content)
-                            : fake::Hash(content + 1, 2 * sizeof(uint64_t));
+    return IsCollective(op) ? muster::Fnv1a64(content, sizeof content)
+                            : muster::Fnv1a64(content + 1, 2 * sizeof(uint64_t));
   }
 
   bool SendsTo(int peer, const Operation& op) const {
