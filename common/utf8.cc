@@ -1,42 +1,21 @@
 #include "common/utf8.h"
 
+#include <utf8cpp/utf8.h>
+
 #include <algorithm>
 
 namespace muster {
-namespace {
-
-// Number of bytes of the sequence that starts with `lead`; 0 where none does.
-int SequenceLength(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead < 0xe0) return 2;
-  if (lead >= 0xe0 && lead < 0xf0) return 3;
-  if (lead >= 0xf0 && lead < 0xf5) return 4;
-  return 0;
-}
-
-// False for code points that a longer sequence than needed spells, surrogates and what lies beyond
-// Unicode.
-bool IsValid(char32_t c, int length) {
-  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  return c >= kSmallest[length] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
-}
-
-}  // namespace
 
 std::optional<char32_t> TakeCodePoint(absl::string_view* text) {
-  const absl::string_view bytes = *text;
-  text->remove_prefix(1);
-  const auto lead = static_cast<unsigned char>(bytes[0]);
-  const int length = SequenceLength(lead);
-  if (length == 0 || bytes.size() < static_cast<size_t>(length)) return std::nullopt;
-  char32_t c = length == 1 ? lead : lead & (0x7f >> length);
-  for (int i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(bytes[i]);
-    if ((next & 0xc0) != 0x80) return std::nullopt;
-    c = c << 6 | (next & 0x3f);
+  constexpr size_t kMostBytes = 4;
+  const absl::string_view bytes = text->substr(0, kMostBytes);
+  if (utf8::find_invalid(bytes.begin(), bytes.end()) == bytes.begin()) {
+    text->remove_prefix(1);
+    return std::nullopt;
   }
-  if (!IsValid(c, length)) return std::nullopt;
-  text->remove_prefix(length - 1);
+  const char* next = bytes.data();
+  const char32_t c = utf8::unchecked::next(next);
+  text->remove_prefix(next - bytes.data());
   return c;
 }
 
