@@ -1,13 +1,12 @@
 #include "server/journal/replayer.h"
 
-#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "common/rpcs.h"
+#include "common/overloaded.h"
 #include "server/journal/checkpoint_conversion.h"
 #include "server/journal/digest.h"
-#include "server/journal/kept_request.h"
 #include "server/journal/options_conversion.h"
 
 namespace muster::journal {
@@ -22,14 +21,6 @@ constexpr core::WaiterId kMaxWaiter = core::WaiterId{1} << 53;
 // No daemon has more: each takes a file descriptor.
 constexpr uint32_t kMaxMembers = 1 << 22;
 constexpr uint32_t kMaxVersionBytes = 256;
-
-bool BringsRequest(InputKind kind) {
-  bool brings = false;
-  ForEachType(AllRequests(), [&](auto* type) {
-    brings |= kind == kKindOf<std::remove_pointer_t<decltype(type)>>;
-  });
-  return brings && kind != INPUT_KIND_UNSPECIFIED;
-}
 
 }  // namespace
 
@@ -133,9 +124,9 @@ absl::Status Replayer::FeedStep(const Step& step) {
   if (core_ == nullptr || ended_) {
     return absl::DataLossError("the journal has a step that nothing has started");
   }
-  if (absl::Status s = NoteOpen(step); !s.ok()) return s;
   absl::StatusOr<core::Input> input = Restore(step, &stand_ins_);
   if (!input.ok()) return input.status();
+  if (absl::Status s = NoteOpen(step.waiter(), *input); !s.ok()) return s;
   ReplayedStep replayed{now_, step.kind(), step.waiter(), *std::move(input), {}};
   step_ = &step;
   drawn_ = 0;
@@ -150,16 +141,21 @@ absl::Status Replayer::FeedStep(const Step& step) {
 }
 
 // The core relies on its caller for that.
-absl::Status Replayer::NoteOpen(const Step& step) {
-  if (step.kind() == INPUT_KIND_CANCEL || step.kind() == INPUT_KIND_STREAM_CLOSED) {
-    open_.erase(step.waiter());
-  }
-  if (!BringsRequest(step.kind())) return absl::OkStatus();
-  const bool is_new =
-      step.waiter() != 0 && step.waiter() < kMaxWaiter && open_.insert(step.waiter()).second;
+absl::Status Replayer::NoteOpen(core::WaiterId waiter, const core::Input& input) {
+  bool is_new = true;
+  std::visit(Overloaded{
+                 [&](const core::CallCancelled&) { open_.erase(waiter); },
+                 [&](const core::StreamClosed&) { open_.erase(waiter); },
+                 [](const core::DeadlineReached&) {},
+                 [](const core::DrainBegun&) {},
+                 [](const core::VerdictFound&) {},
+                 [&](const auto& /*request*/) {
+                   is_new = waiter != 0 && waiter < kMaxWaiter && open_.insert(waiter).second;
+                 },
+             },
+             input);
   if (is_new) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("the journal has two calls of one number, ", step.waiter()));
+  return absl::DataLossError(absl::StrCat("the journal has two calls of one number, ", waiter));
 }
 
 absl::Status Replayer::CheckEffects(const Step& step, const core::Effects& effects) {

@@ -74,7 +74,7 @@ class Replayer {
   void FeedEnd(const End& end);
 
   absl::StatusOr<core::Options> ReadOptions(const Options& in);
-  absl::Status NoteOpen(const Step& step);
+  absl::Status NoteOpen(core::WaiterId waiter, const core::Input& input);
   absl::Status CheckEffects(const Step& step, const core::Effects& effects);
 
   Observer* const observer_;
