@@ -12,18 +12,12 @@
 #include "common/process_secret.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
-#include "server/service/response_conversion.h"
 #include "tests/simulation/stranger.h"
 
 namespace muster::simulation {
 namespace {
 
 using core::WaiterId;
-
-template <typename Response>
-internal::Response Convert(const core::Answer& answer) {
-  return service::Whole<Response>(answer).value();
-}
 
 constexpr size_t kMostTextBytes = 8 * 1024;
 
@@ -95,7 +89,7 @@ void Daemon::Attach(WaiterId stream, const v1::AttachRequest& request) {
 void Daemon::Call(WaiterId waiter, const internal::Request& request) {
   std::visit(
       [&](const auto& r) {
-        calls_.emplace(waiter, &Convert<ResponseOf<std::decay_t<decltype(r)>>>);
+        calls_.emplace(waiter, &ConvertAnswer<std::decay_t<decltype(r)>>);
         Apply(PutRequest(waiter, r));
       },
       request);

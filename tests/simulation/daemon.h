@@ -14,6 +14,7 @@
 #include "client/src/protocol/requests.h"
 #include "server/core/coordinator.h"
 #include "tests/server/journal/tape.h"
+#include "tests/simulation/answer_conversion.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {
@@ -64,9 +65,6 @@ class Daemon {
   size_t open() const { return calls_.size() + streams_.size(); }
 
  private:
-  // Makes the response of one kind of call.
-  using Converter = internal::Response (*)(const core::Answer&);
-
   // The one way into the core: what goes in is recorded.
   core::Effects Put(core::WaiterId id, const core::Input& input,
                     const journal::KeptRequest* kept = nullptr);
@@ -103,7 +101,7 @@ class Daemon {
   core::Time armed_ = absl::InfiniteFuture();
   std::optional<core::Time> reforming_since_;
   std::optional<core::EpochId> reforming_;  // the epoch that has ended
-  std::map<core::WaiterId, Converter> calls_;
+  std::map<core::WaiterId, AnswerConversion> calls_;
   std::map<core::WaiterId, bool> streams_;  // whether Attach was answered
   core::WaiterId next_report_ = core::WaiterId{1} << 52;
   core::WaiterId strangers_call_ = 0;

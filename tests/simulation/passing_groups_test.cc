@@ -28,7 +28,7 @@
 #include "server/core/coordinator.h"
 #include "server/service/event_conversion.h"
 #include "server/service/request_conversion.h"
-#include "server/service/response_conversion.h"
+#include "tests/simulation/answer_conversion.h"
 #include "tests/simulation/random.h"
 
 namespace muster::simulation {
@@ -138,11 +138,10 @@ class PassingGroups {
     MemberCore core;
     uint64_t stream = 0;
   };
-  using Convert = internal::Response (*)(const core::Answer&);
   struct Waiter {
     size_t member;
     uint64_t attempt;
-    Convert convert;
+    AnswerConversion convert;
   };
 
   static internal::MemberOptions OptionsOf(int index) {
@@ -207,10 +206,6 @@ class PassingGroups {
     Apply(daemon_->Step(Now(), id, *request));
   }
 
-  template <class Response>
-  static internal::Response ConvertTo(const core::Answer& answer) {
-    return *service::Whole<Response>(answer);
-  }
   void Call(size_t member, const internal::SendCall& send) {
     std::visit(
         [&](const auto& wire) {
@@ -218,7 +213,7 @@ class PassingGroups {
           const auto request = service::FromProto(Request(wire));
           ASSERT_TRUE(request.ok()) << request.status();
           const core::WaiterId id = ++ids_;
-          waiters_[id] = {member, send.attempt, &ConvertTo<ResponseOf<Request>>};
+          waiters_[id] = {member, send.attempt, &ConvertAnswer<Request>};
           Apply(daemon_->Step(Now(), id, *request));
         },
         send.request);

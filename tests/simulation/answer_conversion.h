@@ -1,0 +1,22 @@
+#ifndef MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
+#define MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
+
+#include "client/src/protocol/requests.h"
+#include "common/rpcs.h"
+#include "server/core/effects.h"
+#include "server/service/response_conversion.h"
+
+namespace muster::simulation {
+
+// Makes the response of a call's kind out of the core's answer, as the daemon's service does.
+using AnswerConversion = internal::Response (*)(const core::Answer&);
+
+// The conversion for calls whose request is a `Request`.
+template <typename Request>
+internal::Response ConvertAnswer(const core::Answer& answer) {
+  return service::Whole<ResponseOf<Request>>(answer).value();
+}
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_ANSWER_CONVERSION_H_
