@@ -1,4 +1,4 @@
-// musterd: the coordinator of one job. Flags: server/daemon/flags.cc.
+// musterd: the coordinator of one job. Flags: server/daemon/daemon_flags.cc.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,15 +24,15 @@
 #include "common/local_coordinators.h"
 #include "common/termination_log.h"
 #include "server/daemon/connections.h"
+#include "server/daemon/daemon_flags.h"
 #include "server/daemon/descriptors.h"
-#include "server/daemon/flags.h"
 #include "server/daemon/logging.h"
-#include "server/daemon/memory.h"
+#include "server/daemon/memory_trimming.h"
 #include "server/daemon/pages.h"
 #include "server/daemon/port_file.h"
 #include "server/daemon/signals.h"
+#include "server/service/daemon_version.h"
 #include "server/service/server.h"
-#include "server/service/version.h"
 #include "server/web/http_server.h"
 #include "spdlog/spdlog.h"
 

@@ -23,11 +23,11 @@
 #include "common/exit_codes.h"
 #include "common/utf8.h"
 #include "nlohmann/json.hpp"
+#include "server/journal/journal_timeline.h"
 #include "server/journal/reader.h"
 #include "server/journal/replay_files.h"
 #include "server/journal/replayer.h"
 #include "server/journal/story.h"
-#include "server/journal/timeline.h"
 #include "server/journal/trace.h"
 
 namespace muster::cli {

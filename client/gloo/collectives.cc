@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "client/gloo/gloo_slots.h"
 #include "client/gloo/reduce_scatter.h"
-#include "client/gloo/slots.h"
 #include "client/src/base/reduction.h"
 #include "gloo/allgather.h"
 #include "gloo/allgatherv.h"

@@ -10,11 +10,11 @@
 #include "client/gloo/collective_plane.h"
 #include "client/gloo/collectives.h"
 #include "client/gloo/communicator_end.h"
+#include "client/gloo/gloo_peer_info.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/mesh.h"
 #include "client/gloo/node_layout.h"
 #include "client/gloo/operation.h"
-#include "client/gloo/peer_info.h"
 #include "client/src/data_plane/backend.h"
 #include "client/src/node/shared_region.h"
 

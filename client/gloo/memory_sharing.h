@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/gloo/gloo_peer_info.h"
 #include "client/gloo/node_layout.h"
-#include "client/gloo/peer_info.h"
 #include "client/src/node/shared_region.h"
 #include "muster/group.h"
 

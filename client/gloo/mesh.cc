@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/gloo/exception.h"
-#include "client/gloo/transport.h"
+#include "client/gloo/interruptible_transport.h"
 #include "client/src/data_plane/broken_peers.h"
 #include "client/src/job/rank_names.h"
 #include "common/start_thread.h"

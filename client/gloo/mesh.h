@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/gloo/gloo_peer_info.h"
 #include "client/gloo/interruptor.h"
 #include "client/gloo/network_interface.h"
 #include "client/gloo/peer_ends.h"
-#include "client/gloo/peer_info.h"
 #include "client/src/base/deadline.h"
 #include "gloo/context.h"
 #include "muster/group.h"

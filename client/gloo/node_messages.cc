@@ -1,6 +1,6 @@
 #include "client/gloo/node_messages.h"
 
-#include "client/gloo/slots.h"
+#include "client/gloo/gloo_slots.h"
 #include "gloo/types.h"
 
 namespace muster::internal {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "client/gloo/slots.h"
-#include "client/gloo/transport.h"
+#include "client/gloo/gloo_slots.h"
+#include "client/gloo/interruptible_transport.h"
 #include "gloo/types.h"
 
 namespace muster::internal {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "client/gloo/slots.h"
+#include "client/gloo/gloo_slots.h"
 #include "gloo/types.h"
 
 namespace muster::internal {

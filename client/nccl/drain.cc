@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/features.h"
 #include "client/nccl/wait.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/handle.h"
 #include "common/start_thread.h"
 #include "muster/log.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "client/nccl/device.h"
-#include "client/nccl/driver.h"
+#include "client/nccl/cuda_device.h"
+#include "client/nccl/cuda_driver.h"
 
 namespace muster::internal {
 namespace {

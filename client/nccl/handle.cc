@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/nccl/errors.h"
+#include "client/nccl/nccl_types.h"
 #include "client/nccl/poll_pacer.h"
 #include "client/nccl/stopper.h"
-#include "client/nccl/types.h"
 #include "client/src/job/rank_names.h"
 
 namespace muster::internal {

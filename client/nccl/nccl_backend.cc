@@ -10,7 +10,7 @@
 #include "client/nccl/free.h"
 #include "client/nccl/gpu_memory.h"
 #include "client/nccl/nccl_exchange.h"
-#include "client/nccl/types.h"
+#include "client/nccl/nccl_types.h"
 #include "client/nccl/wait.h"
 
 namespace muster::internal {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/handle.h"
 #include "client/src/data_plane/argument_check.h"
 #include "client/src/data_plane/views.h"

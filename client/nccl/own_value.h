@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/errors.h"
 #include "client/nccl/handle.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/nccl/agreement.h"
 #include "client/nccl/bootstrap.h"
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/handle.h"
 #include "client/nccl/split_ranks.h"
 #include "client/src/data_plane/argument_check.h"

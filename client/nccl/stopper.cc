@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/nccl/device.h"
+#include "client/nccl/cuda_device.h"
 #include "client/nccl/poll_pacer.h"
 #include "client/nccl/stop.h"
 #include "common/start_thread.h"

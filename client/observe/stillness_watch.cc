@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "client/observe/work.h"
+#include "client/observe/bounded_work.h"
 #include "common/steady_now.h"
 
 namespace muster::observe {

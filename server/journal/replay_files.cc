@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/journal/reader.h"
 #include "server/service/response_conversion.h"
-#include "server/service/writer.h"
+#include "server/service/response_writer.h"
 
 namespace muster::journal {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/claim.h"
-#include "server/service/reader.h"
+#include "server/service/request_reader.h"
 
 namespace muster::service {
 

@@ -12,9 +12,9 @@
 #include "server/service/attach_stream.h"
 #include "server/service/raw_message.h"
 #include "server/service/response_conversion.h"
+#include "server/service/response_writer.h"
 #include "server/service/status.h"
 #include "server/service/unary_call.h"
-#include "server/service/writer.h"
 
 namespace muster::service {
 

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "server/service/writer.h"
+#include "server/service/response_writer.h"
 
 namespace muster::service {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/process_secret.h"
-#include "server/service/reader.h"
 #include "server/service/request_conversion.h"
+#include "server/service/request_reader.h"
 #include "server/service/response_conversion.h"
-#include "server/service/writer.h"
+#include "server/service/response_writer.h"
 
 namespace muster::service {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/service/claim_conversion.h"
-#include "server/service/reader.h"
+#include "server/service/request_reader.h"
 
 namespace muster::service {
 namespace {

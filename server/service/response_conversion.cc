@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "server/service/writer.h"
+#include "server/service/response_writer.h"
 
 namespace muster::service {
 

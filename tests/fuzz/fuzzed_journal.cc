@@ -8,10 +8,10 @@
 #include "nlohmann/json.hpp"
 #include "server/journal/encoder.h"
 #include "server/journal/format.h"
+#include "server/journal/journal_timeline.h"
 #include "server/journal/reader.h"
 #include "server/journal/replay_files.h"
 #include "server/journal/story.h"
-#include "server/journal/timeline.h"
 #include "server/journal/trace.h"
 #include "tests/fuzz/promises.h"
 

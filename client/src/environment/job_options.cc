@@ -5,8 +5,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/base/checks.h"
-#include "client/src/environment/options.h"
-#include "client/src/environment/placement.h"
+#include "client/src/environment/process_placement.h"
+#include "client/src/environment/read_job_options.h"
 #include "common/credential_files.h"
 #include "common/host_port.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/src/exchange/peer_info.h"
+#include "client/src/exchange/exchange_peer_info.h"
 #include "client/src/exchange/shared_segment.h"
 #include "muster/call_options.h"
 #include "muster/group.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/src/environment/identity.h"
-#include "client/src/environment/placement.h"
+#include "client/src/environment/process_placement.h"
 #include "client/src/job/live_jobs.h"
 #include "client/src/toolkits/job_communicator.h"
 

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "client/observe/bounded_work.h"
 #include "client/observe/bundle_folder.h"
-#include "client/observe/work.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/util/process.h"

@@ -1,0 +1,21 @@
+#ifndef MUSTER_CLIENT_NCCL_NCCL_PEER_INFO_H_
+#define MUSTER_CLIENT_NCCL_NCCL_PEER_INFO_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "muster/group.h"
+#include "muster/sdk/v1/peers.pb.h"
+
+namespace muster::internal {
+
+using sdk::v1::NcclPeerInfo;
+
+// FAILED_PRECONDITION, the same on all ranks, if two of them have one GPU and not all ranks allow
+// that, or different NCCL versions, or settings of NCCL's that must be alike. `infos` are in the
+// group's order.
+absl::Status CheckNcclPeerInfos(const Group& group, const std::vector<NcclPeerInfo>& infos);
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_CLIENT_NCCL_NCCL_PEER_INFO_H_

@@ -1,0 +1,65 @@
+#include "server/daemon/memory_trimming.h"
+
+#include <malloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace muster::daemon {
+namespace {
+
+// The free memory to wait for: less is not worth the time, and would soon be needed again.
+constexpr int64_t kWorthIt = 16 << 20;
+// Trimming holds the allocator's locks, for 100 ms where a GB is free. A process that has taken
+// more processor time than this since it was last asked has work to do, and is left at it, but not
+// for ever.
+constexpr absl::Duration kBusy = absl::Milliseconds(200);
+constexpr int kMostOftenBusy = 10;
+
+// What is in memory, less what the allocator has given out.
+int64_t Unused() {
+  int64_t all_pages = 0;
+  int64_t resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> all_pages >> resident_pages;
+  const struct mallinfo2 heap = mallinfo2();
+  return resident_pages * sysconf(_SC_PAGESIZE) - static_cast<int64_t>(heap.uordblks + heap.hblkhd);
+}
+
+absl::Duration CpuTime() {
+  timespec used = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return absl::DurationFromTimespec(used);
+}
+
+}  // namespace
+
+void SetUpMemory() {
+  // Each arena keeps what it has; the default is eight for each processor.
+  mallopt(M_ARENA_MAX, 2);
+  // Large payloads go back as soon as they are freed. Without this the bound grows with each of
+  // them, up to 32 MiB.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+}
+
+bool TrimPolicy::ShouldTrim(int64_t unused, absl::Duration cpu) {
+  const bool busy = cpu - cpu_ > kBusy;
+  cpu_ = cpu;
+  least_ = std::min(least_, unused);
+  if (unused - least_ < kWorthIt) return false;
+  return !busy || ++busy_ >= kMostOftenBusy;
+}
+
+void TrimPolicy::Trimmed(int64_t unused) {
+  least_ = unused;
+  busy_ = 0;
+}
+
+void TrimMemory(TrimPolicy* policy) {
+  if (!policy->ShouldTrim(Unused(), CpuTime())) return;
+  malloc_trim(/*pad=*/0);
+  policy->Trimmed(Unused());
+}
+
+}  // namespace muster::daemon
