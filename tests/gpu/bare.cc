@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "absl/time/time.h"
-#include "tests/gpu/device.h"
+#include "tests/gpu/gpu_device.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::gpu {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "tests/gpu/checks.h"
+#include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
 #include "tests/util/wait_until.h"
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "tests/gpu/checks.h"
+#include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
 
 namespace muster::gpu {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/rank_activity.h"
-#include "tests/gpu/checks.h"
+#include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
 #include "tests/util/wait_until.h"
 

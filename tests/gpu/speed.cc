@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/gpu/bare.h"
-#include "tests/gpu/checks.h"
+#include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/statistics.h"
 #include "tests/gpu/typed.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "tests/gpu/ranks.h"
+#include "tests/gpu/gpu_ranks.h"
 #include "tests/util/daemon.h"
 #include "tests/util/process.h"
 

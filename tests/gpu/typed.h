@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "muster/nccl.h"
-#include "tests/gpu/device.h"
+#include "tests/gpu/gpu_device.h"
 #include "tests/gpu/reference.h"
 
 namespace muster::gpu {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/gpu/checks.h"
+#include "tests/gpu/gpu_checks.h"
 #include "tests/gpu/typed.h"
 
 namespace muster::gpu {

@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "tests/simulation/checks.h"
-#include "tests/simulation/process.h"
 #include "tests/simulation/random.h"
+#include "tests/simulation/schedule_checks.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/simulated_process.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/checks.h"
-#include "tests/simulation/daemon.h"
-#include "tests/simulation/network.h"
-#include "tests/simulation/node_memory.h"
-#include "tests/simulation/process.h"
 #include "tests/simulation/program.h"
+#include "tests/simulation/schedule_checks.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/simulated_daemon.h"
+#include "tests/simulation/simulated_network.h"
+#include "tests/simulation/simulated_node_memory.h"
+#include "tests/simulation/simulated_process.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {

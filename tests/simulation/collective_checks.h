@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "tests/simulation/memberships.h"
-#include "tests/simulation/network.h"
 #include "tests/simulation/plan.h"
+#include "tests/simulation/simulated_network.h"
 
 namespace muster::simulation {
 

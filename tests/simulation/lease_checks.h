@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tests/simulation/network.h"
 #include "tests/simulation/plan.h"
+#include "tests/simulation/simulated_network.h"
 
 namespace muster::simulation {
 

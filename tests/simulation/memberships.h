@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "client/src/protocol/requests.h"
 #include "muster/v1/coordinator.pb.h"
-#include "tests/simulation/daemon.h"
-#include "tests/simulation/process.h"
 #include "tests/simulation/setting.h"
+#include "tests/simulation/simulated_daemon.h"
+#include "tests/simulation/simulated_process.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {

@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "client/src/node/meeting.h"
 #include "client/src/protocol/effects.h"
-#include "tests/simulation/node_memory.h"
 #include "tests/simulation/random.h"
+#include "tests/simulation/simulated_node_memory.h"
 #include "tests/simulation/stage.h"
 
 namespace muster::simulation {

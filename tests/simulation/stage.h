@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/simulation/timeline.h"
+#include "tests/simulation/simulated_timeline.h"
 
 namespace muster::simulation {
 

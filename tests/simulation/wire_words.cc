@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/rpcs.h"
 #include "tests/simulation/collective_context.h"
-#include "tests/simulation/network.h"
+#include "tests/simulation/simulated_network.h"
 
 namespace muster::simulation {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/helpers/scenario.h"
+#include "tests/client/helpers/helper_scenario.h"
 #include "tests/util/status_reader.h"
 
 namespace muster::testing {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/client/helpers/scenario.h"
+#include "tests/client/helpers/helper_scenario.h"
 
 namespace muster::testing {
 namespace {

@@ -1,7 +1,7 @@
 // NCCL's own configuration.
 
 #include "tests/client/nccl/held.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 

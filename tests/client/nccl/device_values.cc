@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "muster/scopes.h"
-#include "tests/client/nccl/device_memory.h"
-#include "tests/client/nccl/numbers.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/checked_device_memory.h"
+#include "tests/client/nccl/nccl_scenario.h"
+#include "tests/client/nccl/typed_numbers.h"
 
 namespace muster::testing {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "muster/tensor_operations.h"
-#include "tests/client/nccl/device_memory.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/checked_device_memory.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "absl/time/clock.h"
 #include "muster/communicator.h"
-#include "tests/client/nccl/device_memory.h"
+#include "tests/client/nccl/checked_device_memory.h"
 #include "tests/client/nccl/held.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/nccl_scenario.h"
 #include "tests/util/wait_until.h"
 
 namespace muster::testing {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 

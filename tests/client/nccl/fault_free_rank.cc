@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 int main(int argc, char** argv) {
   return muster::testing::RunRank(std::vector<std::string>(argv + 1, argv + argc),

@@ -14,7 +14,8 @@ namespace muster::testing {
 // real_nccl_rank where the test is on NCCL itself (tests/nccl/libraries.h).
 class NcclJob {
  public:
-  // `scenario`: its name and its details (scenario.h). `env` is for all, `env_by_rank` for one.
+  // `scenario`: its name and its details (nccl_scenario.h). `env` is for all, `env_by_rank` for
+  // one.
   static std::unique_ptr<NcclJob> Start(int size, const Words& scenario, const Variables& env = {},
                                         const std::map<int, Variables>& env_by_rank = {},
                                         const Words& daemon_flags = {"--member-grace=300ms"});

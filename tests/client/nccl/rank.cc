@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "tests/client/nccl/device_memory.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/checked_device_memory.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "tests/client/nccl/device_memory.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/checked_device_memory.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 namespace {

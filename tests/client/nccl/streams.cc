@@ -7,8 +7,8 @@
 
 #include "muster/communicator.h"
 #include "muster/scopes.h"
-#include "tests/client/nccl/device_memory.h"
-#include "tests/client/nccl/scenario.h"
+#include "tests/client/nccl/checked_device_memory.h"
+#include "tests/client/nccl/nccl_scenario.h"
 
 namespace muster::testing {
 namespace {

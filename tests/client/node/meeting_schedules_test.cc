@@ -24,7 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/node/meeting.h"
 #include "gtest/gtest.h"
-#include "tests/client/node/stage.h"
+#include "tests/client/node/interleaving_stage.h"
 
 namespace muster::internal {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "tests/nccl/fake/forked_ranks.h"
+#include "tests/nccl/fake/forked_nccl_ranks.h"
 
 // What the tests of the stand-in GPU share. Each of them runs in a process of its own, as the state
 // of the GPU belongs to the process.

@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/fake/forked_ranks.h"
+#include "tests/nccl/fake/forked_nccl_ranks.h"
 
 namespace muster::testing {
 namespace {

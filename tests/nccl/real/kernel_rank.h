@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/nccl/fake/forked_ranks.h"
+#include "tests/nccl/fake/forked_nccl_ranks.h"
 
 // Ranks on the real NCCL and stand-in GPUs, and values for them, for tests of its kernels.
 namespace muster::testing {

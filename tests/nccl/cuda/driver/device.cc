@@ -1,13 +1,12 @@
 // Devices and contexts, as the driver shows them: a CUdevice is the runtime's ordinal.
 
-#include "tests/nccl/cuda/runtime/device.h"
-
 #include <cstring>
 
-#include "tests/nccl/cuda/driver/driver.h"
+#include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
+#include "tests/nccl/cuda/runtime/devices.h"
 #include "tests/nccl/cuda/runtime/failure.h"
 
 namespace fake_cuda::driver {

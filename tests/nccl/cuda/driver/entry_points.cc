@@ -1,16 +1,17 @@
 // The table of the driver's entry points. One that is not in it "is not found", as with a driver
 // that is older than the program.
 
+#include "tests/nccl/cuda/driver/entry_points.h"
+
 #include <cuda_runtime_api.h>
 
 #include <map>
 #include <string>
 #include <utility>
 
-#include "tests/nccl/cuda/driver/driver.h"
 #include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/error.h"
 
 namespace fake_cuda::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/nccl/cuda/driver/driver.h"
+#include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
 #include "tests/nccl/cuda/runtime/kernel.h"

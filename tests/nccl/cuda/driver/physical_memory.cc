@@ -9,10 +9,10 @@
 #include <mutex>
 #include <set>
 
-#include "tests/nccl/cuda/driver/driver.h"
+#include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/device.h"
-#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/devices.h"
+#include "tests/nccl/cuda/runtime/reachable_memory.h"
 
 namespace fake_cuda::driver {
 namespace {

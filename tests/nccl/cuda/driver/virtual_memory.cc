@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 
-#include "tests/nccl/cuda/driver/driver.h"
+#include "tests/nccl/cuda/driver/entry_points.h"
 #include "tests/nccl/cuda/driver/physical_memory.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/reachable_memory.h"
 
 namespace fake_cuda::driver {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/device.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
+#include "tests/nccl/cuda/runtime/devices.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/error.h"
 #include "tests/nccl/cuda/runtime/failure.h"
 
 namespace fake_cuda {

@@ -7,7 +7,7 @@
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/failure.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 

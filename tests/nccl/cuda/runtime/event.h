@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tests/nccl/cuda/runtime/timeline.h"
+#include "tests/nccl/cuda/runtime/stream_timeline.h"
 
 namespace fake_cuda {
 

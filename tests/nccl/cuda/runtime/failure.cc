@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/cuda/runtime/timeline.h"
+#include "tests/nccl/cuda/runtime/stream_timeline.h"
 
 namespace fake_cuda {
 namespace {

@@ -1,7 +1,7 @@
 // Graphs are not modelled: no stream is ever being captured, and all else is refused.
 
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
 using fake_cuda::Begin;

@@ -9,10 +9,10 @@
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
 #include "tests/nccl/cuda/runtime/environment.h"
-#include "tests/nccl/cuda/runtime/error.h"
 #include "tests/nccl/cuda/runtime/event.h"
-#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/reachable_memory.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
 namespace fake_cuda {

@@ -2,10 +2,10 @@
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/device.h"
-#include "tests/nccl/cuda/runtime/error.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
+#include "tests/nccl/cuda/runtime/devices.h"
 #include "tests/nccl/cuda/runtime/failure.h"
-#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/reachable_memory.h"
 
 using fake_cuda::Begin;
 using fake_cuda::BeginQuery;

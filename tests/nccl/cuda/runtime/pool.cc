@@ -5,8 +5,8 @@
 
 #include "tests/nccl/cuda/fake_cuda.h"
 #include "tests/nccl/cuda/runtime/context.h"
-#include "tests/nccl/cuda/runtime/error.h"
-#include "tests/nccl/cuda/runtime/memory.h"
+#include "tests/nccl/cuda/runtime/cuda_error.h"
+#include "tests/nccl/cuda/runtime/reachable_memory.h"
 #include "tests/nccl/cuda/runtime/stream.h"
 
 // What cudaMemPool_t points to.

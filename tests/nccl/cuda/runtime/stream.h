@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/nccl/cuda/runtime/timeline.h"
+#include "tests/nccl/cuda/runtime/stream_timeline.h"
 
 // What cudaStream_t points to.
 struct CUstream_st {

@@ -11,12 +11,12 @@
 
 #include "common/fnv1a.h"
 #include "tests/nccl/cuda/fake_cuda.h"
-#include "tests/nccl/fake/nccl/bootstrap.h"
 #include "tests/nccl/fake/nccl/comm.h"
 #include "tests/nccl/fake/nccl/config.h"
 #include "tests/nccl/fake/nccl/error.h"
 #include "tests/nccl/fake/nccl/fault.h"
-#include "tests/nccl/fake/nccl/group.h"
+#include "tests/nccl/fake/nccl/group_calls.h"
+#include "tests/nccl/fake/nccl/rank_bootstrap.h"
 
 namespace fake_nccl {
 namespace {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/nccl/fake/nccl/mesh.h"
 #include "tests/nccl/fake/nccl/socket.h"
+#include "tests/nccl/fake/nccl/socket_mesh.h"
 
 // What ncclComm_t points to. It outlives its freeing, so that a later use is seen.
 struct ncclComm {

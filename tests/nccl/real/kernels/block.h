@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "device.h"
-#include "tests/nccl/real/kernels/memory.h"
-#include "tests/nccl/real/kernels/wait.h"
+#include "tests/nccl/real/kernels/kernel_memory.h"
+#include "tests/nccl/real/kernels/waits.h"
 
 namespace cpu_nccl {
 

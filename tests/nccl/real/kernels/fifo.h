@@ -6,7 +6,7 @@
 
 #include "collectives.h"
 #include "device.h"
-#include "tests/nccl/real/kernels/memory.h"
+#include "tests/nccl/real/kernels/kernel_memory.h"
 
 namespace cpu_nccl {
 

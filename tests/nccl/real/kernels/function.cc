@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "tests/nccl/real/kernels/memory.h"
+#include "tests/nccl/real/kernels/kernel_memory.h"
 
 namespace cpu_nccl {
 namespace {

@@ -7,8 +7,8 @@
 #include "checks.h"
 #include "cudawrap.h"
 #include "device.h"
-#include "tests/nccl/real/kernels/memory.h"
-#include "tests/nccl/real/kernels/reduction.h"
+#include "tests/nccl/real/kernels/kernel_memory.h"
+#include "tests/nccl/real/kernels/kernel_reduction.h"
 
 namespace cpu_nccl {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/nccl/real/kernels/block.h"
 #include "tests/nccl/real/kernels/fifo.h"
-#include "tests/nccl/real/kernels/reduction.h"
+#include "tests/nccl/real/kernels/kernel_reduction.h"
 
 namespace cpu_nccl {
 

@@ -1,7 +1,7 @@
 #ifndef MUSTER_TESTS_NCCL_REAL_KERNELS_PROFILER_H_
 #define MUSTER_TESTS_NCCL_REAL_KERNELS_PROFILER_H_
 
-#include "tests/nccl/real/kernels/work.h"
+#include "tests/nccl/real/kernels/work_batch.h"
 
 namespace cpu_nccl {
 

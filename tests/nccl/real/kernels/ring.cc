@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/nccl/real/kernels/kernel_reduction.h"
 #include "tests/nccl/real/kernels/pipe.h"
-#include "tests/nccl/real/kernels/reduction.h"
 
 namespace cpu_nccl {
 namespace {

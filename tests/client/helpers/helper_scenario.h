@@ -1,0 +1,21 @@
+#ifndef MUSTER_TESTS_CLIENT_HELPERS_HELPER_SCENARIO_H_
+#define MUSTER_TESTS_CLIENT_HELPERS_HELPER_SCENARIO_H_
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/util/ranks.h"
+
+namespace muster::testing {
+
+// Ranks share a node with one other.
+inline constexpr int kPerNode = 2;
+
+// One rank that does what `words` say (tests/rank/helper_steps.cc) and leaves, lest one that has
+// got an error be taken for one that is lost.
+inline Words Scenario(const Words& words) {
+  return RankCommand({"quiet", absl::StrCat("note:help=", absl::StrJoin(words, ",")), "leave"});
+}
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_CLIENT_HELPERS_HELPER_SCENARIO_H_

@@ -1,0 +1,75 @@
+#ifndef MUSTER_TESTS_CLIENT_NCCL_NCCL_SCENARIO_H_
+#define MUSTER_TESTS_CLIENT_NCCL_NCCL_SCENARIO_H_
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "muster/job.h"
+#include "muster/nccl.h"
+#include "tests/rank/interpreter.h"
+
+// What a rank of the tests does: the step SCENARIO[=NAME[=VALUE],...].
+namespace muster::testing {
+
+// What is told of the scenario's details: "absent=1,warm".
+class Arguments {
+ public:
+  explicit Arguments(const std::string& text);
+
+  bool Has(const std::string& name) const { return values_.count(name) > 0; }
+  std::string Text(const std::string& name, const std::string& otherwise) const;
+  int Int(const std::string& name, int otherwise) const;
+  absl::Duration Seconds(const std::string& name, double otherwise) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+using Scenario = absl::Status (*)(Job& job, const Arguments& arguments);
+
+// Values.
+absl::Status DeviceValues(Job& job, const Arguments& arguments);
+absl::Status HostValues(Job& job, const Arguments& arguments);
+absl::Status StreamOrder(Job& job, const Arguments& arguments);
+absl::Status Configuration(Job& job, const Arguments& arguments);
+absl::Status Refusals(Job& job, const Arguments& arguments);
+// One communicator made of another.
+absl::Status Splits(Job& job, const Arguments& arguments);
+absl::Status EndOneOfTwo(Job& job, const Arguments& arguments);
+absl::Status EndBesideAHang(Job& job, const Arguments& arguments);
+absl::Status OneSplit(Job& job, const Arguments& arguments);
+// One communicator, in a job or a library that misbehaves.
+absl::Status CreateOne(Job& job, const Arguments& arguments);
+absl::Status ReduceForever(Job& job, const Arguments& arguments);
+absl::Status ReduceOnce(Job& job, const Arguments& arguments);
+absl::Status HostReduceOnce(Job& job, const Arguments& arguments);
+absl::Status GrowBesideAHang(Job& job, const Arguments& arguments);
+// Peers that stop NCCL.
+absl::Status GiveUpFirst(Job& job, const Arguments& arguments);
+absl::Status OperateUntilLoss(Job& job, const Arguments& arguments);
+// Helpers on top of Job and Communicator.
+absl::Status Helpers(Job& job, const Arguments& arguments);
+absl::Status ShowDevice(Job& job, const Arguments& arguments);
+// Many.
+absl::Status Rounds(Job& job, const Arguments& arguments);
+
+Step Scene(Scenario scenario);
+
+// Those in which nothing goes wrong, and which know of no stand-ins: on a GPU they run, too
+// (tests/gpu).
+Steps FaultFreeScenes();
+
+// Every operation of the interface, on device memory and a stream of the caller's.
+absl::Status OnEither(TensorOperations& comm);
+
+// The options of a communicator that the arguments device, shared and timeout give.
+NcclOptions OptionsOf(const Arguments& arguments);
+
+}  // namespace muster::testing
+
+#endif  // MUSTER_TESTS_CLIENT_NCCL_NCCL_SCENARIO_H_

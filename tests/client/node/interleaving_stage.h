@@ -1,0 +1,82 @@
+#ifndef MUSTER_TESTS_CLIENT_NODE_INTERLEAVING_STAGE_H_
+#define MUSTER_TESTS_CLIENT_NODE_INTERLEAVING_STAGE_H_
+
+#include <ucontext.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace muster::internal {
+
+// Runs actors that share memory in one thread, one step of one of them at a time: which one is
+// drawn from a seed. An actor can be killed or paused between any two of its steps. Time is
+// simulated, and passes by itself while all wait.
+class Stage {
+ public:
+  explicit Stage(uint64_t seed) : random_(seed) {}
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  // Actors are numbered in the order in which they are added.
+  void Add(std::function<void()> actor);
+  // Runs until all actors have ended or were killed. `between` is called between steps. False if
+  // that takes too many steps.
+  bool Run(const std::function<void()>& between);
+
+  uint32_t Pick(uint32_t n) { return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_); }
+  int64_t now() const { return now_; }
+  // Nobody makes a step for so long.
+  void Pass(int64_t nanos) { now_ += nanos; }
+
+  void Kill(size_t actor) { actors_[actor]->killed = true; }
+  // The actor makes no step for so long.
+  void Pause(size_t actor, int64_t nanos);
+  bool alive(size_t actor) const { return !actors_[actor]->killed && !actors_[actor]->ended; }
+  // For how long the actor has been paused so far.
+  int64_t paused(size_t actor) const { return actors_[actor]->paused; }
+
+  // ---- For actors, or outside of them (then Step does nothing) ----
+  static void Step();
+  // Until the word changes and somebody wakes the actor, or the time is up.
+  static void Wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t nanos);
+  static void Wake(std::atomic<uint32_t>* word);
+  static void Sleep(int64_t nanos);
+  static Stage* current() { return current_; }
+
+ private:
+  struct Actor {
+    std::function<void()> run;
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    bool started = false;
+    bool ended = false;
+    bool killed = false;
+    const std::atomic<uint32_t>* waits_for = nullptr;
+    int64_t wakes = 0;  // not before, while it sleeps or waits
+    int64_t paused_until = 0;
+    int64_t paused = 0;
+  };
+  struct Killed {};
+
+  static void Enter();
+  bool Runnable(const Actor& actor) const;
+  int64_t NextTime() const;
+  void Resume(Actor* actor);
+  void Yield();
+
+  static Stage* current_;
+  std::mt19937_64 random_;
+  int64_t now_ = 1;
+  std::vector<std::unique_ptr<Actor>> actors_;
+  Actor* running_ = nullptr;
+  ucontext_t scheduler_;
+};
+
+}  // namespace muster::internal
+
+#endif  // MUSTER_TESTS_CLIENT_NODE_INTERLEAVING_STAGE_H_

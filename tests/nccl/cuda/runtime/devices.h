@@ -1,0 +1,24 @@
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICES_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICES_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace fake_cuda {
+
+struct Device {
+  int physical = 0;  // its index on the machine, whatever CUDA_VISIBLE_DEVICES says
+  cudaUUID_t uuid = {};
+};
+
+// Those that CUDA_VISIBLE_DEVICES lets the process see, in its order.
+const std::vector<Device>& VisibleDevices();
+
+// Bytes of memory of each device: FAKE_CUDA_MEMORY.
+size_t DeviceMemory();
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_DEVICES_H_

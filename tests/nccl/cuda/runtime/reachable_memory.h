@@ -1,0 +1,68 @@
+#ifndef MUSTER_TESTS_NCCL_CUDA_RUNTIME_REACHABLE_MEMORY_H_
+#define MUSTER_TESTS_NCCL_CUDA_RUNTIME_REACHABLE_MEMORY_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+// The memory that the GPU reaches: device memory, pinned and registered host memory, and what
+// cuMemMap() has mapped. Device memory is mapped twice: at the address that the program gets,
+// without any right of access, so that code which follows a device pointer on the host crashes as
+// it does on a real machine; and at an address that only the stand-in knows, the view.
+namespace fake_cuda {
+
+enum class MemoryKind { kDevice, kPinned, kRegistered, kPool, kImported, kVirtual };
+
+struct Allocation {
+  size_t size = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+  cudaMemoryType type = cudaMemoryTypeDevice;
+  int device = 0;
+  char* view = nullptr;  // null: the device has no access
+  int file = -1;         // a memfd that other processes can map
+};
+
+struct Region {
+  uintptr_t address = 0;
+  Allocation allocation;
+};
+
+uintptr_t AddressOf(const void* pointer);
+size_t RoundedUp(size_t size, size_t granularity);
+size_t PageSize();
+
+// Maps new memory in both places. Returns cudaErrorMemoryAllocation if the device is full.
+cudaError_t Allocate(void** pointer, size_t size, MemoryKind kind);
+
+// Maps memory that `file` holds, which Unmap() closes.
+void* MapFile(int file, size_t size, MemoryKind kind, int device);
+
+// Forgets an allocation of this kind that begins at the pointer, and unmaps it. Ends the process if
+// there is none.
+void Release(void* pointer, MemoryKind kind);
+
+// The allocation of this kind that begins at the pointer. Ends the process if there is none.
+Region Allocated(void* pointer, MemoryKind kind);
+
+// The allocation that holds the address.
+std::optional<Region> Holding(const void* pointer);
+
+// Adds or removes a range that the caller has mapped.
+bool AddRegion(const void* pointer, const Allocation& allocation);
+std::optional<Region> RemoveRegion(const void* pointer);
+void SetView(const void* pointer, char* view);
+
+// Counts memory of a device that is allocated without an address, as by cuMemCreate(). Returns
+// false if the device is full.
+bool Reserve(int device, size_t size);
+void Unreserve(int device, size_t size);
+size_t InUse(int device);
+
+// Waits for the device if FAKE_CUDA_IMPLICIT_SYNC=all: for calls that may do so on a real GPU.
+void SynchronizeImplicitly();
+
+}  // namespace fake_cuda
+
+#endif  // MUSTER_TESTS_NCCL_CUDA_RUNTIME_REACHABLE_MEMORY_H_

@@ -1,0 +1,21 @@
+#ifndef MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_
+#define MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_
+
+#include <nccl.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace fake_nccl {
+
+// Bytes of an element; 0 for what is no type.
+size_t SizeOf(ncclDataType_t type);
+
+// out = op over `in`, one buffer for each rank. Averages as NCCL does: floating-point values are
+// scaled by 1/n before they are added, sums of integers are divided.
+void Reduce(const std::vector<const char*>& in, size_t count, ncclDataType_t type, ncclRedOp_t op,
+            char* out);
+
+}  // namespace fake_nccl
+
+#endif  // MUSTER_TESTS_NCCL_FAKE_NCCL_REDUCE_H_

@@ -1,0 +1,53 @@
+#ifndef MUSTER_TESTS_SIMULATION_SCHEDULE_CHECKS_H_
+#define MUSTER_TESTS_SIMULATION_SCHEDULE_CHECKS_H_
+
+#include <set>
+
+#include "tests/simulation/collective_checks.h"
+#include "tests/simulation/lease_checks.h"
+#include "tests/simulation/memberships.h"
+#include "tests/simulation/replacements.h"
+#include "tests/simulation/simulated_network.h"
+
+namespace muster::simulation {
+
+// All invariants of one schedule. Two more are checked where they show: that every call ends once
+// and in time (Process), and that answers go to who asked (Daemon).
+class Checks : public WireTap {
+ public:
+  // Both must outlive this.
+  Checks(const Setting* setting, Stage* stage)
+      : memberships(setting, stage),
+        replacements(setting, stage),
+        collectives(&memberships, stage),
+        leases(setting, stage) {}
+
+  Memberships memberships;
+  Replacements replacements;
+  CollectiveChecks collectives;
+  LeaseChecks leases;
+  // Processes of which others may be told that they were lost: something has happened to them.
+  std::set<ProcessId> disturbed;
+
+  // WireTap:
+  void Arrived(core::WaiterId waiter, const SentRpc& rpc) override {
+    collectives.Arrived(waiter, rpc);
+  }
+  void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
+                const internal::Response& response) override {
+    memberships.Answered(rpc.daemon, status, response);
+    replacements.Answered(rpc.daemon, status, response);
+    collectives.Answered(waiter, rpc, status, response);
+    leases.Answered(rpc, status, response);
+  }
+  void Registered(const SentRpc& rpc, const v1::SessionId& session) override {
+    collectives.Registered(rpc, session);
+  }
+  void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) override {
+    collectives.Withdrawn(waiter, rpc);
+  }
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_SCHEDULE_CHECKS_H_

@@ -1,0 +1,170 @@
+#ifndef MUSTER_TESTS_SIMULATION_SIMULATED_NETWORK_H_
+#define MUSTER_TESTS_SIMULATION_SIMULATED_NETWORK_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/src/protocol/effects.h"
+#include "tests/simulation/random.h"
+#include "tests/simulation/setting.h"
+#include "tests/simulation/simulated_daemon.h"
+#include "tests/simulation/simulated_process.h"
+#include "tests/simulation/stage.h"
+
+namespace muster::simulation {
+
+// An RPC in flight. Its process knows it by its attempt, and a daemon by a waiter id.
+struct SentRpc {
+  ProcessId process = 0;
+  DaemonId daemon = 0;
+  uint64_t attempt = 0;
+  std::variant<v1::AttachRequest, internal::Request> request;
+  bool duplicate = false;  // nobody waits for its answer
+
+  bool is_stream() const { return std::holds_alternative<v1::AttachRequest>(request); }
+};
+
+// Sees what reaches a daemon and what leaves it, before the network can lose it.
+class WireTap {
+ public:
+  virtual ~WireTap() = default;
+  virtual void Arrived(core::WaiterId waiter, const SentRpc& rpc) = 0;
+  virtual void Answered(core::WaiterId waiter, const SentRpc& rpc, const absl::Status& status,
+                        const internal::Response& response) = 0;
+  // The daemon has registered the caller of an Attach.
+  virtual void Registered(const SentRpc& rpc, const v1::SessionId& session) = 0;
+  // The daemon has learned that the caller has gone.
+  virtual void Withdrawn(core::WaiterId waiter, const SentRpc& rpc) = 0;
+};
+
+// A network with the habits of gRPC's: each process has one connection, to the daemon that the
+// coordinator's name leads to. A connection that is cut loses what is on its way, and each of its
+// ends learns of it in its own time. Unary calls and cancels overtake one another; the events of a
+// stream do not. Every send ends exactly once at the process that sent it.
+class Network : public Process::Wire, public Daemon::Sink {
+ public:
+  // `stage` and `tap` must outlive this.
+  Network(uint64_t seed, Stage* stage, WireTap* tap);
+
+  void set_weather(const Weather& weather) { weather_ = weather; }
+
+  // From now on larger answers cannot be sent.
+  void set_most_bytes(size_t bytes) { most_bytes_ = bytes; }
+  // Changes what this process sends, and lets nobody know.
+  void TamperWith(ProcessId process) { tampered_.insert(process); }
+
+  void Add(Process* process) { processes_[process->id()] = process; }
+  void Add(DaemonId id, Daemon* daemon) { daemons_[id] = daemon; }
+  // From now on the coordinator's name leads this process there. Cuts its connection.
+  void Route(ProcessId process, DaemonId daemon);
+  DaemonId RouteOf(ProcessId process) const;
+  bool Connected(ProcessId process) const;
+
+  // Does this once, just after a daemon has sent its next good answer to a call: while some of the
+  // answers of one step have arrived, and others have not.
+  void OnNextAnswer(Timeline::Event event) { on_next_answer_.push_back(std::move(event)); }
+
+  // Does this once, to the next process that a daemon asks for the roster.
+  void OnNextQuestion(std::function<void(ProcessId)> event) {
+    on_next_question_.push_back(std::move(event));
+  }
+
+  // Cuts the connection of a process; both ends learn of it within the weather's notice.
+  void Cut(ProcessId process);
+  // The same, and no new connection works before Heal().
+  void CutOff(ProcessId process);
+  void Heal(ProcessId process) { cut_off_.erase(process); }
+  // One end has gone: the other learns of it within `notice`.
+  void ProcessGone(ProcessId process, absl::Duration notice);
+  void DaemonGone(DaemonId daemon, absl::Duration notice);
+
+  // Process::Wire:
+  void Send(ProcessId from, internal::SendCall send) override;
+  void Open(ProcessId from, internal::OpenStream open) override;
+  void Cancel(ProcessId from, uint64_t attempt) override;
+
+  // Daemon::Sink:
+  void Reply(core::WaiterId waiter, absl::Status status, internal::Response response) override;
+  void Event(core::WaiterId stream, v1::AttachResponse response) override;
+  void End(core::WaiterId stream, absl::Status status) override;
+
+ private:
+  struct Connection {
+    ProcessId process;
+    DaemonId daemon;
+    bool cut = false;
+    bool client_knows = false;
+    bool server_knows = false;
+  };
+  struct Flight;
+  using FlightPtr = std::shared_ptr<Flight>;
+  using StreamItem = std::function<void(const FlightPtr&)>;  // an event, or the end
+  struct Flight {
+    SentRpc rpc;
+    std::shared_ptr<Connection> connection;
+    core::WaiterId waiter = 0;  // once it has arrived
+    bool cancelled = false;
+    bool ended = false;             // at the process
+    absl::Duration last_of_stream;  // when its latest event arrives
+    std::deque<StreamItem> undelivered;
+  };
+
+  // Towards the daemon.
+  void Launch(FlightPtr flight);
+  void Arrive(const FlightPtr& flight);
+  void LaunchDuplicate(const FlightPtr& flight);
+  void CloseAtServer(const FlightPtr& flight);
+  void Close(const FlightPtr& flight);
+  // Towards the process.
+  void EndAtClient(const FlightPtr& flight, const absl::Status& status,
+                   internal::Response response = {});
+  void EndAtClientLater(const FlightPtr& flight, absl::Duration delay, absl::Status status);
+  void DeliverInOrder(const FlightPtr& flight, StreamItem item);
+  void DeliverNext(const FlightPtr& flight);
+  FlightPtr TakeFlight(core::WaiterId waiter, const absl::Status& status,
+                       const internal::Response& response);
+
+  std::shared_ptr<Connection> Connect(ProcessId process);
+  void CutConnection(const std::shared_ptr<Connection>& connection, absl::Duration client_learns,
+                     absl::Duration server_learns);
+  void ClientLearns(const std::shared_ptr<Connection>& connection);
+  void ServerLearns(const std::shared_ptr<Connection>& connection);
+  // What was on its way when a connection was cut may still arrive.
+  bool GetsThrough(const Connection& connection);
+
+  absl::Duration Latency();
+  absl::Duration EventTime(Flight* flight);
+  bool IsAlive(DaemonId daemon) const;
+
+  Stage* const stage_;
+  WireTap* const tap_;
+  Random random_;
+  Weather weather_;
+  std::map<ProcessId, Process*> processes_;
+  std::map<DaemonId, Daemon*> daemons_;
+  std::map<ProcessId, DaemonId> routes_;
+  std::set<ProcessId> cut_off_;
+  std::set<ProcessId> tampered_;
+  size_t most_bytes_ = std::numeric_limits<size_t>::max();
+  std::map<ProcessId, std::shared_ptr<Connection>> connections_;
+  std::vector<Timeline::Event> on_next_answer_;
+  std::vector<std::function<void(ProcessId)>> on_next_question_;
+  core::WaiterId last_waiter_ = 0;
+  std::map<std::pair<ProcessId, uint64_t>, FlightPtr> at_clients_;  // by attempt
+  std::map<core::WaiterId, FlightPtr> at_servers_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_SIMULATED_NETWORK_H_

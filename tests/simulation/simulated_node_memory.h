@@ -1,0 +1,60 @@
+#ifndef MUSTER_TESTS_SIMULATION_SIMULATED_NODE_MEMORY_H_
+#define MUSTER_TESTS_SIMULATION_SIMULATED_NODE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/src/node/slots.h"
+
+namespace muster::simulation {
+
+// What NodeSegment is to the SDK: the memory that the members of one node share in one epoch.
+class NodeMemory {
+ public:
+  explicit NodeMemory(uint32_t members) : members_(members) {}
+
+  void Map(uint32_t member) { mapped_.insert(member); }
+  bool Ready() const { return mapped_.size() == members_; }
+  std::vector<internal::SharedSlot> GroupSlots(uint64_t name);
+
+ private:
+  // Small, so that some of what there is does not fit.
+  static constexpr size_t kContentWords = 128;
+  static constexpr size_t kResultWords = 512;
+  struct Memory {
+    internal::SlotFutex word{0};
+    internal::SharedWord content[kContentWords] = {};
+    internal::SharedWord result[kResultWords] = {};
+  };
+
+  const uint32_t members_;
+  std::set<uint32_t> mapped_;
+  std::map<uint64_t, std::vector<std::unique_ptr<Memory>>> groups_;  // by name, then member
+};
+
+// All of them, and who waits for a word of theirs.
+class NodeMemories {
+ public:
+  std::shared_ptr<NodeMemory> Of(uint64_t epoch_nonce, const std::string& node, uint32_t members);
+
+  // Replaces who waited for it: a word has one owner.
+  void AwaitWake(const internal::SlotFutex* word, std::function<void()> wake) {
+    waiting_[word] = std::move(wake);
+  }
+  void Wake(const internal::SlotFutex* word);
+
+ private:
+  std::map<std::pair<uint64_t, std::string>, std::shared_ptr<NodeMemory>> memories_;
+  std::map<const internal::SlotFutex*, std::function<void()>> waiting_;
+};
+
+}  // namespace muster::simulation
+
+#endif  // MUSTER_TESTS_SIMULATION_SIMULATED_NODE_MEMORY_H_
