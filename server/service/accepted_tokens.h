@@ -9,14 +9,16 @@
 
 namespace muster::service {
 
-// The token of a job, and those that it has replaced and that stay good for a while, so that
-// nobody is refused while all get the new one. `now` is of a clock that does not go back.
+// The tokens that a job accepts: the current token, and each replaced token for `overlap` after its
+// replacement. So no caller is refused while the processes of the job get the new token. `now`
+// comes from a clock that never goes back. Not thread-safe.
 class AcceptedTokens {
  public:
   explicit AcceptedTokens(absl::Duration overlap) : overlap_(overlap) {}
 
-  // From now on this is the token. False if it was already.
+  // Makes `token` the current token. Returns false if it already is.
   bool Replace(const std::string& token, absl::Time now);
+  // Returns whether `token` is the current token, or was replaced less than `overlap` ago.
   bool Accepts(absl::string_view token, absl::Time now) const;
 
  private:

@@ -11,10 +11,10 @@
 namespace muster::service {
 namespace {
 
-// Most answers have one or two: they have room without the heap.
+// Most answers have one or two slices, which need no heap allocation.
 using Slices = absl::InlinedVector<grpc::Slice, 2>;
 
-// Refers to the piece, which lives as long as the slice.
+// Returns a slice of the piece's memory. The slice keeps the piece alive.
 grpc::Slice SliceOf(const core::Bytes& piece) {
   auto* const reference = new core::Bytes(piece);
   return grpc::Slice(
@@ -28,7 +28,9 @@ Slices SlicesOf(const Pieces& pieces) {
   return slices;
 }
 
-// Answers are made by several threads at a time. Two that make the first one at once do the same.
+// Returns the encoding that the slot holds. If there is none, makes it and stores it in the slot.
+// Two threads may both find the slot empty and both make the encoding; the results are equal, so
+// either may stay.
 Slices FindOrMake(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> make) {
   if (slot == nullptr) return SlicesOf(make());
   std::shared_ptr<const void> known = std::atomic_load(&slot->encoding);

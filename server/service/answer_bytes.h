@@ -11,11 +11,12 @@
 
 namespace muster::service {
 
-// Makes one answer as gRPC sends it: what `shared` makes, followed by `own`. Answers with the same
-// slot refer to the same memory, for which `shared` is called once (or, when the first are made at
-// the same time, a few times); null: for this answer alone. Pieces are not copied.
+// Encodes one answer for gRPC: the part that `shared` makes, followed by `own`. Answers with the
+// same slot refer to the same memory, and `shared` is called once for all of them. If several
+// threads make the first answers at the same time, each of them may call it. A null slot means that
+// no other answer has this part. Pieces are not copied.
 //
-// RESOURCE_EXHAUSTED if it is more than one message can carry; `out` is then as it was.
+// Returns RESOURCE_EXHAUSTED if the answer does not fit into one message; `out` is then unchanged.
 absl::Status MakeAnswer(core::EncodingSlot* slot, absl::FunctionRef<Pieces()> shared,
                         const std::string& own, grpc::ByteBuffer* out);
 

@@ -37,7 +37,8 @@ AttachStream::AttachStream(const Host& host, grpc::CallbackServerContext* contex
 
 void AttachStream::Push(StreamItem item) { queue_.Push(std::move(item)); }
 
-// After the end the queue stays busy: nothing may follow.
+// Sends the next item, unless a write is in flight. After Finish() the queue stays in the state
+// "being written" for good, so nothing follows the end of the stream.
 void AttachStream::Flush() noexcept {
   if (queue_.TakeOverflow()) {
     host_.driver->CloseStream(
@@ -49,7 +50,8 @@ void AttachStream::Flush() noexcept {
   next->event != nullptr ? Send(next->event.get()) : Finish(ToGrpcStatus(next->end));
 }
 
-// The first event names the session, of which no call can come before the member has read it.
+// Registers the session that the first event names. The member cannot make a call in the session
+// before it has read this event, so no call overtakes the registration.
 void AttachStream::NoteSession(const core::Event& event) {
   const auto* attached = std::get_if<core::Attached>(&event);
   if (attached == nullptr) return;
@@ -63,12 +65,12 @@ void AttachStream::Send(StreamedEvent* event) {
   const auto encode = [&] {
     return ToBytes(ToProto(event->event(), event->now(), host_.driver->options()));
   };
-  writing_ = *event->EncodedBy<grpc::ByteBuffer>(encode);  // refers to the same memory
+  writing_ = *event->EncodedBy<grpc::ByteBuffer>(encode);  // shares the encoding's memory
   StartWrite(&writing_);
 }
 
-// A write that failed means that the peer has gone; the writes that follow it fail at once, and the
-// stream's end is reached in order.
+// Continues after a write. A failed write means that the peer is gone. The writes that follow it
+// fail at once, so the stream still reaches its end in order.
 void AttachStream::OnWriteDone(bool ok) noexcept {
   writing_.Clear();
   queue_.Written();

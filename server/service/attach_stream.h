@@ -13,9 +13,10 @@
 
 namespace muster::service {
 
-// The reactor of an Attach stream: sends what is pushed, in order, one write at a time. Holds
-// itself alive until gRPC is done with it; the driver holds it longer where it has still to flush.
-// A member that leaves too many events unread loses its stream, and with it their memory.
+// The reactor of an Attach stream. Sends the items that the driver pushes, in order, one write at a
+// time. It keeps itself alive until gRPC calls OnDone(), and the driver keeps it alive while items
+// wait to be flushed. If a member leaves too many events unread, its stream ends, and their memory
+// is freed.
 class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                            public EventStream,
                            public UnreadAnswers::Rpc {
@@ -44,7 +45,7 @@ class AttachStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   grpc::CallbackServerContext* const context_;
   core::Incarnation process_;
   std::shared_ptr<AttachStream> self_;
-  grpc::ByteBuffer writing_;  // belongs to gRPC while a write is under way
+  grpc::ByteBuffer writing_;  // belongs to gRPC during a write
 
   EventQueue queue_;
 };

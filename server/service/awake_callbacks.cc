@@ -9,7 +9,7 @@
 namespace muster::service {
 namespace {
 
-// The thread that has taken the last beat stays awake for a second after it.
+// Less than a second, for which a thread stays awake after it has handled a beat.
 constexpr std::chrono::milliseconds kInterval(400);
 
 }  // namespace
@@ -44,7 +44,8 @@ void AwakeCallbacks::Run() {
   }
 }
 
-// A call that was cancelled before it began ends at once, as a callback like any other.
+// Makes a call and blocks until its callback has run. The call is cancelled before it starts, so it
+// ends at once, and its callback runs on the same threads as every other callback.
 void AwakeCallbacks::Beat(Lock* lock) {
   grpc::ClientContext context;
   const grpc::Slice nothing;

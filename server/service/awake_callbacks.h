@@ -10,14 +10,14 @@
 
 namespace muster::service {
 
-// Keeps the threads that run gRPC's callbacks awake, for as long as the object is there. Where
-// nothing has come for a second, each of them sleeps for 100 ms and looks at nothing meanwhile (as
-// of gRPC 1.51): with few cores, and so few of them, all sleep at once, and what comes then is that
-// late. So a call that ends where it begins comes more often than that. Costs one thread of its
-// own.
+// A heartbeat that keeps gRPC's callback threads awake while the object lives. As of gRPC 1.51, a
+// callback thread that has been idle for a second sleeps for 100 ms and polls nothing meanwhile.
+// With few cores there are few such threads. If all of them sleep at once, the next call is handled
+// up to 100 ms late. So this object makes a call within the process more often than once a second.
+// It uses a thread of its own.
 class AwakeCallbacks {
  public:
-  // The process's one; it goes with its last holder. Thread-safe.
+  // Returns the object that the process shares. It is destroyed with its last holder. Thread-safe.
   static std::shared_ptr<AwakeCallbacks> Get();
 
   AwakeCallbacks();
@@ -28,7 +28,7 @@ class AwakeCallbacks {
   void Run();
   void Beat(Lock* lock);
 
-  const std::shared_ptr<grpc::Channel> channel_;  // connects to nothing
+  const std::shared_ptr<grpc::Channel> channel_;  // has no server behind it
   std::mutex mutex_;
   std::condition_variable changed_;
   bool beating_ = false;

@@ -14,7 +14,7 @@
 namespace muster::service {
 namespace {
 
-// Nobody can set this clock.
+// Returns the time by a clock that cannot be set.
 absl::Time SteadyNow() {
   timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -36,7 +36,8 @@ absl::Status CheckTls(const Credentials& credentials) {
 
 absl::string_view ViewOf(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-// What the one header says; empty if there is none, or more than one.
+// Returns the token in the authorization header. Returns "" if the header is missing, or is there
+// more than once.
 absl::string_view SentToken(const grpc::ServerContextBase& context) {
   const auto [begin, end] = context.client_metadata().equal_range(kAuthorization);
   if (begin == end || std::next(begin) != end) return "";
@@ -63,7 +64,8 @@ absl::Status NoCertificate() {
       "and tls_key)");
 }
 
-// Whoever shows a certificate that is not the authority's does not get through the handshake.
+// Returns whether the caller presented a certificate. A certificate of another authority fails the
+// handshake, so there is nothing more to verify here.
 bool ShowedCertificate(const grpc::ServerContextBase& context) {
   const auto peer = context.auth_context();
   return peer != nullptr && !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
@@ -103,8 +105,8 @@ std::shared_ptr<grpc::ServerCredentials> CallGuard::TransportCredentials() const
   options.watch_identity_key_cert_pairs();
   if (!credentials_.tls_client_ca.empty()) {
     options.watch_root_certs();
-    // Not required by the handshake: who has none gets an answer that says so, and the health
-    // check needs none.
+    // The handshake requires no certificate: a caller without one gets an answer that says so, and
+    // the health check needs none.
     options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   }
   return grpc::experimental::TlsServerCredentials(options);
@@ -135,7 +137,8 @@ absl::Status CallGuard::CheckToken(const grpc::ServerContextBase& context) {
     Learn(token, now);
     if (tokens_.Accepts(sent, now)) return absl::OkStatus();
   }
-  // It may have come with a change of the file that nobody has seen yet.
+  // The file may have changed since it was last read. For example, the operator replaces the token,
+  // and a rank sends the new one within the same second. So read the file again before refusing.
   const TokenFile::Token latest = token_file_->GetLatest();
   std::lock_guard<std::mutex> lock(mutex_);
   Learn(latest, now);

@@ -22,44 +22,47 @@
 
 namespace muster::service {
 
-// What callers must show, and what the daemon shows them. Empty paths: nothing.
+// The credentials that callers must present, and the certificate that the daemon presents to them.
+// An empty path switches the check off.
 struct Credentials {
-  // Each call must carry the token of this file. How long the token that it held before stays good
-  // after the file has changed.
+  // Each call must carry the token in this file. After the file has changed, the previous token
+  // stays valid for `token_overlap`.
   std::string token_file;
   absl::Duration token_overlap = absl::Minutes(5);
-  // TLS with this certificate and key.
+  // The certificate and key with which the daemon serves TLS.
   std::string tls_cert;
   std::string tls_key;
-  // Each caller must have a certificate from this authority.
+  // Each caller must present a certificate of this authority.
   std::string tls_client_ca;
 
   bool authenticate_callers() const { return !token_file.empty() || !tls_client_ca.empty(); }
 };
 
-// Hears of each call that has shown its credentials. `peer` returns gRPC's name of the caller.
+// A function that is called for each admitted call. `peer` returns gRPC's name of the caller.
 using AdmissionListener = std::function<void(absl::FunctionRef<std::string()> peer)>;
 
-// Says who may call. Thread-safe.
+// The guard that admits calls by their credentials. Every service of the daemon but grpc.health.v1
+// asks it first. Thread-safe.
 class CallGuard {
  public:
-  // INVALID_ARGUMENT names the file that cannot be used, and what to do. `on_admitted` may be
-  // empty.
+  // Reads the credentials. `on_admitted` may be empty. Errors name the file that cannot be used,
+  // and say what to do.
   static absl::StatusOr<std::unique_ptr<CallGuard>> Make(const Credentials& credentials,
                                                          std::shared_ptr<spdlog::logger> logger,
                                                          AdmissionListener on_admitted);
 
-  // For the server's port.
+  // Returns the credentials of the server's port: TLS if there is a certificate, else plaintext.
   std::shared_ptr<grpc::ServerCredentials> TransportCredentials() const;
 
-  // OK, or UNAUTHENTICATED with what the caller should have sent; counts and logs that. Before
-  // anything is done for a call: what is refused has no other effect.
+  // Returns OK, or UNAUTHENTICATED, naming the credential that the caller should have sent. Counts
+  // and logs refused calls. Callers ask this before they do anything else for a call, so a refused
+  // call has no other effect.
   absl::Status Admit(const grpc::ServerContextBase& context);
-  // Calls refused so far.
+  // Returns the number of calls refused so far.
   uint64_t refused() const { return refused_; }
 
-  // Looks whether the token file has changed, and writes log lines that are due. About every
-  // second.
+  // Reads the token file again if it has changed, and writes log lines that are due. Call it about
+  // once a second.
   void Look();
 
  private:
@@ -68,21 +71,21 @@ class CallGuard {
 
   absl::Status Check(const grpc::ServerContextBase& context);
   absl::Status CheckToken(const grpc::ServerContextBase& context);
-  // Takes over what the file holds.
+  // Accepts the token, unless a newer token of the file has been accepted already.
   void Learn(const TokenFile::Token& token, absl::Time now);
   void Refused(const grpc::ServerContextBase& context, const absl::Status& why);
   void WriteLines(absl::Time now);
 
   const Credentials credentials_;
-  const std::unique_ptr<TokenFile> token_file_;  // null: no token is asked for
+  const std::unique_ptr<TokenFile> token_file_;  // null: no token is required
   const std::shared_ptr<spdlog::logger> logger_;
   const AdmissionListener on_admitted_;
   std::atomic<uint64_t> refused_{0};
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   AcceptedTokens tokens_;
-  uint64_t version_ = 0;    // of the token file's token, the last that was taken over
-  std::string said_wrong_;  // with the token file
+  uint64_t version_ = 0;    // of the latest token that was read from the file
+  std::string said_wrong_;  // the problem with the token file that was logged last
   RefusalLog refusals_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace muster::service {
 
-// What is malformed in itself is noted in the Reader; the rest is the core's to judge.
+// Converts a claim. Notes malformed fields in the Reader. The core judges everything else.
 core::Claim ReadClaim(v1::Claim&& in, Reader& r);
 
 }  // namespace muster::service

@@ -9,8 +9,8 @@
 
 namespace muster::service {
 
-// The core's time: the wall clock at construction plus the steady time since, so that a wall clock
-// that is set neither ends nor prolongs a wait. Thread-safe.
+// The core's clock: the wall clock at construction plus the steady time since. Setting the wall
+// clock therefore neither ends nor prolongs a wait. Thread-safe.
 class Clock {
  public:
   core::Time Now() const { return wall_start_ + Elapsed(); }
@@ -19,7 +19,7 @@ class Clock {
     return absl::FromChrono(std::chrono::steady_clock::now() - steady_start_);
   }
 
-  // `time` must be finite.
+  // Converts a time of this clock to the steady clock. `time` must be finite.
   std::chrono::steady_clock::time_point ToSteady(core::Time time) const {
     return steady_start_ + absl::ToChronoNanoseconds(time - wall_start_);
   }

@@ -24,14 +24,14 @@ using grpc::ServerUnaryReactor;
 
 namespace {
 
-// Ends a call before anything of its request is looked at.
+// Ends a call without reading its request.
 ServerUnaryReactor* Refuse(CallbackServerContext* context, const absl::Status& why) {
   ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(why));
   return reactor;
 }
 
-// The same of an Attach.
+// The reactor of an Attach that is refused.
 class RefusedStream final : public grpc::ServerWriteReactor<ByteBuffer> {
  public:
   explicit RefusedStream(const absl::Status& why) { Finish(ToGrpcStatus(why)); }
@@ -73,10 +73,11 @@ ServerUnaryReactor* StartStatus(const Host& host, CallbackServerContext* context
   return reactor;
 }
 
+// True for requests that become inputs of the core. The inquiry desk answers the others.
 template <typename Request>
 constexpr bool kIsStep = std::is_constructible_v<core::Input, CoreRequestOf<Request>>;
 
-// Starts one unary call.
+// Starts a unary call, if the guard admits it.
 template <typename Request>
 ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
                           const ByteBuffer& request, ByteBuffer* response) {
@@ -93,7 +94,7 @@ ServerUnaryReactor* Start(const Host& host, CallbackServerContext* context,
   }
 }
 
-// How many rpcs the generated service has: it nests one template for each.
+// The number of rpcs in the generated service, which nests one template for each.
 template <typename Service>
 constexpr size_t kMethods = 0;
 template <template <typename> typename WithMethod, typename Base>
@@ -111,8 +112,8 @@ CoordinatorService::CoordinatorService(Driver* driver, CallGuard* guard)
               [&](auto* type) { Register<std::remove_pointer_t<decltype(type)>>(method++); });
 }
 
-// As the generated WithRawCallbackMethod_Join and so on do it. No handler lets an exception out:
-// gRPC would take it for an answer.
+// Registers a handler as the generated WithRawCallbackMethod_Join and its siblings do. The handlers
+// are noexcept: gRPC would turn an exception into an answer.
 template <typename Request>
 void CoordinatorService::Register(int method) {
   if constexpr (Rpc<Request>::kStreams) {

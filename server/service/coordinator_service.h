@@ -8,19 +8,19 @@
 
 namespace muster::service {
 
-// muster.v1.CoordinatorService over a driver: each rpc that the guard admits becomes a step of the
-// core, or is answered beside it. Registers a handler for every row of common/rpcs.h, in place of
-// the generated methods: its messages come and go as bytes, see raw_message.h.
+// The muster.v1.CoordinatorService of one driver. Each call that the guard admits becomes a step of
+// the core, or is answered beside it (GetStatus, inquiries). Registers a handler for every row of
+// common/rpcs.h instead of the generated methods, because messages travel as bytes (raw_message.h).
 class CoordinatorService final : public v1::CoordinatorService::Service {
  public:
-  // Both must outlive the server that this is registered with.
+  // Both arguments must outlive the server that this service is registered with.
   CoordinatorService(Driver* driver, CallGuard* guard);
 
-  // See UnreadAnswers.
+  // Returns the number of answers that were dropped unread; see UnreadAnswers.
   uint64_t answers_let_go() const { return unread_.let_go(); }
 
  private:
-  // Registers the handler of the rpc at that place of the service.
+  // Registers the handler of one rpc. `method` is its index in the generated service.
   template <typename Request>
   void Register(int method);
 

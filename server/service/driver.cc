@@ -14,7 +14,7 @@ using core::WaiterId;
 
 namespace {
 
-// Of a step that nothing can make superfluous.
+// The precondition of a step that always runs.
 bool Always(Time) { return true; }
 
 }  // namespace
@@ -73,7 +73,7 @@ void Driver::Cancel(WaiterId id) {
     auto entry = calls_.extract(id);
     if (entry.empty()) return false;
     call = entry.mapped();
-    return !desk_.Cancel(now, id);
+    return !desk_.Cancel(now, id);  // the core does not know the desk's calls
   });
   if (call != nullptr) call->End(absl::CancelledError("the caller gave up"), {});
 }
@@ -160,11 +160,13 @@ void Driver::RunBeside(absl::FunctionRef<Effects(Time)> step) noexcept {
     deliveries = Collect(std::move(effects), now);
     WakeTimerIfEarlier();
   }
+  // The verdict enters the core as an input, so that the log, the timeline and the journal have it.
   if (verdict) RunStep({0, core::VerdictFound{*verdict}}, Always);
   Deliver(deliveries);
 }
 
-// Launchers are asked why somebody waits.
+// Starts an inquiry if the step asks for one, and adds the desk's replies and log lines to the
+// step's.
 void Driver::AddDeskEffects(Time now, Effects* effects) {
   if (!effects->inquiry) return;
   Effects desk = desk_.Begin(now, *effects->inquiry);
@@ -172,7 +174,8 @@ void Driver::AddDeskEffects(Time now, Effects* effects) {
   std::move(desk.log.begin(), desk.log.end(), std::back_inserter(effects->log));
 }
 
-// What the core asks of this object. A replay must draw what was drawn here.
+// Connects the core to the inquiry desk, and keeps the random numbers that it draws. A replay must
+// draw the same numbers.
 core::Options Driver::Equip(core::Options options) {
   options.wants_inquiry = [this](Time now, core::JobState state) {
     return desk_.MayBegin(now, state);
@@ -207,6 +210,8 @@ Driver::Deliveries Driver::Collect(Effects effects, Time now) {
   return out;
 }
 
+// Takes the answered calls out of the map. A call that is no longer there was cancelled, and
+// Cancel() ends it.
 void Driver::CollectReplies(std::vector<core::Reply> replies, Deliveries* out) {
   out->replies.reserve(replies.size());
   for (core::Reply& reply : replies) {
@@ -233,6 +238,8 @@ void Driver::CollectStreams(Effects* effects, Time now, Deliveries* out) {
   }
 }
 
+// Carries out the effects of a step. Urgent events go first: their members have no call that the
+// step ends, so they learn of the change from the event alone.
 void Driver::Deliver(const Deliveries& deliveries) {
   for (const auto& stream : deliveries.urgent) stream->Flush();
   for (const auto& [call, reply] : deliveries.replies) call->End(reply.status, reply.answer);
@@ -270,8 +277,9 @@ void Driver::WaitUntil(std::unique_lock<std::mutex>& lock, Time due) {
   }
 }
 
-// A deadline that has moved later wakes nobody: the timer finds nothing due and waits again. So a
-// run of barriers, whose deadlines only grow, costs no wake-ups.
+// Wakes the timer's thread if the next deadline has moved earlier. If it has moved later, the
+// thread finds nothing due and waits again. So a run of barriers, whose deadlines only grow, costs
+// no wake-ups.
 void Driver::WakeTimerIfEarlier() {
   const Time due = NextDeadline();
   if (due >= armed_) return;

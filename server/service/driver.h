@@ -29,13 +29,14 @@ namespace muster::service {
 class Call {
  public:
   virtual ~Call() = default;
-  // Ends the call; called exactly once, without locks held. The object may be gone at return.
+  // Ends the call with this status and answer. Called exactly once, without locks held. The object
+  // may be destroyed before the function returns.
   virtual void End(const absl::Status& status, const core::Answer& answer) = 0;
 };
 
 // An event, or the end of the stream.
 struct StreamItem {
-  std::shared_ptr<StreamedEvent> event;  // null: the end
+  std::shared_ptr<StreamedEvent> event;  // null at the end of the stream
   absl::Status end;
 };
 
@@ -43,64 +44,76 @@ struct StreamItem {
 class EventStream {
  public:
   virtual ~EventStream() = default;
-  // Queues an event, or the status that ends the stream and after which nothing comes. Called under
-  // the driver's lock, so that the order is that of the core's steps: must only queue.
+  // Queues an event, or the status that ends the stream. Nothing follows the end. Called under the
+  // driver's lock, so that items are queued in the order of the core's steps. Must only queue, and
+  // never do I/O.
   virtual void Push(StreamItem item) = 0;
-  // Starts to send what is queued. Called without locks held.
+  // Starts to send the queued items. Called without locks held.
   virtual void Flush() = 0;
 };
 
-// Runs one coordinator core: serializes its steps, gives it the time, and carries its effects to
-// the calls and streams. The entry of a call or stream in the driver's maps is the right to end it:
-// whoever erases it, under the lock, ends it. Thread-safe; no method blocks unless it says so, and
-// calls, streams, log and callback are reached without the lock held.
+// The driver of one coordinator core: it serializes the core's steps, tells it the time, and
+// delivers its effects to calls and streams. Thread-safe. No method blocks unless it says so.
+//
+// The entry of a call in the driver's map is the right, and the duty, to end that call. The thread
+// that erases the entry under the lock ends the call after it has released the lock. So every call
+// ends exactly once, even in a race:
+//   Thread A: a step completes a collective, and takes the call out of the map.
+//   Thread B: the peer cancels the call; Cancel() finds no entry and does nothing.
+// Streams follow the same rule. Calls, streams, the log and the callback are called without the
+// lock held; only EventStream::Push() runs under it.
 class Driver {
  public:
-  // `on_outcome` is called (from any thread) after each step that leaves the job's outcome known.
-  // `journal`: where all that goes into the core is recorded.
+  // Starts the timer's thread. `on_outcome` is called, from any thread, after each step that leaves
+  // the job's outcome known. If `journal` is set, every input of the core is recorded there.
   Driver(core::Options options, std::shared_ptr<spdlog::logger> logger,
          std::function<void()> on_outcome,
          std::optional<journal::RecorderOptions> journal = std::nullopt);
-  // Every call and stream must have ended.
+  // Requires that every call and stream has ended.
   ~Driver();
 
-  // Names a new call or stream. It must be given back with Exit when nothing refers to it any more.
+  // Returns an id for a new call or stream. Call Exit() when nothing refers to the call any more.
   core::WaiterId Enter();
   void Exit();
-  // Blocks until all that entered have left, or until the deadline.
+  // Blocks until every Enter() has had its Exit(), or until the deadline.
   void AwaitAllGone(std::chrono::steady_clock::time_point deadline);
 
-  // Runs the step of a request, which parks or ends `call`.
+  // Runs the step of a request. The step parks `call` or ends it.
   void Run(const journal::StepInput& step, Call* call);
-  // The same at the desk that answers inquiries, of which no journal knows.
+  // A step of the inquiry desk, which runs under the lock.
   using DeskStep = absl::FunctionRef<core::Effects(core::InquiryDesk&, core::Time)>;
+  // Runs a step of the inquiry desk, which parks `call` or ends it. The journal does not record
+  // such steps.
   void RunAtDesk(core::WaiterId id, Call* call, DeskStep step);
-  const core::Coordinator& core() const { return core_; }  // for such a step
-  // The peer has given up the call: withdraws it and ends it with CANCELLED, unless it has ended.
+  const core::Coordinator& core() const { return core_; }  // for use in a DeskStep
+  // Withdraws a call that the peer has given up, and ends it with CANCELLED. Does nothing if the
+  // call has ended.
   void Cancel(core::WaiterId id);
 
-  // The same of an AttachRequest, whose stream stays open.
+  // Runs the step of an Attach. Its stream stays open until CloseStream() or a later step ends it.
   void Attach(const journal::StepInput& step, std::shared_ptr<EventStream> stream);
-  // The peer has gone, or does not read: ends the stream with this status, unless it has ended.
+  // Ends the stream with this status, because the peer is gone or does not read. Does nothing if
+  // the stream has ended.
   void CloseStream(core::WaiterId id, const absl::Status& end);
 
-  // See Coordinator::Drain.
+  // Ends all parked calls and streams with UNAVAILABLE and this reason; see core::DrainBegun.
   void Drain(const std::string& reason);
 
+  // The state of the job at one moment.
   struct Snapshot {
     core::JobStatus job;
     core::Time now;
     absl::Duration uptime;
-    std::vector<core::TimelineEntry> timeline;  // where it is asked for
+    std::vector<core::TimelineEntry> timeline;  // if Extent::timeline
   };
-  // What is wanted of it.
+  // The optional parts of a snapshot.
   struct Extent {
     bool timeline = false;
     bool completed_leases = false;
   };
-  // NOT_FOUND if `job_id` is neither empty nor this job's.
+  // Returns the job's status. Returns NOT_FOUND if `job_id` is neither empty nor this job's.
   absl::StatusOr<Snapshot> GetStatus(absl::string_view job_id, const Extent& extent) const;
-  // See Coordinator::GetBriefStatus.
+  // Returns the status of the job and of these members only; see Coordinator::GetBriefStatus.
   absl::StatusOr<Snapshot> GetBriefStatus(absl::string_view job_id,
                                           const std::vector<core::Incarnation>& members) const;
   core::Metrics Measure() const;
@@ -108,13 +121,13 @@ class Driver {
   bool Quiet() const;
 
   const core::Options& options() const { return core_.options(); }
-  // What requests are to be kept with; null where there is no journal.
+  // Returns the journal's fingerprint function for payloads; null without a journal.
   const journal::Fingerprints* keeps() const {
     return journal_ == nullptr ? nullptr : &journal_->fingerprints();
   }
 
  private:
-  // What one step asks to be done without the lock.
+  // The effects of one step that are carried out after the lock is released.
   struct Deliveries {
     std::vector<std::shared_ptr<EventStream>> urgent;
     std::vector<std::pair<Call*, core::Reply>> replies;
@@ -123,12 +136,13 @@ class Driver {
     bool outcome_known = false;
   };
 
-  // The one way into the core. `before` runs under the lock; where it returns false there is no
-  // step.
-  // An exception in here (memory has run out, or a defect) ends the process: it would leave half of
-  // a step done, and members find their way back to a daemon that starts again.
+  // Runs a step of the core; there is no other way in. `before` runs first, under the lock. If it
+  // returns false, there is no step.
+  //
+  // noexcept: an exception (no memory left, or a defect) would leave a step half done, so it ends
+  // the process. Members reconnect to a restarted daemon.
   void RunStep(const journal::StepInput& step, absl::FunctionRef<bool(core::Time)> before) noexcept;
-  // The same beside the core, which `step` does not change.
+  // Runs a step of the inquiry desk, which does not change the core.
   void RunBeside(absl::FunctionRef<core::Effects(core::Time)> step) noexcept;
   core::Time NextDeadline() const;
   void AddDeskEffects(core::Time now, core::Effects* effects);
@@ -148,15 +162,15 @@ class Driver {
   LogQueue log_;
   std::atomic<core::WaiterId> next_id_{1};
 
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards the members below
   const bool recorded_;
-  std::vector<uint64_t> draws_;                       // of the step under way, where it is recorded
-  core::Coordinator core_;                            // but for options(), which never change
-  const std::unique_ptr<journal::Recorder> journal_;  // null: there is none
+  std::vector<uint64_t> draws_;  // random numbers of the current step, if recorded
+  core::Coordinator core_;       // its options() never change and need no lock
+  const std::unique_ptr<journal::Recorder> journal_;  // null if nothing is recorded
   core::InquiryDesk desk_;
   absl::flat_hash_map<core::WaiterId, Call*> calls_;
   absl::flat_hash_map<core::WaiterId, std::shared_ptr<EventStream>> streams_;
-  core::Time armed_ = absl::InfiniteFuture();  // when the timer thread wakes
+  core::Time armed_ = absl::InfiniteFuture();  // when the timer's thread wakes up
   bool stopping_ = false;
   std::condition_variable timer_wakes_;
 
@@ -164,7 +178,7 @@ class Driver {
   int64_t entered_ = 0;
   std::condition_variable all_gone_;
 
-  std::thread timer_;  // last: it uses all the others
+  std::thread timer_;  // last: it uses the members above
 };
 
 }  // namespace muster::service

@@ -7,7 +7,7 @@
 namespace muster::service {
 namespace {
 
-using service::Fill;  // beside the overloads below
+using service::Fill;  // the overloads below hide it
 
 void Fill(const core::Attached& in, const core::Options& options, v1::Attached* out) {
   out->mutable_session()->set_daemon_instance(in.session.daemon_instance);

@@ -7,8 +7,8 @@
 
 namespace muster::service {
 
-// An event of the core as Attach's stream carries it. Ages are as of `now`; `options` are the
-// daemon's, part of which every member is told.
+// Converts an event of the core to a message of the Attach stream. Ages are relative to `now`.
+// `options` are the daemon's; members are told some of them.
 v1::AttachResponse ToProto(const core::Event& event, core::Time now, const core::Options& options);
 
 }  // namespace muster::service

@@ -10,29 +10,30 @@
 
 namespace muster::service {
 
-// What waits to be sent on one Attach stream, which takes one item after the other. Bounded: of a
-// member that does not read, nothing waits but the end of its stream. Thread-safe.
+// A queue of the items to send on one Attach stream, which writes one item at a time. It is
+// bounded: if a member does not read, only the end of its stream stays queued. Thread-safe.
 class EventQueue {
  public:
-  // Far more than any member that reads has waiting.
+  // Far more events than a member that reads ever leaves waiting.
   static constexpr size_t kMaxWaiting = 1024;
 
-  // An event beyond the bound is dropped, with those that wait, and all that come after it; ends
-  // are not.
+  // Queues an item. If there is no room for an event, drops it, all waiting events, and all later
+  // events. The end of the stream is always queued.
   void Push(StreamItem item);
 
-  // Whether events have been dropped; true once. The stream must be ended then.
+  // Returns true once after events were dropped. The caller must then end the stream.
   bool TakeOverflow();
 
-  // The next item, unless there is none or the one before is still being written.
+  // Returns the next item. Returns nullopt if there is none, or if the previous item is still being
+  // written.
   std::optional<StreamItem> Next();
-  // The last item that Next returned has been written.
+  // Notes that the item that Next() returned last has been written.
   void Written();
 
  private:
   enum class Overflow { kNo, kNew, kKnown };
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   std::deque<StreamItem> items_;
   bool writing_ = false;
   Overflow overflow_ = Overflow::kNo;

@@ -15,7 +15,7 @@ using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 using grpc::experimental::ServerRpcInfo;
 
-// kubelet and load balancers ask it, and have no token.
+// The health service. kubelet and load balancers call it without a token.
 constexpr char kHealth[] = "/grpc.health.v1.Health/";
 
 bool GuardedElsewhere(absl::string_view method) {
@@ -24,8 +24,9 @@ bool GuardedElsewhere(absl::string_view method) {
   return absl::StartsWith(method, kHealth) || absl::StartsWith(method, *own);
 }
 
-// An interceptor cannot keep a call from its handler. It ends the call before: what the handler
-// reads is the end of the stream, and what it writes goes nowhere.
+// An interceptor that ends calls that the guard refuses. It cannot keep a call from its handler, so
+// it ends the call beforehand: the handler reads the end of the stream, and its answer goes
+// nowhere.
 class Refusing final : public grpc::experimental::Interceptor {
  public:
   Refusing(CallGuard* guard, ServerRpcInfo* info) : guard_(guard), info_(info) {}

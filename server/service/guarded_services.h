@@ -9,9 +9,9 @@
 
 namespace muster::service {
 
-// Puts the guard before what gRPC serves beside the coordinator's service, which asks the guard
-// itself: whatever is not grpc.health.v1 is refused to who may not call, server reflection too.
-// `guard` must outlive the server.
+// Returns interceptors that put the guard before the services that gRPC itself offers, such as
+// server reflection. grpc.health.v1 stays open to all callers. The coordinator's service is left
+// out, because it asks the guard itself. `guard` must outlive the server.
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
 GuardOtherServices(CallGuard* guard);
 

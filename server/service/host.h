@@ -7,7 +7,7 @@
 
 namespace muster::service {
 
-// What every reactor works with, and both outlive.
+// The objects that every reactor uses. They outlive all reactors.
 struct Host {
   Driver* driver;
   UnreadAnswers* unread;

@@ -1,4 +1,4 @@
-// What launchers see of their ranks, from the wire and back.
+// Converts inquiries between the wire and the core: what launchers report of their ranks.
 
 #include <memory>
 #include <string>
@@ -53,7 +53,8 @@ v1::ProcessCondition Convert(core::Condition in) {
   return v1::PROCESS_CONDITION_UNSPECIFIED;
 }
 
-// Its id proves who speaks, as a process's secret does: what others are told is a name made of it.
+// Reads the identity of a launcher. Its id is as secret as a process's secret, so others are told
+// a hash of it.
 core::LauncherIdentity Read(const v1::LauncherIdentity& in, Reader& r) {
   r.Require(in.id().size() == kProcessSecretBytes, "launcher.id", [&] {
     return absl::StrCat("has ", in.id().size(), " bytes; expected ", kProcessSecretBytes);

@@ -11,8 +11,9 @@
 
 namespace muster::service {
 
-// Resets the RPC's HTTP/2 stream, with which gRPC frees what waits to be sent on it. May be called
-// after the RPC's end: unlike ServerContext::TryCancel it holds on to the call itself.
+// Returns a function that resets the RPC's HTTP/2 stream, so that gRPC frees the data that waits to
+// be sent on it. It may be called after the RPC has ended: unlike ServerContext::TryCancel, it
+// holds a reference to the call.
 inline UnreadAnswers::LetGo LetGoOf(grpc::CallbackServerContext* context) {
   grpc_call_ref(context->c_call());
   std::unique_ptr<grpc_call, void (*)(grpc_call*)> call(context->c_call(), grpc_call_unref);

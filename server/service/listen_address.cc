@@ -22,7 +22,7 @@ bool IsIpv6Loopback(const in6_addr& address) {
   return IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127;
 }
 
-// Tries what has failed once more, for its errno; 0 where it succeeds.
+// Tries to bind once more, to learn the errno. Returns 0 if it succeeds.
 int TryBind(const addrinfo& info) {
   const int fd = socket(info.ai_family, info.ai_socktype | SOCK_CLOEXEC, info.ai_protocol);
   if (fd < 0) return errno;

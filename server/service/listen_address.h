@@ -8,14 +8,16 @@
 
 namespace muster::service {
 
-// INVALID_ARGUMENT says what was expected. Port 0: the system picks a free one.
+// Parses HOST:PORT. Port 0 lets the system pick a free port. INVALID_ARGUMENT says what was
+// expected.
 absl::StatusOr<HostPort> ParseListenAddress(absl::string_view text);
 
-// Whether only processes of this machine can reach the address. Of names, only localhost does.
+// Returns whether only processes on this machine can reach the address. Among host names this is
+// true of localhost only.
 bool IsLoopback(const HostPort& address);
 
-// Why this process cannot listen on an address that it has just failed to listen on, and what to
-// do: `flag` says where.
+// Returns an error that says why this process could not listen on the address, and what to do. Call
+// it right after the failure. `flag` is the flag that the address came from.
 absl::Status ExplainListenFailure(const HostPort& address, absl::string_view flag = "--listen");
 
 }  // namespace muster::service

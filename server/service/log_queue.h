@@ -11,16 +11,19 @@
 
 namespace muster::service {
 
-// Writes log lines in the order they were queued, though many threads flush: a log must not show an
-// epoch formed before its last member joined. Whoever flushes is held up by the logger: the
-// daemon's hands lines to a thread of its own. Thread-safe.
+// A queue that writes log lines in the order of the core's steps, although many threads flush it:
+//   Thread A: pushes "rank 3 joined", and is descheduled before it flushes.
+//   Thread B: pushes "epoch 1 formed", and flushes. It writes both lines, rank 3's first.
+// Flushing threads wait for the logger; musterd's logger hands lines to its own thread.
+// Thread-safe.
 class LogQueue {
  public:
   explicit LogQueue(std::shared_ptr<spdlog::logger> logger);
 
-  // Does no I/O, so it may be called under a lock.
+  // Queues lines. Does no I/O, so it may be called under a lock.
   void Push(std::vector<core::LogLine> lines);
-  // Writes what is queued, unless another thread is at it: then that one writes these lines too.
+  // Writes the queued lines. If another thread is already in Flush(), that thread writes them, and
+  // this call returns at once.
   void Flush();
 
  private:

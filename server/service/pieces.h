@@ -10,24 +10,24 @@
 
 namespace muster::service {
 
-// An encoded message as pieces that are to be concatenated. Large payloads are pieces by
-// themselves, shared with the core and not copied.
+// An encoded message as pieces to concatenate. A large payload is a piece of its own, which the
+// core and all answers share without a copy.
 using Pieces = std::vector<core::Bytes>;
 
-// Encodes length-delimited fields of one message.
+// An encoder of one message's length-delimited fields.
 class PieceWriter {
  public:
-  // Payloads below this size are copied, next to one another: a piece costs every answer that it
-  // is part of some hundred bytes, a copy costs them all together the payload once.
+  // Smaller payloads are copied next to one another. A piece costs some hundred bytes in every
+  // answer that contains it, while a copy costs its size once for all answers.
   static constexpr size_t kOwnPiece = 64 * 1024;
 
   void AddBytes(int field, const core::Bytes& content);
   void AddMessage(int field, const google::protobuf::MessageLite& message);
-  // The fields of `part`, without its tag.
+  // Appends the fields of `part` without a tag.
   void AddFields(const google::protobuf::MessageLite& part);
-  // The tag of an embedded message: its fields, of so many bytes together, follow.
+  // Appends the tag of an embedded message. Its fields, `size` bytes in all, must follow.
   void OpenMessage(int field, size_t size);
-  // The size of AddBytes(field, content).
+  // Returns the number of bytes that AddBytes(field, content) appends.
   static size_t SizeOfBytes(int field, const core::Bytes& content);
 
   Pieces Take() &&;
@@ -36,7 +36,7 @@ class PieceWriter {
   void CloseRun();
 
   Pieces pieces_;
-  std::string run_;  // what was added since the last piece
+  std::string run_;  // bytes added since the last piece
 };
 
 }  // namespace muster::service

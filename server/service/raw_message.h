@@ -13,16 +13,17 @@
 #include "server/journal/kept_request.h"
 #include "server/service/request_conversion.h"
 
-// The service's methods take and give messages as bytes. gRPC would keep a parsed request for as
-// long as its call, which may be parked for hours and which for Attach is the life of the member.
+// Messages as bytes: the form in which the service's methods take requests and return answers. gRPC
+// would keep a parsed request as long as its call. A call may be parked for hours, and an Attach
+// lasts as long as its member.
 namespace muster::service {
 
-// What is larger may be so by its payload: a journal would not take it as it is.
+// The most bytes of a request that are kept for the journal as they are. A larger request may have
+// a payload, which the journal leaves out.
 inline constexpr size_t kMostRawBytes = 4096;
 
-// Nearly all requests come in one piece, and are parsed where that is. gRPC takes none of more
-// bytes than an int can count. `raw`, where it is not null, gets the bytes of such a one that is
-// small.
+// Parses `bytes`, in place if they are one slice, as nearly all requests are. gRPC limits requests
+// to INT_MAX bytes. If `raw` is not null and the slice is small, copies the slice there.
 template <typename Request>
 bool Parse(grpc::ByteBuffer* bytes, Request* request, std::string* raw) {
   grpc::Slice whole;
@@ -35,12 +36,12 @@ bool Parse(grpc::ByteBuffer* bytes, Request* request, std::string* raw) {
   return grpc::SerializationTraits<Request>::Deserialize(bytes, request).ok();
 }
 
-// Parses a request, and lets go of gRPC's copy of it.
+// Parses a request, and frees gRPC's copy of its bytes.
 template <typename Request>
 absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request,
                        std::string* raw = nullptr) {
-  // gRPC's own buffer, which is const only by the signature of the methods. It lives as long as the
-  // call; its contents need not.
+  // The buffer belongs to gRPC, and is const only in the signature of the methods. The buffer lives
+  // as long as the call, but its content need not.
   auto& request_bytes = const_cast<grpc::ByteBuffer&>(bytes);
   const bool parsed = Parse(&request_bytes, request, raw);
   request_bytes.Clear();
@@ -49,9 +50,9 @@ absl::Status ParseInto(const grpc::ByteBuffer& bytes, Request* request,
       absl::StrCat("the request's bytes are not a valid ", Request::descriptor()->full_name()));
 }
 
-// A request in the core's terms; the message is gone at return. It is made of many small ones, most
-// of which have room in one block: taking them from the heap would cost more than parsing them.
-// `look` sees the message, and its bytes if they are few, before that.
+// Reads a request into the core's type. `look` is called with the parsed message before it is
+// converted. The message lives on an arena whose first block is on the stack: it consists of many
+// small objects, and allocating them would cost more than parsing them.
 template <typename Request, typename Look>
 auto ReadRequest(const grpc::ByteBuffer& bytes, std::string* raw, Look look)
     -> decltype(FromProto(std::declval<Request>())) {
@@ -71,7 +72,8 @@ auto ReadRequest(const grpc::ByteBuffer& bytes) -> decltype(FromProto(std::declv
   return ReadRequest<Request>(bytes, nullptr, [](Request*) {});
 }
 
-// `kept` gets what a journal may keep of it, where there is one, whose `keeps` are.
+// Same, and sets `kept` to what the journal records of the request. If `keeps` is null, there is no
+// journal, and `kept` stays as it is.
 template <typename Request>
 auto ReadRequest(const grpc::ByteBuffer& bytes, const journal::Fingerprints* keeps,
                  journal::KeptRequest* kept) -> decltype(FromProto(std::declval<Request>())) {

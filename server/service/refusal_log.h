@@ -10,17 +10,19 @@
 
 namespace muster::service {
 
-// Calls that were refused for their credentials, as log lines: one for each host at once, and then
-// one every ten seconds with the number of calls. Hosts are few: of more than that only the sum is
-// told. `now` is of a clock that does not go back.
+// The log lines about calls that were refused for their credentials. The first refusal of a host is
+// logged at once, later ones at most every ten seconds with the number of calls. At most kMostHosts
+// hosts are told apart; the others are counted together. `now` comes from a clock that never goes
+// back. Not thread-safe.
 class RefusalLog {
  public:
   static constexpr absl::Duration kBetweenLines = absl::Seconds(10);
   static constexpr size_t kMostHosts = 64;
 
-  // `host`: the peer's address without its port. `why`: what it should have sent.
+  // Counts a refused call. `host` is the peer's address without its port. `why` says which
+  // credential the caller should have sent.
   void Add(const std::string& host, const std::string& why, absl::Time now);
-  // What is to be written now. Call after Add(), and about every second.
+  // Returns the lines to write now. Call it after Add(), and about once a second.
   std::vector<std::string> TakeLines(absl::Time now);
 
  private:

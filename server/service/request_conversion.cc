@@ -13,10 +13,11 @@ namespace muster::service {
 namespace {
 
 constexpr int32_t kMaxSignal = 64;
-// A brief status may be asked for so many members: as many as one node can have.
+// The most members that a brief status may ask for. No node has more.
 constexpr int kMaxIncarnations = 4096;
 
-// A stranger may know a member's incarnation, but not the secret that it is made of.
+// Rejects an Attach under another member's name. A stranger may know a member's incarnation, but
+// not the secret that it is a hash of.
 absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnation& owner) {
   if (member.incarnation == owner) return absl::OkStatus();
   return absl::PermissionDeniedError(
@@ -25,7 +26,7 @@ absl::Status CheckOwner(const core::MemberIdentity& member, const core::Incarnat
       "secret and the incarnation made of it");
 }
 
-// The part that all four kinds share. Requests differ by type, not by a common base.
+// Reads the part that all kinds of collectives share. Their requests have no common base class.
 template <typename Request>
 core::CollectiveRequest ReadCollective(core::CollectiveKind kind, Request& in, Reader& r) {
   r.RequirePresent(in.has_context(), "context");

@@ -8,11 +8,11 @@
 namespace muster::service {
 namespace {
 
-// No job waits longer; a larger value is a unit mistaken for another.
+// The longest wait. A larger value means that the caller mistook the unit.
 constexpr absl::Duration kMaxWaitTimeout = absl::Hours(24 * 3650);
 constexpr uint32_t kMaxStatusCode = 16;
 
-// What google.protobuf.Timestamp allows: the years 1 to 9999.
+// The range of google.protobuf.Timestamp: the years 1 to 9999.
 constexpr int64_t kFirstSecond = -62135596800;
 constexpr int64_t kLastSecond = 253402300799;
 constexpr int32_t kNanosPerSecond = 1000000000;
@@ -70,7 +70,7 @@ core::GroupName Convert(const v1::Group& in) {
 core::Bytes Convert(std::string&& in) {
   static const auto* const kNone = new core::Bytes(std::make_shared<const std::string>());
   if (in.empty()) return *kNone;
-  // The parser lets a very long string grow by doubling.
+  // The parser grows a very long string by doubling, so up to half of its capacity may be unused.
   if (in.capacity() / 8 * 7 > in.size()) in.shrink_to_fit();
   return std::make_shared<const std::string>(std::move(in));
 }

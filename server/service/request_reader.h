@@ -14,11 +14,12 @@
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/types.h"
 
-// The parts that the wire's messages share, for request_conversion.cc and claim_conversion.cc. What
-// is wrong with a part is noted in the Reader, and the part's value then means nothing.
+// Conversions of the parts that the wire's messages share, for request_conversion.cc and
+// claim_conversion.cc. A problem with a part is noted in the Reader; the returned value is then
+// meaningless.
 namespace muster::service {
 
-// A field's name, in parts: it is put together for an error only.
+// The name of a field, in two parts that are joined only for an error.
 struct Field {
   Field(const char* whole) : name(whole) {}        // NOLINT(google-explicit-constructor)
   Field(absl::string_view whole) : name(whole) {}  // NOLINT(google-explicit-constructor)
@@ -29,7 +30,7 @@ struct Field {
   absl::string_view name;
 };
 
-// Collects the first problem of one request while its fields are read.
+// A collector of the first problem of one request, while its fields are read.
 class Reader {
  public:
   explicit Reader(absl::string_view message) : message_(message) {}
@@ -37,7 +38,7 @@ class Reader {
   void Require(bool condition, const Field& field, absl::string_view problem) {
     Require(condition, field, [&] { return std::string(problem); });
   }
-  // The same with a text that takes work to make.
+  // Same, for a text that is expensive to make.
   void Require(bool condition, const Field& field, absl::FunctionRef<std::string()> problem) {
     if (condition || !status_.ok()) return;
     status_ =
@@ -50,7 +51,7 @@ class Reader {
   absl::StatusOr<T> Result(T&& value) const {
     static_assert(std::is_rvalue_reference_v<T&&>, "what was read is moved out");
     if (!status_.ok()) return status_;
-    return std::move(value);  // NOLINT(bugprone-move-forwarding-reference): it is none, see above
+    return std::move(value);  // NOLINT(bugprone-move-forwarding-reference): always an rvalue
   }
 
  private:
@@ -62,12 +63,12 @@ core::EpochId Convert(const v1::EpochId& in);
 core::GroupName Convert(const v1::Group& in);
 core::Bytes Convert(std::string&& in);
 
-// The incarnation of the process whose secret it is.
+// Returns the incarnation of the process that has this secret.
 core::Incarnation ReadSecret(const std::string& in, Reader& r);
 core::MemberIdentity ReadIdentity(const v1::MemberIdentity& in, absl::string_view field, Reader& r);
-// Any time that a Timestamp may be: the years 1 to 9999.
+// Reads any time that a Timestamp can hold: the years 1 to 9999.
 core::Time ReadTime(const google::protobuf::Timestamp& in, const Field& field, Reader& r);
-// Not negative, and at most ten years.
+// Reads a duration between zero and ten years.
 absl::Duration ReadDuration(const google::protobuf::Duration& in, const Field& field, Reader& r);
 core::SessionId Convert(const v1::SessionId& in);
 core::CallContext ReadCall(bool present, const v1::CallContext& in, absl::string_view field,

@@ -10,7 +10,7 @@ namespace muster::service {
 
 namespace {
 
-// Beside the overloads below.
+// The overloads below hide these.
 using service::Convert;
 using service::Fill;
 
@@ -44,7 +44,7 @@ v1::JobState Convert(core::JobState state) {
 
 v1::Severity Convert(core::Severity severity) {
   switch (severity) {
-    case core::Severity::kDebug:  // no timeline has any
+    case core::Severity::kDebug:  // never in a timeline
     case core::Severity::kInfo:
       return v1::SEVERITY_INFO;
     case core::Severity::kWarning:
@@ -108,7 +108,7 @@ const core::CollectiveAnswer& Collective(const core::Answer& answer) {
   return std::get<core::CollectiveAnswer>(answer);
 }
 
-// The same for Join and Rejoin.
+// Fills in the place that Join and Rejoin answer with.
 template <typename Response>
 void FillPlace(const core::JoinAnswer& place, Response* out) {
   Fill(place.epoch, out->mutable_epoch());
@@ -117,7 +117,7 @@ void FillPlace(const core::JoinAnswer& place, Response* out) {
   out->mutable_history()->set_largest_world_size(place.history.largest_world_size);
 }
 
-// The same roster answers both.
+// The field is the same in both responses, so that one encoding serves both.
 constexpr int kRosterField = v1::JoinResponse::kRosterFieldNumber;
 static_assert(kRosterField == v1::RejoinResponse::kRosterFieldNumber);
 
@@ -132,7 +132,7 @@ Pieces EncodeRoster(const core::Answer& answer) {
   return std::move(writer).Take();
 }
 
-// The same payloads answer all kinds of calls.
+// The field is the same in all responses, so that one encoding serves all rpcs.
 constexpr int kPayloadsField = v1::AllGatherResponse::kPayloadsFieldNumber;
 static_assert(kPayloadsField == v1::BroadcastResponse::kPayloadFieldNumber &&
               kPayloadsField == v1::GatherResponse::kPayloadsFieldNumber &&
@@ -144,7 +144,8 @@ Pieces EncodePayloads(const core::CollectiveAnswer& answer) {
   return std::move(writer).Take();
 }
 
-// The outcome of leased work, if the answer has one and it is no error; else null.
+// Returns the result with which leased work was completed; null if the answer is a grant or an
+// error.
 const core::LeaseResult* PublishedValue(const core::Answer& answer) {
   const auto* result = std::get_if<core::LeaseResult>(&std::get<core::LeaseAnswer>(answer));
   return result != nullptr && result->error.ok() ? result : nullptr;

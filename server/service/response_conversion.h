@@ -11,15 +11,15 @@
 #include "server/core/types.h"
 #include "server/service/pieces.h"
 
-// From the core to the wire. `answer` must be of the kind that the response's call is answered
-// with.
+// Converts answers of the core to responses of the wire. `answer` must be of the kind that the
+// response's rpc returns.
 //
-// An answer has two parts, whose encodings protobuf reads as one message when they follow each
-// other: what it shares with the answers to other ranks, and what is its own. So the roster of a
-// large job, and the payloads, are encoded once and not copied for each rank.
+// An answer has two parts: the part that it shares with the answers to other ranks (the roster, the
+// payloads), and its own part. Protobuf reads the concatenation of their encodings as one message.
+// So the roster of a large job and the payloads are encoded once, and not copied for each rank.
 namespace muster::service {
 
-// The own part.
+// Fills in the own part of an answer.
 
 void ToProto(const core::Answer& answer, v1::JoinResponse* out);
 void ToProto(const core::Answer& answer, v1::RejoinResponse* out);
@@ -38,12 +38,12 @@ inline void ToProto(const core::Answer&, v1::LeaveResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportProcessStateResponse*) {}
 inline void ToProto(const core::Answer&, v1::RequestStopResponse*) {}
 inline void ToProto(const core::Answer&, v1::ReportInquiryResponse*) {}
-// In inquiry_conversion.cc.
+// Defined in inquiry_conversion.cc.
 void ToProto(const core::Answer& answer, v1::RequestInquiryResponse* out);
 void ToProto(const core::Answer& answer, v1::GetInquiryResponse* out);
 void ToProto(const core::InquiryStatus& status, v1::Inquiry* out);
 
-// The shared part of the answer whose own part is `own`; empty where all is its own.
+// Returns the shared part of the answer whose own part is `own`. Empty if nothing is shared.
 Pieces SharedPart(const core::Answer& answer, const v1::JoinResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::RejoinResponse& own);
 Pieces SharedPart(const core::Answer& answer, const v1::BroadcastResponse& own);
@@ -53,10 +53,11 @@ Pieces SharedPart(const core::Answer& answer, const v1::NodeCollectiveResponse& 
 Pieces SharedPart(const core::Answer& answer, const v1::AcquireLeaseResponse& own);
 inline Pieces SharedPart(const core::Answer&, const google::protobuf::Message&) { return {}; }
 
-// Where to keep the shared part's encoding for the other answers that have it; null: nowhere.
+// Returns the slot that keeps the encoding of the shared part for other answers, or null if there
+// is no such slot.
 core::EncodingSlot* SlotOf(const core::Answer& answer);
 
-// The whole answer, as who called reads it; nullopt if it cannot be read.
+// Returns the whole answer as the caller reads it, or nullopt if it cannot be parsed.
 template <typename Response>
 std::optional<Response> Whole(const core::Answer& answer) {
   Response own;
@@ -69,7 +70,8 @@ std::optional<Response> Whole(const core::Answer& answer) {
   return whole;
 }
 
-// All but job id, daemon version, uptime and timeline, which the core's status does not hold.
+// Fills in the status, except for job id, daemon version, uptime and timeline, which
+// core::JobStatus does not contain.
 void ToProto(const core::JobStatus& status, core::Time now, v1::GetStatusResponse* out);
 void ToProto(const std::vector<core::TimelineEntry>& timeline, core::Time now,
              v1::GetStatusResponse* out);

@@ -10,7 +10,7 @@ void ToProto(absl::Duration in, google::protobuf::Duration* out) {
 }
 
 void ToProto(absl::Time in, google::protobuf::Timestamp* out) {
-  out->set_seconds(absl::ToUnixSeconds(in));  // rounded down: the rest is not negative
+  out->set_seconds(absl::ToUnixSeconds(in));  // rounds down, so the rest is not negative
   out->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(in - absl::FromUnixSeconds(out->seconds()))));
 }

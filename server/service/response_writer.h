@@ -7,7 +7,7 @@
 #include "muster/v1/coordinator.pb.h"
 #include "server/core/types.h"
 
-// The parts that the wire's answers and events share.
+// Conversions of the parts that answers and events of the wire share.
 namespace muster::service {
 
 void ToProto(absl::Duration in, google::protobuf::Duration* out);

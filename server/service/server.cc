@@ -17,13 +17,13 @@
 namespace muster::service {
 namespace {
 
-// A client may ping this often, with or without calls. It must stay below the shortest keepalive
-// time that clients use, or gRPC closes their connections with "too_many_pings".
+// The shortest time between pings of a client, with or without calls. It must be below the shortest
+// keepalive time of all clients; otherwise gRPC closes their connections with "too_many_pings".
 constexpr absl::Duration kMinClientPingInterval = absl::Milliseconds(100);
-// How long connections without calls of ours get to see the shutdown.
+// The time that connections without coordinator calls get to notice the shutdown.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(500);
-// Calls under way on one connection. A member's own connection carries a handful; clients that
-// share one between members need an Attach and a call for each.
+// The most calls in flight on one connection. A member's own connection carries a handful. Clients
+// that share a connection among members need an Attach and a call for each member.
 constexpr int kMostCallsOfAConnection = 16384;
 
 ServerOptions Completed(ServerOptions options) {
@@ -40,11 +40,12 @@ absl::Status CheckKeepalive(absl::string_view what, absl::Duration value) {
       absl::StrCat(what, " is ", absl::FormatDuration(value), "; expected 10ms to 24h"));
 }
 
-// Members whose connection hangs find out by their keepalive, and then try again after at most
-// this.
+// The longest back-off of a member's reconnects. A member whose connection stalls notices it by its
+// keepalive, and then retries within this time.
 constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(1);
 
-// A recovery that ended before every living member could have come back would break the job.
+// Requires that a recovery lasts long enough for every living member to reconnect. A shorter
+// recovery would break the job.
 absl::Status CheckRecoveryGrace(const ServerOptions& options) {
   const absl::Duration least =
       options.keepalive_time + options.keepalive_timeout + kMaxReconnectBackoff;
@@ -78,7 +79,8 @@ void WarnOfEavesdroppers(const ServerOptions& options, const HostPort& address) 
       "prevent that");
 }
 
-// A file that cannot be used, like a missing one, is the configuration's fault.
+// Returns FAILED_PRECONDITION instead of the status's code: a credentials file that cannot be used
+// is an error in the configuration.
 absl::Status OfConfiguration(const absl::Status& status) {
   return absl::FailedPreconditionError(status.message());
 }
@@ -109,17 +111,18 @@ void SetKeepalive(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                               Milliseconds(options.keepalive_timeout));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Members are silent for hours while they compute: pings go on without data in between.
+  // Members are silent for hours while they compute, so the pings without data are not limited.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
-// A message of 1 MB may inflate to 1 GB, and gRPC looks at its size only afterwards. Callers that
-// compress get UNIMPLEMENTED; those that ask what is accepted do not compress.
+// Switches compression off. A message of 1 MB may inflate to 1 GB, and gRPC checks the size only
+// afterwards. Callers that compress get UNIMPLEMENTED. Callers that ask which encodings are
+// accepted do not compress.
 void RefuseCompression(grpc::ServerBuilder* builder) {
   for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
     builder->SetCompressionAlgorithmSupportStatus(algorithm, false);
   }
-  // The refusal alone would come too late.
+  // The refusal alone would come after the message is inflated.
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
 }
@@ -139,10 +142,10 @@ std::chrono::system_clock::time_point FromNow(absl::Duration duration) {
 
 }  // namespace
 
-// Twice the largest payload, so that one which is slightly too large gets the core's answer, which
-// names the limit and its flag, and not gRPC's; and a claim's roster.
+// Allows twice the largest payload, and a claim's roster. A payload that is slightly too large then
+// reaches the core, whose error names the limit and its flag; gRPC's error would not.
 uint64_t MostRequestBytes(const core::Limits& limits) {
-  constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's
+  constexpr uint64_t kMost = std::numeric_limits<int>::max();  // gRPC's own limit
   constexpr uint64_t kRosterEntry = 1 << 10;
   const uint64_t rest = (1 << 20) + limits.max_members * kRosterEntry;
   if (rest >= kMost || limits.max_payload_bytes > (kMost - rest) / 2) return kMost;
@@ -176,7 +179,7 @@ absl::Status Server::Listen(const ServerOptions& options) {
   EnableHealthAndReflection();
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address(), guard_->TransportCredentials(), &address_.port);
-  // Without this a second daemon would share the port, and take half of the members.
+  // A second daemon must not share the port: it would take half of the members.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetKeepalive(options, &builder);
   RefuseCompression(&builder);

@@ -23,82 +23,89 @@
 namespace muster::service {
 
 struct ServerOptions {
-  // `instance`, `random` and `daemon_version` are filled in by Start.
+  // Start() fills in `instance`, `random` and `daemon_version`.
   core::Options core;
   // HOST:PORT; port 0 picks a free one.
   std::string listen_address = "127.0.0.1:7370";
-  // What callers must show.
+  // The credentials that callers must present.
   Credentials credentials;
-  // Allows addresses that other machines can reach even where callers need not show anything.
+  // Allows an address that other machines can reach although no credentials are required.
   bool insecure = false;
-  // How often a silent peer is pinged, and how long its answer may take before its connection, and
-  // with it its Attach stream, is closed: how the death of a host or a stopped process is noticed.
-  // What is on its way to a peer may take that long, too (gRPC makes it TCP's user time-out): so
-  // this is the outage of a network that a job survives, but for the second or two that a member
-  // needs to come back. A time-out of 0 switches the pings off: nobody is lost for silence.
+  // How often the daemon pings a silent peer, and how long the answer may take before the daemon
+  // closes the connection, and with it the Attach stream. This is how the daemon notices that a
+  // host has died or a process is stopped. gRPC also sets TCP's user time-out to this value. So a
+  // job survives network outages up to the time-out, less a second or two in which members
+  // reconnect. A time-out of 0 disables pings: no member is lost for silence.
   absl::Duration keepalive_time = absl::Seconds(3);
   absl::Duration keepalive_timeout = absl::Seconds(14);
-  // Where all that goes into the core is recorded, if anywhere.
+  // The journal that records every input of the core. Unset: there is none.
   std::optional<journal::RecorderOptions> journal;
-  // Null: spdlog's default logger.
+  // The daemon's log. Null: spdlog's default logger.
   std::shared_ptr<spdlog::logger> logger;
-  // Called, from any thread, after each step that leaves the job's outcome known; may be empty.
+  // Called, from any thread, after each step that leaves the job's outcome known. May be empty.
   std::function<void()> on_outcome;
-  // Hears of calls only where callers must show something; may be empty.
+  // Called for each call that the guard admits. May be empty.
   AdmissionListener on_admitted;
 };
 
-// How many bytes a request may have at most, whatever it is.
+// Returns the limit on the size of a request of any kind.
 uint64_t MostRequestBytes(const core::Limits& limits);
 
-// What a coordinator and its service are like, in numbers.
+// The metrics of a coordinator and its service.
 struct Figures {
   core::Metrics job;
   uint64_t unauthenticated_calls = 0;  // refused for their credentials
-  uint64_t answers_let_go = 0;         // that members have not read, see UnreadAnswers
+  uint64_t answers_let_go = 0;         // dropped unread, see UnreadAnswers
 };
 
-// The coordinator of one job behind a gRPC port, with grpc.health.v1 and server reflection beside
-// it. Thread-safe.
+// The gRPC server of one job's coordinator, with grpc.health.v1 and server reflection. Thread-safe.
+//
+//   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(std::move(options));
+//   if (!server.ok()) return server.status();
+//   ...  // until a signal or (*server)->Outcome() says to stop
+//   (*server)->Shutdown("the coordinator was told to stop", absl::Seconds(10));
 class Server {
  public:
-  // Listens at return. INVALID_ARGUMENT: an option is out of range, or the address is malformed or
-  // not of this machine. FAILED_PRECONDITION: a file of the credentials cannot be used, or others
-  // could reach the address, and there are no credentials and no `insecure`. UNAVAILABLE: the port
-  // is in use.
+  // Starts a server, which listens when this returns. Errors:
+  //   INVALID_ARGUMENT     an option is out of range, or the address is malformed or not of this
+  //                        machine.
+  //   FAILED_PRECONDITION  a credentials file cannot be used. Or other machines could reach the
+  //                        address, and neither credentials nor `insecure` are given.
+  //   PERMISSION_DENIED    this user may not use the port.
+  //   UNAVAILABLE          the port is in use.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
-  // Shuts down, without time for calls under way.
+  // Shuts down without waiting for calls in flight.
   ~Server();
 
-  // What clients on this machine connect to: the listen address with its actual port.
+  // Returns the address for clients on this machine: the listen address with its actual port.
   std::string address() const { return address_.ToString(); }
   int port() const { return address_.port; }
 
-  // Holds the coordinator up for a moment, as a call would.
+  // Returns the current metrics. Takes the coordinator's lock for a moment, as a call does.
   Figures Measure() const {
     return {driver_.Measure(), guard_->refused(), service_.answers_let_go()};
   }
 
-  // How the job ended, see core::Coordinator.
+  // Returns how the job ended; see core::Coordinator.
   std::optional<absl::Status> Outcome() const { return driver_.Outcome(); }
-  // No member is attached.
+  // Returns whether no member is attached.
   bool Quiet() const { return driver_.Quiet(); }
 
-  // What the status page shows, the timeline included.
+  // Returns what the status page shows, with the timeline and completed leases.
   Driver::Snapshot Status() const {
     return *driver_.GetStatus("", {/*timeline=*/true, /*completed_leases=*/true});
   }
-  // Calls that were refused for their credentials.
+  // Returns the number of calls that were refused for their credentials.
   uint64_t refused_calls() const { return guard_->refused(); }
   const core::Options& options() const { return driver_.options(); }
 
-  // See CallGuard::Look(); about every second.
+  // Looks after tokens and their log lines; see CallGuard::Look(). Call it about once a second.
   void LookAtCredentials() { guard_->Look(); }
 
-  // Health turns NOT_SERVING, every parked call and stream ends with UNAVAILABLE and this reason,
-  // and the port is closed. Blocks until the answers are delivered, at most `limit`. Later calls of
-  // it do nothing.
+  // Drains the server: health turns NOT_SERVING, every parked call and stream ends with UNAVAILABLE
+  // and `reason`, and the port is closed. Blocks until the answers are delivered, for at most
+  // `limit`. A second call does nothing.
   void Shutdown(const std::string& reason, absl::Duration limit);
 
  private:

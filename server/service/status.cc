@@ -9,12 +9,13 @@
 namespace muster::service {
 namespace {
 
-// gRPC's default bound on a call's metadata is 8 KiB, percent-encoding included.
+// The most bytes of a text. gRPC limits a call's metadata to 8 KiB by default, after
+// percent-encoding.
 constexpr size_t kMaxEncodedBytes = 7000;
 
 size_t EncodedSize(char c) { return c >= ' ' && c <= '~' && c != '%' ? 1 : 3; }
 
-// The longest prefix of whole characters that fits.
+// Returns the longest prefix of whole characters that fits.
 absl::string_view FittingPart(absl::string_view text) {
   size_t encoded = 0;
   for (size_t i = 0; i < text.size(); ++i) {

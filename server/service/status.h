@@ -6,8 +6,8 @@
 
 namespace muster::service {
 
-// The same code and text. A text that would not fit into HTTP/2 metadata, where peers would drop
-// the whole answer for it, is cut and ends with "...".
+// Returns the same code and text. Cuts a text that would not fit into HTTP/2 metadata, and ends it
+// with "...", since peers would drop the whole answer otherwise.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace muster::service

@@ -10,8 +10,8 @@
 
 namespace muster::service {
 
-// An event of one step, for all the streams that it goes to: thousands may wait for one rank, and
-// be told whom else is missing. It is encoded once. Thread-safe.
+// An event of one step, shared by all the streams that it goes to. Thousands of members may be told
+// which ranks they wait for, so the event is encoded once. Thread-safe.
 class StreamedEvent {
  public:
   StreamedEvent(core::Time now, core::SharedEvent event) : now_(now), event_(std::move(event)) {}
@@ -19,7 +19,7 @@ class StreamedEvent {
   core::Time now() const { return now_; }
   const core::Event& event() const { return *event_; }
 
-  // What `make` returned when it was first asked for. Streams agree on its type.
+  // Returns the encoding. The first call makes it with `make`. All calls must name the same type.
   template <class Encoding>
   std::shared_ptr<const Encoding> EncodedBy(absl::FunctionRef<Encoding()> make) {
     std::call_once(encoded_, [&] { encoding_ = std::make_shared<const Encoding>(make()); });

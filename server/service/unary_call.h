@@ -15,13 +15,13 @@
 
 namespace muster::service {
 
-// The reactor of every unary call: holds the waiter's id and no policy. Deletes itself once gRPC is
-// done with it. Nothing here may throw: gRPC would answer UNIMPLEMENTED and go on.
+// The reactor of every unary call. It holds the waiter's id and no policy, and deletes itself in
+// OnDone(). Its methods must not throw: gRPC would answer UNIMPLEMENTED and go on.
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public UnreadAnswers::Rpc {
  public:
-  // Starts a call whose request converted to `request`. `kept` is for the journal, where there is
-  // one.
+  // Starts a call. `request` is the converted request, or the error to answer with. `kept` is what
+  // the journal records of it.
   template <typename Request>
   static grpc::ServerUnaryReactor* Start(const Host& host, grpc::CallbackServerContext* context,
                                          absl::StatusOr<Request> request,
@@ -38,7 +38,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
     return call;
   }
 
-  // The same for a call that the desk of inquiries answers.
+  // Same, for a call that the inquiry desk answers.
   template <typename Request>
   static grpc::ServerUnaryReactor* StartAtDesk(const Host& host,
                                                grpc::CallbackServerContext* context,
@@ -64,9 +64,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Call, public Unr
 
   UnreadAnswers::LetGo ToLetGo() override { return LetGoOf(context_); }
 
-  // Lets gRPC call the two below where it finds them due. By default another thread does, which
-  // must be woken for it: some 3,000 instructions of an arrival. They take locks, which nobody
-  // holds while in gRPC. Meant for gRPC's own reactors; one without it would do as by default.
+  // Lets gRPC call OnCancel() and OnDone() on the thread that finds them due. By default gRPC wakes
+  // another thread for them, at some 3,000 instructions per arrival. The two functions take locks,
+  // which no thread holds while it calls gRPC. gRPC intends this hook for its own reactors; a
+  // version without it would fall back to the default.
   bool InternalInlineable() override { return true; }
 
   void OnCancel() noexcept override { host_.driver->Cancel(id_); }

@@ -6,7 +6,7 @@
 namespace muster::service {
 namespace {
 
-// What gRPC itself keeps for a call.
+// The memory that gRPC uses for a call, in addition to the answer.
 constexpr uint64_t kBytesPerCall = 4096;
 
 constexpr char kReplaced[] = "replaced by a later send of the same call";
@@ -27,7 +27,8 @@ SendName NameOf(const core::CollectiveRequest& request) {
           request.call.attempt};
 }
 
-// Beside the sender's own call at that number: others wait for this one's answer.
+// Gives the NodeCollective a kind of its own. It must not replace the sender's own call with the
+// same sequence number, because other ranks wait for its answer.
 SendName NameOf(const core::NodeCollectiveRequest& request) {
   SendName name = NameOf(request.call);
   name.call.kind = CallName::Kind::kNodeCollective;
@@ -63,7 +64,7 @@ void UnreadAnswers::Drop(Process* process, Answers::iterator answer, Dropped* dr
 }
 
 void UnreadAnswers::DropOlderSend(Process* process, const SendName& send, Dropped* dropped) {
-  if (process->latest.empty()) return;  // as of nearly all calls
+  if (process->latest.empty()) return;  // the usual case
   const auto latest = process->latest.find(send.call);
   if (latest == process->latest.end()) return;
   const auto answer = process->answers.find(latest->second);
@@ -76,8 +77,9 @@ void UnreadAnswers::Add(Process* process, core::WaiterId id, Answer answer, Drop
   const auto& [call, attempt, bytes, rpc] = added->second;
   if (call.kind == CallName::Kind::kOther) return;
   const auto [latest, is_first] = process->latest.emplace(call, id);
-  // A later send may have been answered before. Sends under one attempt, which only a client that
-  // does not number its sends makes, are not told apart: neither replaces the other.
+  // A later send may have been answered first; then this answer is dropped. Sends with equal
+  // attempt numbers do not replace each other. Only a client that does not number its sends makes
+  // them.
   if (!is_first && process->answers.at(latest->second).attempt > attempt) {
     Drop(process, added, dropped);
   }
@@ -97,7 +99,7 @@ void UnreadAnswers::SessionStarted(const core::Incarnation& process, core::Sessi
     std::lock_guard<std::mutex> lock(mutex_);
     std::unique_ptr<Process>& known = processes_[process];
     if (known == nullptr) known = std::make_unique<Process>(process);
-    // Else a later one has overtaken it.
+    // Otherwise a later session has overtaken this one.
     if (session.counter > known->session.counter) StartSession(known.get(), session, &dropped);
     auto& streams = known->streams;
     while (streams.size() > 1) {
