@@ -1,4 +1,6 @@
-// musterd: the coordinator of one job. Flags: server/daemon/daemon_flags.cc.
+// musterd: the coordinator of one job. Parses the flags (server/daemon/daemon_flags.cc), starts the gRPC
+// server (server/service) and the pages (server/daemon/pages.h), waits until a signal or the job's
+// end, and drains. tests/server/service/daemon_test.cc runs it as a process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,22 +43,22 @@ namespace {
 
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
-// How often memory that is free, and files that have changed, are looked for.
+// The interval at which the main loop returns free memory and looks for changed files.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
-// How long a failure that no member was there to hear of can be asked for: launchers ask every two
-// seconds.
+// The time that the daemon stays after a failure that no member was attached to hear of. Launchers
+// ask every two seconds.
 constexpr absl::Duration kForLaunchers = absl::Seconds(3);
-// How long the last lines of the log may hold up the end.
+// The longest time that the last lines of the log may delay the exit.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
-// Why the daemon stops, for its members, and what it exits with.
+// The end of the daemon: the reason, which its members are told, and the exit status.
 struct Stop {
   std::string reason;
   int exit_status = kOk;
 };
 
 int Fail(const absl::Status& status) {
-  UnblockTermination();  // standard error may hang
+  UnblockTermination();  // writing to standard error may hang
   std::cerr << "musterd: " << status.message() << "\n";
   WriteTerminationLog(status.message());
   return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
@@ -64,7 +66,7 @@ int Fail(const absl::Status& status) {
              : kFailed;
 }
 
-// Where `muster status` on this machine finds the job.
+// Returns the address at which `muster status` on this machine finds the job.
 std::string SeenHere(const std::string& address) {
   const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
   return parsed.ok() ? AsSeenHere(*parsed).ToString() : address;
@@ -87,13 +89,13 @@ Stop Done(const absl::Status& outcome) {
     spdlog::info("done: every member has left");
     return {"the job is done: every member has left", kOk};
   }
-  spdlog::info("done: the job has failed");  // why, the log has said when it did
+  spdlog::info("done: the job has failed");  // the log has given the reason before
   WriteTerminationLog(outcome.message());
   return {std::string(outcome.message()), kFailed};
 }
 
-// Blocks until a signal or the job's end says that the daemon must stop. Looks after its memory and
-// its credentials meanwhile.
+// Blocks until a signal or the job's end says that the daemon must stop. Meanwhile looks after
+// memory and credentials.
 Stop AwaitStop(service::Server& server, const Flags& flags) {
   absl::Time give_up = absl::InfiniteFuture();
   absl::Time stays_until = absl::InfinitePast();
@@ -101,6 +103,8 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
   while (true) {
     const std::optional<absl::Status> outcome = server.Outcome();
     if (flags.exit_when_done && outcome.has_value()) {
+      // If no member was attached when the job failed, none has heard of it. Then stay for the
+      // launchers' next question.
       const bool unheard = give_up == absl::InfiniteFuture() && !outcome->ok() && server.Quiet();
       if (unheard) stays_until = absl::Now() + kForLaunchers;
       give_up = std::min(give_up, absl::Now() + flags.drain_time);
@@ -120,8 +124,9 @@ Stop AwaitStop(service::Server& server, const Flags& flags) {
   }
 }
 
-// gRPC receives a call's message whole before the call's credentials can be checked. Peers that
-// have shown none yet share the room for one message of the largest kind.
+// Bounds the memory of peers that have not presented credentials. gRPC receives a call's whole
+// message before the daemon can check its credentials. All such peers share the room for one
+// message of the largest size.
 void BoundStrangers(service::ServerOptions* server) {
   if (!server->credentials.authenticate_callers()) return;
   AllConnections().BoundUnadmitted(service::MostRequestBytes(server->core.limits));
@@ -144,15 +149,15 @@ int Serve(Flags flags) {
   const std::unique_ptr<ListedCoordinator> listed =
       ListedCoordinator::Add({flags.server.core.job_id, SeenHere((*server)->address()),
                               Absolute(flags.server.credentials.token_file), getpid()});
-  // Last, but for the log: whoever has seen the port finds the job by `muster status`, and a daemon
-  // that is up.
+  // The port file comes last, but for the log. A script that has seen it can rely on a daemon that
+  // is up, and on `muster status` finding the job.
   absl::StatusOr<std::unique_ptr<PortFile>> port_file =
       PortFile::Write("--port-file", flags.port_file, (*server)->port());
   if (!port_file.ok()) return Fail(port_file.status());
   LogStart(**server, flags.server.core);
   const Stop stop = AwaitStop(**server, flags);
   port_file->reset();
-  UnblockTermination();  // a second signal does not wait for the drain
+  UnblockTermination();  // a second signal ends the process without a drain
   (*server)->Shutdown(stop.reason, flags.drain_time);
   spdlog::info("stopped");
   return stop.exit_status;
@@ -162,7 +167,7 @@ int Serve(Flags flags) {
 }  // namespace muster::daemon
 
 int main(int argc, char** argv) {
-  // Debian's Abseil looks for deadlocks at every lock, gRPC's too, under one lock for all.
+  // Debian's Abseil checks for deadlocks at every lock, also gRPC's, under one global lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   muster::daemon::SetUpMemory();
   muster::daemon::SetUpSignals();

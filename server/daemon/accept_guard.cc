@@ -1,9 +1,10 @@
-// gRPC 1.51 stops listening for good when accept4() fails because the process has no file
-// descriptor left: the daemon would be deaf even after others have been closed. Asio, which serves
-// the pages, calls accept(). These two, which the linker puts in the place of libc's, keep one
-// descriptor in reserve, and nobody gets a connection who would leave none: such a connection is
-// taken and closed. The caller sees an end at once, tries again later, and neither gRPC nor Asio
-// sees the error.
+// Replacements of libc's accept() and accept4() that survive running out of file descriptors. gRPC
+// 1.51 stops listening for good when accept4() fails for want of a descriptor; the daemon would
+// stay deaf after others are closed. Asio, which serves the pages, calls accept(). The linker binds
+// both to the functions below. They keep one descriptor in reserve:
+//   The process has no descriptor left, and a peer connects.
+//   The guard frees its reserve, accepts the connection, closes it, and opens the reserve again.
+// The peer sees the end at once and tries again later. Neither gRPC nor Asio sees the error.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -42,8 +43,8 @@ int Fail(int error) {
 
 class AcceptGuard {
  public:
-  // As accept4(). One connection at a time: else whoever takes the next one could take what was
-  // freed for refusing this one. Never blocks.
+  // Accepts a connection, as accept4() does, but never blocks. Takes one connection at a time,
+  // because a second thread could otherwise take the descriptor that was freed to refuse the first.
   int Take(int listener, sockaddr* address, socklen_t* size, int flags) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!Pending(listener)) return Fail(EAGAIN);
@@ -59,15 +60,15 @@ class AcceptGuard {
       Warn();
     }
     Reserve();
-    // EINTR: gRPC asks again, until nobody waits any more. EAGAIN: another thread has opened
-    // something meanwhile, and the next to connect wakes the listener again.
+    // EINTR: gRPC calls again, until no peer waits. EAGAIN: another thread has opened a file
+    // meanwhile; the next peer that connects wakes the listener again.
     return Fail(connection >= 0 ? EINTR : EAGAIN);
   }
 
  private:
   static int Open() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-  // Whether there is a reserve.
+  // Opens the reserve if it is gone. Returns whether there is a reserve.
   bool Reserve() {
     if (reserve_ < 0) reserve_ = Open();
     return reserve_ >= 0;
@@ -87,11 +88,11 @@ class AcceptGuard {
   }
 
   std::mutex mutex_;
-  int reserve_ = Open();  // -1: none
+  int reserve_ = Open();  // -1: there is none
   absl::Time warned_ = absl::InfinitePast();
 };
 
-// Made before anything is accepted.
+// Constructed before anything is accepted.
 AcceptGuard guard;
 
 }  // namespace

@@ -25,8 +25,8 @@ void AwaitRoom(int fd) {
   poll(&room, 1, /*timeout=*/-1);
 }
 
-// Blocks until all of `text` is written; false if it cannot be. A descriptor may have been made
-// non-blocking by another process that shares it.
+// Blocks until all of `text` is written. Returns false if that is impossible. The descriptor may be
+// non-blocking, if a process that shares it has made it so.
 bool Write(int fd, absl::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
@@ -43,8 +43,9 @@ bool Write(int fd, absl::string_view text) {
 
 }  // namespace
 
-// Without stdio: its locks would make exit() wait for a write that hangs, and its streams do not
-// tell which line has failed. Only the log's thread writes, so no lock is held meanwhile.
+// The log's sink. It does not use stdio: stdio's locks would make exit() wait for a write that
+// hangs, and its streams do not tell which line has failed. Only the log's thread writes, so no
+// lock is held during a write.
 class AsyncLog::Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   Sink(int fd, thread_pool& queue) : fd_(fd), queue_(queue) {}

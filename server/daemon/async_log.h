@@ -14,22 +14,27 @@ class thread_pool;
 
 namespace muster::daemon {
 
-// A log whose callers never wait for it. Lines go through a bounded queue to a thread of its own,
-// which writes them to a file descriptor, however long that takes: a terminal that is held by
-// Ctrl-S, a pipe that nobody reads, a volume that hangs. When the queue is full its oldest lines
-// are dropped. Those, and lines that could not be written, are counted, and the next line that can
-// be written is preceded by one that says how many they are.
+// A log whose callers never wait for it. Lines go through a bounded queue to the log's own thread.
+// The thread writes them to a file descriptor, however long that takes: a terminal may be held by
+// Ctrl-S, a pipe may have no reader, a volume may hang. If the queue is full, the oldest lines are
+// dropped. Dropped lines, and lines that could not be written, are counted, and the next line that
+// can be written follows a line with their number.
+//
+//   AsyncLog log(STDERR_FILENO, 4096, std::move(formatter));
+//   log.logger()->info("serving");  // returns at once
+//   log.Flush(absl::Seconds(1));
 class AsyncLog {
  public:
-  // `most_lines`: that wait. `fd` stays the caller's.
+  // Starts the thread. At most `most_lines` lines wait in the queue. `fd` must stay open while the
+  // object lives; the caller closes it.
   AsyncLog(int fd, size_t most_lines, std::unique_ptr<spdlog::formatter> formatter);
-  // Waits until all is written. A process that must end without that leaves the object alone.
+  // Blocks until all lines are written. A process that must end sooner leaks the object.
   ~AsyncLog();
 
   const std::shared_ptr<spdlog::logger>& logger() const { return logger_; }
 
-  // Waits until what has been logged is written, at most so long. Returns whether it is. From one
-  // thread at a time.
+  // Blocks until the lines logged so far are written, for at most `limit`. Returns whether they
+  // are. Call it from one thread at a time.
   bool Flush(absl::Duration limit);
 
  private:

@@ -6,12 +6,12 @@
 
 namespace muster::daemon {
 
-// A number of bytes that several share. Thread-safe.
+// A number of bytes that several owners share. Thread-safe.
 class BytePool {
  public:
   explicit BytePool(uint64_t size) : left_(size) {}
 
-  // Returns false, and takes nothing, if fewer are left.
+  // Takes bytes out of the pool. Returns false, and takes none, if fewer are left.
   bool Take(uint64_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (bytes > left_) return false;

@@ -5,9 +5,10 @@
 namespace muster::daemon {
 namespace {
 
-// How a record of a handshake begins. A connection in plain begins with "PRI", or gRPC closes it.
+// The first byte of a TLS handshake record. A plaintext connection begins with "PRI"; gRPC closes
+// any other.
 constexpr char kTlsHandshake = 0x16;
-// The headers of the record and of the message, and the message's version.
+// After the headers of the record and of the message, and the message's version.
 constexpr size_t kRandomBegins = 5 + 4 + 2;
 constexpr size_t kRandomEnds = kRandomBegins + ClientHello::kRandomBytes;
 

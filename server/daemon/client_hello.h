@@ -9,19 +9,19 @@
 
 namespace muster::daemon {
 
-// What a connection begins with. Where that is a ClientHello of TLS (RFC 8446), it holds 32 bytes
-// that the client has drawn at random: OpenSSL, which knows nothing of sockets here, can say of
-// each of its connections what these were.
+// The first bytes of a connection. If they are a TLS ClientHello (RFC 8446), they hold 32 random
+// bytes of the client. OpenSSL knows no sockets here, but it can report these bytes for each of its
+// sessions. So they tell which session belongs to which connection.
 class ClientHello {
  public:
   static constexpr size_t kRandomBytes = 32;
 
-  // Takes the connection's next bytes. Returns true when they complete the random ones.
+  // Takes the connection's next bytes. Returns true if they complete the random bytes.
   bool Read(absl::string_view bytes);
 
-  // The connection is one of TLS; false before its first byte. Any thread may ask.
+  // Returns whether the connection uses TLS; false before its first byte. Callable from any thread.
   bool encrypted() const { return encrypted_; }
-  // Empty until they are complete.
+  // Returns the random bytes, or "" until they are complete.
   absl::string_view random() const;
 
  private:

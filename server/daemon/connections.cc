@@ -18,13 +18,14 @@ namespace {
 
 constexpr absl::Duration kBetweenWarnings = absl::Seconds(10);
 
-// gRPC names an IPv4 address as one even where IPv6 carries it. A zone says nothing of the peer.
+// Returns the address as gRPC writes it: an IPv4 address stays one even if IPv6 carries it. Drops
+// the zone, which says nothing about the peer.
 std::string KeyOf(absl::string_view host, int port) {
   absl::ConsumePrefix(&host, "::ffff:");
   return HostPort{std::string(host.substr(0, host.find('%'))), port}.ToString();
 }
 
-// Empty if the peer has gone.
+// Returns the peer's address, or "" if the peer is gone.
 std::string PeerOf(int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
@@ -41,7 +42,7 @@ std::string PeerOf(int socket) {
   return KeyOf(host, number);
 }
 
-// Says when a line of a kind may be logged again.
+// A limit on how often a kind of line is logged.
 class Pause {
  public:
   bool IsOver() {
@@ -102,7 +103,7 @@ void Connections::Forget(const Connection& connection) {
       begin, end, [&](const auto& entry) { return entry.second.get() == &connection; });
   if (its != end) by_peer_.erase(its);
   any_unadmitted_ = !by_peer_.empty();
-  // Another client may have drawn the same.
+  // Another client may have sent the same random bytes.
   const auto drawn = by_random_.find(connection.hello.random());
   if (drawn != by_random_.end() && drawn->second.get() == &connection) by_random_.erase(drawn);
 }

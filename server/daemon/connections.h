@@ -22,53 +22,56 @@ namespace muster::daemon {
 struct Connection {
   Connection(std::string from, BytePool* unadmitted) : peer(std::move(from)), guard(unadmitted) {}
 
-  const std::string peer;  // "10.0.0.7:5512"; empty if the peer had gone before it could be asked
+  const std::string peer;  // "10.0.0.7:5512"; empty if the peer is already gone
   ClientHello hello;
   PeerGuard guard;
 };
 
-// All of them, by their file descriptors. Thread-safe.
+// The connections that gRPC has accepted, by file descriptor. Thread-safe.
 class Connections {
  public:
-  // Lets peers share `bytes` until they are admitted. Call before anything is accepted.
+  // Limits the calls of peers that are not admitted yet: they share a pool of `bytes`. Call this
+  // before the first connection is accepted.
   void BoundUnadmitted(uint64_t bytes);
 
-  // Begin: the socket has been accepted. End: it is about to be closed.
+  // Note that the socket was accepted, and that it is about to be closed.
   void Begin(int socket);
   void End(int socket);
-  // Returns null if it was not accepted, as the sockets of the page are not.
+  // Returns the connection, or null if gRPC did not accept it, like the sockets of the status page.
   std::shared_ptr<Connection> Find(int socket) const;
 
-  // Takes what has been read from the socket, one thread at a time. What is encrypted is followed
-  // behind OpenSSL.
+  // Takes bytes that were read from the socket. Call it from one thread at a time for a connection.
+  // For TLS it only looks for the ClientHello; guarded_tls.cc follows the decrypted bytes.
   PeerGuard::Verdict Received(const std::shared_ptr<Connection>& connection,
                               absl::string_view bytes);
-  // Returns the connection whose TLS client has drawn this. Null if there is none, or if it was
-  // asked for before.
+  // Returns the connection whose ClientHello has these random bytes. Returns null if there is none,
+  // or if it was returned before.
   std::shared_ptr<Connection> TakeByRandom(absl::string_view random);
 
-  // Whether what is written to peers must be followed: some have not been admitted yet.
+  // Returns whether there are peers that are not admitted yet. Only then do writes have to be
+  // followed.
   bool any_unadmitted() const { return any_unadmitted_; }
-  // Admits the peer of a call that has shown its credentials. `peer` returns gRPC's name of it, and
-  // is called only if some peer has not been admitted yet.
+  // Admits the peer of a call that has presented its credentials. `peer` returns gRPC's name of the
+  // peer. It is called only if there is a peer that is not admitted yet.
   void Admit(absl::FunctionRef<std::string()> peer);
 
  private:
   void Forget(const Connection& connection);
 
-  std::atomic<bool> any_unadmitted_{false};  // by_peer_ has one
-  std::unique_ptr<BytePool> unadmitted_;     // null: nobody need be admitted
-  mutable std::mutex mutex_;                 // guards all below
+  std::atomic<bool> any_unadmitted_{false};  // by_peer_ is not empty
+  std::unique_ptr<BytePool> unadmitted_;     // null: peers need no admission
+  mutable std::mutex mutex_;                 // guards the members below
   absl::flat_hash_map<int, std::shared_ptr<Connection>> by_socket_;
-  // The unadmitted ones. A peer has one with each of the daemon's addresses at most.
+  // Connections of peers that are not admitted yet. A peer has at most one connection to each of
+  // the daemon's addresses.
   std::multimap<std::string, std::shared_ptr<Connection>> by_peer_;
   absl::flat_hash_map<std::string, std::shared_ptr<Connection>> by_random_;
 };
 
-// Those of this process.
+// Returns the connections of this process.
 Connections& AllConnections();
 
-// The connection is closed for this reason: says so in the log, now and then. Thread-safe.
+// Logs, at most every ten seconds, that the connection was closed for this reason. Thread-safe.
 void WarnOfPeer(const Connection& connection, PeerGuard::Verdict verdict);
 
 }  // namespace muster::daemon

@@ -48,7 +48,7 @@ std::string Environment(absl::string_view flag) {
   return absl::StrCat("MUSTER_", absl::StrReplaceAll(upper, {{"-", "_"}}));
 }
 
-// Declares flags on a CLI::App, each with its environment variable and its default.
+// A helper that declares flags on a CLI::App, each with its environment variable and its default.
 class Declarer {
  public:
   explicit Declarer(CLI::App* app) : app_(app) {}
@@ -206,7 +206,7 @@ void DeclareJournal(Declarer& app, Flags* flags) {
             "What these files may take together; the oldest go");
 }
 
-// Puts the default and the variable below each flag's description, where they leave it readable.
+// A formatter that puts the default and the environment variable below each flag's description.
 class Formatter final : public HelpFormatter {
  public:
   Formatter() { column_width(34); }
@@ -225,7 +225,8 @@ class Formatter final : public HelpFormatter {
   }
 };
 
-// For packages and installers. Not in the help: it is no setting, and has no variable.
+// Declares --completion, for packages and installers. The help omits it, because it is no setting
+// and has no variable.
 void DeclareCompletion(CLI::App* app) {
   const auto print = [app](const std::string& shell) {
     const absl::StatusOr<std::string> script = CompletionScript(*app, shell);
@@ -254,7 +255,7 @@ void Declare(CLI::App* app, Flags* flags) {
   DeclareCompletion(app);
 }
 
-// Segments have room for a checkpoint of a large job.
+// The least bound at which a segment has room for a checkpoint of a large job.
 constexpr uint64_t kLeastJournalBytes = 1 << 20;
 
 absl::Status CheckJournal(const Flags& flags) {
@@ -264,7 +265,8 @@ absl::Status CheckJournal(const Flags& flags) {
                    " bytes are too few; give it ", Format(kLeastJournalBytes), " or more"));
 }
 
-// The flag that was meant; `word` may have a value, and underscores.
+// Returns a hint at the flag that `word` probably meant. `word` may contain a value, and
+// underscores.
 std::string Hint(const CLI::App& app, const std::string& word) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {

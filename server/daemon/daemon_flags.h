@@ -23,9 +23,9 @@ struct Flags {
   bool exit_when_done = false;
 };
 
-// Reads the command line and the MUSTER_* environment variables. Returns the status to exit with
-// where there is nothing to serve: 0 after --help and --version, 2 after a bad value, which is
-// explained on standard error.
+// Reads the command line and the MUSTER_* environment variables. Returns nullopt if there is a job
+// to serve. Otherwise returns the process's exit status: 0 after --help and --version, 64 after bad
+// usage, which is explained on standard error.
 std::optional<int> ParseFlags(int argc, char** argv, Flags* flags);
 
 }  // namespace muster::daemon

@@ -8,11 +8,12 @@
 
 namespace muster::daemon {
 
-// Each member is a connection, and each connection a file descriptor; and so is each launcher.
-// Raises this process's limit as far as it may, and lowers `options->limits.max_members` to what
-// the limit leaves room for, beside what `for_pages` may be read by, so that a member too many is
-// refused in words: half of the descriptors, unless the size of the job's world is known.
-// INVALID_ARGUMENT if the job's world does not fit.
+// Fits the number of members to the limit on open files. Each member and each launcher has a
+// connection, and each connection has a file descriptor. Raises the process's soft limit to the
+// hard limit. Then lowers `options->limits.max_members` to the descriptors that are left after
+// `for_pages`: to half of them, or to the size of the world if that is known and larger. So the
+// daemon refuses a member too many with an error that says why. Returns INVALID_ARGUMENT if the
+// world does not fit.
 absl::Status FitMembersToDescriptors(uint64_t for_pages, core::Options* options);
 
 }  // namespace muster::daemon

@@ -7,15 +7,15 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-// How a flag's value is written, for each type of flag. Parse says what was expected instead;
-// Format is its inverse, for --help.
+// Texts of flag values, for each type of flag. Parse() reads one; its error says what was expected.
+// Format() is the inverse, for --help.
 namespace muster::daemon {
 
 absl::Status Parse(const std::string& text, std::string* out);
 absl::Status Parse(const std::string& text, uint32_t* out);
-// Bytes: a number, or one with KiB, MiB or GiB.
+// Reads a number of bytes: "1048576", or a number with KiB, MiB or GiB.
 absl::Status Parse(const std::string& text, uint64_t* out);
-// Not negative, and finite: "500ms", "2s", "1m30s".
+// Reads a duration that is finite and not negative: "500ms", "2s", "1m30s".
 absl::Status Parse(const std::string& text, absl::Duration* out);
 
 std::string Format(const std::string& value);

@@ -17,7 +17,7 @@ void FrameReader::Skip(absl::string_view* bytes) {
   skip_ -= static_cast<uint32_t>(skipped);
 }
 
-// False while a part is missing.
+// Returns whether the header is complete.
 bool FrameReader::ReadHeader(absl::string_view* bytes) {
   const size_t size = std::min<size_t>(header_.size() - header_bytes_, bytes->size());
   std::memcpy(header_.data() + header_bytes_, bytes->data(), size);

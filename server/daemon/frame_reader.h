@@ -10,34 +10,34 @@
 
 namespace muster::daemon {
 
-// The types and flags of HTTP/2's frames that the guards look at (RFC 9113).
+// The types and flags of HTTP/2 frames that the guards look at (RFC 9113).
 inline constexpr uint8_t kData = 0;
 inline constexpr uint8_t kHeaders = 1;
 inline constexpr uint8_t kResetStream = 3;
 inline constexpr uint8_t kSettings = 4;
 inline constexpr uint8_t kContinuation = 9;
-inline constexpr uint8_t kAcknowledges = 1;  // of kSettings
-inline constexpr uint8_t kEndsStream = 1;    // of kData and kHeaders
+inline constexpr uint8_t kAcknowledges = 1;  // a flag of kSettings
+inline constexpr uint8_t kEndsStream = 1;    // a flag of kData and kHeaders
 
-// What the header of a frame says.
+// The header of a frame.
 struct Frame {
   static constexpr uint32_t kHeaderBytes = 9;
 
-  uint32_t size = 0;  // of the payload that follows the header
+  uint32_t size = 0;  // bytes of payload after the header
   uint8_t type = kData;
   uint8_t flags = 0;
   uint32_t stream = 0;
 };
 
-// Finds the frames in what one side of an HTTP/2 connection sends, in whatever pieces it comes.
+// A reader of the frames that one side of an HTTP/2 connection sends, in pieces of any size.
 class FrameReader {
  public:
-  static constexpr uint32_t kClientPreface = 24;  // what a client sends before its first frame
+  static constexpr uint32_t kClientPreface = 24;  // sent before a client's first frame
 
   explicit FrameReader(uint32_t preface) : skip_(preface) {}
 
-  // Returns the next frame whose header is complete, and removes what has been read from `bytes`.
-  // Returns nullopt when all of `bytes` has been read.
+  // Returns the next frame whose header is complete, and removes what it has read from `bytes`.
+  // Returns nullopt once all of `bytes` is read.
   std::optional<Frame> Next(absl::string_view* bytes);
 
  private:

@@ -1,6 +1,7 @@
-// recvmsg(), sendmsg() and close(), which the linker puts in the place of libc's, are how gRPC
-// reads from its connections, writes to them and ends them: they show the guard of each connection
-// what goes on there. A peer that sends too much loses its connection.
+// Replacements of libc's recvmsg(), sendmsg() and close(), with which gRPC reads, writes and closes
+// its connections. The linker binds gRPC's calls to these functions. They show all bytes to the
+// guard of the connection. If a peer sends too much, recvmsg() fails and gRPC closes the
+// connection.
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@ namespace muster::daemon {
 namespace {
 
 // Calls `follow` with each part of the first `size` bytes of a message, until it returns false.
+// Returns false if it did.
 bool ForEachPart(const msghdr& message, size_t size,
                  absl::FunctionRef<bool(absl::string_view)> follow) {
   for (size_t i = 0; i < message.msg_iovlen && size > 0; ++i) {

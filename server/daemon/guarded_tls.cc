@@ -1,6 +1,6 @@
-// What comes over TLS is in plain behind OpenSSL's SSL_read() only, and what goes out before its
-// SSL_write(). The linker puts these in their place, as it does with recvmsg() and sendmsg(): the
-// guard of the connection follows both.
+// Replacements of OpenSSL's SSL_read() and SSL_write(), which show the plaintext of TLS connections
+// to their guards. The plaintext exists only after SSL_read() and before SSL_write(). The linker
+// binds gRPC's calls to these functions, as it does for recvmsg() and sendmsg().
 #include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -10,7 +10,7 @@
 #include "server/daemon/connections.h"
 
 #ifdef MUSTER_STATIC_LINK
-// A program that has OpenSSL in itself has the linker rename them (--wrap).
+// In a program that contains OpenSSL, the linker renames OpenSSL's functions (--wrap).
 extern "C" int __real_SSL_read(SSL* ssl, void* buffer, int size);
 extern "C" int __real_SSL_write(SSL* ssl, const void* buffer, int size);
 #define GUARDED_SSL_READ __wrap_SSL_read
@@ -51,8 +51,9 @@ std::shared_ptr<Connection> FindByRandom(const SSL* ssl) {
   return AllConnections().TakeByRandom({reinterpret_cast<const char*>(random), size});
 }
 
-// OpenSSL has no sockets here: gRPC hands it bytes. So the connection is found by what its client
-// has drawn, and then goes with the session. Null if there is none.
+// Returns the connection of a session, or null if there is none. gRPC hands bytes to OpenSSL, which
+// knows no sockets. So the connection is found by the client's random bytes, and then kept with the
+// session.
 Connection* ConnectionOf(SSL* ssl) {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, Free);
   if (void* const known = SSL_get_ex_data(ssl, index)) return static_cast<Held*>(known)->get();
@@ -78,7 +79,7 @@ extern "C" int GUARDED_SSL_READ(SSL* ssl, void* buffer, int size) {
                              {static_cast<const char*>(buffer), static_cast<size_t>(got)})) {
     return got;
   }
-  ERR_raise(ERR_LIB_SSL, SSL_R_EXCESSIVE_MESSAGE_SIZE);  // gRPC asks what has gone wrong
+  ERR_raise(ERR_LIB_SSL, SSL_R_EXCESSIVE_MESSAGE_SIZE);  // gRPC reads the error queue
   return -1;
 }
 

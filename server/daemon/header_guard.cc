@@ -5,7 +5,7 @@ namespace muster::daemon {
 bool HeaderGuard::Admit(const Frame& frame) {
   if (frame.type == kSettings && (frame.flags & kAcknowledges) != 0) acknowledged_ = true;
   if (frame.type == kHeaders || frame.type == kContinuation) {
-    // The frame's own header counts too: there may be any number of empty ones.
+    // A frame's own header counts too, because a peer may send any number of empty frames.
     CountHeaders(frame.size + Frame::kHeaderBytes, frame.type == kHeaders);
   }
   return !too_long_;

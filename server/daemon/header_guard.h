@@ -7,17 +7,20 @@
 
 namespace muster::daemon {
 
-// Says when a peer's headers are more than it may send. gRPC 1.51 has no such bound:
-// GRPC_ARG_MAX_METADATA_SIZE counts from zero in each CONTINUATION frame, does not count a header
-// that is not complete, and holds only once the peer has acknowledged the setting.
+// A bound on the headers that a peer may send. gRPC 1.51 has no such bound:
+// GRPC_ARG_MAX_METADATA_SIZE counts from zero in each CONTINUATION frame, ignores headers that are
+// not complete, and applies only once the peer has acknowledged the setting.
 class HeaderGuard {
  public:
-  // The headers of one request. gRPC's clients are told to send at most 8 KiB, uncompressed.
+  // The bound on the headers of one request. gRPC tells its clients to send at most 8 KiB, before
+  // compression.
   static constexpr uint32_t kMostBytes = 16 << 10;
-  // The bound on all requests before the peer acknowledges our settings, as soon as it knows them.
+  // The bound on the headers of all requests until the peer acknowledges the settings, which it
+  // does as soon as it knows them.
   static constexpr uint32_t kMostBytesUnacknowledged = 64 << 10;
 
-  // Takes the peer's next frame. Returns false if the connection must be closed, and ever after.
+  // Takes the peer's next frame. Returns false if the connection must be closed; every later call
+  // then returns false too.
   bool Admit(const Frame& frame);
 
  private:
@@ -25,8 +28,8 @@ class HeaderGuard {
 
   bool acknowledged_ = false;
   bool too_long_ = false;
-  uint32_t header_bytes_ = 0;          // of this request
-  uint32_t unacknowledged_bytes_ = 0;  // of all
+  uint32_t header_bytes_ = 0;          // of the current request
+  uint32_t unacknowledged_bytes_ = 0;  // of all requests
 };
 
 }  // namespace muster::daemon

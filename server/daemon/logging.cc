@@ -14,7 +14,7 @@
 namespace muster::daemon {
 namespace {
 
-// The message as a JSON string.
+// A formatter that writes the message as a JSON string.
 class JsonText final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -39,10 +39,10 @@ std::unique_ptr<spdlog::formatter> Formatter(const std::string& format) {
   return formatter;
 }
 
-// More than what the members of a large job say at once when it forms or is lost.
+// More lines than the members of a large job cause at once when it forms or is lost.
 constexpr size_t kMostLines = 4096;
 
-// The daemon's log. It is never deleted: its thread may hang in a write for good.
+// The daemon's log. Never deleted, because its thread may hang in a write for good.
 AsyncLog* standard_error = nullptr;
 
 void LogFromGrpc(gpr_log_func_args* message) { spdlog::debug("gRPC: {}", message->message); }

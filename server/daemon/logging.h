@@ -13,15 +13,15 @@ struct LogOptions {
   std::string format = "text";  // text, json
 };
 
-// INVALID_ARGUMENT names the flag whose value is unknown.
+// Returns INVALID_ARGUMENT with the name of the flag if a value is unknown.
 absl::Status Validate(const LogOptions& options);
 
-// Sets spdlog's default logger up to write to standard error, and gRPC's own messages to go there
-// too (at level debug: what matters of them is said in this daemon's words). Nobody who logs waits
-// for standard error. `options` must be valid. Once, and before any other thread is started.
+// Makes spdlog's default logger write to standard error. gRPC's messages go there too, at level
+// debug, because the daemon logs what matters in its own words. Threads that log never wait for
+// standard error. `options` must be valid. Call it once, before any other thread starts.
 void SetUpLogging(const LogOptions& options);
 
-// Waits until what has been logged is written, at most so long.
+// Blocks until the lines logged so far are written, for at most `limit`.
 void FlushLog(absl::Duration limit);
 
 }  // namespace muster::daemon

@@ -10,15 +10,15 @@
 namespace muster::daemon {
 namespace {
 
-// The free memory to wait for: less is not worth the time, and would soon be needed again.
+// The least free memory that is trimmed. Less is not worth the time, and is soon needed again.
 constexpr int64_t kWorthIt = 16 << 20;
-// Trimming holds the allocator's locks, for 100 ms where a GB is free. A process that has taken
-// more processor time than this since it was last asked has work to do, and is left at it, but not
-// for ever.
+// Trimming holds the allocator's locks, for 100 ms per GB of free memory. If the process has used
+// more processor time than this since the last call, it has other work to do, and trimming is put
+// off, but at most kMostOftenBusy times.
 constexpr absl::Duration kBusy = absl::Milliseconds(200);
 constexpr int kMostOftenBusy = 10;
 
-// What is in memory, less what the allocator has given out.
+// Returns the resident memory that the allocator has not given out.
 int64_t Unused() {
   int64_t all_pages = 0;
   int64_t resident_pages = 0;
@@ -36,10 +36,10 @@ absl::Duration CpuTime() {
 }  // namespace
 
 void SetUpMemory() {
-  // Each arena keeps what it has; the default is eight for each processor.
+  // Each arena keeps its free memory. The default is eight arenas per processor.
   mallopt(M_ARENA_MAX, 2);
-  // Large payloads go back as soon as they are freed. Without this the bound grows with each of
-  // them, up to 32 MiB.
+  // Returns large payloads to the system as soon as they are freed. Without this setting, glibc
+  // raises the threshold with each freed payload, up to 32 MiB.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
 }
 

@@ -7,27 +7,29 @@
 
 namespace muster::daemon {
 
-// How the allocator is to hold memory. Once, before any thread is started.
+// Configures the allocator. Call it once, before any thread starts.
 void SetUpMemory();
 
-// Says when memory that is free is worth being given back to the machine. glibc keeps what small
-// objects leave behind when they are freed, however much it was.
+// The policy for returning free memory to the system. glibc keeps the memory of small objects after
+// they are freed, however much it is.
 class TrimPolicy {
  public:
-  // What the process has in memory and does not use, and the processor time it has taken so far,
-  // about every second. True: it should trim now, and say with Trimmed() what is unused after that.
+  // Returns whether the process should trim now. Call it about once a second with the resident
+  // memory that is unused, and the processor time used so far. After trimming, call Trimmed() with
+  // the memory that is still unused.
   bool ShouldTrim(int64_t unused, absl::Duration cpu);
   void Trimmed(int64_t unused);
 
  private:
-  // The least since the last time: code, stacks, and what lies between objects in use. That cannot
-  // be trimmed.
+  // The least unused memory since the last trim. It is code, stacks and gaps between objects in
+  // use, which cannot be trimmed.
   int64_t least_ = 0;
   absl::Duration cpu_;
-  int busy_ = 0;  // how often it was put off because the process had other work
+  int busy_ = 0;  // how often trimming was put off for other work
 };
 
-// Gives free memory back if that is worth it. Call about every second, from one thread.
+// Returns free memory to the system if the policy says so. Call it about once a second, from one
+// thread.
 void TrimMemory(TrimPolicy* policy);
 
 }  // namespace muster::daemon

@@ -16,7 +16,7 @@ bool EndsStream(const Frame& frame) {
 
 }  // namespace
 
-// gRPC drops frames of streams that have ended, and of streams that never began.
+// Ignores frames of streams that have ended or never began, as gRPC does.
 bool OpenCalls::Received(const Frame& frame) {
   if (frame.type == kResetStream) End(frame.stream);
   if (!HasContent(frame)) return true;

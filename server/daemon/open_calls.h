@@ -9,41 +9,43 @@
 
 namespace muster::daemon {
 
-// What the open calls of one connection hold of the daemon's memory. gRPC keeps what has come of a
-// message until the call's end, and asks who calls only when the message is complete. So a peer
-// that completes no message, or does not read how its calls were refused, is bounded nowhere else.
+// A count of the memory that the open calls of one connection hold in the daemon. gRPC keeps the
+// received part of a message until the call ends, and asks for credentials only when the message is
+// complete. Nothing else bounds a peer that completes no message, or that does not read how its
+// calls were refused.
 //
-// A connection has kOwnBytes, enough for a few small calls. For more it takes from a pool that it
-// shares with others.
+// Each connection has kOwnBytes of its own, enough for a few small calls. It takes the rest from a
+// pool that it shares with other connections.
 class OpenCalls {
  public:
   static constexpr uint64_t kOwnBytes = 64 << 10;
-  // What gRPC needs for a call without a message (12 to 17 KB), and for a frame without content.
+  // The memory that gRPC needs for a call without a message (12 to 17 KB), and for a frame without
+  // content.
   static constexpr uint64_t kCallBytes = 16 << 10;
   static constexpr uint64_t kFrameBytes = 64;
 
-  // `pool` must outlive this object, which gives back what it has taken.
+  // Starts with no calls. `pool` must outlive this object, which returns to it what it has taken.
   explicit OpenCalls(BytePool* pool) : pool_(pool) {}
   ~OpenCalls() { pool_->GiveBack(taken_); }
   OpenCalls(const OpenCalls&) = delete;
   OpenCalls& operator=(const OpenCalls&) = delete;
 
-  // Takes the client's next frame. Returns false if there is no room for it: the connection must be
-  // closed.
+  // Takes the client's next frame. Returns false if there is no room for it; the connection must
+  // then be closed.
   bool Received(const Frame& frame);
   // Takes the server's next frame.
   void Sent(const Frame& frame);
 
  private:
   void End(uint32_t stream);
-  // Takes from the pool what the calls need more, or gives back what they need no longer. Returns
-  // false if the pool has too little.
+  // Takes from the pool what the calls need in addition, or returns what they no longer need.
+  // Returns false if the pool has too little.
   bool Settle();
 
   BytePool* const pool_;
-  absl::flat_hash_map<uint32_t, uint64_t> calls_;  // by streams: the bytes that each holds
-  uint32_t last_stream_ = 0;                       // that the client has opened
-  uint64_t held_ = 0;                              // by all
+  absl::flat_hash_map<uint32_t, uint64_t> calls_;  // bytes held, by stream
+  uint32_t last_stream_ = 0;                       // the latest that the client has opened
+  uint64_t held_ = 0;                              // by all calls
   uint64_t taken_ = 0;                             // from the pool
 };
 

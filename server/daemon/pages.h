@@ -13,20 +13,21 @@
 namespace muster::daemon {
 
 struct PageOptions {
-  // HOST:PORT, or a port alone, which only this machine can reach. Empty: nothing is served.
+  // HOST:PORT, or a port alone, which only this machine can reach. Empty: no page is served.
   std::string listen;
   std::string port_file;  // empty: none
 };
 
-// INVALID_ARGUMENT says what was expected.
+// Returns INVALID_ARGUMENT that says what was expected.
 absl::Status Validate(const PageOptions& options);
 
-// What a coordinator shows over HTTP, for as long as the object lives.
+// The pages that a coordinator serves over HTTP while the object lives.
 class Pages {
  public:
-  // Null where there is nothing to serve. `options` must be valid; `server` must outlive the
-  // result. Says in the log where pages are, and to whom. INVALID_ARGUMENT and UNAVAILABLE: the
-  // address, or the port file, cannot be used.
+  // Starts serving, and logs where the pages are and who can read them. Returns null if no page is
+  // to be served. `options` must be valid; `server` must outlive the result. Returns
+  // INVALID_ARGUMENT, PERMISSION_DENIED or UNAVAILABLE if the address or the port file cannot be
+  // used.
   static absl::StatusOr<std::unique_ptr<Pages>> Serve(const PageOptions& options,
                                                       const service::Server& server);
 
@@ -34,7 +35,7 @@ class Pages {
   Pages(std::unique_ptr<web::HttpServer> http, std::unique_ptr<PortFile> port_file);
 
   const std::unique_ptr<web::HttpServer> http_;
-  const std::unique_ptr<PortFile> port_file_;  // goes first
+  const std::unique_ptr<PortFile> port_file_;  // destroyed first
 };
 
 }  // namespace muster::daemon

@@ -12,33 +12,34 @@
 
 namespace muster::daemon {
 
-// Follows one HTTP/2 connection, in plain, and says when the peer has sent more than it may: long
-// headers at any time, and much of anything before one of its calls has been admitted. Thread-safe:
-// one thread reads from a connection while another one writes to it.
+// The limits on one HTTP/2 connection, given its plaintext in both directions. A peer may never
+// send long headers. Until one of its calls is admitted, its calls may hold little memory.
+// Thread-safe: one thread reads from a connection while another thread writes to it.
 class PeerGuard {
  public:
   enum class Verdict { kFine, kLongHeaders, kHoldsTooMuch };
 
-  // `unadmitted` is the room that unadmitted peers share. Null: nobody need be admitted.
+  // Starts at the beginning of a connection. Peers that are not admitted share the pool
+  // `unadmitted`. Null: peers need no admission.
   explicit PeerGuard(BytePool* unadmitted);
 
-  // Takes what has come from the peer. Once that is not fine, the connection must be closed, and
-  // nothing is fine any more.
+  // Takes bytes that came from the peer. If the result is not kFine, the connection must be closed,
+  // and the result stays the same from then on.
   Verdict Received(absl::string_view bytes);
-  // Takes what has been sent to the peer.
+  // Takes bytes that were sent to the peer.
   void Sent(absl::string_view bytes);
-  // Lifts the bound on what the peer's calls hold: one of them has been admitted.
+  // Lifts the bound on the memory of the peer's calls, because one of them was admitted.
   void Admit();
 
  private:
   void Follow(const Frame& frame);
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   Verdict verdict_ = Verdict::kFine;
   FrameReader received_{FrameReader::kClientPreface};
   FrameReader sent_{0};
   HeaderGuard headers_;
-  std::optional<OpenCalls> calls_;  // until one is admitted
+  std::optional<OpenCalls> calls_;  // unset once a call was admitted
 };
 
 }  // namespace muster::daemon

@@ -9,12 +9,12 @@
 
 namespace muster::daemon {
 
-// A file that holds a port number and a newline, for as long as the object lives. Whoever sees the
-// file sees all of it.
+// A file with a port number and a newline, which exists while the object lives. It appears at once
+// with its whole content, so a reader never sees a part of it.
 class PortFile {
  public:
-  // Null where there is no path. INVALID_ARGUMENT names the flag and the path, and says why it
-  // cannot be written.
+  // Writes the file. Returns null if `path` is empty. INVALID_ARGUMENT names the flag and the path,
+  // and says why the file cannot be written.
   static absl::StatusOr<std::unique_ptr<PortFile>> Write(absl::string_view flag,
                                                          const std::string& path, int port);
   ~PortFile();

@@ -11,7 +11,8 @@
 namespace muster::daemon {
 namespace {
 
-// sigtimedwait needs a bound; who waits longer asks again.
+// The longest wait of one call, because sigtimedwait needs a bound. Callers that wait longer call
+// again.
 constexpr absl::Duration kLongest = absl::Hours(1);
 
 sigset_t Set(std::initializer_list<int> signals) {
@@ -28,9 +29,10 @@ sigset_t Awaited() { return Set({SIGTERM, SIGINT, SIGHUP, SIGUSR1}); }
 void SetUpSignals() {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);
-  // A container's first process inherits orphans: so they leave no zombies.
+  // The first process of a container inherits orphans. Ignoring SIGCHLD keeps them from becoming
+  // zombies.
   signal(SIGCHLD, SIG_IGN);
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {  // those that have ended before
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {  // reap orphans that have ended already
   }
   const sigset_t set = Awaited();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);

@@ -7,19 +7,20 @@ namespace muster::daemon {
 
 enum class Wakeup { kTerminate, kReload, kNotified, kTimeout };
 
-// Blocks SIGTERM, SIGINT, SIGHUP and SIGUSR1 in this thread and those it starts, so that
-// AwaitSignal gets them: no handler ever runs. Ignores SIGPIPE, because who reads our output may go
-// away, and SIGUSR2, which means nothing here. Call before any thread starts.
+// Prepares the process for AwaitSignal(). Blocks SIGTERM, SIGINT, SIGHUP and SIGUSR1 in this thread
+// and the threads that it starts, so that AwaitSignal() receives them and no handler runs. Ignores
+// SIGPIPE, since readers of the output may go away, and SIGUSR2, which has no meaning here. Call it
+// before any thread starts.
 void SetUpSignals();
 
-// Blocks until SIGTERM or SIGINT (kTerminate), SIGHUP (kReload), Notify (kNotified) or the
-// time-out.
+// Blocks until SIGTERM or SIGINT (kTerminate), SIGHUP (kReload), Notify() (kNotified) or the
+// time-out (kTimeout).
 Wakeup AwaitSignal(absl::Duration timeout);
 
-// Wakes AwaitSignal; from any thread.
+// Wakes AwaitSignal(). Callable from any thread.
 void Notify();
 
-// From here on SIGTERM and SIGINT end the process at once.
+// Lets SIGTERM and SIGINT end the process at once from now on.
 void UnblockTermination();
 
 }  // namespace muster::daemon
