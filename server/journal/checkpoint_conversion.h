@@ -15,26 +15,30 @@
 
 namespace muster::journal {
 
-// Fingerprints of leases' values, which may be large, and are there in one checkpoint after the
-// other: each is made once, and kept as long as the checkpoints have the value.
+// A cache of the fingerprints of leases' values. A value may be large and appears in many
+// checkpoints in a row, so its fingerprint is made once and kept as long as each checkpoint
+// contains the value.
 class ValueFingerprints {
  public:
   explicit ValueFingerprints(const Fingerprints& fingerprints) : fingerprints_(fingerprints) {}
+  // Returns the fingerprint of the value.
   uint64_t Of(const core::Bytes& value);
-  // Values that the one before did not have are forgotten.
+  // Begins a checkpoint. Forgets values that the previous checkpoint did not contain.
   void BeginCheckpoint();
 
  private:
-  // A value that is there no more is found no more, whatever comes to stand in its place.
+  // Weak pointers: if a value is gone, no new value at the same address is taken for it.
   using ByValue = std::map<std::weak_ptr<const std::string>, uint64_t, std::owner_less<>>;
 
   const Fingerprints& fingerprints_;
-  ByValue before_;  // of the checkpoint before, but for those that the latest has
-  ByValue latest_;
+  ByValue before_;  // values of the previous checkpoint only
+  ByValue latest_;  // values of the latest checkpoint
 };
 
+// Encodes the state. Values of completed leases become sizes and fingerprints.
 State ToProto(const core::Checkpoint& checkpoint, ValueFingerprints* fingerprints);
-// The values of completed leases are stand-ins. Whether it can be one, core::Check() says.
+// Decodes the state. Values of completed leases are stand-ins. core::Check() says whether the
+// result is a state that a core can have.
 absl::StatusOr<core::Checkpoint> FromProto(const State& in, StandIns* stand_ins);
 
 }  // namespace muster::journal

@@ -7,8 +7,8 @@
 namespace muster::journal {
 namespace {
 
-// A multiplicative hash of words: there may be thousands of answers in a step, and few bits of
-// each.
+// A multiplicative hash of 64-bit words. It is fast: a step may end thousands of calls, with few
+// bits for each.
 class Mixer {
  public:
   void Add(uint64_t value) {

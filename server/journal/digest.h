@@ -7,12 +7,12 @@
 
 namespace muster::journal {
 
-// What a journal keeps of a step's effects, so that a replay can tell whether it does what the
-// daemon did. Cheap, since it is made where all members wait for it; 0 where there is nothing.
+// A digest of a step's effects, with which a replay checks that it does what the daemon did. It is
+// cheap, because it is made while all members wait for the step. 0 if there are no such effects.
 struct Digest {
-  // Which calls and streams were ended, and with which status code.
+  // The calls and streams that were ended, and their status codes.
   uint32_t answers = 0;
-  // Which events were sent, and what errors and the log said.
+  // The events that were sent, and the texts of errors and of the log.
   uint32_t words = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
-// All tags here have one byte.
+// Returns the tag of a field. All field numbers here are below 16, so a tag has one byte.
 constexpr uint8_t TagOf(int field, WireFormatLite::WireType type) {
   return static_cast<uint8_t>(field << 3 | type);
 }
@@ -25,8 +25,8 @@ constexpr uint8_t BytesTag(int field) {
   return TagOf(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 }
 
-// The numbers of a Step, in front of what has a length. The generated code would take three times
-// as long, for a message that it builds first.
+// The encoding of a Step's numbers, which precede its other fields. The generated code would take
+// three times as long, because it fills in a message first.
 class Numbers {
  public:
   void Add(int field, uint64_t value) {
@@ -69,7 +69,7 @@ InputKind KindOf(const StepInput& step) {
           [](const core::DrainBegun&) { return INPUT_KIND_DRAIN; },
           [](const core::DeadlineReached&) { return INPUT_KIND_TICK; },
           [](const core::VerdictFound&) { return INPUT_KIND_VERDICT; },
-          [](const auto&) { return INPUT_KIND_UNSPECIFIED; },  // of a request nothing was kept
+          [](const auto&) { return INPUT_KIND_UNSPECIFIED; },  // a request that was not kept
       },
       step.input);
 }
@@ -80,7 +80,7 @@ std::string ReasonOf(const core::Input& input) {
   return "";
 }
 
-// What few steps have.
+// Encodes the fields that few steps have.
 std::string Rest(const StepInput& step, absl::Span<const uint64_t> draws) {
   const KeptRequest* const kept = step.kept;
   const std::string reason = ReasonOf(step.input);

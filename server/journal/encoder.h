@@ -15,29 +15,29 @@
 
 namespace muster::journal {
 
-// What goes into the core in one step, but for the time.
+// The input of one step, without its time.
 struct StepInput {
-  core::WaiterId id = 0;  // of the call or stream, where there is one
+  core::WaiterId id = 0;  // the call or stream; 0 if there is none
   const core::Input& input;
-  const KeptRequest* kept = nullptr;  // of a request
+  const KeptRequest* kept = nullptr;  // of a request; else null
 };
 
-// Encodes what happens to one core, one Record after the other, as they stand in a Block. Pure.
-// An arrival costs some hundred nanoseconds: the caller holds a lock that everybody waits for.
+// An encoder of what happens to one core, as the Records of a Block. Does no I/O. An arrival takes
+// some hundred nanoseconds: the caller holds the core's lock, which all calls wait for.
 class Encoder {
  public:
   void AppendStart(const core::Options& options, core::Time now, std::string* out);
-  // `draws`: what Options::random has returned in the step.
+  // `draws` are the numbers that Options::random returned during the step.
   void AppendStep(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                   const core::Effects& effects, std::string* out);
-  // A checkpoint's record, but for the state, which is large, and may be put in and encoded
-  // elsewhere. `steps`: how many there were since the start.
+  // Returns a checkpoint's record without its state. The state is large, so another thread may add
+  // and encode it. `steps` is the number of steps since the start.
   Record BeginCheckpoint(const core::Options& options, core::Time now, uint64_t steps);
   static void AppendEnd(absl::string_view reason, uint64_t missing_steps, std::string* out);
   static void Append(Record record, std::string* out);
 
  private:
-  core::Time last_;  // what the next step's time is told from
+  core::Time last_;  // the time that the next step's time is relative to
 };
 
 }  // namespace muster::journal

@@ -10,7 +10,7 @@
 namespace muster::journal {
 namespace {
 
-// Beyond it one line is enough for an error.
+// The most bytes of an error in the timeline.
 constexpr size_t kMostErrorBytes = 300;
 
 const char* KindOf(core::Severity severity) {
@@ -43,7 +43,7 @@ void Timeline::Finish() {
   std::vector<Held> all;
   for (auto& [many, held] : held_) all.push_back(std::move(held));
   held_.clear();
-  // As they began: at one time stamp a call comes before its answer.
+  // In the order in which they began: at equal times a call comes before its answer.
   std::sort(all.begin(), all.end(), [](const Held& a, const Held& b) { return a.order < b.order; });
   for (Held& held : all) {
     if (held.entry.count > 1) held.entry.text = std::move(held.many);
@@ -94,7 +94,8 @@ void Timeline::OnDetached(core::Time now, const Actor& actor) {
 }
 
 void Timeline::OnCall(const ToldCall& call) {
-  // Collectives are told when they complete, and of who comes for a place the daemon speaks itself.
+  // Collectives are told when they complete. The daemon's log tells which processes ask for a
+  // place.
   const bool told = !call.group.empty() || call.kind == INPUT_KIND_JOIN ||
                     call.kind == INPUT_KIND_REJOIN || call.kind == INPUT_KIND_REQUEST_STOP;
   if (told) return;

@@ -14,19 +14,20 @@ namespace muster::journal {
 // A line of the timeline.
 struct TimelineEntry {
   core::Time at;
-  core::Time until;    // the last of what happened more than once; else `at`
+  core::Time until;    // when it happened last; `at` if it happened once
   uint64_t count = 1;  // how often it happened
   std::string kind;    // "daemon", "attach", "collective", "call", "log", "error", "end", ...
   std::string text;
 };
 
-// Tells a job as a story. What happens again and again, with other numbers in its name, is told
-// once, with a count: when something of another kind has happened, or at the end.
+// A timeline of a job, for people. Repeated events that differ only in the numbers in their names
+// are held back and become one line with a count. The line is told when an event of another kind
+// happens, or at the end.
 class Timeline final : public Listener {
  public:
   explicit Timeline(std::function<void(const TimelineEntry&)> tell) : tell_(std::move(tell)) {}
 
-  // Tells what is held back.
+  // Tells the lines that are held back.
   void Finish();
 
   void OnDaemon(core::Time now, const core::Options& options) override;
@@ -41,7 +42,8 @@ class Timeline final : public Listener {
   void OnLog(core::Time now, const core::LogLine& line) override;
 
  private:
-  // Something that will be told with others like it, which `many` names.
+  // Holds an event back. If more events with the same `many` follow, they become one line with that
+  // text; otherwise the line is `one`.
   void Hold(core::Time now, const std::string& kind, const std::string& many, std::string one);
   void TellNow(core::Time now, const std::string& kind, std::string text);
 
@@ -49,11 +51,11 @@ class Timeline final : public Listener {
   struct Held {
     TimelineEntry entry;
     std::string many;
-    size_t order = 0;  // in which those that are held back have begun
+    size_t order = 0;  // position among the held entries
   };
   std::map<std::string, Held> held_;  // by `many`
-  bool recording_ = false;            // a daemon has begun, and not ended
-  bool has_begun_ = false;            // something has been told
+  bool recording_ = false;            // a daemon has started, and its recording has not ended
+  bool has_begun_ = false;            // a line was told
 };
 
 }  // namespace muster::journal

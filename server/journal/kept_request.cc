@@ -4,7 +4,8 @@
 
 #include "common/random_bytes.h"
 
-// OpenSSL 3 deprecates these functions for ones that first load its configuration and providers.
+// OpenSSL 3 deprecates these functions. The functions that it recommends first load its
+// configuration and providers.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

@@ -15,33 +15,34 @@
 
 namespace muster::journal {
 
-// What a journal keeps of a payload.
+// The size and fingerprint of a payload, which the journal keeps instead of the payload.
 struct PayloadMark {
   uint64_t size = 0;
   uint64_t fingerprint = 0;
 };
 
-// What a journal keeps of a request: all but what payloads hold, and the secrets of processes.
+// The part of a request that the journal keeps: all but the payloads and the secrets of processes.
 struct KeptRequest {
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   std::string bytes;
-  std::vector<PayloadMark> payloads;  // in the order of ForEachPayload; none: all are empty
-  std::string incarnation;            // whose secret it had; empty: none
+  std::vector<PayloadMark> payloads;  // in ForEachPayload's order; none: all are empty
+  std::string incarnation;            // of the secret's process; empty: no secret
 };
 
-// Makes fingerprints: equal ones of equal payloads, and others of others. Nobody who reads one can
-// try out what the payload may have been, since it depends on a key that the object alone knows.
+// A keyed hash of payloads: equal payloads have equal fingerprints, different payloads different
+// ones. Only the object knows the key, so a reader of the journal cannot guess a payload and verify
+// the guess.
 class Fingerprints {
  public:
   Fingerprints();
-  // 0 if it is empty.
+  // Returns the fingerprint, or 0 if the payload is empty.
   uint64_t Of(absl::string_view payload) const;
 
  private:
   const std::string key_;
 };
 
-// The kind of the step that such a request becomes.
+// The kind of the step for a type of request.
 template <typename Request>
 inline constexpr InputKind kKindOf = INPUT_KIND_UNSPECIFIED;
 #define MUSTER_KIND(name, caller, request, kind, payloads) \
@@ -50,7 +51,7 @@ inline constexpr InputKind kKindOf = INPUT_KIND_UNSPECIFIED;
 MUSTER_RPCS(MUSTER_KIND, MUSTER_KIND)
 #undef MUSTER_KIND
 
-// Calls `visit` with each field that holds a payload, in an order that the message alone decides.
+// Calls `visit` for each field that holds a payload. The order depends on the message alone.
 using PayloadVisitor = absl::FunctionRef<void(std::string*)>;
 void ForEachPayload(v1::LeaseResult* result, PayloadVisitor visit);
 void ForEachPayload(v1::Claim* claim, PayloadVisitor visit);
@@ -70,16 +71,16 @@ void ForEachPayload(Request* request, PayloadVisitor visit) {
   }
 }
 
-// The process's secret; null where a request has none.
+// Returns the field with the process's secret, or null if the request has none.
 template <typename Request>
 auto SecretOf(Request* request) -> decltype(request->mutable_secret()) {
   return request->mutable_secret();
 }
 inline std::string* SecretOf(void*) { return nullptr; }
 
-// Keeps what a journal may of a request. `raw`: the bytes that it was parsed from, which are kept
-// as they are where nothing must be left out; empty: it is encoded again. The message is as it was
-// at return.
+// Returns the part of a request that the journal keeps. `raw` is the encoding that the request was
+// parsed from. It is used as it is if nothing must be left out; otherwise, or if it is empty, the
+// request is encoded again. The request is unchanged when this returns.
 template <typename Request>
 KeptRequest Keep(Request* request, std::string raw, const Fingerprints& fingerprints) {
   KeptRequest kept;

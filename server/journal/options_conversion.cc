@@ -16,7 +16,8 @@ absl::Duration FromProto(const google::protobuf::Duration& in) {
   return absl::Seconds(in.seconds()) + absl::Nanoseconds(in.nanos());
 }
 
-// The bindings fail to compile when there is a limit more, which a replay must know too.
+// Converts the limits. If core::Limits gets a new field, the bindings fail to compile, as a
+// reminder that a replay must know the field too.
 Limits ToProto(const core::Limits& limits) {
   const auto& [payload, answer, held, members, waiters, waiters_each, groups, group_ranks, leases,
                leases_each, name] = limits;
@@ -44,7 +45,7 @@ core::Limits FromProto(const Limits& in) {
   out.max_waiters = in.max_waiters();
   out.max_waiters_per_member = in.max_waiters_per_member();
   out.max_groups = in.max_groups();
-  // A journal of before has none.
+  // Journals of older versions lack this field.
   if (in.max_group_ranks() != 0) out.max_group_ranks = in.max_group_ranks();
   out.max_leases = in.max_leases();
   out.max_leases_per_member = in.max_leases_per_member();
@@ -66,7 +67,7 @@ core::Time FromProto(const google::protobuf::Timestamp& in) {
   return absl::FromUnixSeconds(in.seconds()) + absl::Nanoseconds(in.nanos() % kNanosPerSecond);
 }
 
-// As of the limits.
+// Converts the options. The bindings guard against new fields, as for Limits.
 Options ToProto(const core::Options& options) {
   const auto& [job_id, size, min_size, max_size, restarts, settle, rejoin, grace, recovery, stall,
                wait, limits, version, instance, random, wants_inquiry] = options;

@@ -9,7 +9,7 @@
 
 namespace muster::journal {
 
-// All but `random`.
+// Convert the options, without `random` and `wants_inquiry`.
 Options ToProto(const core::Options& options);
 core::Options FromProto(const Options& in);
 

@@ -18,11 +18,12 @@
 namespace muster::journal {
 namespace {
 
-// A file that says that much follows may be lying: memory is taken as it comes.
+// The most bytes to allocate at once. The size in a damaged frame may be far more than the file
+// contains.
 constexpr size_t kReadAtOnce = 1 << 20;
 constexpr int kAttempts = 10;
 
-// What there is of `size` bytes.
+// Returns the next `size` bytes, or fewer if the file ends.
 std::string ReadBytes(std::istream& in, size_t size) {
   std::string bytes;
   while (bytes.size() < size) {
@@ -36,7 +37,7 @@ std::string ReadBytes(std::istream& in, size_t size) {
   return bytes;
 }
 
-// Which file has which name.
+// The identity of a file. It stays the same when the file is renamed.
 using Inode = std::pair<dev_t, ino_t>;
 std::vector<Inode> InodesOf(const std::vector<std::string>& paths) {
   std::vector<Inode> inodes;
@@ -83,7 +84,7 @@ absl::Status Reader::ReadHeader() {
   }
   offset_ = kMagic.size();
   const std::optional<Record> first = Next();
-  if (!first) return absl::OkStatus();  // its daemon was killed before it had written anything
+  if (!first) return absl::OkStatus();  // the daemon was killed before its first write
   header_ = first->header();
   if (first->has_header() && header_.format() > 0 && header_.format() <= kFormat) {
     return absl::OkStatus();
@@ -140,7 +141,7 @@ bool Reader::ReadBlock() {
 
 std::vector<std::string> SegmentsOf(const std::string& path) {
   std::vector<std::string> found = {path};
-  // A daemon that is killed while it begins a segment leaves none, or an empty one.
+  // A daemon that is killed during a rotation leaves no newest file, or an empty one.
   struct stat newest = {};
   const bool has_none = stat(path.c_str(), &newest) != 0 ? errno == ENOENT : newest.st_size == 0;
   if (has_none && access(SegmentPath(path, 1).c_str(), F_OK) == 0) found.clear();
@@ -152,7 +153,8 @@ std::vector<std::string> SegmentsOf(const std::string& path) {
 }
 
 std::vector<absl::StatusOr<std::unique_ptr<Reader>>> OpenSegments(const std::string& path) {
-  // Rotations are seconds apart: another one while these are opened again is not to be expected.
+  // If a rotation happened meanwhile, opens the files again. Rotations are seconds apart, so a few
+  // attempts are enough.
   for (int attempt = 1;; ++attempt) {
     const std::vector<std::string> paths = SegmentsOf(path);
     const std::vector<Inode> before = InodesOf(paths);

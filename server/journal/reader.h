@@ -13,21 +13,30 @@
 
 namespace muster::journal {
 
-// Reads one file of a journal, record by record.
+// A reader of one file of a journal, record by record:
+//
+//   absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Open("journal");
+//   if (!reader.ok()) return reader.status();
+//   while (std::optional<Record> record = (*reader)->Next()) ...
+//   if (!(*reader)->ending().empty()) std::cerr << (*reader)->ending();
 class Reader {
  public:
-  // `name` is for errors. FAILED_PRECONDITION: it is no journal, or one of a newer format.
+  // Opens a journal. `name` is for errors. FAILED_PRECONDITION: the file is not a journal, or its
+  // format is newer. NOT_FOUND: it cannot be opened.
   static absl::StatusOr<std::unique_ptr<Reader>> Open(std::unique_ptr<std::istream> in,
                                                       const std::string& name);
   static absl::StatusOr<std::unique_ptr<Reader>> Open(const std::string& path);
 
-  // Nullopt at the end; also where the rest cannot be read, which `ending` tells then.
+  // Returns the next record. Returns nullopt at the end, and where the rest cannot be read;
+  // ending() then says why.
   std::optional<Record> Next();
-  // What is odd about the end, for people: it was written by halves, or is damaged. Empty: nothing.
+  // Returns what is wrong with the end of the file, for people: its last block is incomplete, or it
+  // is damaged. Empty if nothing is wrong.
   const std::string& ending() const { return ending_; }
-  // Not by a daemon that was killed while it wrote, which is nothing out of the ordinary.
+  // Returns whether the file is damaged. An incomplete last block does not count as damage,
+  // since a daemon that is killed while it writes leaves one.
   bool damaged() const { return damaged_; }
-  // The version of musterd that wrote it.
+  // Returns the version of musterd that wrote the file.
   const std::string& musterd() const { return header_.musterd(); }
 
  private:
@@ -38,20 +47,20 @@ class Reader {
 
   const std::unique_ptr<std::istream> in_;
   const std::string name_;
-  uint64_t offset_ = 0;  // of what is read next
+  uint64_t offset_ = 0;  // of the next byte to read
   Header header_;
   Block block_;
-  int next_ = 0;  // of its records
+  int next_ = 0;  // index of the block's next record
   std::string ending_;
   bool damaged_ = false;
 };
 
-// The files of a journal that are there, the oldest first. `path` may itself be one of the older
-// ones: then it stands for itself alone.
+// Returns the existing files of a journal, oldest first. If `path` is one of the older files,
+// returns that file alone.
 std::vector<std::string> SegmentsOf(const std::string& path);
 
-// The same, opened at one moment: a daemon that writes the journal renames and removes them, which
-// takes nothing from who has them open.
+// Opens the files of a journal as they are at one moment. A daemon that writes the journal may
+// rename or remove them at any time; open files are not affected.
 std::vector<absl::StatusOr<std::unique_ptr<Reader>>> OpenSegments(const std::string& path);
 
 }  // namespace muster::journal

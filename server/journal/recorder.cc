@@ -17,33 +17,33 @@
 namespace muster::journal {
 namespace {
 
-// What may wait for the disk: seconds of a large job's arrivals.
+// The most bytes that wait for the disk: seconds of a large job's arrivals.
 constexpr size_t kMostQueued = 16 << 20;
-// The thread is woken for so much, and for less in small journals, whose segments are soon full;
-// for less than that it comes by itself.
+// The thread is woken when this many bytes wait. Small journals have small segments, which fill up
+// soon, so their thread is woken for less. Without a wake-up it looks every kBetweenWrites.
 constexpr uint64_t kWorthWaking = 1 << 20;
 constexpr uint64_t kWakesForBound = 64;
 constexpr auto kBetweenWrites = std::chrono::milliseconds(500);
 
 }  // namespace
 
-// What goes to the disk at once. With a checkpoint a segment begins.
+// Records that are written together. If a checkpoint is present, a new segment begins with it.
 struct Recorder::Chunk {
   struct State {
-    Record record;  // lacks the checkpoint
+    Record record;  // without the state
     core::Checkpoint checkpoint;
   };
   std::optional<State> begins_with;
   std::string records;
 };
 
-// Between the steps and the thread that writes.
+// The queue between the core's steps and the thread that writes. Thread-safe.
 class Recorder::Queue {
  public:
   explicit Queue(uint64_t max_bytes)
       : worth_waking_(std::min(kWorthWaking, max_bytes / kWakesForBound)) {}
 
-  // Takes records in; false if there is no room, or nothing is recorded at present.
+  // Queues records. Returns false if there is no room, or if the recording has a gap or has ended.
   bool Push(absl::string_view records) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!takes_records()) return false;
@@ -56,7 +56,8 @@ class Recorder::Queue {
     return true;
   }
 
-  // A checkpoint, if one is wanted. No other is while it is here, so it needs no room of its own.
+  // Queues a checkpoint. Returns false if none is wanted. At most one is queued at a time, so it
+  // does not count towards the bound.
   bool PushSegment(Chunk::State begin) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!wants_checkpoint()) return false;
@@ -69,14 +70,15 @@ class Recorder::Queue {
     return phase == Phase::kSegmentFull || phase == Phase::kGap;
   }
 
-  // Why nothing is recorded, once after each time that recording has stopped.
+  // Returns the reason for which recording has stopped, once after each stop, and "" otherwise.
   std::string TakeNews() {
     std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(news_, "");
   }
 
-  // For the thread: what it took before is on the disk. Waits until there is something worth it, or
-  // some time has passed; false after the last.
+  // For the writing thread; calling it means that the chunks taken before are on disk. Blocks until
+  // there is enough to write or some time has passed. Returns false when there is nothing left
+  // after Close().
   bool Take(std::deque<Chunk>* out) {
     std::unique_lock<std::mutex> lock(mutex_);
     taken_bytes_ = 0;
@@ -89,18 +91,19 @@ class Recorder::Queue {
     return phase_ != Phase::kClosing || !out->empty();
   }
 
-  // For the thread: the segment has become full.
+  // For the writing thread: the segment is full.
   void OnFull() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (phase_ == Phase::kRecording && !has_segment()) phase_ = Phase::kSegmentFull;
   }
-  // For the thread: it is much too full. Nothing is recorded until the next one begins.
+  // For the writing thread: the segment is far beyond its size. Nothing is recorded until a new one
+  // begins.
   void OnOverdue() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!takes_records() || has_segment()) return;
     StopAt("the journal has come to its bound (--journal-max-bytes)", Phase::kGap);
   }
-  // For the thread: it ends.
+  // For the writing thread: it ends.
   void OnEnded() {
     std::lock_guard<std::mutex> lock(mutex_);
     phase_ = Phase::kEnded;
@@ -109,8 +112,9 @@ class Recorder::Queue {
     ended_.notify_one();
   }
 
-  // The last records; waits for so long until they are written. Returns how many bytes are not; 0
-  // also if the thread had ended, and had said why.
+  // Queues the last records and blocks until everything is written, for at most `patience`. Returns
+  // the number of bytes that are not written. Returns 0 if the thread had ended before; it has then
+  // logged why.
   size_t Close(const std::string& records, absl::Duration patience) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (phase_ == Phase::kEnded) return 0;
@@ -124,18 +128,18 @@ class Recorder::Queue {
 
  private:
   enum class Phase {
-    kRecording,    // records are taken
-    kSegmentFull,  // the same, and a checkpoint is wanted, with which another segment begins
-    kHeldUp,       // nothing is taken until the disk has all that was
-    kGap,          // nothing is taken until a checkpoint comes, which is wanted
-    kClosing,      // the last records have come
-    kEnded,        // nobody writes any more: all is done, or the disk has refused something
+    kRecording,    // records are accepted
+    kSegmentFull,  // same, and a checkpoint is wanted for a new segment
+    kHeldUp,       // records are dropped until the queue is on disk
+    kGap,          // records are dropped until a checkpoint comes; one is wanted
+    kClosing,      // the last records are queued
+    kEnded,        // the thread has ended: all is written, or a write has failed
   };
 
   bool takes_records() const {
     return phase_ == Phase::kRecording || phase_ == Phase::kSegmentFull;
   }
-  // One that is about to begin.
+  // Returns whether a new segment is queued.
   bool has_segment() const {
     return std::any_of(chunks_.begin(), chunks_.end(),
                        [](const Chunk& chunk) { return chunk.begins_with.has_value(); });
@@ -163,12 +167,12 @@ class Recorder::Queue {
   std::condition_variable ended_;
   std::atomic<Phase> phase_{Phase::kRecording};  // changes under the lock
   std::deque<Chunk> chunks_;
-  size_t bytes_ = 0;        // of their records
-  size_t taken_bytes_ = 0;  // what the thread writes now
+  size_t bytes_ = 0;        // of the queued records
+  size_t taken_bytes_ = 0;  // of the records that the thread is writing
   std::string news_;
 };
 
-// The thread that writes.
+// The loop of the thread that writes.
 class Recorder::Writer {
  public:
   Writer(std::unique_ptr<Segments> files, std::shared_ptr<const Fingerprints> fingerprints,
@@ -178,7 +182,7 @@ class Recorder::Writer {
         values_(*fingerprints_),
         queue_(std::move(queue)) {}
 
-  // Until the last is written, or something cannot be.
+  // Runs until the last record is written, or a write fails.
   absl::Status Run() {
     if (absl::Status s = files_->Open(); !s.ok()) return s;
     for (std::deque<Chunk> chunks; queue_->Take(&chunks);) {
@@ -198,7 +202,7 @@ class Recorder::Writer {
   absl::Status Write(Chunk* chunk) {
     if (chunk->begins_with) {
       if (absl::Status s = BeginSegment(&*chunk->begins_with); !s.ok()) return s;
-      chunk->begins_with.reset();  // its values may be large
+      chunk->begins_with.reset();  // frees its values, which may be large
     }
     return chunk->records.empty() ? absl::OkStatus() : files_->Append(chunk->records);
   }
@@ -213,7 +217,7 @@ class Recorder::Writer {
     return files_->Append(bytes);
   }
 
-  // Into the journal too, for whoever replays it.
+  // Ends the journal with this reason, which a replay then shows too.
   absl::Status EndWith(const absl::Status& why) {
     std::string end;
     Encoder::AppendEnd(why.message(), 0, &end);
@@ -276,6 +280,7 @@ std::string Recorder::Add(const StepInput& step, core::Time now, absl::Span<cons
 bool Recorder::wants_checkpoint() const { return queue_->wants_checkpoint(); }
 
 void Recorder::Add(core::Checkpoint checkpoint, const core::Options& core, core::Time now) {
+  // A copy, because the steps that follow are timed from the checkpoint only if it is queued.
   Encoder encoder = encoder_;
   Record record = encoder.BeginCheckpoint(core, now, steps_);
   if (!queue_->PushSegment({std::move(record), std::move(checkpoint)})) return;

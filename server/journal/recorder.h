@@ -20,40 +20,44 @@ namespace muster::journal {
 struct RecorderOptions {
   std::string path;
   uint64_t max_bytes = 256 << 20;  // of all segments together
-  // How long the end waits for the disk.
+  // The longest time that the destructor waits for the disk.
   absl::Duration last_words = absl::Seconds(1);
 };
 
-// Writes the journal of one daemon. Nobody who records waits for the disk: records go into memory,
-// a few MB at most, and a thread of the recorder's own takes them from there to the file, at least
-// twice a second. What goes wrong there (no room, no permission) ends the recording, with a line in
-// the log, and nothing else. A disk that hangs interrupts it: what comes until the disk answers is
-// left out.
+// The recorder of one daemon's journal. Callers never wait for the disk: records go to a queue in
+// memory, 16 MiB at most, and the recorder's thread writes them at least twice a second. If a write
+// fails (no room, no permission), the recording ends with a line in the log, and the job goes on.
+// If the disk hangs, the recording has a gap:
+//   The queue is full. The recorder adds an End, and leaves out all further steps.
+//   The disk answers. Once the queue is empty, a checkpoint is wanted, and recording resumes with
+//   it.
 //
-// The calls that take the time must come in its order, one at a time: under the lock of the core's
-// steps.
+// Call the functions that take the time one at a time and in the order of the core's steps, that
+// is, under the lock of those steps.
 class Recorder {
  public:
-  // `core` is what the core is made with. The files are opened later, by the thread: `logger` hears
-  // of what is wrong with them.
+  // Starts recording a core that is made with the options `core`. The recorder's thread opens the
+  // files later, and logs what is wrong with them to `logger`.
   Recorder(RecorderOptions options, const core::Options& core, core::Time now,
            std::shared_ptr<spdlog::logger> logger);
-  // The same with files of another kind, wherever they are, which the thread destroys when it ends.
+  // Same, with another kind of files. The thread destroys `files` when it ends.
   Recorder(std::unique_ptr<Segments> files, const RecorderOptions& options,
            const core::Options& core, core::Time now, std::shared_ptr<spdlog::logger> logger);
-  // Waits until all is written, for so long as the options say; the log says if it is not.
+  // Blocks until everything is written, for at most RecorderOptions::last_words. Logs what is not
+  // written then.
   ~Recorder();
 
-  // Returns what is to be said of it in the log, if anything.
+  // Records a step. Returns a text for the log if recording has stopped, and "" otherwise.
   std::string Add(const StepInput& step, core::Time now, absl::Span<const uint64_t> draws,
                   const core::Effects& effects);
 
-  // The segment is full, or something is missing and the disk answers: as soon as the core can make
-  // one, a checkpoint is wanted, with which another segment begins. The thread encodes it.
+  // Returns whether a checkpoint is wanted, because the segment is full, or because steps are
+  // missing and the disk answers again. Add one as soon as the core can make one. A new segment
+  // begins with it. The recorder's thread encodes it.
   bool wants_checkpoint() const;
   void Add(core::Checkpoint checkpoint, const core::Options& core, core::Time now);
 
-  // For Keep(). Thread-safe.
+  // Returns the fingerprint function for Keep(). Thread-safe.
   const Fingerprints& fingerprints() const { return *fingerprints_; }
 
  private:
@@ -65,10 +69,10 @@ class Recorder {
   const std::shared_ptr<spdlog::logger> logger_;
   const absl::Duration last_words_;
   Encoder encoder_;
-  std::string encoded_;   // of the record under way; its memory is used again
+  std::string encoded_;   // the current record; its memory is reused
   uint64_t steps_ = 0;    // since the start
-  uint64_t missing_ = 0;  // of them, since something was recorded last
-  // Shared with the thread, which may hang in a write when this object goes.
+  uint64_t missing_ = 0;  // steps that were left out since the last record
+  // Shared with the thread, which may still hang in a write when this object is destroyed.
   const std::shared_ptr<Queue> queue_;
 };
 

@@ -18,7 +18,7 @@ core::Time LimitOf(const ReplayLimit& limit, core::Time first) {
   return std::min(limit.time, first + limit.elapsed);
 }
 
-// What is odd about the journal as a whole.
+// Adds notes about the journal as a whole.
 void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayEnd* end) {
   const auto note = [end](auto... parts) { end->notes.push_back(absl::StrCat(parts...)); };
   if (end->status.ok() && !end->first && end->notes.empty()) note("the journal holds nothing yet");
@@ -36,13 +36,13 @@ void AddNotes(const ReplayLimit& limit, const Replayer& replayer, ReplayEnd* end
   }
 }
 
-// One replay over the files.
+// A replay of the files, one after the other.
 class FileReplay {
  public:
   FileReplay(const ReplayLimit& limit, Replayer* replayer, ReplayEnd* end)
       : limit_(limit), replayer_(*replayer), end_(*end) {}
 
-  // False where nothing more is to be read.
+  // Replays one file. Returns false if the replay ends with it.
   bool Read(const absl::StatusOr<std::unique_ptr<Reader>>& reader) {
     if (!reader.ok()) return Fail(reader.status());
     while (const std::optional<Record> record = (*reader)->Next()) {

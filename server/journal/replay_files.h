@@ -12,28 +12,28 @@
 
 namespace muster::journal {
 
-// Where a replay was to end: a time, or so long after the first record.
+// The end of a replay: a time, or a duration after the first record. The earlier one counts.
 struct ReplayLimit {
   core::Time time = absl::InfiniteFuture();
   absl::Duration elapsed = absl::InfiniteDuration();
 };
 
 struct ReplayEnd {
-  absl::Status status;              // as of Reader::Open() and Replayer::Feed()
-  std::vector<std::string> notes;   // what is odd about the journal, for people
-  bool damaged = false;             // what could not be read is missing; a note tells where
-  std::optional<core::Time> first;  // when the journal begins; it may hold nothing
-  core::Time time;                  // of the limit, or of the last record if that was before
+  absl::Status status;              // errors of Reader::Open() and Replayer::Feed()
+  std::vector<std::string> notes;   // what is wrong with the journal, for people
+  bool damaged = false;             // a part could not be read; a note says where
+  std::optional<core::Time> first;  // when the journal begins; unset if it is empty
+  core::Time time;                  // the limit, or the last record if that is earlier
 };
 
-// Replays all segments of the journal at `path`, up to the limit. A daemon may be writing it: what
-// it begins later than this call is not replayed.
+// Replays all segments of the journal at `path`, up to the limit. A daemon may be writing the
+// journal; segments that it begins after this call are not replayed.
 ReplayEnd ReplayFiles(const std::string& path, const ReplayLimit& limit, Replayer* replayer);
 
-// "2026-11-22T20:15:00.250Z": as all that is told of a journal writes times.
+// Returns the time as all texts about a journal write it: "2026-11-22T20:15:00.250Z".
 std::string FormatUtc(core::Time time);
 
-// What GetStatus would have answered then. The replayer must have a core.
+// Returns the answer that GetStatus would have given at that time. The replayer must have a core.
 v1::GetStatusResponse StatusAt(const Replayer& replayer, core::Time time);
 
 }  // namespace muster::journal

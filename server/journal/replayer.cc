@@ -12,13 +12,13 @@
 namespace muster::journal {
 namespace {
 
-// Clocks show these years; sums of other times might overflow.
+// The range of valid times. Sums of times beyond it could overflow.
 const core::Time kFirst = absl::FromUnixSeconds(0);
 const core::Time kLast = absl::FromUnixSeconds(int64_t{10000} * 365 * 24 * 3600);
-// Ids of calls and streams are below it.
+// The bound on the ids of calls and streams.
 constexpr core::WaiterId kMaxWaiter = core::WaiterId{1} << 53;
 
-// No daemon has more: each takes a file descriptor.
+// The bound on members. No daemon has more, because each takes a file descriptor.
 constexpr uint32_t kMaxMembers = 1 << 22;
 constexpr uint32_t kMaxVersionBytes = 256;
 
@@ -83,7 +83,8 @@ absl::Status Replayer::FeedStart(const Start& start) {
   return absl::OkStatus();
 }
 
-// Whoever has read all that was before it needs it not.
+// Replays a checkpoint. If the replay has all steps before it, the core already has this state, and
+// nothing changes.
 absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
   absl::StatusOr<core::Options> options = ReadOptions(checkpoint.options());
   if (!options.ok()) return options.status();
@@ -109,7 +110,7 @@ absl::Status Replayer::FeedCheckpoint(const Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
-// Where one daemon's recording stopped and went on, the checkpoint says how far it had come.
+// Counts the steps that are missing before a checkpoint of the same daemon.
 void Replayer::NoteLeftOut(uint64_t instance, uint64_t steps) {
   const bool same_daemon = core_ != nullptr && core_->options().instance == instance;
   if (same_daemon && steps > steps_of_daemon_) left_out_steps_ += steps - steps_of_daemon_;
@@ -140,7 +141,8 @@ absl::Status Replayer::FeedStep(const Step& step) {
   return absl::OkStatus();
 }
 
-// The core relies on its caller for that.
+// Checks that the number of a new call or stream is not in use. The core relies on its caller for
+// that.
 absl::Status Replayer::NoteOpen(core::WaiterId waiter, const core::Input& input) {
   bool is_new = true;
   std::visit(Overloaded{

@@ -15,7 +15,7 @@
 
 namespace muster::journal {
 
-// What went into the core, and what came out.
+// A step of a replay: what went into the core, and what came out.
 struct ReplayedStep {
   core::Time now;
   InputKind kind = INPUT_KIND_UNSPECIFIED;
@@ -24,46 +24,53 @@ struct ReplayedStep {
   core::Effects effects;
 };
 
-// Looks on while a journal is replayed.
+// A listener to a replay.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A daemon has started, and nothing that was before holds any more but in its members' claims.
+  // Called when a daemon starts. Earlier state lives on only in the claims of its members.
   virtual void OnStart(core::Time now, const core::Options& options) = 0;
-  // Here the replay begins, or goes on after a gap, in the middle of a job.
+  // Called when the replay begins in the middle of a job, or continues there after a gap.
   virtual void OnCheckpoint(core::Time now, const core::Options& options,
                             const core::Checkpoint& checkpoint) = 0;
   virtual void OnStep(const ReplayedStep& step) = 0;
-  // The recording has ended, for that reason.
+  // Called when the recording ends; `end` has the reason.
   virtual void OnEnd(core::Time now, const End& end) = 0;
 };
 
-// Feeds what a journal has recorded to the core that the daemon had, and decides nothing.
+// A replayer of a journal: feeds what was recorded to the core that the daemon had, and decides
+// nothing. The same inputs, times and random numbers lead to the same effects.
+//
+//   Replayer replayer(&observer);
+//   while (std::optional<Record> record = reader->Next()) {
+//     if (absl::Status s = replayer.Feed(*record); !s.ok()) return s;
+//   }
 class Replayer {
  public:
-  // No payload is larger, see StandIns.
+  // The largest payload that is replayed; see StandIns.
   static constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 31;
 
   explicit Replayer(Observer* observer, uint64_t max_payload_bytes = kMaxPayloadBytes)
       : observer_(observer), stand_ins_(max_payload_bytes) {}
 
-  // When that happened. Records without a time happened when the one before did.
+  // Returns when the record happened. A record without a time happened when the previous one did.
   core::Time TimeOf(const Record& record) const;
 
-  // The records must come in order. DATA_LOSS: it does not fit to those before it. ABORTED: the
-  // core of this program does not do what the daemon's did; what came before was alike.
+  // Replays the next record. DATA_LOSS: it does not fit the records before it, or is malformed.
+  // ABORTED: this program's core does something else than the daemon's core did; up to here both
+  // did the same.
   absl::Status Feed(const Record& record);
 
-  // The core as it is now; null before the first start. While a recording has a gap it stays as it
-  // was before that.
+  // Returns the core as it is now; null before the first start. During a gap of the recording it
+  // stays as it was before the gap.
   const core::Coordinator* core() const { return core_.get(); }
   core::Time now() const { return now_; }
-  core::Time started() const { return started_; }  // the daemon
+  core::Time started() const { return started_; }  // when the daemon started
   uint64_t steps() const { return steps_; }        // of all daemons
-  // Steps that were answered otherwise than they had been. It begins with a checkpoint then, which
-  // does not hold everything.
+  // Returns the number of steps whose answers differ from the daemon's. This is possible only after
+  // a checkpoint, which does not contain everything.
   uint64_t inexact_steps() const { return inexact_steps_; }
-  // Steps that a daemon took while it recorded nothing, before it went on with a checkpoint.
+  // Returns the number of steps that a daemon took while its recording had a gap.
   uint64_t left_out_steps() const { return left_out_steps_; }
 
  private:
@@ -86,11 +93,11 @@ class Replayer {
   uint64_t steps_ = 0;
   uint64_t steps_of_daemon_ = 0;
   bool from_checkpoint_ = false;
-  bool ended_ = false;  // nothing is recorded at present
+  bool ended_ = false;  // no recording is under way
   uint64_t inexact_steps_ = 0;
   uint64_t left_out_steps_ = 0;
 
-  // What the step that is fed drew.
+  // The step that is being replayed, and how many of its random numbers the core has drawn.
   const Step* step_ = nullptr;
   int drawn_ = 0;
 };

@@ -20,8 +20,8 @@ absl::Status Unreadable(const Step& step, absl::string_view why) {
       absl::StrCat("a ", InputKind_Name(step.kind()), " of the journal cannot be read: ", why));
 }
 
-// The secret is not kept: another one takes its place until the request has been read, and whose
-// the kept incarnation says.
+// Returns a made-up secret. The journal does not contain the real one. SetOwner() replaces the
+// made-up owner with the incarnation that the journal has.
 std::string StandInSecret() { return std::string(kProcessSecretBytes, '\1'); }
 
 void ActAsOwner(v1::AttachRequest* request) {
@@ -69,7 +69,7 @@ absl::StatusOr<core::Input> RestoreAs(const Step& step, StandIns* stand_ins) {
   return core::Input(*std::move(read));
 }
 
-// The request of a step that brings one; nullopt if its kind is that of no request.
+// Restores the request of a step. Returns nullopt if the step's kind has no request.
 std::optional<absl::StatusOr<core::Input>> RestoreRequest(const Step& step, StandIns* stand_ins) {
   std::optional<absl::StatusOr<core::Input>> restored;
   ForEachType(AllRequests(), [&](auto* type) {

@@ -8,8 +8,8 @@
 
 namespace muster::journal {
 
-// What a step brought into the core, as the core had it but for payloads. DATA_LOSS: it cannot be
-// read.
+// Returns the input of a step as the core had it, with stand-ins for payloads. Returns DATA_LOSS if
+// it cannot be read.
 absl::StatusOr<core::Input> Restore(const Step& step, StandIns* stand_ins);
 
 }  // namespace muster::journal

@@ -19,11 +19,12 @@
 namespace muster::journal {
 namespace {
 
-// So many of them make the bound: what is lost at a rotation is a small part.
+// The number of segments within the bound. A rotation removes the oldest one, so little is lost at
+// a time.
 constexpr uint64_t kSegments = 8;
-// A segment has room for as much again as the checkpoint that it begins with.
+// The least size of a segment, in checkpoints: half of it must be left for steps.
 constexpr uint64_t kLeastShare = 2;
-// No bound leaves more files than that.
+// More files than any bound leaves.
 constexpr int kMostFiles = 1000;
 constexpr size_t kMostHeaderBytes = 4096;
 constexpr mode_t kOwnerAlone = S_IRUSR | S_IWUSR;
@@ -35,7 +36,7 @@ uint64_t SizeOf(const std::string& path) {
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// What is there of `size` bytes from `offset` on.
+// Returns `size` bytes from `offset` on, or fewer if the file ends.
 std::string ReadAt(int fd, uint64_t offset, size_t size) {
   std::string bytes(size, '\0');
   const ssize_t got = pread(fd, bytes.data(), size, static_cast<off_t>(offset));
@@ -60,7 +61,7 @@ absl::Status SegmentFile::Failure(const char* what) const {
 }
 
 absl::Status SegmentFile::Open() {
-  // A link is not followed: a rotation would rename the link, and leave the file where it is.
+  // O_NOFOLLOW: a rotation would rename a symbolic link and leave its file in place.
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, kOwnerAlone);
   if (fd_ < 0 && errno == ELOOP) return Refusal("is a symbolic link; name the file itself");
   if (fd_ < 0) return Failure("cannot open");
@@ -75,7 +76,7 @@ absl::Status SegmentFile::Open() {
   if (!is_empty && ReadAt(fd_, 0, kMagic.size()) != kMagic) {
     return Refusal("is there and is not a journal; name another file");
   }
-  // It may have been made by somebody else than a daemon, and the keys of sessions go into it.
+  // Another program may have created the file with other permissions. Session keys go into it.
   if ((file.st_mode & ACCESSPERMS) != kOwnerAlone && fchmod(fd_, kOwnerAlone) != 0) {
     return Failure("cannot keep others from reading");
   }
@@ -103,7 +104,7 @@ absl::Status SegmentFile::GoOn(uint64_t file_bytes) {
   return full() || !IsOfThisFormat() ? Rotate() : absl::OkStatus();
 }
 
-// The content of blocks is not looked at: whoever reads them does that.
+// Follows the frames. Readers check the content of the blocks.
 uint64_t SegmentFile::WholeBytes(uint64_t file_bytes) const {
   uint64_t whole = kMagic.size();
   while (true) {
@@ -141,7 +142,7 @@ absl::Status SegmentFile::Append(absl::string_view block) {
   if (written.ok()) {
     size_ += kFrameBytes + block.size();
   } else if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) {
-    return written;  // a torn end says that much by itself
+    return written;  // a reader recognizes the incomplete block
   }
   return written;
 }
@@ -156,7 +157,7 @@ absl::Status SegmentFile::Write(absl::string_view bytes) const {
   return absl::OkStatus();
 }
 
-// Each becomes older by one; the oldest go.
+// Makes each segment older by one, and removes the oldest ones.
 absl::Status SegmentFile::MakeRoom() const {
   int oldest = 0;
   uint64_t bytes = 0;

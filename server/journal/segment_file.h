@@ -10,9 +10,9 @@
 
 namespace muster::journal {
 
-// The files of a journal, as the one who writes them has them. Blocks go to the newest, FILE. When
-// that is large enough it becomes FILE.1, FILE.1 becomes FILE.2, and the oldest go, so that all of
-// them together keep within the bound.
+// The files of a journal, for writing. Blocks go to the newest file, FILE. When that is large
+// enough, FILE becomes FILE.1, FILE.1 becomes FILE.2, and so on; the oldest files are removed, so
+// that all of them together stay within `max_bytes`.
 class SegmentFile final : public Segments {
  public:
   SegmentFile(std::string path, uint64_t max_bytes, std::string musterd);
@@ -20,11 +20,11 @@ class SegmentFile final : public Segments {
   SegmentFile(const SegmentFile&) = delete;
   SegmentFile& operator=(const SegmentFile&) = delete;
 
-  // Goes on with the file that is there, less what a killed daemon has written by halves, or begins
-  // one. Either way only this user can read it. FAILED_PRECONDITION: it is no journal, or another
-  // user's, or another process writes it, or it cannot be opened.
+  // Opens the file, or creates it, readable by this user only. If a killed daemon has left an
+  // incomplete block at its end, removes that block. FAILED_PRECONDITION: the file is not a
+  // journal, belongs to another user, is written by another process, or cannot be opened.
   absl::Status Open() override;
-  // What could not be written whole is taken back.
+  // Appends a block. If a write fails half-way, removes the part that was written.
   absl::Status Append(absl::string_view block) override;
   absl::Status Rotate() override;
   absl::Status CheckRoomAfter(size_t checkpoint_bytes) const override;
@@ -38,7 +38,7 @@ class SegmentFile final : public Segments {
   absl::Status GoOn(uint64_t file_bytes);
   absl::Status Begin();
   absl::Status Write(absl::string_view bytes) const;
-  // Up to which byte there are whole blocks.
+  // Returns the size of the part that consists of whole blocks.
   uint64_t WholeBytes(uint64_t file_bytes) const;
   bool IsOfThisFormat() const;
   absl::Status MakeRoom() const;

@@ -8,23 +8,23 @@
 
 namespace muster::journal {
 
-// Where a journal's blocks go: into the newest of several segments. Every call may block as long as
-// the disk does; after an error nothing else is called.
+// A sequence of segments that takes a journal's blocks; they go to the newest segment. Every
+// function may block as long as the disk does. After an error no function is called any more.
 class Segments {
  public:
   virtual ~Segments() = default;
-  // Comes first. FAILED_PRECONDITION says why nothing can be written there.
+  // Opens the segments. Called first. FAILED_PRECONDITION says why nothing can be written.
   virtual absl::Status Open() = 0;
   virtual absl::Status Append(absl::string_view block) = 0;
-  // Begins another segment.
+  // Begins a new segment.
   virtual absl::Status Rotate() = 0;
-  // FAILED_PRECONDITION, with the bound that would do: a segment that begins with a checkpoint of
-  // so many bytes is soon full again, and the journal would be checkpoints only.
+  // Returns FAILED_PRECONDITION, naming a larger bound, if a segment that begins with a checkpoint
+  // of this size would soon be full again. The journal would then consist of checkpoints only.
   virtual absl::Status CheckRoomAfter(size_t checkpoint_bytes) const = 0;
 
-  // It is time for another segment.
+  // Returns whether a new segment is due.
   virtual bool full() const = 0;
-  // Another block would be too much.
+  // Returns whether the segment is so full that it must take no more blocks.
   virtual bool overdue() const = 0;
 };
 

@@ -7,7 +7,8 @@
 namespace muster::journal {
 namespace {
 
-// A fingerprint cut to fewer bytes would make too many different payloads equal.
+// Shorter payloads are numbered. A fingerprint cut to so few bytes would make too many different
+// payloads equal.
 constexpr uint64_t kSmall = 3;
 
 }  // namespace

@@ -11,20 +11,21 @@
 
 namespace muster::journal {
 
-// What a replay puts in the place of payloads, which a journal does not have: equal ones in the
-// place of equal payloads, others in that of others, of the same sizes. They take as much memory as
-// the payloads did in the daemon, for as long as the core keeps them.
+// The payloads of a replay, made up because a journal does not contain them. Equal payloads get
+// equal stand-ins, different payloads different ones, of the same sizes. They take as much memory
+// as the payloads took in the daemon, as long as the core keeps them.
 class StandIns {
  public:
-  // A payload that is larger than `max_bytes` is no payload.
+  // Rejects payloads of more than `max_bytes`: a damaged journal may claim any size.
   explicit StandIns(uint64_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // RESOURCE_EXHAUSTED: it is too large.
+  // Returns the stand-in. RESOURCE_EXHAUSTED: the payload is too large.
   absl::StatusOr<std::string> For(const PayloadMark& mark);
 
  private:
   const uint64_t max_bytes_;
-  // Of sizes that have no room for a fingerprint: all that there were, by number.
+  // Payloads that are too short for a fingerprint, by size and fingerprint, with consecutive
+  // numbers.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> small_;
 };
 

@@ -38,7 +38,8 @@ Actor* Story::OfSession(const core::SessionId& session) const {
   return found == sessions_.end() ? nullptr : found->second;
 }
 
-// What was parked in it has ended with it: after the last that is known of it.
+// Ends the calls that were parked in the previous daemon, at the time of its last step, and forgets
+// the rest of its state.
 void Story::Reset() {
   EndAllCalls(last_, absl::UnavailableError("the daemon has ended"));
   sessions_.clear();
@@ -95,7 +96,7 @@ Story::Operation Story::LeaseCall(absl::string_view verb, const LeaseRequest& re
           DescribeLeaseCall(verb, core::WithoutNumbers(request.name), request.scope)};
 }
 
-// Sizes and types are no names: calls that differ in them are not alike.
+// Describes a collective. Calls that differ in size or type are not alike.
 Story::Operation Story::Collective(const core::CollectiveRequest& request) {
   core::Operation alike = request;
   alike.label = core::WithoutNumbers(alike.label);
@@ -175,7 +176,8 @@ void Story::TakePlaces(const core::JoinAnswer& place) {
   for (const core::RosterEntry& entry : *place.roster) Find(entry.member)->rank = rank++;
 }
 
-// Repetitions of what has completed are answered, too.
+// Tells the collectives that the step has completed. Repeated calls of completed collectives are
+// answered too, but not told again.
 void Story::TellCompleted(core::Time now) {
   for (const auto& [collective, ranks] : completed_) {
     uint64_t& next = next_[collective.group];

@@ -14,50 +14,52 @@
 
 namespace muster::journal {
 
-// A process of the job, over all of its sessions and of all daemons.
+// A process of the job, across its sessions and across restarts of the daemon.
 struct Actor {
-  int number = 0;  // in the order of appearance
+  int number = 0;  // in order of appearance
   core::MemberIdentity identity;
-  std::optional<uint32_t> rank;  // the latest
+  std::optional<uint32_t> rank;  // the latest rank
 
-  // "rank 3 (node n1, pid 4711)", or without a rank.
+  // Returns "rank 3 (node n1, pid 4711)", or "process (node n1, pid 4711)" before it has a rank.
   std::string ToString() const;
 };
 
-// A call of one process, alone or as a part of what ranks of a node call together.
+// A call of one process: a call of its own, or its part of a NodeCollective.
 struct ToldCall {
   const Actor* actor = nullptr;  // never null
   InputKind kind = INPUT_KIND_UNSPECIFIED;
   std::string operation;  // "Barrier('step 12')", "Join"
-  std::string alike;  // the same with "step #" for its name: calls of one kind have it in common
-  std::string group;  // "the world", of a collective
+  std::string alike;      // `operation` with "step #" as its name; equal for calls of one kind
+  std::string group;      // of a collective: "the world"
   uint64_t sequence = 0;  // of a collective
   core::Time since;
-  uint64_t id = 0;  // the same from its begin to its end
+  uint64_t id = 0;  // tells OnCall() and OnCallEnd() of one call apart from others
 };
 
-// Hears what happens in a job, in the order in which it does.
+// A listener to what happens in a job, in order.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void OnDaemon(core::Time now, const core::Options& options) = 0;
-  // It begins here, or goes on after a gap, in the middle of a job.
+  // Called when the story begins in the middle of a job, or continues there after a gap.
   virtual void OnCheckpoint(core::Time now, const core::Options& options) = 0;
   virtual void OnEnd(core::Time now, const End& end) = 0;
-  // The process has a session; or its stream has ended.
+  // Called when the process has a session, and when its stream has ended.
   virtual void OnAttached(core::Time now, const Actor& actor) = 0;
   virtual void OnDetached(core::Time now, const Actor& actor) = 0;
-  // Every call that begins ends. Answers that come at once do both at one time.
+  // Called when a call begins, and when it ends. Every call that begins ends. For a call that is
+  // answered at once, both times are equal.
   virtual void OnCall(const ToldCall& call) = 0;
   virtual void OnCallEnd(core::Time now, const ToldCall& call, const absl::Status& status) = 0;
-  // All ranks of a group have come.
+  // Called when all ranks of a group have arrived.
   virtual void OnCompleted(core::Time now, const ToldCall& collective, size_t ranks) = 0;
-  // The process was told that its epoch is broken, by whose loss.
+  // Called when the process was told that its epoch is broken; `broken` names the lost members.
   virtual void OnBroken(core::Time now, const Actor& actor, const core::EpochBroken& broken) = 0;
   virtual void OnLog(core::Time now, const core::LogLine& line) = 0;
 };
 
-// Makes of the steps of a replay what people call them: who did what, and how long it took.
+// A narrator of a replay. Turns steps into events in the job's terms, such as calls, their ends and
+// completed collectives, and tells them to a Listener.
 class Story final : public Observer {
  public:
   explicit Story(Listener* listener) : listener_(listener) {}
@@ -67,15 +69,15 @@ class Story final : public Observer {
                     const core::Checkpoint& checkpoint) override;
   void OnStep(const ReplayedStep& step) override;
   void OnEnd(core::Time now, const End& end) override;
-  // The journal has no more: ends the calls that wait.
+  // Ends the calls that still wait. Call it at the end of the journal.
   void Finish(core::Time now);
 
-  // By number; they stay.
+  // Returns the processes, by number. They live as long as this object.
   const std::vector<std::unique_ptr<Actor>>& actors() const { return actors_; }
 
  private:
   Actor* Find(const core::MemberIdentity& identity);
-  // Null if it is nobody's.
+  // Returns the process of the session, or null if there is none.
   Actor* OfSession(const core::SessionId& session) const;
   void Begin(const ReplayedStep& step);
   struct Operation {
@@ -94,7 +96,7 @@ class Story final : public Observer {
   void EndAllCalls(core::Time now, const absl::Status& status);
   void CloseStream(core::Time now, core::WaiterId stream);
   void TellCompleted(core::Time now);
-  // What is known of the daemon before does not hold any more.
+  // Forgets the previous daemon's sessions, streams and calls.
   void Reset();
 
   Listener* const listener_;
@@ -102,12 +104,12 @@ class Story final : public Observer {
   absl::flat_hash_map<core::Incarnation, Actor*> by_incarnation_;
   absl::flat_hash_map<uint64_t, Actor*> sessions_;         // by counter
   absl::flat_hash_map<core::WaiterId, Actor*> streams_;    // attached, or about to be
-  std::map<core::WaiterId, std::vector<ToldCall>> calls_;  // that wait; the parts of each
-  // By the step under way, with the number of its ranks.
+  std::map<core::WaiterId, std::vector<ToldCall>> calls_;  // parked calls; parts together
+  // Collectives that the current step completes, with the number of ranks that it answers.
   std::vector<std::pair<ToldCall, size_t>> completed_;
-  core::Time last_;  // of the latest step
+  core::Time last_;  // time of the latest step
   core::EpochId epoch_;
-  std::map<std::string, uint64_t> next_;  // by group: its next collective
+  std::map<std::string, uint64_t> next_;  // sequence number of the next collective, by group
   uint64_t last_call_ = 0;
 };
 

@@ -12,9 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-// Lanes of one actor; more calls than that share the last.
+// The most lanes of a process. Further overlapping calls share the last lane.
 constexpr int kMostLanes = 64;
-constexpr double kShortest = 0.001;  // microseconds: a slice of no length is not shown
+constexpr double kShortest = 0.001;  // microseconds; slices without a length are not shown
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Trace::Write(const json& event) {
   empty_ = false;
 }
 
-// From the first that is told: a double has no room for nanoseconds since 1970.
+// Returns the time since the first event. A double cannot hold nanoseconds since 1970.
 double Trace::Micros(core::Time time) {
   if (!begin_) begin_ = time;
   return absl::ToDoubleMicroseconds(time - *begin_);
@@ -42,8 +42,8 @@ Trace::Track Trace::TrackOf(const Actor& actor, int lane) {
   return track;
 }
 
-// On that track alone: Perfetto puts those of a process, and those of all, onto tracks without a
-// name.
+// Writes an instant for its own track ("s": "t"). Perfetto puts instants of a process, or of the
+// whole trace, on tracks without a name.
 void Trace::WriteInstant(core::Time now, const std::string& name, const Track& track) {
   Write({{"name", name},
          {"ph", "i"},
@@ -53,7 +53,7 @@ void Trace::WriteInstant(core::Time now, const std::string& name, const Track& t
          {"tid", track.thread}});
 }
 
-// An arrow begins and ends only where there is a slice.
+// Writes a slice for the end of an arrow. An arrow can only begin and end at a slice.
 void Trace::WriteArrowSlice(double micros, const std::string& name, const Track& track) {
   Write({{"name", name},
          {"cat", "loss"},
@@ -71,7 +71,8 @@ void Trace::WriteArrowEnd(double micros, const Track& track, const std::string& 
   Write(arrow);
 }
 
-// Those who are told may be many, and not all at once; the loss is one. When it was.
+// Returns when the member was lost. Writes the loss at its first use; many processes may be told of
+// one loss, at different times.
 double Trace::WriteLoss(core::Time now, const core::Failure& failure, const Track& track) {
   const auto [loss, is_new] = losses_.try_emplace(failure.member.incarnation, Micros(now));
   if (is_new) {

@@ -13,14 +13,15 @@
 
 namespace muster::journal {
 
-// Writes the trace of a job as Perfetto and chrome://tracing read it (the "Trace Event Format"): a
-// process for each node, a track for each rank, a slice for each wait, named by the operation;
-// instants for what the daemon says, and arrows from a loss to those who were told of it.
+// A writer of a job's trace for Perfetto and chrome://tracing (the "Trace Event Format"). The trace
+// has a process for each node, a track for each rank, and a slice for each call, named by the
+// operation. Instants show the daemon's log. Arrows lead from a loss to the processes that were
+// told of it.
 class Trace final : public Listener {
  public:
-  // `out` must outlive the object.
+  // Begins the file. `out` must outlive the object.
   explicit Trace(std::ostream* out);
-  // Ends the file. `actors` are all that the story has had.
+  // Ends the file. `actors` are all processes of the story.
   void Finish(const std::vector<std::unique_ptr<Actor>>& actors);
 
   void OnDaemon(core::Time now, const core::Options& options) override;
@@ -35,12 +36,12 @@ class Trace final : public Listener {
   void OnLog(core::Time now, const core::LogLine& line) override;
 
  private:
-  // Where something of an actor is shown. Waits that overlap are side by side.
+  // The place of a slice. Calls of one process that overlap are on tracks side by side.
   struct Track {
     int process;
     int thread;
   };
-  // The coordinator's own; the nodes' processes follow.
+  // The coordinator's own track. The nodes' processes have higher numbers.
   static constexpr Track kMusterd = {1, 1};
 
   Track TrackOf(const Actor& actor, int lane = 0);
@@ -57,11 +58,11 @@ class Trace final : public Listener {
   bool empty_ = true;
   std::optional<core::Time> begin_;
   std::map<std::string, int> processes_;        // by node
-  std::map<int, std::set<int>> busy_;           // lanes, by actor
-  std::map<uint64_t, int> lanes_;               // by call that waits
-  std::map<int, int> most_lanes_;               // by actor
-  std::map<core::Incarnation, Track> tracks_;   // by process
-  std::map<core::Incarnation, double> losses_;  // microseconds
+  std::map<int, std::set<int>> busy_;           // lanes in use, by actor
+  std::map<uint64_t, int> lanes_;               // by id of a call that waits
+  std::map<int, int> most_lanes_;               // highest lane used, by actor
+  std::map<core::Incarnation, Track> tracks_;   // first lane, by process
+  std::map<core::Incarnation, double> losses_;  // when each process was lost, in microseconds
   uint64_t arrows_ = 0;
 };
 
