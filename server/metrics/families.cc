@@ -10,7 +10,7 @@
 namespace muster::metrics {
 namespace {
 
-// Returns the shortest text that reads as the same number; whole numbers have no exponent.
+// Returns the shortest text that reads as the same number. Whole numbers have no exponent.
 std::string NumberText(double value) {
   constexpr double kExactIntegers = 9007199254740992;  // 2^53
   if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {

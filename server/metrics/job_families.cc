@@ -11,7 +11,7 @@
 namespace muster::metrics {
 namespace {
 
-// Names of kinds, in the order of their enumerations.
+// Names of enumerators, in the order of their enumerations.
 constexpr std::array<const char*, core::kJobStates> kJobStateNames = {
     "forming", "running", "failed", "finished", "recovering", "reforming"};
 constexpr std::array<const char*, core::kMemberStates> kMemberStateNames = {
@@ -24,7 +24,7 @@ constexpr std::array<const char*, core::kLossCauses> kLossNames = {
 constexpr std::array<const char*, core::kWaitKinds> kWaitNames = {"place", "collective", "lease",
                                                                   "leave", "recovery"};
 
-// One value for each name.
+// Returns the family with one value for each name.
 template <typename Number, size_t kCount>
 Family OfEach(Family family, const char* label, const std::array<const char*, kCount>& names,
               const std::array<Number, kCount>& values) {

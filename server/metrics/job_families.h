@@ -7,8 +7,10 @@
 
 namespace muster::metrics {
 
-// What the coordinator of a job with these options is like. The families are the same whatever the
-// job does; of series there are 1,500 at most.
+// Returns the metrics of a job and its coordinator. This folder turns numbers into families and
+// serves nothing; server/daemon/pages.cc serves them at /metrics. Its tests are in
+// tests/server/metrics. The families are the same whatever the job does. There are at most 1,500
+// series.
 Families JobFamilies(const core::Metrics& metrics, const core::Options& options);
 
 }  // namespace muster::metrics

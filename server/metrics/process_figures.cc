@@ -24,7 +24,8 @@ std::string Read(const char* path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// /proc/self/stat, whose second field, the program's name, may hold anything: what is behind it.
+// The fields of /proc/self/stat after the program's name. The name is the second field and may
+// contain any character.
 class Stat {
  public:
   Stat() : text_(Read("/proc/self/stat")) {
@@ -35,7 +36,7 @@ class Stat {
     }
   }
 
-  // By its number in proc(5), from 3 on.
+  // Returns a field by its number in proc(5), from 3 on.
   std::optional<double> Field(size_t number) const {
     double value = 0;
     if (number - 3 >= fields_.size() || !absl::SimpleAtod(fields_[number - 3], &value)) {
@@ -49,7 +50,7 @@ class Stat {
   std::vector<absl::string_view> fields_;
 };
 
-// Since 1970, in seconds.
+// Returns the boot time, in seconds since 1970.
 std::optional<double> BootTime() {
   for (absl::string_view line : absl::StrSplit(Read("/proc/stat"), '\n')) {
     double time = 0;
@@ -63,7 +64,7 @@ std::optional<double> OpenDescriptors() {
   std::filesystem::directory_iterator folder("/proc/self/fd", error);
   if (error) return std::nullopt;
   const auto open = std::distance(begin(folder), end(folder));
-  return static_cast<double>(open - 1);  // what the folder itself was read by
+  return static_cast<double>(open - 1);  // without the one that reads the folder
 }
 
 std::optional<double> MostDescriptors() {

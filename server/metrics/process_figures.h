@@ -5,8 +5,8 @@
 
 namespace muster::metrics {
 
-// What this process takes of its machine, by the names that Prometheus' clients give it. What the
-// system does not tell is left out.
+// Returns the resources that this process uses, under the names that Prometheus' client libraries
+// give them. Leaves out what the system does not report.
 Families ProcessFigures();
 
 }  // namespace muster::metrics

@@ -7,7 +7,7 @@
 namespace muster::web {
 namespace {
 
-// Of a Host header, with or without a port.
+// Returns whether a Host header, with or without a port, names this machine.
 bool NamesThisMachine(const std::string& host) {
   absl::StatusOr<HostPort> parsed = ParseHostPort(host, /*least_port=*/0);
   if (!parsed.ok()) parsed = ParseHostPort(absl::StrCat(host, ":0"), /*least_port=*/0);

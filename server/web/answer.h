@@ -9,19 +9,20 @@
 
 namespace muster::web {
 
+// The pages of a server, and whether other machines can ask for them.
 struct Site {
   const std::map<std::string, Page>& pages;
-  bool only_this_machine = true;  // can reach it
+  bool only_this_machine = true;  // whether only this machine can reach it
 };
 
-// What a request is answered with; what a page throws is thrown.
+// Returns the answer to a request. Lets exceptions of pages through.
 Response AnswerTo(const Site& site, absl::string_view method, const Request& request);
 
-// The answer with a status that is no success, which says what to do.
+// Returns the answer for an error status, with a text that says what to do.
 Response Refusal(int status);
 
-// What every answer says to browsers: to run and to show nothing that is not of this server, to
-// keep nothing, and to believe the content type.
+// Returns the headers of every answer. They tell browsers to run and show only content of this
+// server, to store nothing, and to trust the content type.
 const std::map<std::string, std::string>& SecurityHeaders();
 
 }  // namespace muster::web

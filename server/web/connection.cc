@@ -29,12 +29,12 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxRequestBytes = 16384;  // without a body, which no page takes
+constexpr uint32_t kMaxRequestBytes = 16384;  // without a body; no page takes one
 constexpr unsigned kHttp11 = 11;
 
 absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
-// Returns the text without the escapes of a query: "a%20b+c" is "a b c".
+// Returns the text with the escapes of a query decoded: "a%20b+c" is "a b c".
 std::string Decoded(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -78,6 +78,8 @@ Request ToRequest(const http::request_header<>& header) {
   return request;
 }
 
+// The life of one connection: one request, one answer. Pending handlers keep it alive; when the
+// last one is gone, the socket is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(asio::ip::tcp::socket socket, const Connected& all, std::function<void()> closed)
@@ -93,9 +95,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
  private:
-  // One deadline for the whole request, however slowly it comes. The header is parsed when all of
-  // it is there: the parser's own limit counts only what it gets at once, so a client could add
-  // fields without end.
+  // Reads the header. One deadline limits the whole request, however slowly it comes. The header is
+  // parsed only when it is complete: the parser applies its limit to each piece, so a client could
+  // otherwise add fields without end.
   void Read() {
     stream_.expires_after(Patience());
     asio::async_read_until(
@@ -104,10 +106,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void OnHeader(beast::error_code error) {
-    if (error == asio::error::not_found) return Answer(Refusal(400));  // it is too long
-    if (error) return;                                                 // nobody waits any more
+    if (error == asio::error::not_found) return Answer(Refusal(400));  // the header is too long
+    if (error) return;                                                 // the client is gone
     parser_.header_limit(kMaxRequestBytes);
-    // A body is not taken, so its length does not matter. Boost 1.74 takes boost::none for 0.
+    // Bodies are not read here, so their length does not matter. Boost 1.74 takes boost::none for
+    // 0.
     parser_.body_limit(std::numeric_limits<uint64_t>::max());
     parser_.put(asio::buffer(header_), error);
     if (!error) return Answer(MakeAnswer());
@@ -142,8 +145,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Write();
   }
 
-  // Bounds each piece and the whole answer: a client that takes nothing is given up before one that
-  // is slow.
+  // Writes the next part of the answer. Each part and the whole answer have deadlines, so a client
+  // that accepts nothing is dropped sooner than a slow one.
   void Write() {
     stream_.expires_at(std::min(Clock::now() + Patience(), deadline_));
     http::async_write_some(stream_, *serializer_,
@@ -161,8 +164,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Discard();
   }
 
-  // A connection that is closed with something unread is reset, and its client may miss the answer.
-  // A body that does not end in time is not read to its end.
+  // Reads and drops the rest of the request. If a socket is closed with unread data, the kernel
+  // resets the connection, and the client may miss the answer. Bodies that do not end in time are
+  // not read to the end.
   void Discard() {
     stream_.async_read_some(asio::buffer(discarded_),
                             [self = shared_from_this()](beast::error_code error, size_t) {

@@ -8,14 +8,14 @@
 
 namespace muster::web {
 
-// What all connections of a server share. It outlives them.
+// The state that all connections of a server share. It outlives them.
 struct Connected {
   HttpOptions options;
-  bool only_this_machine = true;  // can reach the port
+  bool only_this_machine = true;  // whether only this machine can reach the port
 };
 
-// Serves one request on the socket, and closes it. Everything happens on the socket's executor,
-// which must run one handler at a time. Calls `closed` once the socket has been closed.
+// Serves one request on the socket and closes it. Returns at once; everything runs on the socket's
+// executor, which must run one handler at a time. Calls `closed` after the socket is closed.
 void ServeConnection(boost::asio::ip::tcp::socket socket, const Connected& all,
                      std::function<void()> closed);
 

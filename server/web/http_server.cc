@@ -27,14 +27,15 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Threads make pages, and wait for nobody. Browsers open connections of which they may make no use.
+// Threads make pages, and never wait for a client. Browsers may open connections that they do not
+// use.
 constexpr int kThreads = 4;
 constexpr int kMostConnections = 48;
 constexpr int kOwnDescriptors = 8;  // the listener, and Asio's epoll, timer and wake-up
 static_assert(kMostConnections + kOwnDescriptors <= HttpServer::kMostDescriptors);
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
 
-// Returns the address in numbers.
+// Returns the address with its host as a number.
 absl::StatusOr<HostPort> Resolve(const HostPort& address, const std::string& flag) {
   if (address.is_ipv4() || address.is_ipv6()) return address;
   addrinfo hints = {};
@@ -49,7 +50,7 @@ absl::StatusOr<HostPort> Resolve(const HostPort& address, const std::string& fla
   return HostPort{host, address.port};
 }
 
-// All addresses of IPv6 are those of IPv4, too, as they are for gRPC.
+// Opens the listener. [::] also accepts IPv4, as gRPC's listener does.
 error_code Open(const HostPort& address, tcp::acceptor* acceptor) {
   error_code error;
   const asio::ip::address host = asio::ip::make_address(address.host, error);
@@ -70,7 +71,7 @@ class HttpServer::Impl {
  public:
   explicit Impl(HttpOptions options) : all_{std::move(options)} {}
 
-  // Connections that are still open are closed with the context that their handlers are kept in.
+  // Connections that are still open are closed with context_, which owns their handlers.
   ~Impl() {
     stopping_ = true;
     context_.stop();
@@ -99,13 +100,14 @@ class HttpServer::Impl {
     while (!context_.stopped()) {
       try {
         context_.run();
-      } catch (const std::exception& e) {  // no memory
+      } catch (const std::exception& e) {  // no memory left
         all_.options.logger->error("a request for a page has failed: {}", e.what());
       }
     }
   }
 
-  // This and the next three run on the acceptor's strand, but for the first call.
+  // Accept(), OnAccepted(), OnClosed() and AcceptLater() run on the acceptor's strand, except for
+  // the first Accept().
   void Accept() {
     acceptor_.async_accept(
         asio::make_strand(context_),
@@ -114,7 +116,7 @@ class HttpServer::Impl {
 
   void OnAccepted(const error_code& error, tcp::socket socket) {
     if (error) return AcceptLater(error);
-    if (++open_ < kMostConnections) Accept();  // else clients wait in the system's queue
+    if (++open_ < kMostConnections) Accept();  // further clients wait in the system's queue
     ServeConnection(std::move(socket), all_, [this] {
       if (!stopping_) asio::post(acceptor_.get_executor(), [this] { OnClosed(); });
     });
@@ -124,7 +126,8 @@ class HttpServer::Impl {
     if (open_-- == kMostConnections) Accept();
   }
 
-  // Without file descriptors, for instance, the same error comes at once again.
+  // Accepts again after a pause. Some errors, such as a lack of file descriptors, would come again
+  // at once.
   void AcceptLater(const error_code& error) {
     all_.options.logger->debug("HTTP: cannot accept a connection: {}", error.message());
     pause_.expires_after(kBetweenAttempts);

@@ -1,4 +1,4 @@
-// All that is known of one rank.
+// The details of one rank.
 
 import { element, replace, since } from './elements.js';
 import { inWords, lookOf, many, ranksInWords } from './words.js';

@@ -1,10 +1,10 @@
-// Small helpers for elements. All text goes in as text nodes.
+// Helpers that make elements. Text is always inserted as text nodes, never as markup.
 
 import { inWords } from './words.js';
 
 export const byId = (id) => document.getElementById(id);
 
-// element('p', { class: 'quiet' }, 'text', anotherElement)
+// Returns a new element: element('p', { class: 'quiet' }, 'text', anotherElement).
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -18,7 +18,7 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// Since when something is so: counted on by tick(). `since` is in milliseconds of the daemon's life.
+// Returns the time since `at`, which is in milliseconds since the daemon started. tick() keeps it current.
 export function since(at, suffix = '') {
   return element('span', { class: 'duration', 'data-since': at, 'data-suffix': suffix });
 }
@@ -29,7 +29,7 @@ export function tick(root, now) {
   }
 }
 
-// A table whose first column names the row. `columns`: { title, cell(row), number }.
+// Returns a table whose first column names the row. `columns`: { title, cell(row), number }.
 export function table(caption, columns, rows, rowClass = () => null) {
   const head = element('tr', {}, ...columns.map((column) => element('th', { scope: 'col', class: column.number && 'number' }, column.title)));
   const body = rows.map((row) => element('tr', { class: rowClass(row) }, ...columns.map((column, index) => {
@@ -41,7 +41,7 @@ export function table(caption, columns, rows, rowClass = () => null) {
     element('table', {}, element('caption', {}, caption), element('thead', {}, head), element('tbody', {}, ...body)));
 }
 
-// Puts the children in the place of what was there; the focus stays on what bears the same key.
+// Replaces the content of `parent`. The focus moves to the new element with the same key.
 export function replace(parent, ...children) {
   const key = parent.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   parent.replaceChildren(...children);

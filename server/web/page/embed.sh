@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes C++ that holds these files, as server/web/page/files.h declares it: embed.sh FILE...
+# Writes C++ that contains the files, as server/web/page/files.h declares them: embed.sh FILE...
 set -euo pipefail
 
 echo '#include "server/web/page/files.h"'

@@ -6,12 +6,13 @@
 
 namespace muster::web {
 
+// A file of the status page.
 struct File {
   std::string name;  // "page.css"
   std::string content;
 };
 
-// What browsers load: the files of this folder, which embed.sh has made C++ of.
+// Returns the files that browsers load. embed.sh turns the files of this folder into C++.
 const std::vector<File>& PageFiles();
 
 }  // namespace muster::web

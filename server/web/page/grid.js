@@ -1,5 +1,5 @@
-// Nodes as rows, their ranks as cells. Ten thousand cells are made and changed in slices, so that no frame is long,
-// and only what has changed is touched.
+// The grid of ranks: a row for each node, a cell for each rank. There may be ten thousand cells, so they are made and
+// changed in slices, which keeps frames short. Cells that have not changed are not touched.
 
 import { element } from './elements.js';
 import { lookOf } from './words.js';
@@ -19,7 +19,7 @@ export class Grid {
     root.addEventListener('pointerover', (event) => nameCell(event.target.closest('[role=gridcell]')));
   }
 
-  // `shows(member)`: whether the search shows it. Resolves when all is drawn.
+  // Draws the members for which `shows(member)` is true. Resolves when all cells are drawn.
   draw(model, shows) {
     this.dense = model.members.length > NUMBERED;
     this.root.classList.toggle('dense', this.dense);
@@ -91,7 +91,7 @@ export class Grid {
     if (cell) cell.tabIndex = 0;
   }
 
-  // False where the cell is not there, or not shown.
+  // Moves the focus to a cell. Returns false if the cell does not exist or is hidden.
   focus(key) {
     const cell = this.root.querySelector(`[data-member="${CSS.escape(key)}"]`);
     if (!cell || !isShown(cell)) return false;
@@ -134,7 +134,7 @@ export class Grid {
     if (target) this.goTo(target);
   }
 
-  // Where a key leads: a cell, null for nowhere, undefined for a key of no meaning here.
+  // Returns the cell that a key moves to, null if there is none, and undefined if the key has no meaning here.
   targetOf(event, cell) {
     const row = cell.parentElement;
     const cells = visibleCells(row);
@@ -163,7 +163,7 @@ export class Grid {
   }
 }
 
-// Without a layout, which of ten thousand cells takes long.
+// Returns whether the cell is shown. Does not cause a layout, which takes long with ten thousand cells.
 function isShown(cell) {
   return !cell.hidden && !cell.parentElement.hidden;
 }
@@ -197,7 +197,7 @@ function drawCell(cell, member, shown, dense) {
   if (node.hidden === shown) node.hidden = !shown;
 }
 
-// A tooltip, once somebody points there.
+// Gives the cell a tooltip when the pointer is first over it.
 function nameCell(cell) {
   if (cell && !cell.title) cell.title = cell.getAttribute('aria-label');
 }

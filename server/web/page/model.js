@@ -1,8 +1,8 @@
-// What musterd has said, in a form that the page can draw. Times are milliseconds of the daemon's life.
+// The status of the job, in a form that the page can draw. Times are milliseconds since the daemon started.
 
 import { contains } from './words.js';
 
-// Arrivals that go on are no wait yet: a collective that somebody has come to within this time is on its way.
+// A pending collective counts as stuck when no rank has arrived for this many milliseconds.
 const STEADY = 1000;
 
 export class Model {
@@ -14,7 +14,7 @@ export class Model {
     this.look(status.at);
   }
 
-  // Judges by the time which waits are worth a word. True where that has changed.
+  // Decides which pending collectives are stuck at the time `at`. Returns whether that has changed.
   look(at) {
     const stuck = this.status.pending.filter((p) => at - p.latest >= STEADY);
     if (this.stuck && stuck.length === this.stuck.length) return false;
@@ -25,7 +25,7 @@ export class Model {
     return true;
   }
 
-  // Whom the member waits for: of a collective those that have not come, of a lease its holder.
+  // Return the collective, or the lease, that the member waits for; null if there is none.
   waitOf(member) {
     if (member.rank === null) return null;
     return this.status.pending.find((p) => contains(p.arrived, member.rank)) ?? null;
@@ -33,7 +33,7 @@ export class Model {
   leaseOf(member) {
     return this.status.leases.find((lease) => lease.title === member.waitsIn) ?? null;
   }
-  // What others wait for the member in.
+  // Returns the stuck collectives in which others wait for the member.
   missedIn(member) {
     return member.rank === null ? [] : this.stuck.filter((p) => contains(p.missing, member.rank));
   }
@@ -70,7 +70,7 @@ function memberOf(row, status) {
   };
 }
 
-// What people call the node: its host, unless that would not tell it from another one.
+// Returns the node's name for people: its host, unless several nodes are on that host.
 export function nodeName(status, id) {
   return status.nodeNames?.[id] ?? id;
 }

@@ -1,4 +1,4 @@
-// The status page of musterd: asks for the job's status again and again, and shows it.
+// The status page of musterd: polls the job's status and shows it.
 
 import { Detail } from './detail.js';
 import { byId, replace, setText, tick } from './elements.js';
@@ -37,7 +37,7 @@ let told = { state: null, verdict: null, waits: new Set() };
 const now = () => (silentSince === null ? performance.now() - offset : lastNow);
 const clock = (at) => new Date(started + at);
 
-// ---- Asking ----
+// ---- Polling ----
 
 async function ask() {
   if (asking) return;
@@ -74,11 +74,11 @@ function onAnswer(answer) {
     started = answer.started;
     model = new Model(answer);
   }
-  // By the time of the daemon's look: what was so a second ago need not be so now.
+  // The daemon's time counts: with the same status, a collective may have become stuck since the last poll.
   if (model.look(answer.at) || changed) draw();
   tellNews();
   onTime();
-  // For those who look at what the page costs; a page may be open for weeks.
+  // Measures for the browser's profiler. They are cleared, because a page may be open for weeks.
   if (performance.getEntriesByName('muster-refresh').length > 100) performance.clearMeasures('muster-refresh');
   performance.measure('muster-refresh', { start: before, detail: { changed } });
 }
@@ -116,7 +116,7 @@ function draw() {
   showDetail();
 }
 
-// Draws a part of the page if it has changed.
+// Draws a section of the page if its content has changed.
 function section(id, content, make) {
   const key = JSON.stringify(content);
   if (drawn.get(id) === key) return;
@@ -131,7 +131,7 @@ function drawGrid() {
   grid.draw(model, shows).then(() => grid.select(chosen));
 }
 
-// Ranks by number; else what is in the name of a node or host, or in what a process does.
+// Returns a filter for a search: ranks by number, or a text in a member's node, host or activity.
 function filter(text) {
   const wanted = text.trim().toLowerCase();
   const ranks = parseRanges(wanted);
@@ -147,7 +147,7 @@ function showDetail() {
   tick(byId('detail'), now());
 }
 
-// A daemon may well end when its job does.
+// Returns whether the job has ended. Its daemon may then end too.
 const isOver = () => ['finished', 'failed'].includes(model?.status.state);
 
 function whyNoAnswer() {
@@ -156,7 +156,7 @@ function whyNoAnswer() {
   return ` ${why} What stands below is the last that it said.`;
 }
 
-// What goes on with the time, and who does not answer.
+// Updates durations, and says whether musterd answers. Runs every second.
 function onTime() {
   const trouble = byId('trouble');
   trouble.hidden = silentSince === null;
@@ -171,7 +171,7 @@ function onTime() {
   setText(byId('freshness'), `As of ${new Date(lastAnswer).toLocaleTimeString()}, asked for again every ${inWords(poll)}. The same in a terminal: muster status --watch.`);
 }
 
-// What a screen reader says by itself: changes, and no times.
+// Announces changes to screen readers, but no durations.
 function tellNews() {
   const { status } = model;
   const news = [];
@@ -193,7 +193,7 @@ function say(text) {
   setText(byId('news'), text);
 }
 
-// ---- What people do ----
+// ---- Input ----
 
 function choose(key) {
   const before = chosen;
@@ -226,13 +226,14 @@ window.addEventListener('hashchange', () => {
   if (linked()) choose(linked());
 });
 
-// Whom the address names, which people may send each other, whole or torn; the page's own headings have addresses, too.
+// Returns the member that the address names, or null. People send each other such links, so it may be cut off or name
+// nobody. Headings of the page have addresses too.
 function linked() {
   if (!/^#(rank|process)-/.test(location.hash)) return null;
   try {
     return decodeURIComponent(location.hash.slice(1));
   } catch {
-    return null; // no name of anybody
+    return null; // not a valid escape
   }
 }
 

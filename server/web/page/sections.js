@@ -1,4 +1,4 @@
-// What stands above and below the grid.
+// The sections above and below the grid.
 
 import { storyOf } from './detail.js';
 import { element, since, table } from './elements.js';
@@ -8,7 +8,7 @@ import { count, inWords, lookOf, LOOKS, many, ranksInWords } from './words.js';
 const MOST_WAITS = 20;
 const MOST_NAMED = 6;
 
-// A rank that leads to its details.
+// Returns a button that shows the details of a rank.
 export function rankButton(rank, where) {
   return element('button', { type: 'button', class: 'rank', 'data-choose': `rank-${rank}`, 'data-key': `${where}-${rank}` }, `rank ${rank}`);
 }
@@ -36,7 +36,7 @@ export function waits(model) {
   return cards.length ? cards : [quiet('Nobody waits in a collective.')];
 }
 
-// What the launchers' look at their ranks has come to; the wait that it was about may be over by now.
+// Returns the verdict of the latest inquiry. The wait that it explains may be over by now.
 function verdict(status) {
   if (!status.verdict) return [];
   return [element('article', { class: 'wait' }, element('h3', {}, 'Verdict of ', since(status.verdict.when, ' ago')), element('p', {}, status.verdict.text))];
@@ -69,7 +69,8 @@ function named(model, pending, index) {
   return items;
 }
 
-// Who is stopped, or gone, is named before those that run, and these before those that wait for others themselves.
+// Returns the order in which missing ranks are named: ranks that do not run, then ranks that compute, then ranks that
+// wait for others themselves.
 function suspicionOf(member) {
   if (!member || member.state !== 'running') return 0;
   return member.waitsIn ? 2 : 1;

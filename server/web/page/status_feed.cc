@@ -9,7 +9,8 @@ namespace muster::web {
 namespace {
 
 constexpr absl::Duration kShortestPause = absl::Seconds(1);
-// So much of the time may go into looking, as a divisor: some of it the coordinator stands still.
+// The share of time that looks may take, as a divisor. The coordinator stands still during a part
+// of each look.
 constexpr int kShare = 20;
 
 }  // namespace

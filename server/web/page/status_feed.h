@@ -11,22 +11,23 @@
 
 namespace muster::web {
 
-// What all viewers of the page are told of the job. It is looked at once a second at most, however
-// many ask, and less often where a look takes long. Thread-safe.
+// The feed of the job's status for all viewers of the page. It asks for a new status at most once a
+// second, however many viewers there are, and less often if that takes long. Thread-safe.
 class StatusFeed {
  public:
+  // The job's status at one moment.
   struct Look {
-    absl::Duration at;    // of the daemon's life
+    absl::Duration at;    // time since the daemon started
     std::string content;  // members of a JSON object, without its braces
   };
 
-  // `look` is never called by two threads at once. `clock` is any that does not go back. `instance`
-  // tells this daemon's versions from those of another one.
+  // Starts a feed. `look` is never called by two threads at once. `clock` must never go back.
+  // `instance` is part of each version, so that versions of two daemons differ.
   StatusFeed(uint64_t instance, std::function<absl::Duration()> clock, std::function<Look()> look);
 
-  // A JSON object: the version, what the time is ("now") and when the job was last looked at
-  // ("at"), and for how many milliseconds there is nothing new to ask for; and the content, unless
-  // the asker has that version of it. May block for a look.
+  // Returns a JSON object: the version, the current time ("now"), the time of the latest look
+  // ("at"), and the milliseconds after which to ask again ("poll"). It includes the content unless
+  // `known_version` is current. Blocks during a look.
   std::string Answer(absl::string_view known_version);
 
  private:
@@ -37,10 +38,10 @@ class StatusFeed {
   const std::function<absl::Duration()> clock_;
   const std::function<Look()> look_;
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   Look latest_;
-  absl::Duration looked_at_;  // by the clock
-  uint64_t changes_ = 0;      // 0: nothing was looked at yet
+  absl::Duration looked_at_;  // by `clock`
+  uint64_t changes_ = 0;      // 0 before the first look
   absl::Duration pause_;
 };
 

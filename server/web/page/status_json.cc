@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Open leases that are listed; a job may have tens of thousands.
+// The most open leases that are listed. A job may have tens of thousands.
 constexpr size_t kMaxLeases = 200;
 
 const char* Word(core::JobState state) {
@@ -36,7 +36,7 @@ const char* Word(core::JobState state) {
   return "";
 }
 
-// In the order of core::MemberState.
+// Returns the names of core::MemberState, in the order of its values.
 const std::vector<std::string>& MemberStates() {
   static const std::vector<std::string> states = {"attached", "joining", "running",
                                                   "detached", "leaving", "left",
@@ -51,7 +51,7 @@ int KindOf(core::Severity severity) {
   return severity == core::Severity::kWarning ? 1 : 0;
 }
 
-// Sorted ranks as first and last of each run: "[[0,6],[8,8]]".
+// Returns sorted ranks as the first and last rank of each run: "[[0,6],[8,8]]".
 json Ranges(const std::vector<uint32_t>& ranks) {
   json ranges = json::array();
   for (size_t i = 0; i < ranks.size();) {
@@ -69,7 +69,7 @@ double Milliseconds(absl::Duration duration) {
   return static_cast<double>(absl::ToInt64Microseconds(duration)) / 1000;
 }
 
-// Turns the parts of one snapshot into JSON.
+// A writer of the parts of one snapshot as JSON.
 class Writer {
  public:
   explicit Writer(const service::Driver::Snapshot& snapshot)
@@ -84,7 +84,7 @@ class Writer {
     for (const core::MemberStatus& member : snapshot_.job.members) rows.push_back(Row(member));
     return rows;
   }
-  // What people call the nodes whose ids are not their names: {"vm/58b986b6-...": "vm"}.
+  // Returns the names of nodes whose ids are not their names: {"vm/58b986b6-...": "vm"}.
   json ShownNodes() const {
     json names = json::object();
     const auto add = [&](const std::string& id) {
@@ -94,7 +94,7 @@ class Writer {
     for (const core::Failure& failure : snapshot_.job.recent_failures) add(failure.member.node_id);
     return names;
   }
-  // All texts that rows have named so far.
+  // Returns the texts that rows refer to. Call it last.
   json Texts() && { return std::move(texts_); }
 
   json Pending() const {
@@ -111,7 +111,8 @@ class Writer {
     return all;
   }
 
-  // Those that are held or waited for; `unlisted` and `completed` are told how many there are more.
+  // Returns the leases that are held or waited for. Counts the further ones that are not listed,
+  // and the completed ones.
   json Leases(int* unlisted, int* completed) const {
     json all = json::array();
     for (const core::LeaseStatus& lease : snapshot_.job.leases) {
@@ -155,7 +156,7 @@ class Writer {
     return all;
   }
 
-  // Of the latest inquiry that has ended with one.
+  // Returns the verdict of the latest inquiry, or null if it has none.
   json Verdict() const {
     const std::optional<core::InquiryStatus>& inquiry = snapshot_.job.inquiry;
     if (!inquiry || inquiry->verdict.empty()) return {};
@@ -175,7 +176,7 @@ class Writer {
  private:
   int64_t At(core::Time time) const { return absl::ToInt64Milliseconds(time - start_); }
 
-  // Where the text stands among those that are sent once.
+  // Returns the index of the text among the texts that are sent once.
   size_t Text(const std::string& text) {
     const auto [entry, is_new] = places_.emplace(text, texts_.size());
     if (is_new) texts_.push_back(text);
@@ -230,7 +231,7 @@ std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Op
               {"most", job.max_world_size}, {"newcomers", job.newcomers_waiting},
               {"stop", job.stop_requested}, {"refused", refused_calls},
               {"states", MemberStates()},   {"started", writer.StartOfDaemon()}};
-  // As text: JavaScript's numbers end at 2^53.
+  // Epoch numbers are sent as text: JavaScript's numbers are exact only up to 2^53.
   all["epoch"] = job.epoch ? json(absl::StrCat(job.epoch->number)) : json();
   all["oddities"] = job.oddities;
   all["disagreements"] = job.finished_groups;
@@ -245,7 +246,7 @@ std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Op
   all["late"] = writer.Late();
   all["timeline"] = writer.Timeline();
   all["texts"] = std::move(writer).Texts();
-  // Names come from outside: what is no UTF-8 is replaced, and never an exception.
+  // Names come from outside. Bytes that are not UTF-8 are replaced; the default would throw.
   const std::string text = all.dump(-1, ' ', false, json::error_handler_t::replace);
   return text.substr(1, text.size() - 2);
 }

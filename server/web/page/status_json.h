@@ -9,10 +9,10 @@
 
 namespace muster::web {
 
-// What the page shows of a job, as the members of a JSON object without its braces: rows for the
-// members, and texts that many of them share only once, since there may be ten thousand. Times are
-// milliseconds since the daemon's start, and none is counted back from the time of the snapshot: of
-// a job that stands still the text stays the same.
+// Returns the status of a job for the page, as the members of a JSON object without its braces.
+// Members are rows, and a text that several of them share is sent once, because there may be ten
+// thousand members. Times are milliseconds since the daemon started. No time depends on when the
+// snapshot was taken, so the text does not change while the job stands still.
 std::string StatusJson(const service::Driver::Snapshot& snapshot, const core::Options& options,
                        uint64_t refused_calls);
 

@@ -10,8 +10,9 @@
 
 namespace muster::web {
 
-// The page at "/", what it loads, and at "/api/status" what it asks for: by HttpOptions::pages'
-// paths. "have" of the query is the version that the asker has.
+// Returns the pages by path, for HttpOptions::pages: the page at "/", the files that it loads, and
+// the status at "/api/status". The parameter "have" of the status is the version that the viewer
+// has.
 std::map<std::string, Page> StatusPages(std::shared_ptr<StatusFeed> feed);
 
 }  // namespace muster::web

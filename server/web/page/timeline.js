@@ -1,4 +1,4 @@
-// The last minutes: as a strip to look at, and as a list to read.
+// The timeline of the last minutes, as a strip and as a list.
 
 import { element, replace } from './elements.js';
 import { quiet, when } from './sections.js';
@@ -47,7 +47,7 @@ export class Timeline {
     return button;
   }
 
-  // Shapes tell the kinds apart: a diamond for errors, a triangle for warnings, a bar for the rest.
+  // Draws the strip. The shape shows the severity: a diamond for errors, a triangle for warnings, a bar for the rest.
   drawStrip(entries, now) {
     this.drawn = [entries, now];
     const oldest = entries.length ? now - entries[0][0] : 0;

@@ -1,6 +1,6 @@
-// How the page says things. Whatever comes from the job is text, and never markup.
+// The words of the page. Everything that comes from the job is text, never markup.
 
-// A duration as a person would say it.
+// Returns a duration as a person would say it.
 export function inWords(milliseconds) {
   const ms = Math.max(0, milliseconds);
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -14,7 +14,7 @@ export function inWords(milliseconds) {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-// [[3, 3], [7, 12]] as "3, 7-12"; of many ranges the first ones, and how many there are in all.
+// Returns [[3, 3], [7, 12]] as "3, 7-12". Of many ranges it returns the first ones and the number of all ranks.
 export function ranges(pairs, most = 40) {
   const shown = pairs.slice(0, most).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
   if (pairs.length > most) shown.push(`... (${count(pairs)} in all)`);
@@ -37,7 +37,7 @@ export function many(number, one, more = `${one}s`) {
   return `${number.toLocaleString('en')} ${number === 1 ? one : more}`;
 }
 
-// "3, 8-15" as ranges; null if that is not what the text says.
+// Returns "3, 8-15" as ranges, or null if the text is something else.
 export function parseRanges(text) {
   const pairs = [];
   for (const part of text.split(/[\s,]+/).filter(Boolean)) {
@@ -48,7 +48,7 @@ export function parseRanges(text) {
   return pairs.length ? pairs : null;
 }
 
-// How a rank looks: its mark, which is never told by the colour alone, and the word for it.
+// The looks of a rank: a mark, so that colour is never the only difference, and a word.
 export const LOOKS = {
   missed: { mark: '!', word: 'others wait for it' },
   lost: { mark: 'X', word: 'lost' },
