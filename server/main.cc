@@ -1,6 +1,6 @@
-// musterd: the coordinator of one job. Parses the flags (server/daemon/daemon_flags.cc), starts the gRPC
-// server (server/service) and the pages (server/daemon/pages.h), waits until a signal or the job's
-// end, and drains. tests/server/service/daemon_test.cc runs it as a process.
+// musterd: the coordinator of one job. Parses the flags (server/daemon/daemon_flags.cc), starts the
+// gRPC server (server/service) and the pages (server/daemon/pages.h), waits until a signal or the
+// job's end, and drains. tests/server/service/daemon_test.cc runs it as a process.
 #include <unistd.h>
 
 #include <algorithm>
