@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/launcher/master_port.h"
 #include "common/process_secret.h"
+#include "common/steady_now.h"
 
 namespace muster::launcher {
 namespace {
@@ -20,16 +23,27 @@ int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 
 
 }  // namespace
 
-RankTable::RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop, OnEnd on_end)
+RankTable::RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
+                     const HostedCoordinator* coordinator, OnEnd on_end)
     : plan_(*plan),
+      picks_master_port_(!plan->master_port && plan->nnodes == 1),
       starter_(starter),
       loop_(loop),
+      coordinator_(*coordinator),
       on_end_(std::move(on_end)),
       places_(plan->nproc_per_node) {
   for (int local_rank = 0; local_rank < plan->nproc_per_node; ++local_rank) {
     places_[local_rank].local_rank = local_rank;
     places_[local_rank].rank = plan->GlobalRank(local_rank);
   }
+}
+
+absl::Status RankTable::StartAll() {
+  first_start_ = std::min(first_start_, SteadyNow());
+  if (picks_master_port_) plan_.master_port = FreePort();  // the last one may still be in use
+  absl::Status started;
+  for (int i = 0; i < plan_.nproc_per_node && started.ok(); ++i) started = Start(i);
+  return started;
 }
 
 absl::Status RankTable::Start(int local_rank) {
@@ -77,6 +91,10 @@ void RankTable::Ended(Place* place) {
   close(std::exchange(place->pidfd, -1));
 }
 
+bool RankTable::NoteStopped(Place* place, bool stopped) {
+  return stopped != std::exchange(place->said_stopped, stopped);
+}
+
 void RankTable::Signal(int signal) {
   // The group, as a terminal does: a shell that runs the program for us passes nothing on.
   for (const Place& place : places_) {
@@ -111,8 +129,27 @@ void RankTable::Abandon() {
   }
 }
 
-Leftovers RankTable::LeftBehind(const Place& place, pid_t coordinator) {
-  LeftoverFinder::Ranks ranks = {{coordinator}, {}};
+Cleanup RankTable::CleanUpAfter(const Place& place) {
+  return CleanUp([this, &place] { return LeftBehind(place); });
+}
+
+Cleanup RankTable::CleanUpAfterAll() const {
+  return CleanUp([this] {
+    Leftovers left = {Descendants(getpid()), {}};
+    EraseIf(&left.processes,
+            [&](const ProcessInfo& process) { return process.pid == coordinator_.pid(); });
+    return left;
+  });
+}
+
+Cleanup RankTable::CleanUp(Cleanup::Pick pick) const {
+  return Cleanup(
+      std::move(pick), [this](const std::string& text) { starter_->Say(text); }, plan_.grace,
+      SteadyNow());
+}
+
+Leftovers RankTable::LeftBehind(const Place& place) {
+  LeftoverFinder::Ranks ranks = {{coordinator_.pid()}, {}};
   for (const Place& other : places_) (other.alive ? ranks.living : ranks.ended).insert(other.pid);
   return leftovers_.Of(place.pid, absl::BytesToHexString(place.secret), ranks,
                        Descendants(getpid()));

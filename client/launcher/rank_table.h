@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/launcher/cleanup.h"
 #include "client/launcher/event_loop.h"
+#include "client/launcher/hosted_coordinator.h"
 #include "client/launcher/job_plan.h"
 #include "client/launcher/leftover_finder.h"
 #include "client/launcher/process_tree.h"
@@ -37,18 +40,28 @@ class RankTable {
   // A process has ended, and has been waited for with this status.
   using OnEnd = std::function<void(pid_t pid, int wait_status)>;
 
-  // All pointers must outlive this object.
-  RankTable(const JobPlan* plan, RankStarter* starter, EventLoop* loop, OnEnd on_end);
+  // All pointers must outlive this object. Nothing here ever ends the `coordinator`.
+  RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
+            const HostedCoordinator* coordinator, OnEnd on_end);
 
+  // Start() for every place, until one fails. Writes a free port into the plan as its master port,
+  // a new one each time, where neither the user nor other nodes have a say in that.
+  absl::Status StartAll();
   // Starts a process in the place of a local rank, where none may be alive. The text of an error is
   // for the user.
   absl::Status Start(int local_rank);
+
+  // When StartAll() was called first.
+  absl::Time first_start() const { return first_start_; }
 
   const Place& At(int local_rank) const { return places_[local_rank]; }
   // The place of the living rank with this pid; nullptr if it is none.
   Place* Find(pid_t pid);
   // Its process has ended and been waited for.
   void Ended(Place* place);
+
+  // Its process was stopped, or was continued. True where the user is to be told.
+  static bool NoteStopped(Place* place, bool stopped);
 
   // To each living rank's process group, stopped ones included.
   void Signal(int signal);
@@ -61,18 +74,24 @@ class RankTable {
   // Does as if they had ended.
   void Abandon();
 
-  // What the process that was last started in a place, and has ended, has left behind.
-  // `coordinator`, where it is hosted here, has not.
-  Leftovers LeftBehind(const Place& place, pid_t coordinator);
+  // Ends what the process that was last started in a place, and has ended, has left behind.
+  Cleanup CleanUpAfter(const Place& place);
+  // The same of all ranks; none may live.
+  Cleanup CleanUpAfterAll() const;
 
  private:
   void WatchEnd(Place* place);
+  Leftovers LeftBehind(const Place& place);
+  Cleanup CleanUp(Cleanup::Pick pick) const;
 
-  const JobPlan& plan_;
+  JobPlan& plan_;
+  const bool picks_master_port_;
   RankStarter* const starter_;
   EventLoop* const loop_;
+  const HostedCoordinator& coordinator_;
   const OnEnd on_end_;
   std::vector<Place> places_;  // by local rank
+  absl::Time first_start_ = absl::InfiniteFuture();
   LeftoverFinder leftovers_;
 };
 

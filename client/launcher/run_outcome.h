@@ -49,6 +49,8 @@ class RunOutcome {
 
   // The job has failed on another node, with this reason.
   void FailedElsewhere(std::string reason) { elsewhere_ = std::move(reason); }
+  // That reason; empty unless so.
+  const std::string& elsewhere() const { return elsewhere_; }
   // Ranks that this user may not signal were left running.
   void LeftRunning(std::vector<int> ranks) { left_running_ = std::move(ranks); }
   // Nobody reads what the run writes: like a program that gets SIGPIPE, it ends.

@@ -1,0 +1,73 @@
+#include "client/launcher/group_restart.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/launcher/rank_ranges.h"
+#include "common/steady_now.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// More than the question whether the job uses Muster takes. gRPC never returns from a call where
+// this process gets no threads any more.
+constexpr absl::Duration kAskPatience = absl::Seconds(5);
+
+}  // namespace
+
+GroupRestart::GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link,
+                           const RunOutcome* outcome, RankStarter* starter, HeldEnd failure)
+    : plan_(*plan),
+      ranks_(ranks),
+      link_(link),
+      outcome_(*outcome),
+      starter_(starter),
+      asks_(plan->restart == RestartScope::kAuto),
+      ends_({std::move(failure)}),
+      deadline_(SteadyNow() + kAskPatience) {
+  if (asks_) link_->AskMusterUse();
+}
+
+void GroupRestart::Hold(const HeldEnd& end) {
+  ends_.push_back(end);
+  if (ending_) Report(end);
+}
+
+GroupRestart::Next GroupRestart::Step() {
+  if (!ending_) {
+    if (asks_ && !link_->muster_use_known() && SteadyNow() < deadline_) return Next::kStep;
+    if (asks_ && link_->uses_muster() != false) return Next::kOneByOne;
+    EndOthers();
+  }
+  const std::vector<int> living = ranks_->Living();
+  if (!living.empty()) return Hurry(living);
+  if (!cleanup_) cleanup_.emplace(ranks_->CleanUpAfterAll());
+  return cleanup_->Step(SteadyNow()) ? Next::kStartAll : Next::kStep;
+}
+
+void GroupRestart::EndOthers() {
+  ending_ = true;
+  deadline_ = SteadyNow() + plan_.grace;
+  for (const HeldEnd& held : ends_) Report(held);
+  const std::vector<int> living = ranks_->Living();
+  if (living.empty()) return;
+  starter_->Say(absl::StrCat(outcome_.Sentence(ends_.front().end),
+                             "; all ranks of this node are restarted: ending ", NamedRanks(living),
+                             ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  ranks_->SignalAndContinue(SIGTERM);
+}
+
+GroupRestart::Next GroupRestart::Hurry(const std::vector<int>& living) {
+  if (SteadyNow() < deadline_) return Next::kStep;
+  if (std::exchange(killed_, true)) return Next::kOutlivedKill;
+  starter_->Say(absl::StrCat(NamedRanks(living), " did not end within ",
+                             absl::FormatDuration(plan_.grace), "; sending SIGKILL"));
+  deadline_ = SteadyNow() + kKillPatience;
+  ranks_->SignalAndContinue(SIGKILL);
+  return Next::kStep;
+}
+
+}  // namespace muster::launcher

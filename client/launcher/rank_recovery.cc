@@ -1,0 +1,193 @@
+#include "client/launcher/rank_recovery.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/steady_now.h"
+
+namespace muster::launcher {
+
+using HeldEnd = GroupRestart::HeldEnd;
+
+RankRecovery::RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome,
+                           RankShutdown* shutdown, CoordinatorLink* link, RankStarter* starter)
+    : plan_(*plan),
+      ranks_(ranks),
+      outcome_(outcome),
+      shutdown_(shutdown),
+      link_(link),
+      starter_(starter) {}
+
+void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
+  if (group_ && !shutdown_->running()) CancelGroup();
+  ranks_->Ended(place);
+  link_->ShowRanks();
+  const bool ending = shutdown_->signalled() || (group_ && group_->ending());
+  const RankEnd rank_end = {place->rank, place->pid, end, ending};
+  // Its last words come before ours.
+  starter_->Ended(place->local_rank, rank_end, outcome_->elsewhere());
+  if (group_) return group_->Hold({place, rank_end});
+  Settle(place, rank_end, MayRestartGroup());
+}
+
+// What becomes of the run.
+void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
+  const bool failed = !end.end.clean() && shutdown_->running();
+  if (failed && may_restart_group) {
+    group_.emplace(&plan_, ranks_, link_, outcome_, starter_, HeldEnd{place, end});
+    return;
+  }
+  const bool restarts = failed && MayRestart();
+  end.forgiven = failed && !restarts && MayGoOn();
+  const bool fatal = failed && !restarts && !end.forgiven;
+  ReportEnd(*place, end, fatal);
+  if (restarts) return BeginRestart(place, end);
+  if (end.forgiven) {
+    TellGoesOnWithout(end);
+    cleanups_.push_back(ranks_->CleanUpAfter(*place));
+  }
+  outcome_->Add(end);
+  if (fatal) shutdown_->BeginFailure(HowItEnded(end));
+}
+
+void RankRecovery::ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal) {
+  const bool is_the_cause = fatal && !SaysHealthy(end.end);
+  link_->ReportEnd(place, end, is_the_cause ? outcome_->Sentence(end) : "");
+}
+
+void RankRecovery::OnLosses() {
+  for (const RankReporter::Loss& loss : link_->TakeLosses()) {
+    RankEnd* const end = outcome_->Find(loss.pid);
+    if (end == nullptr) continue;  // another process has its place, or is about to
+    end->loss = loss.words;
+    if (loss.without_leave && !end->after_our_signal) OnEndWithoutLeave(end);
+  }
+}
+
+void RankRecovery::OnEndWithoutLeave(RankEnd* end) {
+  end->without_leave = true;  // so that it does not count as one that has done its part
+  end->forgiven = MayGoOn();
+  if (end->forgiven) return TellGoesOnWithout(*end);
+  starter_->EndedWithoutLeave(end->rank - plan_.GlobalRank(0));
+  if (shutdown_->running()) shutdown_->BeginFailure(HowItEnded(*end));
+}
+
+void RankRecovery::Step(bool suspended) {
+  if (!suspended) {
+    restarts_.remove_if([this](Restart& restart) { return Continue(&restart); });
+  }
+  if (group_ && !shutdown_->running()) CancelGroup();
+  if (group_ && !suspended) StepGroup();
+  cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
+}
+
+// ---- One rank ----
+
+bool RankRecovery::MayRestart() const {
+  // Where a rank has left the job in peace the job is over, and would not take another.
+  return restart_count_ < plan_.max_restarts && outcome_->clean_ends() == 0;
+}
+
+void RankRecovery::BeginRestart(RankTable::Place* place, const RankEnd& end) {
+  ++restart_count_;
+  restarts_.push_back({place, end, ranks_->CleanUpAfter(*place)});
+}
+
+// True when the restart has come about, or will not.
+bool RankRecovery::Continue(Restart* restart) {
+  if (shutdown_->running() && !restart->cleanup.Step(SteadyNow())) return false;
+  const std::string what = outcome_->Sentence(restart->end);
+  absl::Status started = absl::CancelledError("the run is ending");
+  if (shutdown_->running()) started = ranks_->Start(restart->place->local_rank);
+  restart->end.forgiven = started.ok();
+  link_->ShowRanks();
+  outcome_->Add(restart->end);
+  if (started.ok()) {
+    link_->ReportStarted(*restart->place);
+    starter_->Say(absl::StrCat(what, "; restarted as pid ", restart->place->pid, " (restart ",
+                               restart_count_, " of at most ", plan_.max_restarts, ")"));
+  } else if (shutdown_->running()) {
+    shutdown_->BeginFailure(absl::StrCat(what, "; ", started.message()));
+  }
+  return true;
+}
+
+// ---- All ranks of the node ----
+
+// Not while ranks are started again one by one: the job uses Muster then.
+bool RankRecovery::MayRestartGroup() const {
+  if (plan_.restart == RestartScope::kRank || uses_muster_ || !restarts_.empty()) return false;
+  // A process that gets no threads cannot ask.
+  if (plan_.restart == RestartScope::kAuto && !link_->can_ask()) return false;
+  return restart_count_ < plan_.max_restarts;
+}
+
+void RankRecovery::StepGroup() {
+  switch (group_->Step()) {
+    case GroupRestart::Next::kStep:
+      return;
+    case GroupRestart::Next::kOneByOne:
+      return RestartOneByOne();
+    case GroupRestart::Next::kStartAll:
+      return StartGroup();
+    case GroupRestart::Next::kOutlivedKill:
+      // The run is over, and says of these what it says of all that do not end.
+      CancelGroup();
+      return shutdown_->OnKillOutlived();
+  }
+}
+
+void RankRecovery::RestartOneByOne() {
+  uses_muster_ |= link_->uses_muster().value_or(false);
+  const std::vector<HeldEnd> held = TakeHeldEnds();
+  for (const HeldEnd& end : held) Settle(end.place, end.end, /*may_restart_group=*/false);
+}
+
+void RankRecovery::CancelGroup() {
+  const bool reported = group_->ending();
+  for (const HeldEnd& held : TakeHeldEnds()) {
+    if (!reported) ReportEnd(*held.place, held.end, /*fatal=*/false);
+    outcome_->Add(held.end);
+  }
+}
+
+void RankRecovery::StartGroup() {
+  ++restart_count_;
+  RankEnd failure = TakeHeldEnds().front().end;
+  const absl::Status started = ranks_->StartAll();
+  link_->ShowRanks();
+  failure.forgiven = started.ok();
+  if (started.ok()) outcome_->ForgetCleanEnds();
+  outcome_->Add(failure);
+  const std::string what = outcome_->Sentence(failure);
+  if (!started.ok()) return shutdown_->BeginFailure(absl::StrCat(what, "; ", started.message()));
+  for (int i = 0; i < plan_.nproc_per_node; ++i) link_->ReportStarted(ranks_->At(i));
+  starter_->Say(absl::StrCat(what, "; all ranks of this node (", plan_.nproc_per_node,
+                             ") were restarted (restart ", restart_count_, " of at most ",
+                             plan_.max_restarts, ")"));
+}
+
+std::vector<HeldEnd> RankRecovery::TakeHeldEnds() {
+  std::vector<HeldEnd> held = group_->ends();
+  group_.reset();
+  return held;
+}
+
+// ---- Fewer ranks ----
+
+int RankRecovery::Left() const {
+  return static_cast<int>(ranks_->Living().size() + restarts_.size()) + outcome_->clean_ends();
+}
+
+bool RankRecovery::MayGoOn() const {
+  return plan_.min_world_size < plan_.world_size() && Left() >= plan_.min_world_size;
+}
+
+void RankRecovery::TellGoesOnWithout(const RankEnd& end) {
+  starter_->Say(absl::StrCat(outcome_->Sentence(end), "; the job goes on with ", Left(), " of ",
+                             plan_.world_size(), " ranks"));
+}
+
+}  // namespace muster::launcher

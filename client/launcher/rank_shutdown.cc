@@ -1,0 +1,98 @@
+#include "client/launcher/rank_shutdown.h"
+
+#include <signal.h>
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/launcher/rank_ranges.h"
+#include "common/steady_now.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr absl::Duration kKillPatience = absl::Seconds(5);
+// Most ranks end by themselves when another has failed, and the summary tells of that.
+constexpr absl::Duration kUntold = absl::Seconds(1);
+
+}  // namespace
+
+void RankShutdown::BeginFailure(const std::string& what) {
+  Enter(Phase::kFailed, plan_.failure_wait);
+  failure_ = what;
+  tell_failure_ = SteadyNow() + std::min(kUntold, plan_.failure_wait);
+}
+
+void RankShutdown::OnEndingSignal(int signal, int count) {
+  if (count == 1) {
+    outcome_->Interrupted(signal);
+    starter_->Say(absl::StrCat("got ", SignalName(signal), "; passing it on to ",
+                               NamedRanks(ranks_->Living()), ". SIGKILL follows in ",
+                               absl::FormatDuration(plan_.grace), ", or at a second signal"));
+    if (!signalled()) Enter(Phase::kSignalled, plan_.grace);
+    ranks_->SignalAndContinue(signal);
+  } else if (!killed()) {
+    starter_->Say(absl::StrCat("got ", SignalName(signal), " again; sending SIGKILL"));
+    Enter(Phase::kKilled, kKillPatience);
+    ranks_->SignalAndContinue(SIGKILL);
+  }
+}
+
+void RankShutdown::OnReaderGone(bool lost) {
+  const std::vector<int> living = ranks_->Living();
+  if (lost || !living.empty()) outcome_->ReaderGone();
+  if (living.empty() || signalled()) return;
+  starter_->Say(absl::StrCat("nobody reads the output any more; ending ", NamedRanks(living),
+                             ": SIGTERM now, SIGKILL in ", absl::FormatDuration(plan_.grace)));
+  Enter(Phase::kSignalled, plan_.grace);
+  ranks_->SignalAndContinue(SIGTERM);
+}
+
+void RankShutdown::Step() {
+  if (SteadyNow() >= tell_failure_) TellFailure();
+  if (SteadyNow() >= deadline_) Escalate();
+}
+
+void RankShutdown::Enter(Phase phase, absl::Duration from_now) {
+  phase_ = phase;
+  deadline_ = SteadyNow() + from_now;
+}
+
+void RankShutdown::Escalate() {
+  const std::vector<int> living = ranks_->Living();
+  switch (phase_) {
+    case Phase::kRunning:
+    case Phase::kStillThere:
+      return;
+    case Phase::kFailed:
+      Enter(Phase::kSignalled, plan_.grace);
+      return ranks_->SignalAndContinue(SIGTERM);
+    case Phase::kSignalled:
+      starter_->Say(absl::StrCat(NamedRanks(living), " did not end within ",
+                                 absl::FormatDuration(plan_.grace), "; sending SIGKILL"));
+      Enter(Phase::kKilled, kKillPatience);
+      return ranks_->SignalAndContinue(SIGKILL);
+    case Phase::kKilled:
+      Enter(Phase::kStillThere, absl::InfiniteDuration());
+      if (ranks_->OutOfReach() == living) {
+        outcome_->LeftRunning(living);
+        return ranks_->Abandon();
+      }
+      return starter_->Say(
+          absl::StrCat(NamedRanks(living),
+                       " did not end on SIGKILL: in an uninterruptible system call (a "
+                       "driver, a file system?); still waiting"));
+  }
+}
+
+void RankShutdown::TellFailure() {
+  tell_failure_ = absl::InfiniteFuture();
+  const std::vector<int> others = ranks_->Living();
+  if (others.empty() || phase_ != Phase::kFailed) return;  // the summary says it all
+  const absl::Duration left = plan_.failure_wait - std::min(kUntold, plan_.failure_wait);
+  starter_->Say(absl::StrCat(failure_, "; ending ", NamedRanks(others), ": SIGTERM in ",
+                             absl::FormatDuration(left), ", SIGKILL ",
+                             absl::FormatDuration(plan_.grace), " later"));
+}
+
+}  // namespace muster::launcher
