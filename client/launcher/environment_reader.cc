@@ -5,9 +5,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "client/observe/proc.h"
 #include "common/start_thread.h"
 
 namespace muster::launcher {
@@ -18,14 +17,9 @@ constexpr int64_t kAtOnce = 64;
 
 std::string ReadVariable(const std::string& path, const std::string& variable) {
   std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  const std::string environment = text.str();
-  const std::string begin = absl::StrCat(variable, "=");
-  for (absl::string_view line : absl::StrSplit(environment, '\0')) {
-    if (absl::StartsWith(line, begin)) return std::string(line.substr(begin.size()));
-  }
-  return "";
+  std::stringstream environment;
+  environment << file.rdbuf();
+  return observe::VariableIn(environment.str(), variable);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "client/launcher/process_tree.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -9,19 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
-#include <fstream>
-#include <memory>
 #include <optional>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "client/observe/proc.h"
 #include "common/steady_now.h"
 
 namespace muster::launcher {
@@ -30,44 +23,14 @@ namespace {
 constexpr absl::Duration kSweepPause = absl::Milliseconds(2);
 constexpr absl::Duration kSweepPatience = absl::Seconds(5);
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Nothing where the process has gone, or has ended and was not waited for.
-std::optional<ProcessInfo> Look(pid_t pid) {
-  // "pid (command) state parent group ...": the command may hold anything, parentheses too.
-  const std::string stat = ReadAll(absl::StrCat("/proc/", pid, "/stat"));
-  const size_t begin = stat.find('(');
-  const size_t end = stat.rfind(')');
-  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
-  ProcessInfo process;
-  process.pid = pid;
-  process.name = stat.substr(begin + 1, end - begin - 1);
-  char state = 0;
-  const int found =
-      std::sscanf(stat.c_str() + end,
-                  ") %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-                  "%" SCNu64,
-                  &state, &process.parent, &process.group, &process.session, &process.started);
-  if (found != 5 || state == 'Z' || state == 'X') return std::nullopt;
-  return process;
-}
-
+// Of the processes that have not ended.
 std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
   std::unordered_map<pid_t, std::vector<ProcessInfo>> children;
-  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
-  if (proc == nullptr) return children;
-  while (const dirent* entry = readdir(proc.get())) {
-    pid_t pid = 0;
-    if (!absl::SimpleAtoi(entry->d_name, &pid)) continue;
-    if (std::optional<ProcessInfo> process = Look(pid)) {
-      std::vector<ProcessInfo>& siblings = children[process->parent];
-      siblings.push_back(*std::move(process));
-    }
+  for (pid_t pid : observe::AllProcesses()) {
+    const std::optional<observe::ProcessStat> stat = observe::ProcessStatOf(pid);
+    if (!stat || stat->ended()) continue;
+    children[stat->parent].push_back(
+        {pid, stat->parent, stat->group, stat->session, stat->start_ticks, stat->name});
   }
   return children;
 }

@@ -11,14 +11,14 @@
 
 namespace muster::launcher {
 
+// A process, as observe::ProcessStat has it.
 struct ProcessInfo {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
   pid_t session = 0;
-  uint64_t started = 0;  // in ticks since the machine's start: no other process has both this and
-                         // the pid
-  std::string name;      // as ps(1) shows it
+  uint64_t started = 0;  // observe::ProcessStat::start_ticks
+  std::string name;
 };
 
 // Descendants that are to end.

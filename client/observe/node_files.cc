@@ -1,16 +1,16 @@
 // What is the same for all ranks of a node.
 
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "client/observe/bundle.h"
+#include "client/observe/proc.h"
 #include "client/observe/ras_client.h"
 
 namespace muster::observe {
@@ -31,10 +31,8 @@ std::string DescribeDisk(const std::string& path) {
 std::string DescribeDisks(const std::vector<pid_t>& ranks) {
   std::set<std::string> paths = {"/", "/dev/shm", "/tmp"};
   for (pid_t rank : ranks) {
-    char folder[4096];
-    const ssize_t size =
-        readlink(absl::StrCat("/proc/", rank, "/cwd").c_str(), folder, sizeof(folder));
-    if (size > 0) paths.insert(std::string(folder, size));
+    std::string folder = ReadLink(absl::StrCat("/proc/", rank, "/cwd"));
+    if (!folder.empty()) paths.insert(std::move(folder));
   }
   std::string text;
   for (const std::string& path : paths) absl::StrAppend(&text, DescribeDisk(path));
@@ -45,15 +43,12 @@ std::string DescribeDisks(const std::vector<pid_t>& ranks) {
 uint16_t RasPort(const std::vector<pid_t>& ranks) {
   if (ranks.empty()) return kRasPort;
   const std::string environment = ReadFile(absl::StrCat("/proc/", ranks[0], "/environ"), 1 << 20);
-  for (absl::string_view variable : absl::StrSplit(environment, '\0')) {
-    if (variable.substr(0, 14) != "NCCL_RAS_ADDR=") continue;
-    uint32_t port = 0;
-    const size_t colon = variable.rfind(':');
-    if (colon != absl::string_view::npos && absl::SimpleAtoi(variable.substr(colon + 1), &port)) {
-      return static_cast<uint16_t>(port);
-    }
-  }
-  return kRasPort;
+  const std::string address = VariableIn(environment, "NCCL_RAS_ADDR");
+  const size_t colon = address.rfind(':');
+  uint32_t port = 0;
+  const bool found =
+      colon != std::string::npos && absl::SimpleAtoi(address.substr(colon + 1), &port);
+  return found ? static_cast<uint16_t>(port) : kRasPort;
 }
 
 File AskNccl(const std::vector<pid_t>& ranks, absl::Duration timeout) {

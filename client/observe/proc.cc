@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/observe/sockets.h"
@@ -20,6 +23,7 @@
 namespace muster::observe {
 namespace {
 
+constexpr size_t kMaxStatBytes = 4 << 10;
 constexpr int kGlances = 5;
 constexpr absl::Duration kBetweenGlances = absl::Milliseconds(2);
 
@@ -27,10 +31,37 @@ std::string TaskPath(pid_t pid, pid_t tid, absl::string_view file) {
   return absl::StrCat("/proc/", pid, "/task/", tid, "/", file);
 }
 
-std::string ReadLink(const std::string& path) {
-  char target[4096];
-  const ssize_t size = readlink(path.c_str(), target, sizeof(target));
-  return size < 0 ? "" : std::string(target, size);
+// Of the file `stat` of a process or a thread.
+std::optional<ProcessStat> ReadStat(const std::string& path) {
+  // "pid (name) state ...": the name may hold anything, parentheses too.
+  const std::string text = ReadFile(path, kMaxStatBytes);
+  const size_t begin = text.find('(');
+  const size_t end = text.rfind(')');
+  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
+  ProcessStat stat;
+  stat.name = text.substr(begin + 1, end - begin - 1);
+  uint64_t user = 0;
+  uint64_t system = 0;
+  const int found = std::sscanf(text.c_str() + end,
+                                ") %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+                                " %*d %*d %*d %*d %*d %*d %" SCNu64,
+                                &stat.state, &stat.parent, &stat.group, &stat.session, &user,
+                                &system, &stat.start_ticks);
+  if (found != 7) return std::nullopt;
+  stat.cpu_ticks = user + system;
+  return stat;
+}
+
+// The entries of a folder that are numbers: processes, or threads.
+std::vector<pid_t> NumbersIn(const std::string& path) {
+  std::vector<pid_t> numbers;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
+  if (folder == nullptr) return numbers;
+  while (const dirent* entry = readdir(folder.get())) {
+    pid_t number = 0;
+    if (absl::SimpleAtoi(entry->d_name, &number)) numbers.push_back(number);
+  }
+  return numbers;
 }
 
 std::string StandardName(int fd) {
@@ -62,35 +93,38 @@ std::string ReadFile(const std::string& path, size_t max_bytes) {
   return text;
 }
 
+std::string ReadLink(const std::string& path) {
+  char target[4096];
+  const ssize_t size = readlink(path.c_str(), target, sizeof(target));
+  return size < 0 ? "" : std::string(target, size);
+}
+
+std::optional<ProcessStat> ProcessStatOf(pid_t pid) {
+  return ReadStat(absl::StrCat("/proc/", pid, "/stat"));
+}
+
+std::vector<pid_t> AllProcesses() { return NumbersIn("/proc"); }
+
+std::string VariableIn(absl::string_view environment, absl::string_view name) {
+  const std::string begin = absl::StrCat(name, "=");
+  for (absl::string_view variable : absl::StrSplit(environment, '\0')) {
+    if (absl::ConsumePrefix(&variable, begin)) return std::string(variable);
+  }
+  return "";
+}
+
 std::optional<ThreadStat> StatOf(pid_t pid, pid_t tid) {
-  // "tid (name) state ...": the name may hold anything, parentheses too.
-  const std::string text = ReadFile(TaskPath(pid, tid, "stat"));
-  const size_t begin = text.find('(');
-  const size_t end = text.rfind(')');
-  if (begin == std::string::npos || end == std::string::npos) return std::nullopt;
-  ThreadStat stat;
-  stat.tid = tid;
-  stat.name = text.substr(begin + 1, end - begin - 1);
-  unsigned long user = 0;    // NOLINT(google-runtime-int): as sscanf() wants it
-  unsigned long system = 0;  // NOLINT(google-runtime-int)
-  const int found =
-      std::sscanf(text.c_str() + end, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-                  &stat.state, &user, &system);
-  if (found != 3) return std::nullopt;
-  stat.cpu_ticks = user + system;
-  if (stat.state == 'D') stat.runs = RunCountOf(pid, tid);
-  return stat;
+  std::optional<ProcessStat> stat = ReadStat(TaskPath(pid, tid, "stat"));
+  if (!stat) return std::nullopt;
+  return ThreadStat{tid, std::move(stat->name), stat->state, stat->cpu_ticks,
+                    stat->state == 'D' ? RunCountOf(pid, tid) : ""};
 }
 
 std::vector<ThreadStat> Threads(pid_t pid, size_t max_threads) {
   std::vector<ThreadStat> threads;
   if (const auto first = StatOf(pid, pid)) threads.push_back(*first);
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(
-      opendir(absl::StrCat("/proc/", pid, "/task").c_str()), closedir);
-  if (tasks == nullptr) return threads;
-  while (const dirent* entry = readdir(tasks.get())) {
-    pid_t tid = 0;
-    if (!absl::SimpleAtoi(entry->d_name, &tid) || tid == pid) continue;
+  for (pid_t tid : NumbersIn(absl::StrCat("/proc/", pid, "/task"))) {
+    if (tid == pid) continue;
     if (threads.size() >= max_threads) break;
     if (const auto stat = StatOf(pid, tid)) threads.push_back(*stat);
   }

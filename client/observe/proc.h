@@ -9,15 +9,41 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 // What the kernel says of a process and its threads: see proc(5). All of it may be of a process
 // that has gone meanwhile, or may not be read: then it is empty. A look at /proc can block, where
-// the process is inside a driver: callers have a thread for it that nobody waits for.
+// the process is inside a driver: callers have a thread for it that nobody waits for. Only
+// AllProcesses() and ProcessStatOf() never do.
 namespace muster::observe {
 
 inline constexpr size_t kMaxProcBytes = 64 << 10;
 
 // At most `max_bytes` of a file. Empty where it cannot be read.
 std::string ReadFile(const std::string& path, size_t max_bytes = kMaxProcBytes);
+// Where a symbolic link points to. Empty where it cannot be read.
+std::string ReadLink(const std::string& path);
+
+// A process at one moment.
+struct ProcessStat {
+  std::string name;  // as ps(1) shows it
+  char state = '?';  // R, S, D, T, t, Z, X, I
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  uint64_t cpu_ticks = 0;  // in user and system mode, in ticks of the clock
+  // From the machine's start to its own: no other process has both this and the pid.
+  uint64_t start_ticks = 0;
+
+  // It may not have been waited for yet.
+  bool ended() const { return state == 'Z' || state == 'X'; }
+};
+std::optional<ProcessStat> ProcessStatOf(pid_t pid);
+// The processes that are there, in no order.
+std::vector<pid_t> AllProcesses();
+
+// The value that a text like /proc/PID/environ has for a variable; empty: none.
+std::string VariableIn(absl::string_view environment, absl::string_view name);
 
 // A thread at one moment.
 struct ThreadStat {

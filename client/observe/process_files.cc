@@ -1,7 +1,6 @@
 // What /proc says of one process.
 
 #include <dirent.h>
-#include <unistd.h>
 
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "client/observe/bundle.h"
 #include "client/observe/locks.h"
+#include "client/observe/proc.h"
 #include "client/observe/redact.h"
 #include "client/observe/system_calls.h"
 
@@ -70,12 +70,10 @@ std::string DescribeDescriptors(pid_t pid) {
   std::string text;
   size_t count = 0;
   while (const dirent* entry = readdir(folder.get())) {
-    char target[4096];
-    const std::string path = absl::StrCat("/proc/", pid, "/fd/", entry->d_name);
-    const ssize_t size = readlink(path.c_str(), target, sizeof(target));
-    if (size <= 0) continue;
+    const std::string target = ReadLink(absl::StrCat("/proc/", pid, "/fd/", entry->d_name));
+    if (target.empty()) continue;
     if (++count > kMaxDescriptors) continue;
-    absl::StrAppend(&text, entry->d_name, " ", absl::string_view(target, size), "\n");
+    absl::StrAppend(&text, entry->d_name, " ", target, "\n");
   }
   return absl::StrCat(count, " open\n", text);
 }
