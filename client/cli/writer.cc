@@ -1,7 +1,6 @@
 #include "client/cli/writer.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "client/launcher/event_fd.h"
 #include "common/start_thread.h"
 
 namespace muster::cli {
@@ -50,10 +50,7 @@ int WriteAll(int fd, absl::string_view bytes) {
 }  // namespace
 
 struct Writer::State {
-  State() : wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~State() { close(wake_fd); }
-
-  const int wake_fd;
+  launcher::EventFd wake;
   std::mutex mutex;
   std::condition_variable changed;
   // All below under the mutex. A sink's contents are the thread's alone once it is added.
@@ -99,12 +96,9 @@ std::vector<Writer::Failure> Writer::TakeFailures() {
   return std::exchange(state_->failures, {});
 }
 
-int Writer::wake_fd() const { return state_->wake_fd; }
+int Writer::wake_fd() const { return state_->wake.fd(); }
 
-void Writer::ClearWake() {
-  eventfd_t count;
-  eventfd_read(state_->wake_fd, &count);
-}
+void Writer::ClearWake() { state_->wake.Clear(); }
 
 void Writer::Run(const std::shared_ptr<State>& state) {
   std::unique_lock<std::mutex> lock(state->mutex);
@@ -129,7 +123,7 @@ void Writer::WriteNext(State* state, std::unique_lock<std::mutex>* lock) {
   const size_t before = state->pending;
   state->pending -= item.bytes.size();
   const bool fell_low = before > kLowWater && state->pending <= kLowWater;
-  if (fell_low || state->pending == 0 || error != 0) eventfd_write(state->wake_fd, 1);
+  if (fell_low || state->pending == 0 || error != 0) state->wake.Set();
 }
 
 }  // namespace muster::cli

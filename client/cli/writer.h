@@ -43,7 +43,7 @@ class Writer {
   // Those since the last call. A failure is there before its bytes leave pending().
   std::vector<Failure> TakeFailures();
 
-  // An eventfd that becomes readable when pending() falls to kLowWater or to 0, and at a failure.
+  // Becomes readable when pending() falls to kLowWater or to 0, and at a failure.
   int wake_fd() const;
   void ClearWake();
   static constexpr size_t kLowWater = 4 << 20;

@@ -1,6 +1,5 @@
 #include "client/launcher/inquiry_responder.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/coordinator_client.h"
+#include "client/launcher/event_fd.h"
 #include "client/launcher/node_name.h"
 #include "client/observe/stillness_watch.h"
 #include "common/random_bytes.h"
@@ -36,8 +36,7 @@ constexpr size_t kIdBytes = 16;
 struct InquiryResponder::State {
   State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients,
         std::shared_ptr<const OutputTails> last_words)
-      : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        address(plan.coordinator.ToString()),
+      : address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
         group(std::move(clients)),
@@ -46,7 +45,6 @@ struct InquiryResponder::State {
     launcher.set_node(NodeNameOf(plan));
     launcher.set_pid(getpid());
   }
-  ~State() { close(fd); }
 
   std::vector<WatchedRank> Ranks() {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -67,7 +65,7 @@ struct InquiryResponder::State {
   void Tell(std::string line) {
     const std::lock_guard<std::mutex> lock(mutex);
     news.push_back(std::move(line));
-    eventfd_write(fd, 1);
+    has_news.Set();
   }
 
   std::vector<pid_t> Pids();
@@ -77,7 +75,7 @@ struct InquiryResponder::State {
   // What each rank is doing now.
   ReportInquiryRequest Look(const Inquiry& inquiry);
 
-  const int fd;
+  EventFd has_news;
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
@@ -171,14 +169,13 @@ void InquiryResponder::SetRanks(std::vector<WatchedRank> living, std::vector<Wat
   state_->ended = std::move(ended);
 }
 
-int InquiryResponder::fd() const { return state_->fd; }
+int InquiryResponder::fd() const { return state_->has_news.fd(); }
 
 bool InquiryResponder::writing() const { return gatherer_->writing(); }
 
 std::vector<std::string> InquiryResponder::TakeNews() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  eventfd_t ignored = 0;
-  eventfd_read(state_->fd, &ignored);
+  state_->has_news.Clear();
   return std::exchange(state_->news, {});
 }
 

@@ -1,8 +1,5 @@
 #include "client/launcher/job_watch.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -12,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_client.h"
+#include "client/launcher/event_fd.h"
 #include "common/start_thread.h"
 
 namespace muster::launcher {
@@ -41,15 +39,13 @@ absl::Duration IntervalOfWholeAnswers(const JobPlan& plan) {
 
 struct JobWatch::State {
   State(const JobPlan& plan, std::shared_ptr<ClientGroup> clients)
-      : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        address(plan.coordinator.ToString()),
+      : address(plan.coordinator.ToString()),
         credentials(plan.credentials),
         job(plan.job),
         group(std::move(clients)),
         brief_interval(Interval(plan)),
         whole_interval(IntervalOfWholeAnswers(plan)),
         interval(brief_interval) {}
-  ~State() { close(fd); }
 
   bool IsOwn(const std::string& incarnation) const {
     return std::find(own.begin(), own.end(), incarnation) != own.end();
@@ -68,7 +64,7 @@ struct JobWatch::State {
     reason = status.reason();
   }
 
-  const int fd;
+  EventFd has_failed;
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
@@ -108,7 +104,7 @@ void JobWatch::AddOwn(const std::string& incarnation) {
   if (own.size() > kMostOwn) own.erase(own.begin());
 }
 
-int JobWatch::fd() const { return state_->fd; }
+int JobWatch::fd() const { return state_->has_failed.fd(); }
 
 bool JobWatch::formed() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
@@ -136,7 +132,7 @@ void JobWatch::Run(const std::shared_ptr<State>& state) {
     lock.lock();
     if (status.ok()) state->Note(*status);
     if (!state->failed) continue;
-    eventfd_write(state->fd, 1);
+    state->has_failed.Set();
     return;
   }
 }

@@ -1,8 +1,5 @@
 #include "client/launcher/muster_use.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -11,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/launcher/coordinator_client.h"
+#include "client/launcher/event_fd.h"
 #include "common/start_thread.h"
 
 namespace muster::launcher {
@@ -49,17 +47,14 @@ std::optional<bool> Ask(CoordinatorClient* client, const std::string& job,
 }  // namespace
 
 struct MusterUse::State {
-  State() : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~State() { close(fd); }
-
   void Finish(std::optional<bool> result) {
     const std::lock_guard<std::mutex> lock(mutex);
     answer = result;
     done = true;
-    eventfd_write(fd, 1);
+    is_done.Set();
   }
 
-  const int fd;
+  EventFd is_done;
   mutable std::mutex mutex;
   // Both under the mutex.
   bool done = false;
@@ -82,7 +77,7 @@ MusterUse::MusterUse(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
 
 MusterUse::~MusterUse() = default;
 
-int MusterUse::fd() const { return state_->fd; }
+int MusterUse::fd() const { return state_->is_done.fd(); }
 
 bool MusterUse::done() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);

@@ -1,8 +1,5 @@
 #include "client/launcher/rank_reporter.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -13,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "client/launcher/coordinator_client.h"
+#include "client/launcher/event_fd.h"
 #include "client/launcher/node_name.h"
 #include "common/process_secret.h"
 #include "common/start_thread.h"
@@ -56,9 +54,7 @@ struct RankReporter::State {
         credentials(plan.credentials),
         job(plan.job),
         tells(plan.hosted.has_value()),
-        group(std::move(clients)),
-        fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~State() { close(fd); }
+        group(std::move(clients)) {}
 
   absl::Status Send(CoordinatorClient* client, const Report& report, absl::Duration timeout) {
     const auto* end = std::get_if<End>(&report.what);
@@ -71,7 +67,7 @@ struct RankReporter::State {
     if (answer.ok() && !answer->loss().empty()) {
       const std::lock_guard<std::mutex> lock(mutex);
       losses.push_back({end->pid, answer->without_leave(), answer->loss()});
-      eventfd_write(fd, 1);
+      has_losses.Set();
     }
     return answer.status();
   }
@@ -88,7 +84,7 @@ struct RankReporter::State {
   const std::string job;
   const bool tells;  // of ends, where the coordinator's log goes
   const std::shared_ptr<ClientGroup> group;
-  const int fd;
+  EventFd has_losses;
   std::mutex mutex;
   std::condition_variable changed;
   // All below under the mutex.
@@ -126,12 +122,11 @@ void RankReporter::ReportStopped(const std::string& secret, bool stopped) {
 
 void RankReporter::ReportStarted(const std::string& secret) { ReportStopped(secret, false); }
 
-int RankReporter::fd() const { return state_->fd; }
+int RankReporter::fd() const { return state_->has_losses.fd(); }
 
 std::vector<RankReporter::Loss> RankReporter::TakeLosses() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  eventfd_t ignored;
-  eventfd_read(state_->fd, &ignored);
+  state_->has_losses.Clear();
   return std::exchange(state_->losses, {});
 }
 
