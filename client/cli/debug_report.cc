@@ -14,8 +14,10 @@
 #include "client/cli/text_table.h"
 #include "client/launcher/rank_ranges.h"
 #include "client/observe/bundle_folder.h"
+#include "common/process_condition.h"
 #include "common/reflow.h"
 #include "common/utf8.h"
+#include "common/wire_condition.h"
 
 namespace muster::cli {
 namespace {
@@ -29,23 +31,24 @@ using muster::v1::RankObservation;
 constexpr size_t kMostApart = 16;  // ranks that get a row each
 constexpr size_t kMostRows = 40;
 
-std::string StateWord(muster::v1::ProcessCondition condition) {
+std::string StateWord(ProcessCondition condition) {
   switch (condition) {
-    case muster::v1::PROCESS_CONDITION_COMPUTING:
+    case ProcessCondition::kComputing:
       return "computes";
-    case muster::v1::PROCESS_CONDITION_SLEEPING:
+    case ProcessCondition::kSleeping:
       return "sleeps";
-    case muster::v1::PROCESS_CONDITION_UNINTERRUPTIBLE:
+    case ProcessCondition::kUninterruptible:
       return "blocked (D)";
-    case muster::v1::PROCESS_CONDITION_STOPPED:
+    case ProcessCondition::kStopped:
       return "stopped";
-    case muster::v1::PROCESS_CONDITION_TRACED:
+    case ProcessCondition::kTraced:
       return "in a debugger";
-    case muster::v1::PROCESS_CONDITION_ENDED:
+    case ProcessCondition::kEnded:
       return "has ended";
-    default:
-      return "unknown";
+    case ProcessCondition::kUnknown:
+      break;
   }
+  return "unknown";
 }
 
 std::string Process(const std::string& node, int64_t pid) { return absl::StrCat(node, " ", pid); }
@@ -124,7 +127,7 @@ Row RowOf(const RankObservation& seen, const std::string& node, const MemberStat
   }
   row.nodes = {node};
   row.pids = {seen.pid()};
-  row.state = StateWord(seen.condition());
+  row.state = StateWord(FromWire(seen.condition()));
   row.doing = DescribeObservation(seen);
   row.since_when = SinceWhen(seen);
   if (member != nullptr) {

@@ -9,8 +9,10 @@
 #include "absl/strings/str_replace.h"
 #include "client/observe/bounded_work.h"
 #include "client/observe/redact.h"
+#include "common/process_condition.h"
 #include "common/steady_now.h"
 #include "common/utf8.h"
+#include "common/wire_condition.h"
 
 namespace muster::launcher {
 namespace {
@@ -29,26 +31,6 @@ constexpr absl::Duration kNcclPatience = absl::Seconds(5);
 constexpr size_t kAtOnce = 16;
 constexpr size_t kMaxTextBytes = 1024;  // the coordinator's bound
 
-muster::v1::ProcessCondition Convert(observe::Condition condition) {
-  switch (condition) {
-    case observe::Condition::kComputing:
-      return muster::v1::PROCESS_CONDITION_COMPUTING;
-    case observe::Condition::kSleeping:
-      return muster::v1::PROCESS_CONDITION_SLEEPING;
-    case observe::Condition::kUninterruptible:
-      return muster::v1::PROCESS_CONDITION_UNINTERRUPTIBLE;
-    case observe::Condition::kStopped:
-      return muster::v1::PROCESS_CONDITION_STOPPED;
-    case observe::Condition::kTraced:
-      return muster::v1::PROCESS_CONDITION_TRACED;
-    case observe::Condition::kEnded:
-      return muster::v1::PROCESS_CONDITION_ENDED;
-    case observe::Condition::kUnknown:
-      break;
-  }
-  return muster::v1::PROCESS_CONDITION_UNSPECIFIED;
-}
-
 std::string Text(const std::string& text) {
   return Printable(WholeCharacters(text, kMaxTextBytes));
 }
@@ -58,7 +40,7 @@ muster::v1::RankObservation Convert(const WatchedRank& rank, const Sight& sight)
   out.set_secret(rank.secret);
   if (rank.rank) out.set_rank(*rank.rank);
   out.set_pid(sight.pid);
-  out.set_condition(Convert(sight.condition));
+  out.set_condition(ToWire(sight.condition));
   out.set_call(Text(sight.call));
   out.set_target(Text(sight.target));
   if (sight.in_call_for) {
@@ -173,7 +155,7 @@ struct RankLooks::Seen {
 muster::v1::RankObservation EndedRank(const WatchedRank& rank) {
   Sight sight;
   sight.pid = rank.pid;
-  sight.condition = observe::Condition::kEnded;
+  sight.condition = ProcessCondition::kEnded;
   return Convert(rank, sight);
 }
 

@@ -93,7 +93,7 @@ Sight Look::Take(absl::Duration apart) {
   Sight sight;
   sight.pid = pid_;
   if (threads_.empty()) {
-    sight.condition = Condition::kEnded;
+    sight.condition = ProcessCondition::kEnded;
     return sight;
   }
   if (!held_) Fill(&sight);
@@ -147,29 +147,29 @@ const Look::Entry* Look::TellingThread() const {
 }
 
 // The first rule that holds.
-std::pair<Condition, const Look::Entry*> Look::Decide() const {
+std::pair<ProcessCondition, const Look::Entry*> Look::Decide() const {
   const Entry* const main = &threads_.front();
   const ThreadStat& first = main->first;
   // By pthread_exit(), it leaves the process to the others.
   const bool has_ended = first.state == 'Z' || first.state == 'X';
-  if (first.state == 'T') return {Condition::kStopped, main};
-  if (first.state == 't') return {Condition::kTraced, main};
-  if (has_ended && threads_.size() == 1) return {Condition::kEnded, main};
-  if (const Entry* const stuck = StuckThread()) return {Condition::kUninterruptible, stuck};
+  if (first.state == 'T') return {ProcessCondition::kStopped, main};
+  if (first.state == 't') return {ProcessCondition::kTraced, main};
+  if (has_ended && threads_.size() == 1) return {ProcessCondition::kEnded, main};
+  if (const Entry* const stuck = StuckThread()) return {ProcessCondition::kUninterruptible, stuck};
 
   const Entry* const busy = BusyThread();
-  if (busy == main) return {Condition::kComputing, main};
+  if (busy == main) return {ProcessCondition::kComputing, main};
 
   const std::optional<SystemCall> call = AwaitSystemCall(pid_, first.tid);
   const bool waits_inside = has_ended || (call && IsFutexWait(*call));
   // A thread that computes explains a first one that waits for another, and none that reads.
-  if (busy != nullptr && waits_inside) return {Condition::kComputing, busy};
-  if (first.state != 'S' && !has_ended && !call) return {Condition::kComputing, main};
+  if (busy != nullptr && waits_inside) return {ProcessCondition::kComputing, busy};
+  if (first.state != 'S' && !has_ended && !call) return {ProcessCondition::kComputing, main};
 
   const bool for_one = !has_ended && AwaitedThread(pid_, first.tid);
   const Entry* const telling = waits_inside && !for_one ? TellingThread() : nullptr;
-  if (telling != nullptr) return {Condition::kSleeping, telling};
-  return {Condition::kSleeping, has_ended ? &threads_[1] : main};
+  if (telling != nullptr) return {ProcessCondition::kSleeping, telling};
+  return {ProcessCondition::kSleeping, has_ended ? &threads_[1] : main};
 }
 
 void Look::Fill(Sight* sight) const {
@@ -178,7 +178,7 @@ void Look::Fill(Sight* sight) const {
   sight->condition = condition;
   sight->cpu_percent = percent;
   if (thread.tid != pid_) sight->thread = NameOfThread(pid_, thread.tid);
-  if (condition == Condition::kUninterruptible || condition == Condition::kSleeping) {
+  if (condition == ProcessCondition::kUninterruptible || condition == ProcessCondition::kSleeping) {
     DescribeCall(thread, sight);
   }
 }

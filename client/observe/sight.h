@@ -12,24 +12,15 @@
 
 #include "absl/time/time.h"
 #include "client/observe/proc.h"
+#include "common/process_condition.h"
 
 namespace muster::observe {
-
-enum class Condition {
-  kUnknown,
-  kComputing,
-  kSleeping,
-  kUninterruptible,
-  kStopped,
-  kTraced,
-  kEnded
-};
 
 // What a process is doing, as its kernel shows it: RankObservation of proto/muster/v1 has what each
 // field means.
 struct Sight {
   pid_t pid = 0;
-  Condition condition = Condition::kUnknown;
+  ProcessCondition condition = ProcessCondition::kUnknown;
   std::string call;
   std::string target;
   std::optional<absl::Duration> in_call_for;
@@ -83,7 +74,7 @@ class Look {
   void Compare();
   void Fill(Sight* sight) const;
   // What the process does, and the thread that shows it.
-  std::pair<Condition, const Entry*> Decide() const;
+  std::pair<ProcessCondition, const Entry*> Decide() const;
   void DescribeCall(const ThreadStat& thread, Sight* sight) const;
   // Null: there is none.
   const Entry* StuckThread() const;

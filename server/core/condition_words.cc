@@ -51,20 +51,20 @@ std::string DescribeDisk(const RankObservation& seen) {
 
 VerdictKind KindOf(const RankObservation& seen) {
   switch (seen.condition) {
-    case Condition::kStopped:
-    case Condition::kTraced:
+    case ProcessCondition::kStopped:
+    case ProcessCondition::kTraced:
       return VerdictKind::kStopped;
-    case Condition::kEnded:
+    case ProcessCondition::kEnded:
       return VerdictKind::kEnded;
-    case Condition::kUninterruptible:
+    case ProcessCondition::kUninterruptible:
       return VerdictKind::kUninterruptible;
-    case Condition::kComputing:
+    case ProcessCondition::kComputing:
       return VerdictKind::kBusy;
-    case Condition::kSleeping:
+    case ProcessCondition::kSleeping:
       if (seen.dead_lock) return VerdictKind::kDeadLock;
       if (Writes(seen) && IsPipe(seen.target)) return VerdictKind::kFullPipe;
       return VerdictKind::kInACall;
-    case Condition::kUnknown:
+    case ProcessCondition::kUnknown:
       break;
   }
   return VerdictKind::kUnknown;
@@ -73,7 +73,7 @@ VerdictKind KindOf(const RankObservation& seen) {
 std::string DescribeCondition(const RankObservation& seen) {
   switch (KindOf(seen)) {
     case VerdictKind::kStopped:
-      return seen.condition == Condition::kTraced
+      return seen.condition == ProcessCondition::kTraced
                  ? "a debugger holds it"
                  : absl::StrCat("it is stopped; 'kill -CONT ", seen.pid, "' continues it");
     case VerdictKind::kEnded:

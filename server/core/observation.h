@@ -6,21 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "common/process_condition.h"
 #include "server/core/vocabulary.h"
 
 // What launchers see of the processes of their ranks. The messages of the same names say what each
 // field means.
 namespace muster::core {
-
-enum class Condition {
-  kUnknown,
-  kComputing,
-  kSleeping,
-  kUninterruptible,
-  kStopped,
-  kTraced,
-  kEnded
-};
 
 struct CommunicatorCount {
   std::string name;
@@ -34,7 +25,7 @@ struct RankObservation {
   Incarnation incarnation;
   std::optional<uint32_t> rank;  // the member's; else the one that its launcher has started it for
   int64_t pid = 0;
-  Condition condition = Condition::kUnknown;
+  ProcessCondition condition = ProcessCondition::kUnknown;
   std::string call;
   std::string target;
   std::optional<absl::Duration> in_call_for;

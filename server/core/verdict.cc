@@ -110,7 +110,7 @@ Verdict NothingWaits(const Scene& scene) {
   }
   std::vector<const RankObservation*> order;
   for (const RankObservation& seen : scene.seen()) {
-    if (seen.condition != Condition::kEnded) order.push_back(&seen);
+    if (seen.condition != ProcessCondition::kEnded) order.push_back(&seen);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return Weight(KindOf(*a)) > Weight(KindOf(*b));

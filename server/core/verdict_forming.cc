@@ -31,7 +31,7 @@ std::string DescribeAbsence(const Scene& scene, const RankObservation& seen) {
 
 size_t Running(const Scene& scene) {
   return std::count_if(scene.seen().begin(), scene.seen().end(), [](const RankObservation& seen) {
-    return seen.condition != Condition::kEnded;
+    return seen.condition != ProcessCondition::kEnded;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/process_secret.h"
+#include "common/wire_condition.h"
 #include "server/service/request_conversion.h"
 #include "server/service/request_reader.h"
 #include "server/service/response_conversion.h"
@@ -13,45 +14,6 @@
 
 namespace muster::service {
 namespace {
-
-core::Condition Convert(v1::ProcessCondition in) {
-  switch (in) {
-    case v1::PROCESS_CONDITION_COMPUTING:
-      return core::Condition::kComputing;
-    case v1::PROCESS_CONDITION_SLEEPING:
-      return core::Condition::kSleeping;
-    case v1::PROCESS_CONDITION_UNINTERRUPTIBLE:
-      return core::Condition::kUninterruptible;
-    case v1::PROCESS_CONDITION_STOPPED:
-      return core::Condition::kStopped;
-    case v1::PROCESS_CONDITION_TRACED:
-      return core::Condition::kTraced;
-    case v1::PROCESS_CONDITION_ENDED:
-      return core::Condition::kEnded;
-    default:
-      return core::Condition::kUnknown;
-  }
-}
-
-v1::ProcessCondition Convert(core::Condition in) {
-  switch (in) {
-    case core::Condition::kComputing:
-      return v1::PROCESS_CONDITION_COMPUTING;
-    case core::Condition::kSleeping:
-      return v1::PROCESS_CONDITION_SLEEPING;
-    case core::Condition::kUninterruptible:
-      return v1::PROCESS_CONDITION_UNINTERRUPTIBLE;
-    case core::Condition::kStopped:
-      return v1::PROCESS_CONDITION_STOPPED;
-    case core::Condition::kTraced:
-      return v1::PROCESS_CONDITION_TRACED;
-    case core::Condition::kEnded:
-      return v1::PROCESS_CONDITION_ENDED;
-    case core::Condition::kUnknown:
-      break;
-  }
-  return v1::PROCESS_CONDITION_UNSPECIFIED;
-}
 
 // Reads the identity of a launcher. Its id is as secret as a process's secret, so others are told
 // a hash of it.
@@ -76,7 +38,7 @@ core::RankObservation Read(v1::RankObservation&& in, Reader& r) {
   out.incarnation = ReadSecret(in.secret(), r);
   if (in.has_rank()) out.rank = in.rank();
   out.pid = in.pid();
-  out.condition = Convert(in.condition());
+  out.condition = FromWire(in.condition());
   out.call = std::move(*in.mutable_call());
   out.target = std::move(*in.mutable_target());
   if (in.has_in_call_for()) {
@@ -110,7 +72,7 @@ void Fill(const core::CommunicatorCount& in, v1::CommunicatorCount* out) {
 void Fill(const core::RankObservation& in, v1::RankObservation* out) {
   if (in.rank) out->set_rank(*in.rank);
   out->set_pid(in.pid);
-  out->set_condition(Convert(in.condition));
+  out->set_condition(ToWire(in.condition));
   out->set_call(in.call);
   out->set_target(in.target);
   if (in.in_call_for) ToProto(*in.in_call_for, out->mutable_in_call_for());

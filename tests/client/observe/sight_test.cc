@@ -118,7 +118,7 @@ class StandIn {
 };
 
 TEST(SightTest, OfAProcessThatHasEndedIsThatItHas) {
-  EXPECT_EQ(Look(1 << 30).Take(absl::ZeroDuration()).condition, Condition::kEnded);
+  EXPECT_EQ(Look(1 << 30).Take(absl::ZeroDuration()).condition, ProcessCondition::kEnded);
 }
 
 TEST(SightTest, LooksAtTheChildThatAShellWaitsFor) {
@@ -180,7 +180,7 @@ TEST(SightTest, WhatAHelperHoldsIsNotBlamedForThat) {
   std::thread helper([&] { EXPECT_TRUE(RunHelper(debugger, absl::Minutes(5), 1000).ok()); });
   EXPECT_TRUE(WaitUntil([&] { return StateOf(pid) == 't'; }));
   Look held(pid);
-  EXPECT_EQ(held.Take(absl::ZeroDuration()).condition, Condition::kUnknown);
+  EXPECT_EQ(held.Take(absl::ZeroDuration()).condition, ProcessCondition::kUnknown);
   EXPECT_TRUE(held.held());
   std::ofstream(pipe).close();
   helper.join();
@@ -189,7 +189,7 @@ TEST(SightTest, WhatAHelperHoldsIsNotBlamedForThat) {
   auto theirs = Process::Start(debugger);
   EXPECT_TRUE(WaitUntil([&] { return StateOf(pid) == 't'; }));
   Look look(pid);
-  EXPECT_EQ(look.Take(absl::ZeroDuration()).condition, Condition::kTraced);
+  EXPECT_EQ(look.Take(absl::ZeroDuration()).condition, ProcessCondition::kTraced);
   EXPECT_FALSE(look.held());
 }
 
@@ -243,7 +243,7 @@ TEST(SightTest, AProcessWhoseFirstThreadHasEndedIsWhatTheOthersDo) {
   });
   const auto look = [&child] { return Look(child.pid()).Take(absl::Milliseconds(1)); };
   EXPECT_TRUE(WaitUntil([&] { return look().target == pipe + ", a named pipe"; }));
-  EXPECT_EQ(look().condition, Condition::kSleeping);
+  EXPECT_EQ(look().condition, ProcessCondition::kSleeping);
   EXPECT_EQ(StateOf(child.pid()), 'Z');
   close(writer);
 }

@@ -71,7 +71,7 @@ class InquiryTest : public ::testing::Test {
   RankObservation StoppedRank(int rank) const {
     RankObservation seen;
     seen.incarnation = p_[rank].identity.incarnation;
-    seen.condition = Condition::kStopped;
+    seen.condition = ProcessCondition::kStopped;
     return seen;
   }
   std::vector<std::string> Verdicts() const {
@@ -320,7 +320,7 @@ TEST_F(InquiryTest, AVerdictIsALineThatFitsIntoALog) {
   Watch("n0");
   const uint64_t number = StatusIn(Request()).number;
   RankObservation wordy = StoppedRank(0);
-  wordy.condition = Condition::kSleeping;
+  wordy.condition = ProcessCondition::kSleeping;
   wordy.call = wordy.target = wordy.thread = wordy.blocked_by = std::string(1024, 'x');
   ASSERT_TRUE(Report("n0", number, {wordy, wordy, wordy}).ok());
   EXPECT_THAT(Latest().verdict, SizeIs(Le(4096u)));
@@ -475,7 +475,7 @@ TEST_F(FormingInquiryTest, AnyLauncherTellsOfWhatItHasStarted) {
   RankObservation late;
   late.incarnation = std::string(16, 's');
   late.rank = 1;
-  late.condition = Condition::kStopped;
+  late.condition = ProcessCondition::kStopped;
   ASSERT_TRUE(Send({"train", number, {Launcher("n1"), {late}, {}, true}}).ok());
   EXPECT_THAT(Latest().verdict, HasSubstr("rank 1 (node 'n1'"));
 }

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 RankObservation Counts(uint32_t rank, const std::string& operation, uint64_t begun,
                        uint64_t ended) {
-  RankObservation seen = Seen(rank, Condition::kComputing);
+  RankObservation seen = Seen(rank, ProcessCondition::kComputing);
   seen.communicators.push_back(
       {"communicator 1 of the world", operation, begun, ended, absl::Seconds(40)});
   return seen;
@@ -25,7 +25,7 @@ RankObservation Counts(uint32_t rank, const std::string& operation, uint64_t beg
 
 TEST(CommunicatorVerdictTest, TheRankThatStoppedFirstInACommunicatorIsNamedWithTheOperation) {
   RankObservation behind = Counts(2, "AllReduce(float32 x 8)", 6648, 6648);
-  behind.condition = Condition::kSleeping;
+  behind.condition = ProcessCondition::kSleeping;
   behind.call = "read";
   const Verdict verdict = Judge(Running(3),
                                 {Counts(0, "AllReduce(float32 x 9)", 6649, 6648),
@@ -79,7 +79,7 @@ TEST(CommunicatorVerdictTest, WhereAllAreInOneOperationNoRankIsToBlameUnlessItIs
   std::vector<RankObservation> seen = {Counts(0, "AllReduce()", 5, 4),
                                        Counts(1, "AllReduce()", 5, 4)};
   EXPECT_EQ(Judge(Running(2), seen, kBothAnswer).kind, VerdictKind::kAllInOneCall);
-  seen[1].condition = Condition::kStopped;
+  seen[1].condition = ProcessCondition::kStopped;
   const Verdict verdict = Judge(Running(2), seen, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_THAT(verdict.text, StartsWith("rank 1 "));
@@ -91,7 +91,7 @@ TEST(CommunicatorVerdictTest,
   std::vector<RankObservation> seen = {
       Counts(0, "AllReduce()", 5, 5), Counts(1, "AllReduce()", 5, 5),
       Counts(2, "AllReduce()", 5, 5), Counts(3, "AllReduce()", 5, 4)};
-  seen[3].condition = Condition::kStopped;
+  seen[3].condition = ProcessCondition::kStopped;
   const Verdict waiting = Judge(AllButRank3(), seen, kBothAnswer);
   EXPECT_EQ(waiting.kind, VerdictKind::kStopped);
   EXPECT_EQ(waiting.text,
@@ -101,7 +101,7 @@ TEST(CommunicatorVerdictTest,
                          ", in AllReduce(), op 5 of communicator 1 of the world, which 3 others "
                          "have ended; 3 others wait for 5m"));
 
-  seen[3].condition = Condition::kSleeping;
+  seen[3].condition = ProcessCondition::kSleeping;
   seen[3].call = "futex";
   const Verdict elsewhere = Judge(Running(4), seen, kBothAnswer);
   EXPECT_EQ(elsewhere.kind, VerdictKind::kInACall);
@@ -121,12 +121,13 @@ RankObservation Inside(RankObservation seen, const std::string& name, uint64_t b
 TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorAndWaitsInAnotherIsNotToBlame) {
   const std::string a = "communicator 1 of group 'a'";
   const std::string b = "communicator 1 of group 'b'";
-  const RankObservation rank0 = Inside(Seen(0, Condition::kComputing), a, 8, absl::Seconds(41));
+  const RankObservation rank0 =
+      Inside(Seen(0, ProcessCondition::kComputing), a, 8, absl::Seconds(41));
   const RankObservation rank1 =
-      Inside(Inside(Seen(1, Condition::kComputing), a, 7, absl::Seconds(50), /*ended=*/true), b, 3,
-             absl::Seconds(40));
-  const RankObservation rank2 =
-      Inside(Seen(2, Condition::kSleeping, "read", "/data/x"), b, 2, absl::Seconds(60), true);
+      Inside(Inside(Seen(1, ProcessCondition::kComputing), a, 7, absl::Seconds(50), /*ended=*/true),
+             b, 3, absl::Seconds(40));
+  const RankObservation rank2 = Inside(Seen(2, ProcessCondition::kSleeping, "read", "/data/x"), b,
+                                       2, absl::Seconds(60), true);
   const Verdict verdict = Judge(Running(3), {rank0, rank1, rank2}, kBothAnswer);
   EXPECT_EQ(NameOf(verdict.kind), "fell-behind");
   EXPECT_THAT(verdict.text,
@@ -137,8 +138,8 @@ TEST(CommunicatorVerdictTest, WhoIsBehindInACommunicatorAndWaitsInAnotherIsNotTo
 TEST(CommunicatorVerdictTest,
      RanksThatCallTwoCommunicatorsInTurnEachInAnotherOrderAreNamedWithBoth) {
   const auto rank = [](uint32_t number, const std::string& in, const std::string& not_in) {
-    return Inside(Inside(Seen(number, Condition::kComputing), in, 8, absl::Seconds(40)), not_in, 7,
-                  absl::Seconds(40), /*ended=*/true);
+    return Inside(Inside(Seen(number, ProcessCondition::kComputing), in, 8, absl::Seconds(40)),
+                  not_in, 7, absl::Seconds(40), /*ended=*/true);
   };
   const std::string a = "communicator 1 of the world";
   const std::string b = "communicator 2 of the world";
@@ -155,7 +156,7 @@ TEST(CommunicatorVerdictTest, OfSeveralThatAreBehindInACommunicatorNamesTheOneTh
     std::vector<RankObservation> seen = {Counts(0, "AllReduce()", 12, 11),
                                          Counts(1, "AllReduce()", 11, 11),
                                          Counts(2, "AllReduce()", 11, 11)};
-    seen[stopped].condition = Condition::kStopped;
+    seen[stopped].condition = ProcessCondition::kStopped;
     EXPECT_THAT(Judge(Running(3), seen, kBothAnswer).text,
                 StartsWith(absl::StrCat("rank ", stopped, " ")));
   }
@@ -180,11 +181,11 @@ TEST(CommunicatorVerdictTest, AnOperationThatOthersHaveEndedIsOneThatTheRankIsIn
   for (uint32_t rank = 0; rank < 4; ++rank) {
     const bool in_old = rank == 1;
     const bool in_new = rank == 3;
-    seen.push_back(Inside(
-        Inside(Seen(rank, Condition::kSleeping, "futex"), "old", 90, absl::Hours(2), !in_old),
-        "new", 5, absl::Minutes(5), !in_new));
+    seen.push_back(Inside(Inside(Seen(rank, ProcessCondition::kSleeping, "futex"), "old", 90,
+                                 absl::Hours(2), !in_old),
+                          "new", 5, absl::Minutes(5), !in_new));
   }
-  seen[3].condition = Condition::kStopped;
+  seen[3].condition = ProcessCondition::kStopped;
   const Verdict verdict = Judge(AllButRank3(), seen, kBothAnswer);
   EXPECT_EQ(NameOf(verdict.kind), "stopped");
   EXPECT_THAT(verdict.text, HasSubstr("in AllReduce(), op 5 of new, which 3 others have ended"));

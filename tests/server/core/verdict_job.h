@@ -50,7 +50,7 @@ inline JobStatus AllButRank3() {
   return job;
 }
 
-inline RankObservation Seen(uint32_t rank, Condition condition, const std::string& call = "",
+inline RankObservation Seen(uint32_t rank, ProcessCondition condition, const std::string& call = "",
                             const std::string& target = "") {
   RankObservation seen;
   seen.incarnation = NameOfProcess(rank);

@@ -24,26 +24,26 @@ struct Case {
 };
 
 std::vector<Case> Conditions() {
-  RankObservation for_long = Seen(3, Condition::kSleeping, "read", "/data/shard-7");
+  RankObservation for_long = Seen(3, ProcessCondition::kSleeping, "read", "/data/shard-7");
   for_long.in_call_for = absl::Minutes(4);
-  RankObservation busy = Seen(3, Condition::kComputing);
+  RankObservation busy = Seen(3, ProcessCondition::kComputing);
   busy.cpu_percent = 99;
   RankObservation thread = busy;
   thread.thread = "thread 4712 ('loader')";
-  RankObservation dead = Seen(3, Condition::kSleeping, "futex");
+  RankObservation dead = Seen(3, ProcessCondition::kSleeping, "futex");
   dead.dead_lock = true;
   dead.blocked_by = "thread 105, which waits for thread 103";
-  RankObservation held = Seen(3, Condition::kSleeping, "futex");
+  RankObservation held = Seen(3, ProcessCondition::kSleeping, "futex");
   held.blocked_by = "thread 105, which is in read() of /data/x";
-  RankObservation disk = Seen(3, Condition::kUninterruptible, "fsync", "/mnt/checkpoint");
+  RankObservation disk = Seen(3, ProcessCondition::kUninterruptible, "fsync", "/mnt/checkpoint");
   disk.kernel_function = "folio_wait_bit_common";
   return {
-      {"stopped", Seen(3, Condition::kStopped), VerdictKind::kStopped,
+      {"stopped", Seen(3, ProcessCondition::kStopped), VerdictKind::kStopped,
        "it is stopped; 'kill -CONT 103' continues it"},
-      {"traced", Seen(3, Condition::kTraced), VerdictKind::kStopped, "a debugger holds it"},
-      {"ended", Seen(3, Condition::kEnded), VerdictKind::kEnded, "its process has ended"},
+      {"traced", Seen(3, ProcessCondition::kTraced), VerdictKind::kStopped, "a debugger holds it"},
+      {"ended", Seen(3, ProcessCondition::kEnded), VerdictKind::kEnded, "its process has ended"},
       {"reads", for_long, VerdictKind::kInACall, "it is in read() of /data/shard-7 for 4m"},
-      {"sleeps", Seen(3, Condition::kSleeping, "clock_nanosleep"), VerdictKind::kInACall,
+      {"sleeps", Seen(3, ProcessCondition::kSleeping, "clock_nanosleep"), VerdictKind::kInACall,
        "it is in clock_nanosleep()"},
       {"busy", busy, VerdictKind::kBusy, "it computes (99 % of a processor)"},
       {"busy thread", thread, VerdictKind::kBusy,
@@ -52,13 +52,13 @@ std::vector<Case> Conditions() {
        "dead lock: it waits for its thread 105, which waits for thread 103"},
       {"lock", held, VerdictKind::kInACall,
        "it is in futex(): it waits for its thread 105, which is in read() of /data/x"},
-      {"full pipe", Seen(3, Condition::kSleeping, "write", "its standard output, a pipe"),
+      {"full pipe", Seen(3, ProcessCondition::kSleeping, "write", "its standard output, a pipe"),
        VerdictKind::kFullPipe,
        "it is in write() of its standard output, a pipe, which is full: whoever reads it does not"},
       {"slow disk", disk, VerdictKind::kUninterruptible,
        "it is in fsync() of /mnt/checkpoint, which no signal ends (state D, at "
        "folio_wait_bit_common() in the kernel): a disk, a file system or a driver does not answer"},
-      {"unknown", Seen(3, Condition::kUnknown), VerdictKind::kUnknown,
+      {"unknown", Seen(3, ProcessCondition::kUnknown), VerdictKind::kUnknown,
        "nobody could see what it is doing"},
   };
 }
@@ -77,10 +77,11 @@ TEST(VerdictTest, SaysWhatTheRankIsDoingThatHasNotCome) {
 TEST(VerdictTest, OfSeveralThatAreMissingNamesTheOneThatExplainsMost) {
   JobStatus job = Running(4);
   job.pending.push_back(Pending({0}, {1, 2, 3}));
-  RankObservation busy = Seen(1, Condition::kComputing);
-  const Verdict verdict =
-      Judge(job, {busy, Seen(2, Condition::kStopped), Seen(3, Condition::kSleeping, "read")},
-            kBothAnswer);
+  RankObservation busy = Seen(1, ProcessCondition::kComputing);
+  const Verdict verdict = Judge(
+      job,
+      {busy, Seen(2, ProcessCondition::kStopped), Seen(3, ProcessCondition::kSleeping, "read")},
+      kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 2 (node 'n1', host h, pid 102) (one of ranks 1-3) has not come"));
@@ -90,7 +91,7 @@ TEST(VerdictTest, OfSeveralThatAreMissingNamesTheOneThatExplainsMost) {
 TEST(VerdictTest, ALauncherThatDoesNotAnswerIsANodeThatIsCutOff) {
   JobStatus job = AllButRank3();
   job.members[3].state = MemberState::kDetached;
-  const Verdict verdict = Judge(job, {Seen(0, Condition::kSleeping)},
+  const Verdict verdict = Judge(job, {Seen(0, ProcessCondition::kSleeping)},
                                 {{"n0", true}, {"n1", false, {NameOfProcess(3)}}});
   EXPECT_EQ(verdict.kind, VerdictKind::kSilentNode);
   EXPECT_THAT(verdict.text,
@@ -118,9 +119,10 @@ TEST(VerdictTest, FollowsAWaitToWhereItBegins) {
   other.operation = "AllGather()";
   other.group = {"tp", {1, 3}};
   job.pending.push_back(other);
-  const Verdict verdict =
-      Judge(job, {Seen(1, Condition::kStopped), Seen(3, Condition::kSleeping, "epoll_wait")},
-            kBothAnswer);
+  const Verdict verdict = Judge(
+      job,
+      {Seen(1, ProcessCondition::kStopped), Seen(3, ProcessCondition::kSleeping, "epoll_wait")},
+      kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_THAT(verdict.text, StartsWith("rank 1 "));
 }
@@ -163,7 +165,7 @@ TEST(VerdictTest, TheHolderOfALeaseHoldsUpWhoWaitsForIt) {
   job.leases.push_back(lease);
   job.members[0].waiting_in = "lease 'unpack' of the job";
   const Verdict verdict =
-      Judge(job, {Seen(1, Condition::kSleeping, "read", "/data/x")}, kBothAnswer);
+      Judge(job, {Seen(1, ProcessCondition::kSleeping, "read", "/data/x")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 1 (node 'n0', host h, pid 101) has held lease 'unpack' "
@@ -175,7 +177,7 @@ TEST(VerdictTest, WhoHasNotCalledLeaveIsNamed) {
   job.members[0].state = MemberState::kLeaving;
   job.members[0].waiting_in = "Leave";
   job.members[0].waiting_for = absl::Minutes(1);
-  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, HasSubstr("has not called Leave: it computes"));
 }
@@ -195,7 +197,8 @@ JobStatus Reforming() {
 }
 
 TEST(VerdictTest, WhereAllSurvivorsHaveCalledRejoinItSaysWhatTheNextEpochLacks) {
-  const Verdict verdict = Judge(Reforming(), {Seen(0, Condition::kSleeping, "futex")}, kBothAnswer);
+  const Verdict verdict =
+      Judge(Reforming(), {Seen(0, ProcessCondition::kSleeping, "futex")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kUnknown);
   EXPECT_EQ(verdict.text,
             "2 ranks wait in Rejoin, and no other one is to come: rank 2 was lost; the next epoch: "
@@ -206,7 +209,7 @@ TEST(VerdictTest, WhoHasNotCalledRejoinIsNamed) {
   JobStatus job = Reforming();
   job.members[1].state = MemberState::kRunning;
   job.members[1].waiting_in = "";
-  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, HasSubstr("has not called Rejoin: it computes"));
 }
@@ -219,7 +222,7 @@ TEST(VerdictTest, InARecoveryItSaysWhatTheRankIsDoingThatHasNotComeBack) {
   EXPECT_EQ(Judge(job, {}, {}).text, job.reason);
   EXPECT_EQ(NameOf(Judge(job, {}, {}).kind), "unknown") << "they do wait";
   EXPECT_EQ(NameOf(Judge(job, {}, {{"n0", false, {NameOfProcess(1)}}}).kind), "silent-node");
-  const Verdict verdict = Judge(job, {Seen(1, Condition::kStopped)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kStopped)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kStopped);
   EXPECT_EQ(verdict.text,
             "the coordinator waits for 1 of 2 members to attach again: rank 1; rank 1 (node 'n0', "
@@ -242,10 +245,10 @@ JobStatus Forming(uint32_t size, const std::vector<uint32_t>& joined) {
 }
 
 TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
-  const Verdict verdict =
-      Judge(Forming(2, {0}),
-            {Seen(0, Condition::kSleeping), Seen(1, Condition::kSleeping, "read", "/data/x")},
-            kBothAnswer);
+  const Verdict verdict = Judge(Forming(2, {0}),
+                                {Seen(0, ProcessCondition::kSleeping),
+                                 Seen(1, ProcessCondition::kSleeping, "read", "/data/x")},
+                                kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kInACall);
   EXPECT_EQ(verdict.text,
             "rank 1 (node 'n0', pid 101) has not called Join: it is in read() of /data/x; 1 of 2 "
@@ -256,20 +259,20 @@ TEST(VerdictTest, AProcessThatHasNotJoinedIsNamedByItsLauncher) {
 TEST(VerdictTest, ANodeThatWasGivenNoIdIsItsHost) {
   JobStatus job = Forming(2, {0});
   job.members[0].member.node_id = "vm/58b986b6-87fa-4517-80b6-85a31b2c8f77";
-  RankObservation late = Seen(1, Condition::kStopped);
+  RankObservation late = Seen(1, ProcessCondition::kStopped);
   late.node = "vm";
   EXPECT_THAT(Judge(job, {late}, {{"vm", true}}).text,
               StartsWith("rank 1 (host vm, pid 101) has not called Join: "));
   job.members[0].state = MemberState::kJoining;
-  EXPECT_THAT(Judge(job, {Seen(0, Condition::kSleeping)}, {{"vm", true}}).text,
+  EXPECT_THAT(Judge(job, {Seen(0, ProcessCondition::kSleeping)}, {{"vm", true}}).text,
               StartsWith("rank 1 was never started: launchers have answered on host vm only; "));
 }
 
 TEST(VerdictTest, OfAProgramThatDoesNotUseMusterTheSlowestProcessIsNamed) {
-  const Verdict verdict =
-      Judge(Forming(2, {}),
-            {Seen(0, Condition::kSleeping, "write", "/dev/pts/3"), Seen(1, Condition::kComputing)},
-            kBothAnswer);
+  const Verdict verdict = Judge(Forming(2, {}),
+                                {Seen(0, ProcessCondition::kSleeping, "write", "/dev/pts/3"),
+                                 Seen(1, ProcessCondition::kComputing)},
+                                kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kFullPipe);
   EXPECT_EQ(verdict.text,
             "2 processes run; none uses Muster (none has called Join); rank 0 (node 'n0', pid "
@@ -282,7 +285,8 @@ TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
   job.members[0].state = MemberState::kStopped;
   job.members[0].waiting_in = "Join";
   const Verdict verdict =
-      Judge(job, {Seen(0, Condition::kStopped), Seen(1, Condition::kComputing)}, kBothAnswer);
+      Judge(job, {Seen(0, ProcessCondition::kStopped), Seen(1, ProcessCondition::kComputing)},
+            kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text, StartsWith("rank 1 (node 'n0', pid 101) has not called Join: "));
 }
@@ -290,7 +294,7 @@ TEST(VerdictTest, AMemberThatIsStoppedInItsJoinHasJoined) {
 TEST(VerdictTest, AMemberWhoseConnectionHasEndedBeforeTheJobFormsIsNamedWithThat) {
   JobStatus job = Forming(2, {0, 1});
   job.members[1].state = MemberState::kDetached;
-  const Verdict verdict = Judge(job, {Seen(1, Condition::kComputing)}, kBothAnswer);
+  const Verdict verdict = Judge(job, {Seen(1, ProcessCondition::kComputing)}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kBusy);
   EXPECT_THAT(verdict.text,
               StartsWith("rank 1 (node 'n0', pid 101) has lost its connection to the coordinator, "
@@ -298,9 +302,9 @@ TEST(VerdictTest, AMemberWhoseConnectionHasEndedBeforeTheJobFormsIsNamedWithThat
 }
 
 TEST(VerdictTest, RanksThatNobodyHasStartedAreNamed) {
-  const Verdict verdict =
-      Judge(Forming(4, {0, 1}), {Seen(0, Condition::kSleeping), Seen(1, Condition::kSleeping)},
-            {{"n0", true}});
+  const Verdict verdict = Judge(
+      Forming(4, {0, 1}),
+      {Seen(0, ProcessCondition::kSleeping), Seen(1, ProcessCondition::kSleeping)}, {{"n0", true}});
   EXPECT_EQ(verdict.kind, VerdictKind::kNotStarted);
   EXPECT_EQ(
       verdict.text,
@@ -316,7 +320,8 @@ TEST(VerdictTest, ARankThatHasEndedBeforeItJoinedWasStarted) {
   job.members[0].state = MemberState::kJoining;
   job.members[0].rank.reset();
   const Verdict verdict =
-      Judge(job, {Seen(0, Condition::kSleeping, "futex"), Seen(1, Condition::kEnded)}, kBothAnswer);
+      Judge(job, {Seen(0, ProcessCondition::kSleeping, "futex"), Seen(1, ProcessCondition::kEnded)},
+            kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kEnded);
   EXPECT_EQ(verdict.text,
             "rank 1 (node 'n0', pid 101) has not called Join: its process has ended; 1 of 2 "
@@ -335,8 +340,8 @@ TEST(VerdictTest, WhoCannotEndAfterTheJobIsNamed) {
   JobStatus job = Running(2);
   job.state = JobState::kFinished;
   job.reason = "every member has left";
-  const std::vector<RankObservation> seen = {Seen(0, Condition::kEnded),
-                                             Seen(1, Condition::kStopped)};
+  const std::vector<RankObservation> seen = {Seen(0, ProcessCondition::kEnded),
+                                             Seen(1, ProcessCondition::kStopped)};
   EXPECT_EQ(Judge(job, seen, kBothAnswer).text,
             "every member has left; rank 1 (node 'n0', host h, pid 101): it is stopped; 'kill "
             "-CONT 101' continues it");
@@ -344,7 +349,7 @@ TEST(VerdictTest, WhoCannotEndAfterTheJobIsNamed) {
 
 TEST(VerdictTest, WhereNobodyWaitsItSaysSo) {
   const Verdict verdict =
-      Judge(Running(2), {Seen(1, Condition::kSleeping, "read", "/x")}, kBothAnswer);
+      Judge(Running(2), {Seen(1, ProcessCondition::kSleeping, "read", "/x")}, kBothAnswer);
   EXPECT_EQ(verdict.kind, VerdictKind::kNothingWaits);
   EXPECT_THAT(verdict.text, HasSubstr("no rank waits for another one"));
   EXPECT_THAT(verdict.text, HasSubstr("it is in read() of /x"));
