@@ -15,7 +15,7 @@ void Append(const std::string& text, std::string* out) {
   *out += text;
 }
 
-// Reads what was appended, as far as there is something.
+// A reader of appended values. It stops at the first one that is truncated.
 class Cursor {
  public:
   explicit Cursor(absl::string_view bytes) : rest_(bytes) {}
@@ -33,7 +33,7 @@ class Cursor {
     text->assign(rest_.data(), size);
     rest_.remove_prefix(size);
   }
-  // All was there, and no more.
+  // Returns whether every value was complete, and nothing is left over.
   bool AtEnd() const { return whole_ && rest_.empty(); }
 
  private:

@@ -9,35 +9,38 @@
 
 namespace muster::internal {
 
-// What one member brings to a collective: as much as another one needs to send it along.
+// One member's arrival at a collective: everything that another member needs to send it to the
+// daemon.
 struct Contribution {
   uint64_t sequence = 0;
-  // The call, in bytes that are the same for all who call the same: only those are sent together.
+  // The call, encoded so that equal calls have equal bytes. Only arrivals with equal bytes go into
+  // one batch.
   std::string call;
-  // Under which session and attempt it counts.
+  // The session and the attempt under which the arrival counts.
   uint64_t daemon_instance = 0;
   uint64_t session_counter = 0;
   uint64_t session_key = 0;
   uint64_t attempt = 0;
-  int64_t wait_nanos = 0;  // how long the daemon may count on it
+  int64_t wait_nanos = 0;  // how long the daemon may wait with this arrival
   std::string call_site;
   std::string payload;
 
-  // Whether one call may carry both.
+  // Returns whether both arrivals may go into one batch.
   bool MeetsWith(const Contribution& other) const {
     return sequence == other.sequence && daemon_instance == other.daemon_instance &&
            call == other.call;
   }
 };
 
-// For other processes of this machine, and back. Nullopt: not what was encoded.
+// Encodes a contribution for other processes of this machine, and decodes it. The decoder returns
+// nullopt for bytes that the encoder cannot have written.
 std::string EncodeContribution(const Contribution& contribution);
 std::optional<Contribution> DecodeContribution(absl::string_view bytes);
 
-// The answer to a collective, as its sender hands it on.
+// The answer to a collective, as the sender of the batch publishes it.
 struct Result {
   uint64_t sequence = 0;
-  std::string answer;  // in whatever encoding members agree on
+  std::string answer;  // opaque to this room
 };
 
 std::string EncodeResult(const Result& result);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
-// Not FUTEX_PRIVATE_FLAG: the word is another process's too.
+// Calls futex(2) without FUTEX_PRIVATE_FLAG, since other processes wait for the word too.
 void Futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, timeout, nullptr, 0);
@@ -27,7 +27,8 @@ int64_t SharedFutex::Now() {
   return int64_t{now.tv_sec} * kNanosPerSecond + now.tv_nsec;
 }
 
-// A word that has changed, a signal and a time-out are the same to who calls: it looks again.
+// Ignores why the system call returned (changed word, signal, time-out): callers read the word
+// again in any case.
 void SharedFutex::Wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t nanos) {
   nanos = std::max<int64_t>(nanos, 0);
   const timespec timeout = {static_cast<time_t>(nanos / kNanosPerSecond),

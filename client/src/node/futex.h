@@ -6,13 +6,13 @@
 
 namespace muster::internal {
 
-// What Slots and Meeting need of the operating system: futexes that work between processes, and a
-// clock.
+// The Hooks of Slots and Meeting in production: futexes that work between processes, and a clock.
+// Tests have Hooks of their own, which simulate both.
 struct SharedFutex {
   static void Step() {}
-  // Monotonic nanoseconds.
+  // Returns monotonic nanoseconds.
   static int64_t Now();
-  // Blocks while the word is `expected`, at most so long; may return sooner.
+  // Blocks while `*word` is `expected`, for at most `nanos`. May return early.
   static void Wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t nanos);
   static void Wake(std::atomic<uint32_t>* word);
 };

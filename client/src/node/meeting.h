@@ -15,14 +15,15 @@
 
 namespace muster::internal {
 
-// How long members wait for each other, in nanoseconds.
+// How long the members of a node wait for each other, in nanoseconds: W and W2 of
+// docs/node-fan-in.md.
 struct MeetingTimes {
-  // Who has arrived waits so long for the others of its node, and then sends with those who have.
-  // To it comes, for each member of the group there, what a machine that has fewer cores than
-  // members needs to let one more of them run.
+  // W: how long an arrived member waits for the others on its node before it sends the batch it
+  // has. `gather_each` is added for each member of the group on the node. A machine with fewer
+  // cores than members needs that long to schedule one more of them.
   int64_t gather = 1'000'000;
-  // An arrival that somebody has taken is its owner's again after so long; no sender waits longer
-  // for the answer. So much later than without this, at most, the daemon knows who is missing.
+  // W2: how long an arrival may stay taken before its owner revokes it, and how long a sender waits
+  // for its answer. The daemon's list of missing ranks is late by at most this much.
   int64_t patience = 150'000'000;
   int64_t gather_each = 100'000;
 
@@ -31,60 +32,68 @@ struct MeetingTimes {
   }
 };
 
-// How one member's meeting with the others of its node has ended.
+// How a meeting ended for this member.
 struct MeetingEnd {
   enum Kind {
-    // The daemon has completed the collective: `answer` is what the sender has handed on.
+    // The daemon has completed the collective. `answer` is what the sender published.
     kAnswered,
-    // The member sends its own call, at once: under a higher attempt than it has posted, or, where
-    // `unsent`, under the same.
+    // The member makes its own call at once: under the posted attempt if `unsent`, otherwise under
+    // a higher one.
     kCallAlone,
-    // Its arrival was revoked from elsewhere: its session has ended, or the call.
+    // Another thread of the member revoked the arrival, because the session or the call has ended.
     kRevoked,
-    // The time was up. The daemon says who is missing, when asked by an own call that does not
-    // wait.
+    // The deadline has passed. The member asks the daemon which ranks are missing, by its own call
+    // with a wait time-out of 0.
     kDeadline,
   };
   Kind kind = kCallAlone;
-  bool unsent = false;  // of kCallAlone: nobody but this member knows of the arrival
-  // Somebody has taken the arrival, and may have sent it, or may do so yet: if the member gives the
-  // call up without the daemon's answer to a later send, it must withdraw the arrival there.
+  bool unsent = false;  // for kCallAlone: no other member knows of the arrival
+  // Another member took the arrival, and may have sent it or may still send it. A member that gives
+  // up the call without the daemon's answer to a later send must withdraw the arrival
+  // (WithdrawArrival).
   bool was_taken = false;
   std::string answer;
 };
 
-// What has become of a batch that was sent.
+// The daemon's answer to a batch.
 struct Delivery {
-  std::vector<uint32_t> completed;  // indices of the parts that have completed
-  std::string answer;               // what all of these have been answered with
+  std::vector<uint32_t> completed;  // indices of the completed parts
+  std::string answer;               // the answer to each completed part
 };
 
-// One member's arrival at one collective by way of its node: it posts, and then it either sends for
-// all who are there or waits until it has been sent for. `Hooks` as of Slots, and Now(): monotonic
-// nanoseconds. Not thread-safe; but the slot may be revoked from elsewhere at any time.
+// One member's part in one collective with node fan-in: it posts its arrival, and then either sends
+// the batch for all members, or waits until another member has sent it.
+//
+//   meeting.Begin(contribution, deadline);
+//   MeetingEnd end = meeting.Run([&](const auto& parts) { return CallDaemon(parts); });
+//   if (end.kind == MeetingEnd::kAnswered) return end.answer;  // else the member calls on its own
+//
+// `Hooks` are the Hooks of Slots and Now(), which returns monotonic nanoseconds. Not thread-safe,
+// but any thread may revoke the slot at any time. Tests: tests/client/node/meeting_*_test.cc.
 template <class Hooks>
 class Meeting {
  public:
-  // What the member does next.
-  struct Wait {  // until its slot's word is another one: Slots::Wait()
+  // The next step of a meeting: wait, send, or end.
+  struct Wait {
     SlotWord seen;
     int64_t until;
   };
-  struct Send {  // these parts, of which the first is its own, and there until Sent()
+  // Sends these parts, its own first, and then calls Sent(). They stay valid until then.
+  struct Send {
     const std::vector<TakenPart>* parts;
   };
   using Next = std::variant<Wait, Send, MeetingEnd>;
 
-  // Sends the parts as one call, and waits for its answer: at most MeetingTimes::patience, and
-  // until this member's own deadline. Nullopt where there is no answer, or one that names no part,
-  // or one that this member must not accept: its session or attempt is no longer the current one.
+  // Sends the parts as one call and blocks for the answer, for at most MeetingTimes::patience and
+  // not beyond this member's deadline. Returns nullopt without an answer, if the answer names no
+  // part, or if this member must not accept it because its session or attempt is no longer current.
   using SendParts = absl::FunctionRef<std::optional<Delivery>(const std::vector<TakenPart>&)>;
 
   Meeting(Slots<Hooks>* slots, const MeetingTimes& times) : slots_(slots), times_(times) {}
 
-  // Arrives, to wait until `deadline` (by Now()). False: the member brings more than a slot holds
-  // and calls by itself; nothing was posted. One at a time for the same slots; each that begins
-  // must be brought to its end.
+  // Posts the arrival. `deadline` is in the time of Now(). Returns false, with nothing posted, if
+  // the contribution does not fit into a slot. The member then makes its own call. For the same
+  // slots, a meeting must end before the next one begins.
   bool Begin(const Contribution& contribution, int64_t deadline) {
     sequence_ = contribution.sequence;
     deadline_ = deadline;
@@ -95,7 +104,8 @@ class Meeting {
     return false;
   }
 
-  // Never blocks. To be called again after waiting, until it has ended; the slot is empty then.
+  // Returns the next thing to do. Never blocks. Call it again after each Wait, until it returns a
+  // MeetingEnd. The slot is empty then.
   Next Advance() {
     while (true) {
       const SlotWord word = slots_->Own();
@@ -111,7 +121,7 @@ class Meeting {
           taken_ = slots_->Take(sequence_);
           if (taken_.size() == 1) return End({MeetingEnd::kCallAlone, /*unsent=*/true, false, {}});
           if (!taken_.empty()) return Send{&taken_};
-          continue;  // somebody else has taken it first
+          continue;  // another member was faster and took it
         case SlotState::kTaken:
           if (patient_ == 0) patient_ = Add(now, times_.patience);
           if (now >= deadline_) return GiveUp(MeetingEnd::kDeadline);
@@ -119,13 +129,13 @@ class Meeting {
           return Wait{word, std::min(patient_, deadline_)};
         case SlotState::kAnswered:
           return Take(word);
-        default:  // released; or what nobody writes who keeps to the rules
+        default:  // released, or no valid state
           return GiveUp(MeetingEnd::kCallAlone);
       }
     }
   }
 
-  // What has come of Send; ends the meeting.
+  // Ends the meeting after a Send. `delivery` is the result of SendParts.
   MeetingEnd Sent(std::optional<Delivery> delivery) {
     if (!delivery || std::any_of(delivery->completed.begin(), delivery->completed.end(),
                                  [&](uint32_t part) { return part >= taken_.size(); })) {
@@ -138,8 +148,8 @@ class Meeting {
     return End({MeetingEnd::kAnswered, false, true, std::move(delivery->answer)});
   }
 
-  // All of that after Begin(). Blocks until the meeting has ended: at the deadline at the latest,
-  // but for what `send` does.
+  // Runs the meeting after Begin(), and blocks until it has ended: at the deadline at the latest,
+  // plus the time that `send` takes.
   MeetingEnd Run(SendParts send) {
     while (true) {
       Next next = Advance();
@@ -160,11 +170,12 @@ class Meeting {
                : now + duration;
   }
 
-  // Who has revoked it knows whether it was taken; here it may have been.
+  // Returns the end of a meeting that another thread revoked. Only that thread knows whether the
+  // arrival was taken, so this assumes that it was.
   static MeetingEnd Revoked() { return {MeetingEnd::kRevoked, false, true, {}}; }
 
-  // Takes the arrival back. The answer may have come in the same moment, and is not waited for any
-  // more then: it is kept at the daemon.
+  // Revokes the arrival. An answer that comes at the same moment is dropped: the daemon keeps it
+  // for the member's own call.
   MeetingEnd GiveUp(MeetingEnd::Kind kind) {
     const SlotWord before = slots_->Revoke();
     const bool was_taken = before.state != SlotState::kEmpty && before.state != SlotState::kArrived;
@@ -179,7 +190,7 @@ class Meeting {
     return {MeetingEnd::kAnswered, false, true, std::move(result->answer)};
   }
 
-  // Of the one who has taken the parts.
+  // Empties the slot of a member that took the batch itself.
   MeetingEnd End(MeetingEnd end) {
     return slots_->Revoke().state == SlotState::kEmpty ? Revoked() : std::move(end);
   }
@@ -189,8 +200,8 @@ class Meeting {
   uint64_t sequence_ = 0;
   int64_t deadline_ = 0;
   int64_t gathered_ = 0;
-  int64_t patient_ = 0;           // until when, once the arrival was taken
-  std::vector<TakenPart> taken_;  // by this member, its own first
+  int64_t patient_ = 0;           // when W2 ends, once another member has taken the arrival
+  std::vector<TakenPart> taken_;  // the batch of this member, its own part first
 };
 
 }  // namespace muster::internal

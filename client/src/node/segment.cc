@@ -14,7 +14,8 @@
 namespace muster::internal {
 namespace {
 
-constexpr uint64_t kMagic = 0x3130'6564'6f6e'756d;  // and the version of what stands below
+// "munode01", where 01 is the version of the layout.
+constexpr uint64_t kMagic = 0x3130'6564'6f6e'756d;
 constexpr size_t kCacheLine = 64;
 constexpr size_t kPage = 4096;
 
@@ -31,7 +32,7 @@ std::string NameOf(const SegmentOptions& options) {
                                 absl::kZeroPad16));
 }
 
-// Whether NameOf() makes such names.
+// Returns whether NameOf() can have made this name.
 bool IsName(absl::string_view name) {
   constexpr size_t kDigits = 16;
   if (!absl::ConsumePrefix(&name, "muster-") || name.size() != 2 * kDigits + 1) return false;
@@ -41,7 +42,8 @@ bool IsName(absl::string_view name) {
 
 }  // namespace
 
-// What stands at the beginning. The numbers are written before the file gets its name.
+// The beginning of the segment. Its plain fields are written before the file gets its name, and
+// never change.
 struct NodeSegment::Header {
   uint64_t magic;
   uint32_t members;
@@ -84,7 +86,8 @@ NodeSegment::~NodeSegment() {
   if (header()->ready.load(std::memory_order_acquire) == 0) file_->Unlink();
 }
 
-// Another one may make it, or take the name away, between any two of these calls.
+// Retries, because another member may create the file or remove its name between any two of these
+// calls.
 absl::Status NodeSegment::OpenOrMake() {
   constexpr int kAttempts = 4;
   for (int i = 0; i < kAttempts; ++i) {
@@ -121,7 +124,7 @@ absl::Status NodeSegment::Enter() {
     return NotOurs(path_, "was made by another version");
   }
   if (h->mapped[options_.self].exchange(1, std::memory_order_seq_cst) == 0) {
-    Ready();  // the last one takes the name away, lest it stay when all are killed
+    Ready();  // the last member removes the name, so that it does not stay if all are killed
     return absl::OkStatus();
   }
   return NotOurs(path_, absl::StrCat("has a member ", options_.self, " already"));
@@ -129,6 +132,8 @@ absl::Status NodeSegment::Enter() {
 
 NodeSegment::Header* NodeSegment::header() const { return static_cast<Header*>(memory_.data()); }
 
+// Two members may map the segment last, at the same time. Each sets its own flag and then scans all
+// flags, both seq_cst, so at least one of them sees all flags set.
 bool NodeSegment::Ready() {
   Header* const h = header();
   if (h->ready.load(std::memory_order_acquire) != 0) return true;
@@ -145,9 +150,10 @@ uint32_t NodeSegment::Mapped() const {
                                              [](const auto& one) { return one.load() != 0; }));
 }
 
-// Names are put in, and never taken out or moved, so all find a name at the same place.
+// Inserts the name, or finds it. Names are never moved or removed, so all members find a name at
+// the same index.
 std::optional<uint32_t> NodeSegment::FindEntry(uint64_t name) {
-  name = std::max<uint64_t>(name, 1);  // 0: free
+  name = std::max<uint64_t>(name, 1);  // 0 marks a free entry
   auto* const names = reinterpret_cast<std::atomic<uint64_t>*>(At(layout_.groups));
   for (uint32_t i = 0; i < options_.groups; ++i) {
     const auto entry = static_cast<uint32_t>((name + i) % options_.groups);

@@ -15,61 +15,64 @@
 
 namespace muster::internal {
 
-// Which segment it is, and how large. The same for all members of a node but for `self`.
+// The name and the size of a segment. Equal for all members of a node, except for `self`.
 struct SegmentOptions {
   std::string job_id;
   uint64_t epoch_number = 0;
   uint64_t epoch_nonce = 0;
   std::string node_id;
-  uint32_t members = 0;  // of the node, in the epoch; at most SlotWord::kMaxMembers
-  uint32_t self = 0;     // this member among them
-  // What there is room for. Memory is taken as it is used, for the groups and senders that there
-  // are.
+  uint32_t members = 0;  // on this node, in this epoch; at most SlotWord::kMaxMembers
+  uint32_t self = 0;     // this member's index among them
+  // Capacity. Memory is only used for groups and senders that exist.
   uint32_t groups = 16;
-  uint32_t content_bytes = 8 << 10;  // what one member brings: its call's words and its payload
-  uint32_t result_bytes = 64 << 10;  // what a sender publishes
-  std::string folder = "/dev/shm";   // a tmpfs
+  uint32_t content_bytes = 8 << 10;  // of a contribution: the call's bytes and the payload
+  uint32_t result_bytes = 64 << 10;  // of a sender's published result
+  std::string folder = "/dev/shm";   // must be a tmpfs
 };
 
-// The shared memory in which the members of one node meet, in one epoch: a table of groups, and for
-// each group one slot per member. The first who comes makes it, by a name that only this epoch's
-// members of this node know; the name goes when all have it mapped, and the memory with the last
-// of them, however they end. Before all have come nothing is done with it: nobody waits for that.
-// So it stays unused where processes of one node do not share the folder, as in containers.
+// The shared memory of one epoch's members on one node: a table of groups, and for each group one
+// slot per member.
 //
-// Thread-safe but for FindGroup().
+// The first member to arrive creates it, under a name that only this epoch's members on this node
+// know. Members use it only after all of them have mapped it (Ready()), and no member waits for
+// that. So where processes of a node do not share the folder, as in containers, it stays unused.
+// The last member to map it removes the name. The kernel frees the memory when the last process has
+// ended, however it ends.
+//
+// Thread-safe, except for FindGroup(). Its rules are R1 of docs/node-fan-in.md; tests:
+// tests/client/node/segment_test.cc.
 class NodeSegment {
  public:
-  // Maps the segment, or makes it. Never blocks. An error says why members of this node cannot meet
-  // here; that is no failure of the job, which does without.
+  // Maps the segment, and creates it if it does not exist. Never blocks. An error says why this
+  // member cannot use fan-in. It is not a failure of the job: each member then makes its own calls.
   static absl::StatusOr<std::unique_ptr<NodeSegment>> Open(const SegmentOptions& options);
-  // Takes the name away where not all have come.
+  // Unmaps the segment. Removes its name if not all members have mapped it.
   ~NodeSegment();
   NodeSegment(const NodeSegment&) = delete;
   NodeSegment& operator=(const NodeSegment&) = delete;
 
-  // All members of the node have it. Once true, it stays so.
+  // Returns whether all members of the node have mapped the segment. Once true, it stays true.
   bool Ready();
 
-  // How many members of the node have it.
+  // Returns how many members of the node have mapped the segment.
   uint32_t Mapped() const;
 
-  // The slots of all members of the node in the group of that name: a digest, the same for all who
-  // mean the same group. They live as long as the segment. Nullopt if there is no room for another
-  // group, or no memory: its members make calls of their own.
+  // Returns the slots of all members of the node in a group. `name` is a digest of the group, equal
+  // on all members. The slots live as long as the segment. Returns nullopt if the table is full or
+  // there is no memory. The members of the group then make their own calls.
   std::optional<std::vector<SharedSlot>> FindGroup(uint64_t name);
 
   const std::string& path() const { return path_; }
 
  private:
   struct Header;
-  // Where things are, in bytes from the beginning.
+  // Offsets of the segment's parts, in bytes.
   struct Layout {
     explicit Layout(const SegmentOptions& options);
-    size_t groups;  // their names
-    size_t words;   // each in a cache line of its own
+    size_t groups;  // names of the groups
+    size_t words;   // of the slots, each in its own cache line
     size_t areas;   // contents and results
-    size_t area;    // of one member in one group
+    size_t area;    // size of the area of one member in one group
     size_t total;
   };
 
@@ -88,7 +91,7 @@ class NodeSegment {
   const std::string path_;
   std::optional<SharedMemoryFile> file_;
   MappedMemory memory_;
-  std::vector<bool> reserved_;  // this member's areas, by group
+  std::vector<bool> reserved_;  // whether this member's area is reserved, by group
 };
 
 }  // namespace muster::internal

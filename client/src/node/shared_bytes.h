@@ -16,17 +16,19 @@ namespace muster::internal {
 using SharedWord = std::atomic<uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == sizeof(uint64_t));
 
-// A string in shared memory: its length, and its bytes, in words. It may change while it is copied:
-// whether it has is for the caller to find out, by the word of the slot that it belongs to. Nothing
-// of what is there is believed: neither a length beyond the area nor any byte does harm.
+// A string in shared memory: its length and its bytes, stored in atomic words.
+//
+// The owner may overwrite the string while another process copies it. The caller must find that out
+// from the word of the slot (a seqlock). Read() trusts nothing: no length or byte in the area can
+// make it read outside of it.
 class SharedBytes {
  public:
-  // An area of so many words, of which the first holds the length.
+  // Wraps an area of `count` words. The first one holds the length.
   SharedBytes(SharedWord* words, size_t count) : words_(words), count_(count) {}
 
   size_t capacity() const { return (count_ - 1) * sizeof(uint64_t); }
 
-  // `bytes` must fit. `step` is called where somebody else may be in between, for tests.
+  // Stores `bytes`, which must fit. Calls `step` where tests let another member run.
   template <typename Step>
   void Write(absl::string_view bytes, Step step) {
     words_[0].store(bytes.size(), std::memory_order_relaxed);
@@ -38,7 +40,7 @@ class SharedBytes {
     }
   }
 
-  // Nullopt if what is there cannot have been written by Write().
+  // Returns a copy, or nullopt if Write() cannot have written what is there.
   template <typename Step>
   std::optional<std::string> Read(Step step) const {
     const uint64_t size = words_[0].load(std::memory_order_relaxed);

@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Open(absl::string_vi
   return Map(SharedMemoryFile::Open(PathOf(name), size), size);
 }
 
-// Pages are looked up now, and not in the middle of an operation.
+// Maps the region and populates its pages, so that no operation has page faults later.
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(
     absl::StatusOr<SharedMemoryFile> file, size_t size) {
   if (!file.ok()) return file.status();

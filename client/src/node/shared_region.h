@@ -14,20 +14,22 @@
 
 namespace muster::internal {
 
-// The shared memory of one communicator, which one rank makes and the others open. It has a name
-// until Unlink(); the memory goes with the last of them, however they end. Should they all be
-// killed before that, the next Make() of this user's takes the name away.
+// The shared memory of one communicator. One rank makes it, the other ranks of the node open it,
+// and then any of them calls Unlink(). The kernel frees the memory when the last process has ended,
+// however it ends. If all processes are killed before Unlink(), the next Make() of the same user
+// removes the name. Callers: client/gloo and client/nccl, whose tests cover it.
 class SharedRegion {
  public:
-  // A name that nobody else has.
+  // Returns a random name, which no other process has.
   static std::string NewName();
-  // The name that goes with 128 bits which all ranks know.
+  // Returns the name for 128 bits that all ranks know.
   static std::string NameOf(uint64_t high, uint64_t low);
 
-  // All of its memory is there when this returns: there is none to be had later for which there is
-  // no room now. Zeros.
+  // Creates the region. It is zero-filled and fully reserved up front, so later accesses cannot
+  // raise SIGBUS.
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Make(absl::string_view name, size_t size);
-  // NOT_FOUND where nobody has made it, or in a /dev/shm that this process does not see.
+  // Opens the region. Returns NOT_FOUND if no rank has made it, or if this process sees another
+  // /dev/shm.
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Open(absl::string_view name, size_t size);
   ~SharedRegion();
   SharedRegion(const SharedRegion&) = delete;
@@ -35,7 +37,8 @@ class SharedRegion {
 
   void* data() const { return memory_.data(); }
 
-  // Takes the name away, if it is still there. Any rank may do so once all have opened it.
+  // Removes the name, if it is still there. Any rank may do this once all ranks have opened the
+  // region.
   void Unlink();
 
  private:
@@ -43,7 +46,7 @@ class SharedRegion {
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(absl::StatusOr<SharedMemoryFile> file,
                                                            size_t size);
 
-  std::optional<SharedMemoryFile> file_;  // as long as it has a name: says that it is in use
+  std::optional<SharedMemoryFile> file_;  // its lock marks the file as in use; unset after Unlink()
   const MappedMemory memory_;
 };
 

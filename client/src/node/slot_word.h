@@ -5,20 +5,21 @@
 
 namespace muster::internal {
 
-// Where one member's arrival at a collective of one group stands.
+// The state of one member's arrival at a collective of one group.
 enum class SlotState : uint32_t {
-  kEmpty = 0,     // there is none; or its owner has taken it back
-  kArrived = 1,   // its content is there for whoever sends
-  kTaken = 2,     // somebody sends it, or is about to
-  kAnswered = 3,  // the sender has published the result for it
-  kReleased = 4,  // nobody sends it any more: the owner calls by itself
+  kEmpty = 0,     // no arrival, or its owner has revoked it
+  kArrived = 1,   // the content is posted, and any member may take it
+  kTaken = 2,     // a member is sending it, or is about to
+  kAnswered = 3,  // the sender has published the result
+  kReleased = 4,  // the sender gave it up; the owner makes its own call
 };
 
-// A slot's state in one word, so that it changes as a whole, and so that a futex can wait for it.
+// A slot's state in one 32-bit word, so that it changes atomically and a futex can wait for it.
 //
-// `generation` counts the owner's posts; 0: none yet. `by` is whoever has taken it: an index among
-// the node's members. `sequence` has the low bits of the collective's number, which stay when the
-// slot is emptied. Two posts that are far apart may have the same word; the whole number stands in
+// `generation` counts the owner's posts, and is 0 before the first. `by` is the member that has
+// taken the slot, as an index among the node's members. `sequence` has the low bits of the
+// collective's number, and stays when the slot is emptied. Generations and numbers wrap around, so
+// two distant posts may have equal words. Readers therefore compare the whole number, which is in
 // the content.
 struct SlotWord {
   static constexpr uint32_t kMaxMembers = 256;
@@ -38,14 +39,14 @@ struct SlotWord {
     return static_cast<uint32_t>(state) | by << 3 | generation << 11 | sequence << 20;
   }
 
-  // What stays of the bits when the slot is emptied: neither state nor `by`.
+  // The bits that stay when the slot is emptied: all but `state` and `by`.
   static constexpr uint32_t kEmptied = ~((1u << 11) - 1);
 
   constexpr SlotWord With(SlotState next) const { return {next, by, generation, sequence}; }
   constexpr SlotWord TakenBy(uint32_t member) const {
     return {SlotState::kTaken, member, generation, sequence};
   }
-  // The owner's next post.
+  // Returns the word of the owner's next post.
   constexpr SlotWord Posted(uint64_t number) const {
     const uint32_t next = generation + 1 == kGenerations ? 1 : generation + 1;
     return {SlotState::kArrived, 0, next, Low(number)};

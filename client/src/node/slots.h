@@ -20,51 +20,66 @@ static_assert(SlotFutex::is_always_lock_free && sizeof(SlotFutex) == sizeof(uint
 // One member's part of the shared memory of one group.
 struct SharedSlot {
   SlotFutex* word;
-  SharedBytes content;  // what the member brings; only its owner writes
-  SharedBytes result;   // what the member has published as a sender; only its owner writes
+  SharedBytes content;  // the posted contribution; written by the slot's owner only
+  SharedBytes result;   // the result this member published as a sender; written by it only
 };
 
-// A member's arrival that this member has taken, to send it.
+// An arrival that this member has taken in order to send it.
 struct TakenPart {
   uint32_t member;  // index among the node's members
-  SlotWord word;    // as it stands in the slot while it is this member's to send
+  SlotWord word;    // the slot's word while this member holds the part
   Contribution contribution;
 };
 
-// The slots of one group of a node's members, as one of them sees them. Each member has one: it
-// posts what it brings to the group's next collective, and either sends it, with what the others
-// have posted, or finds that another one has. There are no locks: a member that is killed or
-// stopped at any instruction leaves a slot behind that its owner takes back after a while.
+// The slots of one group on one node, as one member sees them. Each member owns one slot.
 //
-// Who may change a slot's word: its owner posts (from empty to arrived) and takes back (to empty,
-// from whatever it is); anybody takes (arrived to taken); who has taken it answers or releases it.
-// Everybody but the owner changes the exact word that it has seen.
+//   slots.Post(contribution);                     // arrive
+//   std::vector<TakenPart> batch = slots.Take(n); // the last member takes the slots of all,
+//   ... send the batch to the daemon ...
+//   slots.Publish(batch, completed, result);      // and hands the answer to their owners
+//   slots.TakeAnswer(word, n, &answer);           // each owner reads the answer
 //
-// `Hooks` are what the operating system gives: Wait(word, expected, nanos), Wake(word), and Step(),
-// which does nothing but in tests, where another member may run at each of them. The order of
-// memory: a post, and the look at the others that follows it, are sequentially consistent, since of
-// two who come last at least one must see both; copying is that of a seqlock, whose number is the
-// slot's word; a published result is released with the word that says so.
+// Meeting decides which of these a member calls, and when. The rules are in docs/node-fan-in.md,
+// with the state diagram and the reason for each memory order. Read it before you change this file.
+//
+// Only the owner posts to a slot (kEmpty to kArrived) and revokes it (any state to kEmpty). Any
+// member may take an arrived slot (kArrived to kTaken), and only the member that took it may answer
+// or release it. Every member but the owner changes a slot by compare-and-swap from the exact word
+// that it has seen. There are no locks. If a member dies at any instruction, the owners of the
+// slots that it took revoke them after a while.
+//
+// Two races decide the memory orders:
+//   * Two members post last, at the same time. Each scans the other's slot after its post. Posts
+//     and scans are seq_cst, so at least one of them sees both posts and sends the batch.
+//   * A slow sender may still copy a slot's old content. Then the owner revokes the slot and posts
+//     again. The sender reads the word again after the copy, sees another generation and drops the
+//     copy (a seqlock, whose sequence number is the slot's word).
+//
+// `Hooks` has Wait(word, expected, nanos) and Wake(word), a futex, and Step(). In tests, another
+// member may run at each Step(). In production, Step() does nothing. Tests:
+// tests/client/node/slots_test.cc and meeting_*_test.cc.
 template <class Hooks>
 class Slots {
  public:
-  // `slots` are of all members of the node; `group` are those that are in the group, `self` too.
+  // `slots` belong to all members of the node. `group` lists the members that are in the group,
+  // including `self`.
   Slots(std::vector<SharedSlot> slots, std::vector<uint32_t> group, uint32_t self)
       : slots_(std::move(slots)), group_(std::move(group)), self_(self) {}
 
   uint32_t self() const { return self_; }
-  // How many there are of the group.
+  // Returns the number of members of the group on this node.
   size_t members() const { return group_.size(); }
   SlotWord Own() const { return Load(self_, std::memory_order_acquire); }
 
-  // This member arrives. False, and nothing has been posted: it brings more than a slot holds. Its
-  // slot must be empty. Counts as a send: another member may send it from now on.
+  // Posts this member's arrival. Its slot must be empty. Returns false, with nothing posted, if the
+  // contribution does not fit. A post counts as a send: from now on, another member may send it.
   bool Post(const Contribution& contribution) {
     const std::string bytes = EncodeContribution(contribution);
     SharedBytes& content = slots_[self_].content;
     if (bytes.size() > content.capacity()) return false;
     const SlotWord before = Own();
-    // Whoever still copies the content of before must not take some of this for it.
+    // A slow sender may still be copying the old content. Because of this fence, if it reads any of
+    // the new content, it also sees that the slot's word has changed, and drops the copy.
     std::atomic_thread_fence(std::memory_order_release);
     Hooks::Step();
     content.Write(bytes, Hooks::Step);
@@ -74,13 +89,15 @@ class Slots {
     return true;
   }
 
-  // This member calls by itself at that number: nobody need wait for it. Its slot must be empty.
+  // Marks that this member makes its own call at this number, so that no member waits for it. The
+  // slot must be empty.
   void Pass(uint64_t sequence) {
     const SlotWord passed = Own().Posted(sequence).With(SlotState::kEmpty);
     Hooks::Step();
     slots_[self_].word->exchange(passed.bits(), std::memory_order_seq_cst);
     if (SomebodyMayCome(sequence)) return;
-    // Those who are there have waited for this member alone; one of them is enough.
+    // The arrived members waited only for this one. Waking one of them is enough: it sends the
+    // batch.
     for (const uint32_t member : group_) {
       Hooks::Step();
       const SlotWord word = Load(member, std::memory_order_acquire);
@@ -89,8 +106,8 @@ class Slots {
     }
   }
 
-  // Whether a member of the group may yet post at this number: it has not been there, as far as its
-  // slot tells.
+  // Returns whether a member of the group may still post at this number: its slot does not show the
+  // number yet.
   bool SomebodyMayCome(uint64_t sequence) const {
     const uint32_t low = SlotWord::Low(sequence);
     for (const uint32_t member : group_) {
@@ -101,10 +118,10 @@ class Slots {
     return false;
   }
 
-  // Takes this member's own arrival at that number and those of others that go with it; its own is
-  // the first. Empty if its own is not there to be taken: then nothing is. What is taken must be
-  // handed to Publish() or Release(), and this member's own slot emptied by Revoke(), before the
-  // next call.
+  // Takes this member's own arrival at this number, and the arrivals of other members that may go
+  // into one batch with it. Its own part comes first. Returns an empty batch, and takes nothing, if
+  // its own arrival cannot be taken. Before the next Take(), the caller must pass the batch to
+  // Publish() or Release(), and empty its own slot with Revoke().
   std::vector<TakenPart> Take(uint64_t sequence) {
     std::vector<TakenPart> parts;
     const std::optional<TakenPart> own = TakeOne(self_, sequence);
@@ -123,8 +140,8 @@ class Slots {
     return parts;
   }
 
-  // Hands the result to the members of these parts, of which `completed` are indices; releases the
-  // others. What does not fit is handed to nobody. Skips this member's own part.
+  // Publishes the result to the members of the parts whose indices are in `completed`, and releases
+  // the other parts. If the result does not fit, releases all. Skips this member's own part.
   void Publish(const std::vector<TakenPart>& parts, const std::vector<uint32_t>& completed,
                const Result& result) {
     const std::string bytes = EncodeResult(result);
@@ -141,16 +158,16 @@ class Slots {
     }
   }
 
-  // Nobody sends these any more. Skips this member's own part.
+  // Releases the parts, so that their owners make their own calls. Skips this member's own part.
   void Release(const std::vector<TakenPart>& parts) {
     for (const TakenPart& part : parts) {
       if (part.member != self_) ReleaseOne(part);
     }
   }
 
-  // What the sender has published for this member's arrival, which must be answered: `answered` is
-  // its word. Empties the slot; false if that has been done from elsewhere. `result` is nullopt
-  // where what was published is no result of that number.
+  // Reads the result that a sender published for this member, and empties the slot. `answered` is
+  // this slot's word, in state kAnswered. Returns false if another thread has revoked the slot.
+  // Leaves `*result` at nullopt if there is no valid result for this number.
   bool TakeAnswer(SlotWord answered, uint64_t sequence, std::optional<Result>* result) {
     if (answered.by < slots_.size()) {
       Hooks::Step();
@@ -162,9 +179,9 @@ class Slots {
     return Change(self_, answered, answered.With(SlotState::kEmpty));
   }
 
-  // Takes this member's arrival back, and empties its slot. Returns the word as it was: where it
-  // was taken, it may have been sent, or may be yet. Any thread of the owner may call it; one that
-  // waits for the slot wakes.
+  // Revokes this member's arrival, and wakes its thread that waits for the slot. Returns the old
+  // word: if its state was kTaken, the arrival may have been sent, or may still be sent. Any thread
+  // of the owner may call this.
   SlotWord Revoke() {
     Hooks::Step();
     const uint32_t bits =
@@ -173,7 +190,8 @@ class Slots {
     return SlotWord::Of(bits);
   }
 
-  // Blocks until this member's slot may have another word than `seen`, at most so long.
+  // Blocks until the word of this member's slot differs from `seen`, for at most `nanos`. May
+  // return early.
   void Wait(SlotWord seen, int64_t nanos) const {
     Hooks::Step();
     Hooks::Wait(slots_[self_].word, seen.bits(), nanos);
@@ -191,7 +209,8 @@ class Slots {
                                                         std::memory_order_acq_rel);
   }
 
-  // Nullopt where there is no arrival at that number, or none any more.
+  // Takes one arrival. Returns nullopt if the slot has no arrival at this number, or has been
+  // revoked.
   std::optional<TakenPart> TakeOne(uint32_t member, uint64_t sequence) {
     Hooks::Step();
     const SlotWord word = Load(member, std::memory_order_acquire);
@@ -209,7 +228,8 @@ class Slots {
     return TakenPart{member, taken, *std::move(contribution)};
   }
 
-  // Nullopt if its owner has taken it back meanwhile, or it makes no sense.
+  // Copies the content of a taken slot. Returns nullopt if its owner has revoked it meanwhile, or
+  // the content is malformed.
   std::optional<Contribution> Copy(uint32_t member, SlotWord taken) const {
     Hooks::Step();
     const std::optional<std::string> bytes = slots_[member].content.Read(Hooks::Step);
