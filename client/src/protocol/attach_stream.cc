@@ -12,16 +12,18 @@
 namespace muster::internal {
 namespace {
 
-// docs/protocol.md: the version of the wire protocol.
+// The version of the wire protocol: docs/protocol.md.
 constexpr uint32_t kProtocolVersion = 1;
 
-// Whether the end of a stream says nothing about this member. OK: the coordinator ends. A stream
-// has no deadline of its own.
+// Returns whether a stream that ended with this status is worth reopening, since the status says
+// nothing about this member. OK means that the coordinator ends. DEADLINE_EXCEEDED can only come
+// from a proxy, because the stream has no deadline.
 bool MayReopen(const absl::Status& status) {
   return status.ok() || IsTransportError(status) || absl::IsDeadlineExceeded(status);
 }
 
-// What answers may be no musterd, or one of a later protocol that leaves out what this one needs.
+// Checks the first response. The sender may not be musterd at all, or speak a later protocol
+// without the fields that this SDK needs.
 absl::Status CheckAnswer(const v1::AttachResponse& response) {
   const v1::Attached& attached = response.attached();
   if (response.has_attached() && attached.has_session() && attached.limits().max_name_bytes() > 0) {
@@ -33,14 +35,14 @@ absl::Status CheckAnswer(const v1::AttachResponse& response) {
                    "' and does not answer as that protocol says"));
 }
 
-// Whether a refusal to register will be the same at the next try.
+// Returns whether a refused registration will be refused again at the next try.
 bool BlamesConfiguration(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
          absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
          absl::IsUnauthenticated(status);
 }
 
-// The final error of an attach, in the words of a caller.
+// Returns the error that the program gets when an Attach fails for good.
 absl::Status Refusal(const std::string& coordinator, bool joined, const absl::Status& status) {
   if (joined) return absl::AbortedError(status.message());
   const std::string where = absl::StrCat("registering with ", coordinator, ": ");
@@ -113,7 +115,7 @@ bool AttachStream::TakeFirstResponse(SteadyTime now, const v1::AttachResponse& r
   LogReattached(attached.recovering());
   registered_ = true;
   last_error_.clear();
-  outbox_.AddNews();  // of LossKnownBy()
+  outbox_.AddNews();  // LossKnownBy() may have changed
   return true;
 }
 
@@ -138,7 +140,7 @@ void AttachStream::Fail(const absl::Status& status) {
 
 void AttachStream::LogEnd() {
   if (answered_) trouble_logged_ = false;
-  // The coordinator of a job that has failed may end at any time.
+  // A failed job's coordinator may end at any time, which is worth no warning.
   if (!membership_.Health().ok() && !lifecycle_.rejoining()) return;
   if (std::exchange(trouble_logged_, true)) return;
   outbox_.Warn(
@@ -166,8 +168,9 @@ SteadyTime AttachStream::GivesUpAt() const {
   return After(detached_since_, options_.coordinator_timeout);
 }
 
-// Nobody can tell this process any more whether its peers are alive: what waits for them must not
-// wait for ever. To the others it is as if this process had called Rejoin.
+// Without a coordinator, no process can learn any more that a peer has died. If the epoch went on,
+// a collective could wait for a dead peer for ever. To the other members, this process looks as if
+// it had called Rejoin.
 void AttachStream::GiveUpIfDue(SteadyTime now) {
   if (now < GivesUpAt()) return;
   const std::string text =
@@ -181,8 +184,8 @@ void AttachStream::GiveUpIfDue(SteadyTime now) {
 }
 
 SteadyTime AttachStream::LossKnownBy(SteadyTime since) const {
-  // For what lies between a member's death and this process's hearing of its loss, also on a
-  // machine that has much else to do.
+  // Covers the time from a member's death until this process hears of the loss, also on a busy
+  // machine.
   constexpr absl::Duration kMargin = absl::Seconds(5);
   if (!session_.session()) return SteadyTime::max();
   return After(std::max(since, roster_complete_by_), member_grace_ + kMargin);

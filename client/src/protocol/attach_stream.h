@@ -19,9 +19,9 @@
 
 namespace muster::internal {
 
-// The Attach stream of a member: how it is opened, kept and opened again, what the coordinator has
-// said of itself when it was opened, and for how long the coordinator has been out of reach. Ends
-// the epoch where that is too long. Pure: no I/O, no threads, no clock.
+// The member's Attach stream: opens it, reopens it after failures, and keeps what the coordinator
+// announced in its first response. Ends the member's epoch if the coordinator cannot be reached for
+// coordinator_timeout. Pure: no I/O, no threads, no clock.
 class AttachStream {
  public:
   AttachStream(const MemberOptions& options, const Membership& membership, SessionState* session,
@@ -29,51 +29,55 @@ class AttachStream {
   AttachStream(const AttachStream&) = delete;
   AttachStream& operator=(const AttachStream&) = delete;
 
-  // Opens a stream with this claim. What an older one still says does not count.
+  // Opens a stream with this claim. Responses of an older stream no longer count.
   void Open(SteadyTime now, std::optional<v1::Claim> claim);
-  // The same, and cancels the older one once the new one is opened.
+  // Opens a stream, and then cancels the older one.
   void Replace(SteadyTime now, v1::Claim claim);
-  // The member needs no stream any more.
+  // Cancels the stream and stops reopening it.
   void Close();
 
-  // The first response of the latest stream. Returns false if it is not what this SDK understands:
-  // then the member has failed.
+  // Applies the first response of the latest stream. Returns false, and fails the member, if this
+  // SDK does not understand it.
   bool TakeFirstResponse(SteadyTime now, const v1::AttachResponse& response);
-  // Whether the latest stream has had its first response.
+  // Returns whether the latest stream has had its first response.
   bool answered() const { return answered_; }
-  // The stream of this attempt has ended. Returns false, and does nothing, if it is not the latest.
+  // Applies the end of a stream. Returns false, and does nothing, if `attempt` is not the latest
+  // stream's.
   bool TakeEnd(SteadyTime now, uint64_t attempt, const absl::Status& status);
-  // A call could not reach the coordinator.
+  // Notes why a call could not reach the coordinator, for messages.
   void NoteError(absl::string_view error) { last_error_ = std::string(error); }
 
-  // Whether a stream is to be opened in place of one that has ended.
+  // Returns whether a stream has ended, and its back-off has passed.
   bool MustReopen(SteadyTime now) const { return reopen_at_ && now >= *reopen_at_; }
   // Ends the latest epoch if the coordinator has been away for coordinator_timeout.
   void GiveUpIfDue(SteadyTime now);
-  // When one of these has something to do next; SteadyTime::max() if nothing is due.
+  // Returns when MustReopen() or GiveUpIfDue() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
-  // Whether a coordinator has ever answered. What it has said then:
+  // Returns whether a coordinator has ever answered. The two accessors below return what it
+  // announced then.
   bool registered() const { return registered_; }
   bool node_collectives() const { return node_collectives_; }
   const v1::Limits& limits() const { return limits_; }
   // See MemberCore::LossKnownBy().
   SteadyTime LossKnownBy(SteadyTime since) const;
 
-  // Since when there is no session, if there is none.
+  // Returns since when the member has had no session. Valid only while it has none.
   SteadyTime detached_since() const { return detached_since_; }
-  // The latest error of the network; empty if there was none since the first response.
+  // Returns the latest network error, or an empty string if there was none since the first
+  // response.
   const std::string& last_error() const { return last_error_; }
-  // "could not reach the coordinator at host:7370 for 10m (last error: ...)".
+  // Returns "could not reach the coordinator at host:7370 for 10m (last error: ...)".
   std::string NotReachedSince(SteadyTime since, SteadyTime now) const;
 
  private:
   v1::AttachRequest NewRequest(std::optional<v1::Claim> claim) const;
-  // The error of this status that ends the member.
+  // Fails the member with the error that this status means to the program.
   void Fail(const absl::Status& status);
   void LogEnd();
   void LogReattached(bool recovering);
-  // When the latest epoch ends here for want of a coordinator; SteadyTime::max() if it does not.
+  // Returns when the member gives up its epoch because it cannot reach the coordinator, or
+  // SteadyTime::max().
   SteadyTime GivesUpAt() const;
 
   const MemberOptions& options_;
@@ -82,15 +86,16 @@ class AttachStream {
   Lifecycle& lifecycle_;
   Outbox& outbox_;
 
-  uint64_t attempt_ = 0;  // of the latest stream; 0: there was none
+  uint64_t attempt_ = 0;  // of the latest stream; 0 before the first
   bool answered_ = false;
-  std::optional<SteadyTime> reopen_at_;  // where it has ended and another one is worth a try
+  // When to reopen a stream that has ended; unset if that is pointless.
+  std::optional<SteadyTime> reopen_at_;
   Backoff backoff_;
   bool registered_ = false;
   bool node_collectives_ = false;
   v1::Limits limits_;
   absl::Duration member_grace_;
-  // Until when the coordinator may wait for members that were there before it.
+  // Until when a restarted coordinator may wait for the members of its epoch.
   SteadyTime roster_complete_by_;
   SteadyTime detached_since_;
   std::string last_error_;

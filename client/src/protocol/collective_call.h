@@ -9,19 +9,19 @@ namespace muster::internal {
 
 enum class CollectiveKind { kBarrier, kBroadcast, kGather, kAllGather };
 
-// One collective as its caller describes it. What travels is fixed by the first send.
+// One collective, as its caller describes it. The first send fixes the content that travels.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::kBarrier;
-  int root = 0;  // index into the group; 0 where the kind has none
+  int root = 0;  // index into the group; 0 for kinds without a root
   std::string label;
   std::string type_name;
-  std::string payload;  // empty where the caller contributes nothing
-  // Where it must be the same on all ranks.
+  std::string payload;  // empty if the caller contributes nothing
+  // Set if all ranks must pass payloads of the same size.
   std::optional<uint64_t> payload_size;
   std::string call_site;  // "train.cc:42", for messages
-  // Stands for what the caller does with the answer, where that depends on more than kind, root,
-  // label and type: a repetition, for which the first one's payload counts, must have the same. 0:
-  // nothing. Does not travel.
+  // A digest of how the caller uses the answer, beyond kind, root, label and type. A retry must
+  // have the same digest, because it gets the answer to the first send's payload. 0 if there is
+  // nothing to compare. Does not travel.
   uint64_t arguments = 0;
 };
 

@@ -31,7 +31,7 @@ absl::Status CollectiveCalls::Begin(SteadyTime now, CallId id, const GroupId& gr
   pending.after = known->arrivals.taking_back();
   pending.epoch = group.epoch;
   pending.group = known;
-  // What the sequence holds of the call does not change before End().
+  // The sequence keeps the call's content unchanged until End().
   pending.request = [this, epoch = group.epoch, known](SteadyTime) {
     return MakeCollective(epoch, known->name, known->RanksToName(session_.session()),
                           known->sequence.number(), known->sequence.refusals(),
@@ -58,7 +58,7 @@ void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* 
   }
   if (reply->ok()) arrivals.Completed(session_.session(), sequence.call().kind, **reply);
   const bool refused = call.answered && NothingRecorded(reply->status());
-  // A daemon that has dealt with a later send of this number knows what to think of earlier ones.
+  // A daemon that has processed a later send of this number ignores earlier ones.
   const bool dealt_with = call.answered && !refused;
   if (dealt_with) arrivals.Settle();
   const bool none_counts = refused && NoneHasCounted(*call.group, reply->status());
@@ -67,15 +67,19 @@ void CollectiveCalls::Finish(const PendingCall& call, absl::StatusOr<Response>* 
   }
   sequence.End(reply->status(), call.sends, none_counts);
   if (!dealt_with) fan_in_.TakeBack(call.ended, *call.epoch, call.group);
-  // To the program it is one more limit: only the protocol must know that it is told to all.
+  // To the program, this is one more limit. Only the protocol distinguishes a refusal that all
+  // ranks get.
   if (absl::IsOutOfRange(reply->status())) {
     *reply = absl::ResourceExhaustedError(reply->status().message());
   }
 }
 
-// No daemon takes what is malformed. One that lacks room at the moment would have answered, had an
-// earlier send completed there; another one, before it was killed, may have had room, and have
-// completed the number for others. What may yet arrive is taken back.
+// Returns whether no send of this number has counted, or ever will, after a refusal.
+//   * INVALID_ARGUMENT: no daemon accepts malformed content, so no send counted.
+//   * RESOURCE_EXHAUSTED from the daemon that got the first send: had an earlier send completed
+//     there, it would have answered. But a daemon that was killed in between may have had room, and
+//     may have completed the number for other ranks.
+// A send that may still be on its way is withdrawn.
 bool CollectiveCalls::NoneHasCounted(const MemberGroup& group, const absl::Status& refusal) const {
   if (!stream_.node_collectives() || !group.arrivals.WasSent() || !session_.session()) return false;
   return absl::IsInvalidArgument(refusal) ||

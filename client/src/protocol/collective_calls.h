@@ -17,7 +17,7 @@
 
 namespace muster::internal {
 
-// The collectives of a member, each the next one of its group. Pure: no I/O, no threads, no clock.
+// The collectives of a member, one at a time in each group. Pure: no I/O, no threads, no clock.
 class CollectiveCalls {
  public:
   CollectiveCalls(const SessionState& session, const AttachStream& stream, Membership* membership,
@@ -26,12 +26,14 @@ class CollectiveCalls {
   CollectiveCalls(const CollectiveCalls&) = delete;
   CollectiveCalls& operator=(const CollectiveCalls&) = delete;
 
-  // An error, and no call begins: see CollectiveSequence::Begin().
+  // Begins the next collective of the group. If it returns an error, no call begins: see
+  // CollectiveSequence::Begin().
   absl::Status Begin(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
                      const Deadline& deadline);
-  // No collective of that group can succeed any more.
+  // Marks a group as finished: its collectives can no longer succeed.
   void TakeFinish(const v1::GroupFinished& finished);
-  // Sends the arrival at the latest collective that has completed once more.
+  // Sends the arrival of the last completed collective again, for a restarted coordinator that
+  // needs it.
   void Contribute(SteadyTime now, const v1::NeedContribution& need);
 
  private:

@@ -8,7 +8,7 @@
 namespace muster::internal {
 namespace {
 
-// As the coordinator names it.
+// Describes the call in the coordinator's words.
 std::string DescribeCall(const CollectiveCall& call) {
   static constexpr const char* kNames[] = {"Barrier", "Broadcast", "Gather", "AllGather"};
   OperationWords words = {kNames[static_cast<int>(call.kind)], call.label, std::nullopt,

@@ -15,71 +15,71 @@
 #include "client/src/protocol/requests.h"
 #include "muster/log.h"
 
-// What a step of a MemberCore asks its surroundings to do.
+// The effects of one step of a MemberCore: what the control plane must do next.
 namespace muster::internal {
 
-// A call of the program, as the surroundings name it. Never reused; 0 is no call.
+// The id of a call of the program. The caller chooses ids and never reuses one. 0 is no call.
 using CallId = uint64_t;
 
-// Sends a unary call, which must end with exactly one MemberCore::OnReply(); without a limit of its
-// own: a call that takes too long is cancelled.
+// A unary call to send, which must end with exactly one MemberCore::OnReply(). It has no gRPC
+// deadline: the core cancels it when it takes too long.
 struct SendCall {
   uint64_t attempt = 0;
   Request request;
 };
 
-// Opens an Attach stream, which must end with exactly one MemberCore::OnStreamEnd().
+// An Attach stream to open, which must end with exactly one MemberCore::OnStreamEnd().
 struct OpenStream {
   uint64_t attempt = 0;
   v1::AttachRequest request;
 };
 
-// The reply to a call, or the stream, is not wanted any more: the coordinator should withdraw it.
-// Nothing happens if it has ended.
+// A call or stream to cancel, so that the coordinator withdraws it. No effect if it has ended.
 struct CancelSend {
   uint64_t attempt = 0;
 };
 
-// The member is in this epoch, and is not the only one on its node: they may meet there
-// (NodeSegment in client/src/node). What was entered before is left.
+// The epoch whose segment on this node is to be entered (NodeSegment in client/src/node). Any
+// earlier one is left. Sent if other members of the epoch are on this node.
 struct EnterNode {
   std::string job_id;
   EpochId epoch;
   std::string node_id;
-  uint32_t members = 0;  // of the node, in the order of their ranks
-  uint32_t self = 0;     // this one among them
+  uint32_t members = 0;  // on this node, in the order of their ranks
+  uint32_t self = 0;     // this member's index among them
 };
 
-// Those of a node's members that are in one group.
+// The members of a node that are in one group.
 struct NodeGroup {
   uint64_t name = 0;              // a digest of the group's name and ranks
-  std::vector<uint32_t> members;  // indices among the node's, in growing order; this member too
+  std::vector<uint32_t> members;  // ascending indices among the node's members, including this one
 };
 
-// Arrives at a collective by way of the node (Meeting in client/src/node): with others, one of whom
-// sends for all. Must end with exactly one MemberCore::OnMet(); it ends soon once it was left.
-// Where there is no segment, or not all have it yet: MeetingEnd::kCallAlone, unsent.
+// An arrival at a collective with node fan-in (Meeting in client/src/node). Must end with exactly
+// one MemberCore::OnMet(), soon after a LeaveMeeting. Without a segment that all members have
+// mapped, end it with MeetingEnd::kCallAlone and `unsent`.
 struct MeetAtNode {
   CallId call = 0;
   std::shared_ptr<const NodeGroup> group;
-  Contribution contribution;  // its attempt names the meeting
+  Contribution contribution;  // its attempt identifies the meeting
   SteadyTime deadline;
 };
 
-// The member does not wait for what comes of a meeting any more, and nobody must send its arrival
-// from now on who has not taken it yet.
+// A meeting whose arrival is to be revoked. The member no longer waits for the result, and no
+// member may take the arrival from now on.
 struct LeaveMeeting {
   uint64_t attempt = 0;
 };
 
-// The member calls by itself at this number: those whom it would meet need not wait for it.
+// A number at which this member makes its own call, so that the other members of the node do not
+// wait for it.
 struct PassNode {
   std::shared_ptr<const NodeGroup> group;
   uint64_t sequence = 0;
 };
 
-// The group is closed: nobody meets in its place any more, since a later group of the same ranks
-// would find there what was left behind.
+// A closed group whose slots must not be used again. Otherwise a later group of the same name and
+// ranks would find old arrivals there.
 struct LeaveNodeGroup {
   uint64_t name = 0;  // NodeGroup::name
 };
@@ -92,17 +92,17 @@ struct WriteLog {
 using Output = std::variant<SendCall, OpenStream, CancelSend, EnterNode, MeetAtNode, LeaveMeeting,
                             PassNode, LeaveNodeGroup, WriteLog>;
 
-// Ends a call of the program.
+// The end of a call of the program.
 struct Completion {
   CallId call = 0;
   absl::StatusOr<Response> reply;
 };
 
 struct Effects {
-  std::vector<Output> outputs;  // to be done in this order
+  std::vector<Output> outputs;  // to be carried out in this order
   std::vector<Completion> completions;
-  // Something has changed that programs may be waiting for beside their calls:
-  // MemberCore::HealthOf().
+  // Health, newcomers or a stop request may have changed: wake threads that wait for more than
+  // their call (MemberCore::HealthOf()).
   bool news = false;
 };
 

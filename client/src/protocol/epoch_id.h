@@ -6,7 +6,8 @@
 
 namespace muster::internal {
 
-// One formed membership. Of two epochs of a job the one with the higher number is the later.
+// The identity of one formed membership. In a job, the epoch with the higher number is the later
+// one.
 struct EpochId {
   uint64_t number = 0;
   uint64_t nonce = 0;

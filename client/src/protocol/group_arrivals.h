@@ -14,39 +14,40 @@
 
 namespace muster::internal {
 
-// What the coordinator knows, or may yet hear, of one member's arrivals in a group. Pure: no I/O,
-// no threads, no clock.
+// The part of one member's arrivals in a group that the coordinator knows of, or may still hear of.
+// Pure: no I/O, no threads, no clock.
 class GroupArrivals {
  public:
-  // A collective of this kind has completed in this session: the coordinator knows the ranks of the
-  // group.
+  // Notes that a collective of this kind completed in this session. From then on, the coordinator
+  // knows the ranks of the group.
   void Completed(const std::optional<SessionId>& session, CollectiveKind kind,
                  const Response& answer);
   bool IsKnownIn(const std::optional<SessionId>& session) const { return known_in_ == session; }
-  // How large the latest answer of this kind was.
+  // Returns the size of the latest answer of this kind.
   size_t AnswerBytes(CollectiveKind kind) const { return answer_bytes_[static_cast<size_t>(kind)]; }
 
-  // The current number was sent for the first time.
+  // Notes the first send of the current number.
   void SentFirst(const SessionId& session) { first_sent_in_ = session; }
-  // Whether that send went to this daemon, or was made at all.
+  // Returns whether the first send of the current number went to this daemon. WasSent() returns
+  // whether there was one.
   bool WasSentFirstTo(uint64_t daemon_instance) const {
     return first_sent_in_ && first_sent_in_->daemon_instance == daemon_instance;
   }
   bool WasSent() const { return first_sent_in_.has_value(); }
 
-  // In this session an arrival at the current number, which another member has or had, or which was
-  // refused when it was sent again, may reach the coordinator yet.
+  // Notes that an arrival at the current number may still reach the coordinator in this session.
+  // Another member has or had it, or the coordinator refused a retry of it.
   void MayComeLate(const std::optional<SessionId>& session) { unsettled_in_ = session; }
   bool MayComeLateIn(const std::optional<SessionId>& session) const {
     return unsettled_in_ && unsettled_in_ == session;
   }
-  // None may any more.
+  // Notes that no such arrival is left.
   void Settle() { unsettled_in_.reset(); }
 
-  // The call of the background that takes such an arrival back; 0: there is none.
+  // The background call that withdraws such an arrival; 0 if there is none.
   CallId taking_back() const { return taking_back_; }
   void BeginTakingBack(CallId call) { taking_back_ = call; }
-  // Returns the call that there was.
+  // Returns the call that ends.
   CallId EndTakingBack() { return std::exchange(taking_back_, 0); }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace muster::internal {
 
-// A collective's place: an epoch, and one of its groups.
+// The identity of a group: its epoch, name and ranks.
 struct GroupId {
   EpochId epoch;
   std::string name;        // empty for the world

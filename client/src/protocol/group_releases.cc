@@ -10,11 +10,11 @@
 namespace muster::internal {
 namespace {
 
-// How much is told together, and how long it may wait for more. A program that names a group per
-// step would otherwise send two more messages at each.
+// How much news makes a batch, and how long news waits for more. Without batches, a program that
+// names a group in each step would send two more messages per step.
 constexpr size_t kNewsTogether = 8;
 constexpr absl::Duration kNewsDelay = absl::Milliseconds(500);
-// As many as the coordinator takes.
+// The coordinator's limit.
 constexpr int kMostNews = 1024;
 
 }  // namespace
@@ -71,7 +71,7 @@ bool GroupReleases::Tell(SteadyTime now) {
   if (!tell_at_ || now < *tell_at_ || !CanTell()) return false;
   tell_at_.reset();
   untold_news_ = 0;
-  if (!HasNews()) return false;  // the program has taken the group back since
+  if (!HasNews()) return false;  // the program has taken the groups back since
   PendingCall call = calls_.NewInBackground(now, "telling which groups are let go");
   call.epoch = EpochOf(membership_.place()->epoch());
   call.only_in = session_.session();
@@ -84,7 +84,7 @@ bool GroupReleases::Tell(SteadyTime now) {
   return true;
 }
 
-// What has changed since the send before is left out, or is news of its own.
+// Collects the news anew for each send, because groups may have changed since the send before.
 Request GroupReleases::MakeNews(Told* told) const {
   *told = Told();
   Request request = MakeRelease(EpochOf(membership_.place()->epoch()));
@@ -112,7 +112,7 @@ Request GroupReleases::MakeNews(Told* told) const {
 void GroupReleases::FinishTelling(const Told& told, const PendingCall& call,
                                   const absl::StatusOr<Response>& reply) {
   telling_ = 0;
-  if (!call.answered) return;  // the next claim says it
+  if (!call.answered) return;  // the next claim tells it
   for (const std::string& digest : told.unknown) unknown_closed_.erase(digest);
   std::set<std::string> unchanged;
   for (const auto& [digest, news] : told.groups) {
@@ -155,7 +155,7 @@ void GroupReleases::Restart(MemberGroup* group) {
   group->Restart();
 }
 
-// A call that has waited for this is the group's first one.
+// If a call has waited for this, it becomes the group's first one.
 void GroupReleases::TakeSettled(MemberGroup* group) {
   group->release.Settle();
   if (!calls_.IsCalled(*group)) membership_.ForgetGroup(*group);

@@ -22,9 +22,9 @@
 
 namespace muster::internal {
 
-// Groups that the program lets go, so that both sides can forget them: docs/protocol.md, "How
-// groups are forgotten". Tells the coordinator which groups are let go or closed, several of them
-// together, and takes what it says of them. Pure: no I/O, no threads, no clock.
+// The groups that the program has released, so that both sides can forget them:
+// docs/protocol-failure.md, "How groups are forgotten". Tells the coordinator in batches which
+// groups are released or closed, and applies its answers. Pure: no I/O, no threads, no clock.
 class GroupReleases {
  public:
   GroupReleases(const SessionState& session, const Lifecycle& lifecycle, Membership* membership,
@@ -32,26 +32,27 @@ class GroupReleases {
   GroupReleases(const GroupReleases&) = delete;
   GroupReleases& operator=(const GroupReleases&) = delete;
 
-  // The program has one handle of the group less: see Membership::Drop().
+  // Drops one handle of the group: see Membership::Drop().
   void Drop(SteadyTime now, const GroupId& group);
-  // The member is in another epoch, whose groups are all new.
+  // Starts again for another epoch, whose groups are all new.
   void Reset();
-  // The claim of an Attach has said all that there was to tell.
+  // Notes that the claim of an Attach has told everything.
   void NoteClaimed();
   void TakeClosings(SteadyTime now, const v1::GroupsClosed& closings);
 
-  // Why a collective of this group must not be sent yet, in the words of its time-out; empty if it
-  // may be sent. It must wait until a group is settled: its own, or another one of the name.
+  // Returns why a collective of this group must not be sent yet, as its time-out words it; empty if
+  // it may be sent. It waits until an earlier life of the group, or another group of its name, is
+  // settled.
   absl::string_view HeldUpBy(SteadyTime now, const MemberGroup& group);
 
-  // Tells the coordinator what there is to tell, if it is time. Returns whether a call was begun.
+  // Tells the coordinator what is due. Returns whether a call began.
   bool Tell(SteadyTime now);
-  // When Tell() has something to do next; SteadyTime::max() if nothing is due.
+  // Returns when Tell() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
  private:
   struct Told {
-    std::vector<std::pair<std::string, uint64_t>> groups;  // digests and numbers of news
+    std::vector<std::pair<std::string, uint64_t>> groups;  // digests, and the numbers of their news
     std::vector<std::string> unknown;
   };
 
@@ -64,7 +65,7 @@ class GroupReleases {
                      const absl::StatusOr<Response>& reply);
   void TakeClosed(SteadyTime now, const std::string& digest);
   void TakeSettled(MemberGroup* group);
-  // What was under way in the group is not any more.
+  // Ends what was in progress in an earlier life of the group.
   void Restart(MemberGroup* group);
 
   const SessionState& session_;
@@ -76,8 +77,8 @@ class GroupReleases {
   uint64_t latest_news_ = 0;
   size_t untold_news_ = 0;
   std::optional<SteadyTime> tell_at_;
-  CallId telling_ = 0;                    // the call of the background that tells; 0: none does
-  std::set<std::string> unknown_closed_;  // digests that are closed, and no group of this member
+  CallId telling_ = 0;  // the background call that tells the coordinator; 0 if there is none
+  std::set<std::string> unknown_closed_;  // digests of closed groups that this member does not have
 };
 
 }  // namespace muster::internal

@@ -18,8 +18,8 @@ absl::Status CheckPlace(const PendingCall& call, const v1::JoinResponse& place) 
                                           " of ", place.roster_size()));
 }
 
-// What a Join has waited for. A coordinator's text begins with the job, which the caller names too,
-// and says itself how long that was.
+// Returns what a Join waited for. A coordinator's text begins with the job, which the caller names
+// already, and says how long the wait was.
 std::string WaitForMembers(const std::string& job, const absl::Status& timeout) {
   absl::string_view text = timeout.message();
   absl::ConsumePrefix(&text, absl::StrCat("job '", job, "': "));
@@ -52,7 +52,8 @@ void JoinCalls::FinishJoin(const PendingCall& call, absl::StatusOr<Response>* re
     *reply = absl::DeadlineExceededError(
         absl::StrCat(call.what, ": ", WaitForMembers(options_.job_id, reply->status())));
   }
-  // Two processes were given one place, and will be when they are started again.
+  // Two processes ask for one place. They will again when they are restarted, so the configuration
+  // is wrong.
   if (absl::IsAlreadyExists(reply->status())) {
     *reply = WithExitCode(reply->status(), kExitBadConfiguration);
   }
@@ -79,7 +80,7 @@ absl::Status JoinCalls::Rejoin(SteadyTime now, CallId id, const EpochId& epoch,
         lifecycle_.Describe(), " is already rejoining in another thread; only one thread may"));
   }
   lifecycle_.BeginRejoining();
-  calls_.LeaveMeetings();  // what is claimed now must not be outdone by an answer from there
+  calls_.LeaveMeetings();  // a late answer of a meeting must not contradict the claim
   PendingCall call(absl::StrCat("rejoining job '", options_.job_id, "'"), deadline, now);
   call.leads_on = true;
   call.request = [claim = std::move(claim)](SteadyTime at) { return MakeRejoin(claim(at)); };

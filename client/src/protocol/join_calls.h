@@ -19,8 +19,8 @@
 
 namespace muster::internal {
 
-// How a member gets its place in an epoch: in the first one by Join, in a later one by Rejoin.
-// Pure: no I/O, no threads, no clock.
+// The calls by which a member gets a place in an epoch: Join for its first one, Rejoin for later
+// ones. Pure: no I/O, no threads, no clock.
 class JoinCalls {
  public:
   JoinCalls(const MemberOptions& options, Membership* membership, Lifecycle* lifecycle,
@@ -29,8 +29,8 @@ class JoinCalls {
   JoinCalls& operator=(const JoinCalls&) = delete;
 
   void Join(SteadyTime now, CallId id, const JobOptions& options, const Deadline& deadline);
-  // `claim` makes what the member claims at the time of a send. FAILED_PRECONDITION, and no call
-  // begins: another Rejoin leads from this epoch, or has led, into the next one.
+  // Begins to rejoin. `claim` makes the claim of each send. Returns FAILED_PRECONDITION, and no
+  // call begins, if another Rejoin leaves this epoch or has left it.
   absl::Status Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline,
                       std::function<v1::Claim(SteadyTime now)> claim);
 

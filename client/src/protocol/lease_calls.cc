@@ -15,8 +15,10 @@ std::string DescribeLease(const LeaseId& lease) {
                       lease.scope == LeaseScope::kNode ? "node" : "job");
 }
 
-// Whether a request for a lease may still be waiting, or be granted, at the coordinator. A grant
-// outlives its epoch, whose end may have come first.
+// Returns whether the coordinator may still queue the request or grant it. The request may time out
+// here while it is queued there; then the holder releases the lease, and the coordinator grants it
+// to a process that has stopped waiting. ABORTED counts, because a grant outlives its epoch, whose
+// end may arrive first.
 bool MayBeGranted(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
          absl::IsUnavailable(status) || absl::IsAborted(status);
@@ -62,7 +64,7 @@ absl::Status LeaseCalls::Complete(SteadyTime now, CallId id, const EpochId& epoc
   if (!ledger_.Holds(token)) return NotHeld(lease, token);
   PendingCall call(absl::StrCat("completing ", DescribeLease(lease)),
                    Deadline(now, options_.coordinator_timeout), now);
-  // A lease is the job's: it outlives the epoch in which it was granted.
+  // Leases belong to the job, and outlive the epoch in which they were granted.
   call.epoch = epoch;
   call.outlives_epoch = true;
   call.request = [=](SteadyTime) { return MakeComplete(lease.name, lease.scope, token, outcome); };

@@ -17,7 +17,7 @@
 
 namespace muster::internal {
 
-// How a member gets leases, completes them and gives them up. Pure: no I/O, no threads, no clock.
+// The lease calls of a member, and its ledger of leases. Pure: no I/O, no threads, no clock.
 class LeaseCalls {
  public:
   LeaseCalls(const MemberOptions& options, const Lifecycle& lifecycle, const AttachStream& stream,
@@ -27,15 +27,16 @@ class LeaseCalls {
 
   void Acquire(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                const Deadline& deadline);
-  // FAILED_PRECONDITION, and no call begins: the lease is not held under this token.
+  // Returns FAILED_PRECONDITION, and no call begins, if the member does not hold the lease under
+  // this token.
   absl::Status Complete(SteadyTime now, CallId id, const EpochId& epoch, const LeaseId& lease,
                         uint64_t token, const absl::StatusOr<std::string>& outcome);
-  // Gives a held lease up.
+  // Gives up a held lease.
   void Release(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
 
-  // The coordinator says which leases are still this member's.
+  // Forgets the leases that the coordinator no longer lists as this member's.
   void TakeStanding(const v1::Attached& attached);
-  // Puts all leases into what the member tells a coordinator.
+  // Adds all leases to the claim.
   void AddTo(v1::Claim* claim) const { ledger_.AddTo(claim); }
 
  private:

@@ -15,7 +15,7 @@
 
 namespace muster::internal {
 
-// Names leased work.
+// The name of leased work.
 struct LeaseId {
   std::string name;
   LeaseScope scope = LeaseScope::kNode;
@@ -27,33 +27,34 @@ struct LeaseId {
   }
 };
 
-// The leases of one member: what it asked for, what it holds, and what it knows to be done. Pure:
-// no I/O, no threads, no clock.
+// One member's leases: its requests, the leases it holds, and the outcomes it knows. Pure: no I/O,
+// no threads, no clock.
 class LeaseLedger {
  public:
   LeaseLedger() = default;
   LeaseLedger(const LeaseLedger&) = delete;
   LeaseLedger& operator=(const LeaseLedger&) = delete;
 
-  // Names a new request.
+  // Returns the id of a new request.
   uint64_t NewRequest() { return ++last_request_; }
 
-  // The request was granted under this token: the member holds the lease until End().
+  // Notes a grant: the member holds the lease until End().
   void Granted(const LeaseId& lease, uint64_t request, uint64_t token);
   bool Holds(uint64_t token) const { return held_.count(token) != 0; }
 
-  // The lease of this token is held no more. The request that got it; nullopt if none did.
+  // Ends the lease of this token. Returns the request that got it, or nullopt if the member does
+  // not hold it.
   std::optional<uint64_t> End(uint64_t token);
 
-  // Of the leases held only those with these tokens are still the member's.
+  // Forgets all held leases whose token is not in `tokens`.
   void KeepOnly(const std::set<uint64_t>& tokens);
 
-  // The outcome of work that is done. The latest are kept, `max_bytes` in all and at most
-  // kMaxCompleted: every claim carries them, and the other members have theirs.
+  // Keeps the outcome of completed work. Only the latest are kept: at most `max_bytes` in all, and
+  // kMaxCompleted. Every claim carries them, and other members claim theirs.
   static constexpr size_t kMaxCompleted = 4096;
   void Completed(const LeaseId& lease, const v1::LeaseResult& result, size_t max_bytes);
 
-  // Puts all of it into what the member tells a coordinator.
+  // Adds all of it to the claim.
   void AddTo(v1::Claim* claim) const;
 
  private:

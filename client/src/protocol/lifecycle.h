@@ -10,48 +10,49 @@
 
 namespace muster::internal {
 
-// How far a member is between its start and its end: whether it rejoins, leaves, has left, has
-// failed or was stopped, and so which calls are possible. Pure: no I/O, no threads, no clock.
+// The member's state from start to end: rejoining, leaving, left, failed or stopped. Decides which
+// calls are possible. Pure: no I/O, no threads, no clock.
 class Lifecycle {
  public:
   Lifecycle(std::string job_id, Membership* membership, Outbox* outbox);
   Lifecycle(const Lifecycle&) = delete;
   Lifecycle& operator=(const Lifecycle&) = delete;
 
-  // This member can do nothing more in the job. The first reason counts.
+  // Fails the member: it can do nothing more in the job. The first reason wins.
   void Fail(const absl::Status& why);
-  // The same, since the program asks for it.
+  // Fails the member because the program destroys the Job.
   void Stop();
-  // The epoch has ended: see Membership::Ended().
+  // Ends the epoch: see Membership::Ended().
   void BreakEpoch(const EpochId& epoch, EpochEnd end);
-  // A call of Rejoin() has begun, or ended.
+  // Marks the beginning and the end of a Rejoin() call.
   void BeginRejoining() { rejoining_ = true; }
   void EndRejoining() { rejoining_ = false; }
-  // The program has called Leave(), or has got its answer: nothing that happens to the job matters.
+  // Marks the beginning of Leave(), and its success. After that, nothing that happens to the job
+  // matters.
   void BeginLeaving() { leaving_ = true; }
   void EndLeaving() { left_ = true; }
-  // A stop was asked for, by this program or as a collective has said, in any epoch.
+  // Notes that a stop was requested, by this program or as a collective reported, in any epoch.
   void AskStop() { stop_asked_ = true; }
 
   bool rejoining() const { return rejoining_; }
   bool has_left() const { return left_; }
   bool was_stopped() const { return stopped_; }
-  // OK, or why the member can do nothing more, whatever the epoch.
+  // Returns OK, or why the member can do nothing more in any epoch.
   const absl::Status& fate() const { return fate_; }
-  // Whether the member needs no coordinator any more.
+  // Returns whether the member no longer needs a coordinator.
   bool is_over() const { return left_ || !fate_.ok(); }
-  // Whether calls of the latest epoch are possible.
+  // Returns whether calls of the latest epoch are possible.
   bool is_well() const { return !leaving_ && !is_over() && membership_.Health().ok(); }
 
-  // OK, or the error that every call of that epoch ends with.
+  // Returns OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const;
-  // OK, or the error of a call of that epoch, or of the member, that begins now.
+  // Returns OK, or the error of a call that begins now: in that epoch, or of the member at all.
   absl::Status CheckMember(const EpochId& epoch) const;
   absl::Status CheckNotLeaving() const;
 
-  // "rank 3 of job 'x'", or "job 'x'" before it has joined.
+  // Returns "rank 3 of job 'x'", or "job 'x'" before the member has joined.
   std::string Describe() const;
-  // Puts what the member asks for into what it tells a coordinator.
+  // Adds the member's leave and stop requests to the claim.
   void AddTo(v1::Claim* claim) const;
 
  private:
@@ -67,7 +68,7 @@ class Lifecycle {
   bool stopped_ = false;
 };
 
-// What every call says after Leave().
+// Returns the error of every call after Leave().
 absl::Status LeftError(const std::string& job_id, int rank);
 
 }  // namespace muster::internal

@@ -19,7 +19,7 @@ EpochEnd EndOf(SteadyTime now, const v1::EpochBroken& broken) {
   return end;
 }
 
-// A text of the coordinator begins with the job, as this process's own do.
+// Strips the job's name from the coordinator's text, because this process names it already.
 absl::string_view WithoutJob(const std::string& job_id, absl::string_view text) {
   absl::ConsumePrefix(&text, absl::StrCat("job '", job_id, "': "));
   return text;
@@ -114,8 +114,8 @@ Effects MemberCore::Leave(SteadyTime now, CallId id, const EpochId& epoch,
 }
 
 void MemberCore::FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply) {
-  // A leaving member needs nothing of a job that broke. Past its deadline, though, it may be the
-  // one that the coordinator counts as lost.
+  // A leaving member needs nothing of a broken job, so ABORTED is success. After its deadline, it
+  // may itself be the member that the coordinator counts as lost.
   if (absl::IsAborted(reply->status())) {
     if (call.ended >= call.deadline.when()) {
       *reply = absl::DeadlineExceededError(absl::StrCat(
@@ -197,7 +197,7 @@ int MemberCore::NewcomersWaiting(const EpochId& epoch) const {
   return membership_.IsIn(epoch) ? membership_.newcomers() : 0;
 }
 
-// A refused call changes nothing: what is due is left to the next step.
+// A refused call changes nothing, so the next step does what is due.
 Effects MemberCore::SettleOrRefuse(SteadyTime now, CallId id, const absl::Status& begun) {
   if (begun.ok()) return Settle(now);
   outbox_.Complete(id, begun);
@@ -220,8 +220,8 @@ void MemberCore::Reattach(SteadyTime now) {
   releases_.NoteClaimed();
 }
 
-// A restarted coordinator asks who the members of the claimed epoch are. The new stream goes first:
-// when this one ends without it, the next member is asked.
+// Answers a restarted coordinator that asks for the roster of the claimed epoch. The new stream
+// opens first: if the old one ended without it, the coordinator would ask the next member.
 void MemberCore::AttachWithRoster(SteadyTime now, const v1::NeedRoster& need) {
   const bool is_asked = membership_.IsIn(EpochOf(need.epoch())) && !lifecycle_.is_over();
   if (!is_asked || stream_.answered()) return;
@@ -257,7 +257,7 @@ void MemberCore::TakeEvent(SteadyTime now, const v1::AttachResponse& response) {
       return releases_.TakeClosings(now, response.groups_closed());
     case v1::AttachResponse::kNewcomersWaiting:
       return TakeNewcomers(response.newcomers_waiting());
-    default:  // a later protocol's
+    default:  // a later protocol's event
       return;
   }
 }

@@ -29,33 +29,41 @@
 
 namespace muster::internal {
 
-// Every decision of one member of a job, as a state machine without I/O, threads or clock: what the
-// program and the coordinator do goes in, together with the time, and effects come out. Attaches,
-// attaches again, stamps and repeats calls, drops replies that do not count, and ends each call
-// exactly once.
+// Every decision of one member of a job, as a state machine. Calls of the program, answers of the
+// network and the time go in; effects come out (effects.h):
 //
-// Not thread-safe: the caller serializes the steps. `now` must not go back.
+//   Effects effects = core.Collective(now, id, group, call, deadline);  // SendCall, ...
+//   ... carry out effects.outputs in order ...
+//   effects = core.OnReply(now, attempt, status, response);  // a Completion of `id`, ...
+//
+// It attaches and reattaches, stamps and retries calls, drops replies that no longer count, and
+// ends each call exactly once. MemberDriver (client/src/control_plane) is its only caller besides
+// tests and the simulation.
+//
+// The core has no I/O, threads, clock or logging, and must not include gRPC. Not thread-safe: the
+// caller serializes the steps. `now` must not go back. Tests: tests/client/member_core_*test.cc and
+// tests/simulation.
 class MemberCore {
  public:
   explicit MemberCore(MemberOptions options);
   MemberCore(const MemberCore&) = delete;
   MemberCore& operator=(const MemberCore&) = delete;
 
-  // The first step: attaches.
+  // Attaches. The first step.
   Effects Start(SteadyTime now);
 
-  // ---- The program calls ----
-  // Each of these ends with exactly one Completion, in this step or a later one. Errors are the
+  // ---- Calls of the program ----
+  // Each of these ends with exactly one Completion, in this step or a later one. Its errors are the
   // coordinator's, those of the public headers, and
-  //   ABORTED            the epoch of the call is broken; an ABORTED of the coordinator breaks it;
+  //   ABORTED            the call's epoch is broken (an ABORTED of the coordinator breaks it);
   //   CANCELLED          by Cancel() or Stop();
   //   DEADLINE_EXCEEDED  the time-out has passed, and the coordinator could not be asked what was
   //                      missing;
-  //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout, which ends
-  //                      the epoch of the call too.
+  //   UNAVAILABLE        the coordinator could not be reached for coordinator_timeout, which also
+  //                      ends the call's epoch.
 
-  // Registers and asks for a place; its JoinResponse names one. So does that of Rejoin(), which
-  // leads from this epoch, the latest, into the next one.
+  // Asks for a place in the job, which the JoinResponse names. Rejoin() leads from `epoch`, which
+  // must be the latest, into the next one, and completes with a JoinResponse too.
   Effects Join(SteadyTime now, CallId id, const JobOptions& options, const Deadline& deadline);
   Effects Rejoin(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
   Effects Collective(SteadyTime now, CallId id, const GroupId& group, CollectiveCall call,
@@ -67,69 +75,70 @@ class MemberCore {
   Effects RequestStop(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
   Effects Leave(SteadyTime now, CallId id, const EpochId& epoch, const Deadline& deadline);
 
-  // Gives a held lease up. Nobody waits for it.
+  // Gives up a held lease. Completes no call.
   Effects ReleaseLease(SteadyTime now, const EpochId& epoch, const LeaseId& lease, uint64_t token);
-  // The program has one more handle of the group, which is not the world, or one less. Groups
-  // without a handle and without a call in progress are forgotten when all ranks have let them go.
+  // Adds or drops a handle of the group, which is not the world. A group without a handle and
+  // without a call in progress is forgotten when all ranks have released it.
   void Hold(const GroupId& group) { membership_.Hold(group); }
   Effects Drop(SteadyTime now, const GroupId& group);
-  // The program does not wait for this call any longer. Unknown ids are ignored.
+  // Cancels this call. Ignores unknown ids.
   Effects Cancel(SteadyTime now, CallId id);
-  // The last step but for what the network still says: ends every call, the stream, and every
-  // epoch.
+  // Ends every call, the stream and every epoch. Only network events may follow.
   Effects Stop(SteadyTime now);
-  // Nobody asks for this epoch any more. No effect on the latest one.
+  // Forgets an epoch that has no users any more. No effect on the latest one.
   void Forget(const EpochId& epoch) { membership_.Forget(epoch); }
 
-  // ---- Other members of the node ----
-  // How a meeting has ended, named by the attempt of its MeetAtNode. Changes nothing where it was
-  // left before.
+  // ---- Node fan-in ----
+  // Applies the end of a meeting. `attempt` is the attempt of its MeetAtNode. No effect if the
+  // member has left the meeting.
   Effects OnMet(SteadyTime now, uint64_t attempt, const MeetingEnd& end);
-  // Sends what this member has taken in that meeting, its own arrival first, as one call that waits
-  // at most so long. Ends with exactly one Completion: see DeliveryOf(). An error where the meeting
-  // was left or is left meanwhile, or the answer does not count.
+  // Sends the batch that this member took in that meeting, its own arrival first, as one call that
+  // waits for at most `patience`. Ends with exactly one Completion, whose reply is for
+  // DeliveryOf(). The reply is an error if the member has left the meeting or leaves it meanwhile,
+  // or if the answer does not count.
   Effects SendForNode(SteadyTime now, CallId id, uint64_t attempt,
                       const std::vector<TakenPart>& parts, absl::Duration patience);
 
-  // ---- The network answers ----
-  // What does not belong to the current session, or to a send that still counts, changes nothing.
+  // ---- Events of the network ----
+  // Events of an older session, or of a send that no longer counts, change nothing.
   Effects OnReply(SteadyTime now, uint64_t attempt, const absl::Status& status, Response response);
   Effects OnStreamResponse(SteadyTime now, uint64_t attempt, const v1::AttachResponse& response);
   Effects OnStreamEnd(SteadyTime now, uint64_t attempt, const absl::Status& status);
 
-  // Does what is due: call at NextDeadline(), or at any time.
+  // Does what is due. Call it at NextDeadline(); other times do no harm.
   Effects Tick(SteadyTime now);
-  // When Tick() has something to do next; SteadyTime::max() if nothing is due.
+  // Returns when Tick() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
-  // OK, or the error that every call of that epoch ends with.
+  // Returns OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const { return lifecycle_.HealthOf(epoch); }
-  // Whether a collective of the world has said that a stop was asked for, in the latest epoch.
+  // Returns whether a collective of the world has reported a stop request, in the latest epoch.
   bool StopRequested(const EpochId& epoch) const;
-  // Number of processes that wait for a place which the next epoch would have.
+  // Returns how many processes wait for a place that the next epoch would have.
   int NewcomersWaiting(const EpochId& epoch) const;
-  // When a member that was gone at `since` is known to be lost, by what the coordinator has said of
-  // its graces. SteadyTime::max() while there is no session: nobody can tell.
+  // Returns when the loss of a member that vanished at `since` will be known, by the graces that
+  // the coordinator announced. Returns SteadyTime::max() without a session, because then this
+  // process learns of no loss.
   SteadyTime LossKnownBy(SteadyTime since) const { return stream_.LossKnownBy(since); }
-  // As announced by the coordinator; valid once joined.
+  // Returns the coordinator's limits. Valid once joined.
   const v1::Limits& limits() const { return stream_.limits(); }
 
  private:
   void FinishLeave(const PendingCall& call, absl::StatusOr<Response>* reply);
 
-  // Moves every call on as far as it gets now, and returns what that and the step before asked for.
+  // Ends a step: advances every call as far as possible. Returns all effects of the step.
   Effects Settle(SteadyTime now);
-  // The same if a call has begun; else ends it with this error.
+  // Settles if a call has begun; otherwise ends it with this error.
   Effects SettleOrRefuse(SteadyTime now, CallId id, const absl::Status& begun);
 
   void Reattach(SteadyTime now);
   void AttachWithRoster(SteadyTime now, const v1::NeedRoster& need);
-  // All that a coordinator which was started anew must learn from this member.
+  // Returns everything that a restarted coordinator must learn from this member.
   v1::Claim NewClaim(SteadyTime now) const;
   void TakeEvent(SteadyTime now, const v1::AttachResponse& response);
   void TakeNewcomers(const v1::NewcomersWaiting& newcomers);
 
-  // Each refers only to those above it.
+  // In order of construction: each refers only to members above it.
   const MemberOptions options_;
   Outbox outbox_;
   Membership membership_;

@@ -20,17 +20,16 @@ struct MemberGroup {
               std::shared_ptr<const NodeGroup> on_node);
 
   bool is_world() const { return name.empty(); }
-  // The ranks that a call of this session names: none if the coordinator knows them, since a large
-  // group's ranks are most of what its calls would send.
+  // Returns the ranks to name in a call of this session: none if the coordinator knows them. In a
+  // large group, the ranks would be most of the request.
   const std::vector<int>& RanksToName(const std::optional<SessionId>& session) const;
-  // The group is closed: its collectives are numbered from 0 again, and nothing that was under way
-  // counts.
+  // Starts the group's collectives again at 0 after it was closed. Nothing in progress counts.
   void Restart();
 
   const std::string name;        // empty for the world
-  const std::vector<int> ranks;  // likewise
-  const std::string digest;      // likewise
-  // The members of the group on this node; null if this member is alone there.
+  const std::vector<int> ranks;  // empty for the world
+  const std::string digest;      // empty for the world
+  // The members of the group on this node; null if this member is the only one.
   const std::shared_ptr<const NodeGroup> at_node;
 
   CollectiveSequence sequence;

@@ -11,22 +11,22 @@
 
 namespace muster::internal {
 
-// Who a member is, and where its coordinator is.
+// A member's identity, and the address of its coordinator.
 struct MemberOptions {
   std::string coordinator;  // as the user wrote it, for messages
   std::string job_id;
   Identity identity;
   Fingerprint fingerprint;
-  // How long a call keeps trying while the coordinator does not answer.
+  // How long a call retries while the coordinator does not answer.
   absl::Duration coordinator_timeout;
-  // How much longer than a call's time-out its answer may take: at the time-out it is the
-  // coordinator that answers, since it knows what was missing.
+  // How much later than a call's time-out its answer may arrive. At the time-out the coordinator
+  // answers, since it knows what was missing; the core gives up only after this slack.
   absl::Duration slack = absl::Seconds(5);
-  // Whether to arrive at collectives together with other members of the node.
+  // Enables node fan-in.
   bool node_fanin = true;
-  // For jitter.
+  // Source of jitter.
   Random random;
-  // Whether there is a connection to the coordinator now, for messages.
+  // Returns whether there is a connection to the coordinator now. For messages.
   std::function<bool()> connected;
 };
 

@@ -19,71 +19,72 @@
 
 namespace muster::internal {
 
-// Why an epoch is broken, and since when that is known.
+// Why an epoch is broken, and since when this member knows.
 struct EpochEnd {
   absl::Status why;
   std::vector<v1::Failure> failures;
   SteadyTime when;
-  // Whether the job goes on in another epoch; absent while that is not known.
+  // Whether the job goes on in another epoch; unset while that is unknown.
   std::optional<bool> may_rejoin;
 };
 
-// The epochs that one member has had a place in, how they ended, and what there is in the latest:
-// groups, newcomers, a stop. Pure: no I/O, no threads, no clock.
+// The epochs of one member, how they ended, and the state of the latest: groups, newcomers, a stop
+// request. Pure: no I/O, no threads, no clock.
 class Membership {
  public:
-  // The member has got a place; the epoch before it has ended. Applies an end of this epoch that
-  // was told before.
+  // Enters an epoch, and ends the one before. Applies an end of the new epoch that was reported
+  // early.
   void Entered(SteadyTime now, v1::JoinResponse place);
 
-  // The place in the latest epoch; nullptr before the first.
+  // Returns the place in the latest epoch, or nullptr before the first.
   const v1::JoinResponse* place() const { return place_ ? &*place_ : nullptr; }
   bool IsIn(const EpochId& epoch) const { return this->epoch() == epoch; }
-  // Those of the latest epoch who are on this member's node, this one too: their ranks, growing.
+  // Returns the ascending ranks of the latest epoch on this member's node, including its own.
   const std::vector<int>& node_ranks() const { return node_ranks_; }
 
-  // The epoch has ended. The first reason counts, what is known beside it is added, and an epoch
-  // that this member neither is in nor enters next is ignored.
+  // Ends the epoch. The first reason wins; later calls only add details. Ignores epochs other than
+  // the latest and later ones.
   void Ended(const EpochId& epoch, EpochEnd end);
-  // Nobody asks for this epoch any more, which may have ended. No effect on the latest one.
+  // Forgets how this epoch ended. No effect on the latest one.
   void Forget(const EpochId& epoch) {
     if (!IsIn(epoch)) ended_.erase(epoch);
   }
-  // OK, or the error that every call of that epoch ends with.
+  // Returns OK, or the error that every call of that epoch ends with.
   absl::Status HealthOf(const EpochId& epoch) const;
-  // The same of the latest epoch; OK before the first.
+  // Returns the health of the latest epoch; OK before the first.
   absl::Status Health() const { return place_ ? HealthOf(*epoch()) : absl::OkStatus(); }
 
-  // Whether the latest epoch is known to be the job's last one.
+  // Returns whether the latest epoch is known to be the job's last.
   bool IsLast() const;
 
   using Groups = std::map<std::pair<std::string, std::vector<int>>, std::shared_ptr<MemberGroup>>;
 
-  // The group of this name and ranks in the latest epoch, which is new if it is not known.
+  // Returns the group of this name and ranks in the latest epoch, and makes it if it is new.
   const std::shared_ptr<MemberGroup>& GroupOf(const std::string& name,
                                               const std::vector<int>& ranks);
-  // nullptr if it is not known, or the epoch is not the latest one.
+  // Returns nullptr if the group is unknown, or its epoch is not the latest.
   std::shared_ptr<MemberGroup> FindGroup(const GroupId& group) const;
   MemberGroup* FindDigest(const std::string& digest) const;
   const Groups& groups() const { return groups_; }
   void ForgetGroup(const MemberGroup& group);
 
-  // The program has one more handle of such a group, or one less. Returns the group that it lets
-  // go, or nullptr.
+  // Adds or drops a handle of the group. Drop() returns the group if this releases it, otherwise
+  // nullptr.
   void Hold(const GroupId& group);
   MemberGroup* Drop(const GroupId& group);
-  // A group of this name, not this one itself, that is let go or closed: its ranks may be in both.
+  // Returns whether another group of this name is released or closed. Its ranks may overlap this
+  // one's.
   bool IsNameInUse(const MemberGroup& group) const;
 
-  // The answer to the world's collective of this number says that a stop was asked for.
+  // Notes that the answer to the world's collective of this number reports a stop request.
   void StopAgreed(uint64_t sequence);
   bool stop_agreed() const { return stop_sequence_.has_value(); }
 
-  // Processes for which the next epoch would have a place.
+  // The number of processes for which the next epoch would have a place.
   void set_newcomers(int newcomers) { newcomers_ = newcomers; }
   int newcomers() const { return newcomers_; }
 
-  // Puts all of the latest epoch, but for its roster, into what the member tells a coordinator.
+  // Adds everything about the latest epoch, except its roster, to the claim.
   void AddTo(SteadyTime now, v1::Claim* claim) const;
 
  private:
@@ -97,10 +98,11 @@ class Membership {
   std::optional<v1::JoinResponse> place_;
   std::vector<int> node_ranks_;
   std::map<EpochId, EpochEnd> ended_;
-  // The stream may tell of the epoch's end before Join's answer tells of the epoch.
+  // Ends of epochs that this member has not entered: the stream may report the end of an epoch
+  // before Join's answer names it.
   std::map<EpochId, EpochEnd> ended_early_;
   Groups groups_;
-  std::map<std::string, MemberGroup*> by_digest_;  // all but the world
+  std::map<std::string, MemberGroup*> by_digest_;  // all groups but the world
   std::map<Groups::key_type, int> handles_;
   std::optional<uint64_t> stop_sequence_;
   int newcomers_ = 0;

@@ -7,7 +7,7 @@
 namespace muster::internal {
 namespace {
 
-// An error's text says what went wrong; more than this is a log.
+// The longest error text that travels. A longer one is a log.
 constexpr size_t kMaxErrorBytes = 16 << 10;
 
 void SetEpoch(const EpochId& epoch, v1::EpochId* out) {
@@ -85,7 +85,7 @@ size_t BytesOf(const google::protobuf::RepeatedPtrField<std::string>& payloads) 
 }  // namespace
 
 void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  out->set_seconds(absl::ToUnixSeconds(time));  // rounded down: the rest is not negative
+  out->set_seconds(absl::ToUnixSeconds(time));  // rounds down, so the rest is not negative
   const absl::Duration rest = time - absl::FromUnixSeconds(out->seconds());
   out->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
 }

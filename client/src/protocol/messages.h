@@ -20,7 +20,8 @@
 #include "muster/job_options.h"
 #include "muster/lease.h"
 
-// The SDK's words as messages of the protocol, and back. Context is left to FillContext().
+// Converts the SDK's types to messages of the protocol and back. Only FillContext() sets the
+// CallContext.
 namespace muster::internal {
 
 v1::LeaseScope ScopeOf(LeaseScope scope);
@@ -29,7 +30,7 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration* out);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 void SetGroup(const std::string& name, const std::vector<int>& ranks, v1::Group* out);
 void SetIdentity(const Identity& identity, v1::MemberIdentity* out);
-// Names the sender of one send: the part of a request that differs between its repetitions.
+// Fills the CallContext of one send: the part of a request that differs between retries.
 void FillContext(const std::string& job_id, const Stamp& stamp, absl::Duration wait,
                  Request* request);
 
@@ -37,8 +38,7 @@ Request MakeJoin(const JobOptions& options, const Fingerprint& fingerprint);
 Request MakeCollective(const EpochId& epoch, const std::string& group,
                        const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                        const CollectiveCall& call);
-// The same for members of one node, whose parts go together. What differs between them stands in
-// the parts.
+// Makes the batch of a node. Fields that differ between the members are in `parts`.
 Request MakeNodeCollective(const EpochId& epoch, const std::string& group,
                            const std::vector<int>& ranks, uint64_t sequence, uint32_t refusals,
                            const CollectiveCall& call, const std::vector<TakenPart>& parts);
@@ -53,24 +53,24 @@ Request MakeAbandon(const std::string& name, LeaseScope scope, uint64_t request)
 Request MakeLeave(const EpochId& epoch);
 Request MakeRejoin(v1::Claim claim);
 
-// The same place, as Join would have answered it.
+// Returns the place as a JoinResponse.
 v1::JoinResponse PlaceOf(v1::RejoinResponse response);
-// Whether the answer to a collective says that a stop was asked for.
+// Returns whether the answer to a collective reports a stop request.
 bool StopRequestedIn(const Response& response);
-// What work has ended with, under this token.
+// Returns the outcome of leased work, under this token.
 v1::LeaseResult ResultOf(uint64_t token, const absl::StatusOr<std::string>& outcome);
 
 EpochId EpochOf(const v1::EpochId& epoch);
 std::vector<Member> MembersOf(const v1::JoinResponse& place);
-// What a NodeCollective's answer does for the parts that it names; nullopt if it names none. Its
-// answer is for AnswerOf().
+// Returns the completed parts of a NodeCollective, and its answer for AnswerOf(). Returns nullopt
+// if no part completed.
 std::optional<Delivery> DeliveryOf(const absl::StatusOr<Response>& reply);
-// What a member's own call would have been answered with; nullopt where that is no such answer. Of
-// a Gather only the root is answered with payloads.
+// Returns the answer that the member's own call would have had, or nullopt if `answer` is
+// malformed. For a Gather, only the root gets payloads.
 std::optional<Response> AnswerOf(CollectiveKind kind, bool is_root, const std::string& answer);
-// The payloads of the answer to a collective, all together.
+// Returns the total size of an answer's payloads.
 size_t PayloadBytesOf(const Response& response);
-// As ControlPlane::RunCollective() returns them.
+// Returns an answer's payloads as ControlPlane::RunCollective() does.
 std::vector<std::string> PayloadsOf(Response response);
 absl::StatusOr<std::string> OutcomeOf(const v1::LeaseResult& result);
 

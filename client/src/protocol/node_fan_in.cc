@@ -10,19 +10,21 @@
 namespace muster::internal {
 namespace {
 
-// Slots have room for this much, and for what goes with it (SegmentOptions). Larger collectives
-// gain nothing from meeting.
+// The largest payload and answer that fit into a slot beside the rest (SegmentOptions). Larger
+// collectives gain nothing from fan-in.
 constexpr size_t kMostPayloadBytes = 6 << 10;
 constexpr size_t kMostAnswerBytes = 60 << 10;
 
-// What all parts of one call must have in common, beside the group and the number.
+// Returns the bytes that all parts of one batch must have in common, besides the group and the
+// number.
 std::string WordsOf(const CollectiveCall& call, uint32_t refusals) {
   return absl::StrCat(static_cast<int>(call.kind), ",", call.root, ",", refusals, ",",
                       call.payload_size ? absl::StrCat(*call.payload_size) : "", ",",
                       call.type_name.size(), ",", call.type_name, call.label);
 }
 
-// Others bring as much as this member does, and get what they got the last time.
+// Guesses whether the collective fits into slots: the other members probably bring as much as this
+// one, and the answer is probably as large as the last one.
 bool IsSmall(const MemberGroup& group, size_t size, const CollectiveCall& call) {
   const bool all_bring =
       call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
@@ -101,7 +103,7 @@ void NodeFanIn::TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& 
 std::optional<Response> NodeFanIn::AnswerTo(const PendingCall& call, const MeetingEnd& end) const {
   if (end.kind != MeetingEnd::kAnswered) return std::nullopt;
   const CollectiveCall& collective = call.group->sequence.call();
-  // The root's index counts the ranks of the group.
+  // The root is an index into the group's ranks.
   const std::vector<int>& ranks = call.group->ranks;
   const int root = ranks.empty() ? collective.root : ranks[collective.root];
   const bool is_root = root == static_cast<int>(membership_.place()->rank());

@@ -22,7 +22,7 @@
 
 namespace muster::internal {
 
-// Collectives by way of the node: arrivals that one member sends together with those of others
+// Node fan-in: collectives whose arrivals one member sends for several members of the node
 // (docs/node-fan-in.md). Pure: no I/O, no threads, no clock.
 class NodeFanIn {
  public:
@@ -32,23 +32,25 @@ class NodeFanIn {
   NodeFanIn(const NodeFanIn&) = delete;
   NodeFanIn& operator=(const NodeFanIn&) = delete;
 
-  // The member has got a place: enters the segment of its epoch on its node.
+  // Enters the segment of the latest epoch on this node, if other members are there.
   void Enter();
 
-  // Posts the arrival of a collective, whose stamp is in flight. Returns false if the call is to be
-  // sent: it does not go that way.
+  // Posts the arrival of a collective whose stamp is in flight. Returns false if the collective
+  // does not use fan-in: the caller then sends the call.
   bool Meet(SteadyTime now, CallId id, const PendingCall& call);
-  // See MemberCore::OnMet() and MemberCore::SendForNode(). An error: no call begins.
+  // See MemberCore::OnMet() and MemberCore::SendForNode(). If Send() returns an error, no call
+  // begins.
   void TakeMeeting(SteadyTime now, uint64_t attempt, const MeetingEnd& end);
   absl::Status Send(SteadyTime now, CallId id, uint64_t attempt,
                     const std::vector<TakenPart>& parts, absl::Duration patience);
 
-  // Takes back what others may still carry of a collective that the program has given up.
+  // Withdraws an arrival of a collective that the program gave up, if another member may still send
+  // it.
   void TakeBack(SteadyTime now, const EpochId& epoch, const std::shared_ptr<MemberGroup>& group);
 
  private:
   bool is_on() const { return options_.node_fanin && stream_.node_collectives(); }
-  // What a meeting's answer is to this member's own call; nullopt if it is none.
+  // Returns the answer to this member's own call, or nullopt if the meeting brought none.
   std::optional<Response> AnswerTo(const PendingCall& call, const MeetingEnd& end) const;
 
   const MemberOptions& options_;

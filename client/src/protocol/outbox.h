@@ -9,7 +9,7 @@
 
 namespace muster::internal {
 
-// Collects the effects of the step in progress.
+// The effects of the current step, as they are collected.
 class Outbox {
  public:
   void Add(Output output) { effects_.outputs.push_back(std::move(output)); }
@@ -17,10 +17,10 @@ class Outbox {
   void Complete(CallId call, absl::StatusOr<Response> reply) {
     effects_.completions.push_back({call, std::move(reply)});
   }
-  // Something has changed that programs may be waiting for beside their calls.
+  // Sets Effects::news.
   void AddNews() { effects_.news = true; }
 
-  // Ends the step.
+  // Ends the step and returns its effects.
   Effects Take() { return std::exchange(effects_, {}); }
 
  private:

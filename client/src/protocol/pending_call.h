@@ -20,8 +20,7 @@
 
 namespace muster::internal {
 
-// A call from its beginning to its end: it waits for a session, is in flight, or pauses before it
-// is sent again.
+// A call from beginning to end. It waits for a session, is in flight, or pauses before a retry.
 struct PendingCall {
   PendingCall(std::string name, const Deadline& d, SteadyTime now)
       : what(std::move(name)), deadline(d), start(now) {}
@@ -30,50 +29,53 @@ struct PendingCall {
   Deadline deadline;
   SteadyTime start;
 
-  // The epoch that an ABORTED of the coordinator breaks, and with whose end the call ends. Without
-  // one: the member.
+  // The epoch of the call: its end ends the call, and an ABORTED of the coordinator breaks it. If
+  // unset, ABORTED fails the member.
   std::optional<EpochId> epoch;
-  // The call goes on when its epoch ends.
+  // Whether the call goes on after its epoch has ended.
   bool outlives_epoch = false;
-  // The call leads into the next epoch, and ends if there is none.
+  // Whether the call leads into the next epoch. It ends if no epoch follows.
   bool leads_on = false;
-  // The only session in which the call makes sense; its answer then means nothing.
+  // The only session in which the call is valid. It is cancelled with that session, and its ABORTED
+  // breaks no epoch.
   std::optional<SessionId> only_in;
-  // The member's last call: its reply counts whatever becomes of session and job meanwhile.
+  // Whether this is the member's last call (Leave). Its reply counts whatever has happened to the
+  // session and the job.
   bool last = false;
-  // A call that the program does not wait for.
+  // Whether the call belongs to the member, not to the program.
   bool in_background = false;
-  // The member does not leave before it has ended.
+  // Whether the member waits for this call before it leaves.
   bool before_leave = false;
-  // It is not sent before this other call, of the background, has ended; 0: there is none.
+  // A background call that must end before this one is sent; 0 if there is none. It withdraws a
+  // refused arrival at the same number, which could otherwise still count instead of this call.
   CallId after = 0;
-  // The group whose collective it is. A call of the background ends when this group is closed.
+  // The group of a collective. A background call ends when this group is closed.
   std::shared_ptr<MemberGroup> group;
   bool is_collective() const { return group != nullptr && !in_background; }
-  // The arrival, by its attempt, for which this call is sent together with those of others: it is
-  // sent once, and ends with the meeting.
+  // The attempt of the arrival for whose meeting this call carries a batch. Such a call is sent
+  // once, and ends with the meeting.
   std::optional<uint64_t> carries;
 
-  // What to send now, without its CallContext. Whatever names a collective or a lease is the same
-  // at each send.
+  // Returns the request of a send, without its CallContext. The fields that identify a collective
+  // or a lease are the same in each send.
   std::function<Request(SteadyTime now)> request;
-  // Of a collective: why the call must not be sent yet, in the words of its time-out; empty if it
-  // may be sent.
+  // For a collective: returns why the call must not be sent yet, as its time-out words it; empty if
+  // it may be sent.
   std::function<absl::string_view(SteadyTime now, const MemberGroup& group)> held_up_by;
-  // Of a collective: arrives together with other members of the node in place of the first send.
-  // Returns false if the call is to be sent.
+  // For a collective: arrives with node fan-in instead of the first send. Returns false if the call
+  // must be sent.
   std::function<bool(SteadyTime now, CallId id, const PendingCall& call)> meet;
-  // Applies the end of the call to the member's state, and may change what the program gets.
+  // Applies the end of the call to the member's state. May change the program's reply.
   std::function<void(const PendingCall& call, absl::StatusOr<Response>* reply)> on_end;
 
   bool cancelled = false;
   int sends = 0;
   std::optional<Stamp> in_flight;
-  bool meeting = false;   // what is in flight is an arrival at the node, not a call
-  bool answered = false;  // the coordinator has, in the current session
+  bool meeting = false;   // the arrival in flight is in a meeting, and no call was sent
+  bool answered = false;  // whether the coordinator has answered in the current session
   SteadyTime sent_at;
   std::optional<SteadyTime> paused_until;
-  // Since when every send was answered at once with UNAVAILABLE.
+  // Since when every send has failed at once with UNAVAILABLE.
   std::optional<SteadyTime> unavailable_since;
   Backoff backoff;
   SteadyTime ended;

@@ -121,8 +121,8 @@ absl::Status PendingCalls::Interruption(const PendingCall& call) const {
       absl::StrCat(call.what, ": ", lifecycle_.Describe(), " was cancelled"));
 }
 
-// Leases that were given up must not be held until this process is taken for lost, nor may others
-// count on an arrival that was given up.
+// Holds Leave back until background calls have ended. Otherwise an abandoned lease would be held
+// until this process counts as lost, or other ranks would count on a withdrawn arrival.
 bool PendingCalls::MustWaitForBackground(SteadyTime now, const PendingCall& call) const {
   if (!call.last || call.in_flight || now >= call.deadline.when()) return false;
   return std::any_of(calls_.begin(), calls_.end(),
@@ -168,7 +168,7 @@ void PendingCalls::Withdraw(PendingCall* call) {
   const Stamp& sent = *call->in_flight;
   if (std::exchange(call->meeting, false)) {
     outbox_.Add(LeaveMeeting{sent.attempt});
-    // Whether another member has taken the arrival is found out later; it may have been.
+    // Another member may have taken the arrival. OnMet() comes too late to tell.
     call->group->arrivals.MayComeLate(sent.session);
   } else {
     outbox_.Add(CancelSend{sent.attempt});
@@ -210,7 +210,7 @@ void PendingCalls::TakeReply(SteadyTime now, CallId id, PendingCall* call,
 void PendingCalls::PauseBeforeRetry(SteadyTime now, CallId id, PendingCall* call,
                                     absl::string_view why) {
   stream_.NoteError(why);
-  // An answer that took a while was parked: the coordinator was there.
+  // A slow answer was parked at the coordinator, so the coordinator was there.
   if (!call->unavailable_since || now - call->sent_at > std::chrono::seconds(1)) {
     call->unavailable_since = now;
   }
@@ -284,7 +284,8 @@ SteadyTime PendingCalls::DeadlineOf(const PendingCall& call) const {
 
 SteadyTime PendingCalls::SessionDeadline(const PendingCall& call) const {
   if (!stream_.registered() || session_.session()) return call.deadline.when();
-  // What leads out of an epoch that has ended here tries anew.
+  // A Rejoin may follow a give-up. It then retries for coordinator_timeout from its own start,
+  // although the member has been detached for longer.
   const SteadyTime since =
       call.leads_on ? std::max(call.start, stream_.detached_since()) : stream_.detached_since();
   return std::min(call.deadline.when(), After(since, options_.coordinator_timeout));

@@ -21,10 +21,9 @@
 
 namespace muster::internal {
 
-// The calls of a member that have not ended, those of the program and those of the background.
-// Sends each one when its session and its group allow it, sends it again after a failure of the
-// network, drops replies that do not count, and ends it exactly once. Pure: no I/O, no threads, no
-// clock.
+// The member's calls that have not ended: the program's and the background's. Sends each call when
+// its session and its group allow it, retries it after network failures, drops replies that no
+// longer count, and ends it exactly once. Pure: no I/O, no threads, no clock.
 class PendingCalls {
  public:
   PendingCalls(const MemberOptions& options, const Membership& membership, SessionState* session,
@@ -34,35 +33,37 @@ class PendingCalls {
 
   // Begins a call of the program, which ends with one Completion.
   void Begin(CallId id, PendingCall call) { calls_.emplace(id, std::move(call)); }
-  // Makes a call of the background, which keeps trying for coordinator_timeout; begins one.
+  // NewInBackground() makes a call that retries for coordinator_timeout, and BeginInBackground()
+  // begins it.
   PendingCall NewInBackground(SteadyTime now, std::string what) const;
   CallId BeginInBackground(PendingCall call);
-  // The program does not wait for the call any longer. Unknown ids are ignored.
+  // Cancels a call of the program. Ignores unknown ids.
   void Cancel(CallId id);
-  // Forgets a call of the background without its end. Unknown ids are ignored.
+  // Forgets a background call without calling its on_end. Ignores unknown ids.
   void Drop(CallId id);
-  // The group is closed: its call is to be sent as the first one of a new life, and what the
-  // background does for the group is dropped.
+  // Restarts the calls of a closed group: its collective will be sent as the first one of the
+  // group's next life, and its background calls are dropped.
   void RestartCallsOf(const MemberGroup& group);
-  // Whether a collective of this group is in progress.
+  // Returns whether a collective of this group is in progress.
   bool IsCalled(const MemberGroup& group) const;
 
-  // Moves every call on as far as it gets now. Returns whether one has ended, which may set others
-  // free.
+  // Advances every call as far as possible. Returns whether a call has ended, which may unblock
+  // others.
   bool Advance(SteadyTime now);
-  // The reply to the send with this attempt.
+  // Applies the reply to the send with this attempt.
   void TakeReply(SteadyTime now, uint64_t attempt, const absl::Status& status, Response response);
-  // When Advance() has something to do next; SteadyTime::max() if nothing is due.
+  // Returns when Advance() has something to do next, or SteadyTime::max().
   SteadyTime NextDeadline() const;
 
-  // ---- Calls that are meeting others of the node: PendingCall::meet ----
-  // The call whose arrival has this attempt; nullptr if it is not meeting, or not any more.
+  // ---- Calls whose arrival is in a meeting: PendingCall::meet ----
+  // Returns the call whose arrival has this attempt, or nullptr if it is not in a meeting.
   const PendingCall* FindMeeting(uint64_t attempt) const;
-  // Ends its meeting: it is sent under the same attempt, is sent anew, or is answered.
+  // Each of these ends the call's meeting. SendAlone() sends the call under the same attempt,
+  // SendAnew() lets Advance() send it under a new one, and Answer() ends it.
   void SendAlone(SteadyTime now, uint64_t attempt);
   void SendAnew(uint64_t attempt);
   void Answer(SteadyTime now, uint64_t attempt, Response answer);
-  // No meeting counts any more; the calls are sent anew.
+  // Leaves all meetings, so that their calls are sent anew.
   void LeaveMeetings();
 
  private:
@@ -70,7 +71,7 @@ class PendingCalls {
 
   void Advance(SteadyTime now, CallId id, PendingCall* call);
   void Send(SteadyTime now, CallId id, PendingCall* call);
-  // Under the stamp that it has.
+  // Sends the call under its current stamp.
   void SendInFlight(SteadyTime now, PendingCall* call);
   void Withdraw(PendingCall* call);
   void TakeReply(SteadyTime now, CallId id, PendingCall* call, const absl::Status& status,
@@ -79,12 +80,12 @@ class PendingCalls {
   void End(SteadyTime now, CallId id, absl::StatusOr<Response> reply);
   Calls::iterator FindSend(uint64_t attempt);
 
-  // Whether and why a call must end whatever it waits for.
+  // Returns why a call must end now, whatever it waits for, or OK.
   absl::Status Interruption(const PendingCall& call) const;
   bool MustWaitForBackground(SteadyTime now, const PendingCall& call) const;
   // Ends the call if it has waited for its group for too long.
   void WaitForGroup(SteadyTime now, CallId id, PendingCall* call, absl::string_view why);
-  // When waiting for what the call waits for ends.
+  // Returns when the call stops waiting for what it waits for now.
   SteadyTime DeadlineOf(const PendingCall& call) const;
   SteadyTime SessionDeadline(const PendingCall& call) const;
   absl::Status Unreachable(SteadyTime now, const PendingCall& call) const;
@@ -99,7 +100,7 @@ class PendingCalls {
 
   Calls calls_;
   uint64_t ends_ = 0;                    // number of calls that have ended
-  CallId next_background_ = 1ull << 63;  // above what the surroundings use
+  CallId next_background_ = 1ull << 63;  // above the ids that callers use
 };
 
 }  // namespace muster::internal

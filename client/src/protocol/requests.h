@@ -8,7 +8,7 @@
 
 namespace muster::internal {
 
-// The unary calls of an attached member. A response stands at the place of its request.
+// The unary calls of an attached member. A response has the same index as its request.
 using Request = MemberRequests::Into<std::variant>;
 using Response = MemberRequests::Map<ResponseOf>::Into<std::variant>;
 

@@ -15,30 +15,32 @@ struct SessionId {
   }
 };
 
-// What one send of a call carries, and what its reply is judged by.
+// The session and attempt of one send. They decide whether its reply counts.
 struct Stamp {
   SessionId session;
   uint64_t attempt = 0;
 };
 
-// Sessions and attempts, as one member knows them. Pure: no I/O, no threads, no clock.
+// The sessions and attempts of one member. Pure: no I/O, no threads, no clock.
 class SessionState {
  public:
-  // A new Attach begins: its attempt number. Whatever an older one still says does not count, and
+  // Begins an Attach and returns its attempt. Responses to an older Attach no longer count, and
   // there is no session until this one is answered.
   uint64_t BeginAttach();
 
-  // The first answer to, and the end of, the Attach with this number. False, and nothing changes,
-  // if it is not the latest.
+  // Applies the first response to an Attach, or its end. Returns false, and changes nothing, if it
+  // is not the latest.
   bool Attached(uint64_t attach, const SessionId& session);
   bool Detached(uint64_t attach);
   bool IsLatest(uint64_t attach) const { return attach == attach_; }
 
   const std::optional<SessionId>& session() const { return session_; }
 
-  // Stamps one send. There must be a session.
+  // Stamps one send. Needs a session.
   Stamp NewStamp();
-  // Whether a reply to that send counts: only in the session it was sent in.
+  // Returns whether a reply to this send counts: only in the session of the send. A reply may be
+  // slow: the stream of session 1 ends, and the call is sent again in session 2; then the reply of
+  // session 1 arrives. It is dropped, because calls of session 1 no longer count.
   bool IsCurrent(const Stamp& stamp) const;
 
  private:

@@ -5,10 +5,10 @@
 
 namespace muster::internal {
 
-// Whether an error tells of the way to the coordinator, or of what sits in between, and not of what
-// was asked: it is no answer, so the call is repeated, or the stream opened again. A coordinator
-// says UNAVAILABLE and CANCELLED in this sense itself; UNKNOWN and INTERNAL it says never, but
-// proxies do, and gRPC, of streams that were reset.
+// Returns whether an error comes from the network or a proxy and not from the coordinator's
+// decision. Such an error is no answer: the call is retried, or the stream reopened. The
+// coordinator itself uses UNAVAILABLE and CANCELLED in this sense. It never sends UNKNOWN or
+// INTERNAL, but proxies do, and gRPC does after stream resets.
 inline bool IsTransportError(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsInternal(status) ||
          absl::IsCancelled(status);
