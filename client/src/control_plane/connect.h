@@ -10,8 +10,8 @@
 
 namespace muster::internal {
 
-// Joins the job at options.coordinator; a job of one process where none is named. `options` are
-// valid. Blocks and errors: as Job::Join().
+// Joins the job at options.coordinator. Without a coordinator, returns a job of one process (serial
+// mode). `options` must be valid. Blocks and fails as Job::Join() does.
 absl::StatusOr<std::shared_ptr<ControlPlane>> Connect(const JobOptions& options,
                                                       Cancellation* cancellation);
 

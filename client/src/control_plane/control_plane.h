@@ -20,46 +20,55 @@
 
 namespace muster::internal {
 
-// What AcquireLease ended with.
+// The result of AcquireLease().
 struct LeaseOutcome {
   bool held = false;
   uint64_t token = 0;
-  absl::StatusOr<std::string> result;  // where not held
+  absl::StatusOr<std::string> result;  // the outcome of completed work, if not held
 };
 
-// The job in one of its epochs, as its public classes see it; they check arguments, this talks to
-// the coordinator (or, in serial mode, to nobody). Everything that was made in the epoch shares it.
-// Thread-safe. Errors are those that group.h and job.h document.
+// The job in one of its epochs, as the public classes see it:
+//
+//   auto control = Connect(options, cancellation);       // joins, and returns the first epoch
+//   auto admitted = CheckCall(**control, call_options);  // fills in the time-out
+//   auto payloads = (*control)->RunCollective("", {}, call, *admitted);
+//
+// The public classes (client/src/job) check arguments. A control plane talks to the coordinator
+// (RemoteControlPlane), or plays its part in serial mode (SerialControlPlane). Everything made in
+// an epoch shares one ControlPlane. Thread-safe. Errors are those of group.h and job.h. Headers of
+// this room show no gRPC, except grpc_*.h. Tests: tests/client/remote_*_test.cc,
+// serial_job_test.cc.
 class ControlPlane {
  public:
   virtual ~ControlPlane() = default;
 
-  // OK in the process that joined; FAILED_PRECONDITION in a fork of it, where no call works.
+  // Returns OK in the process that joined, or FAILED_PRECONDITION in a fork of it, where no call
+  // works.
   absl::Status CheckProcess() const;
 
   virtual const std::string& job_id() const = 0;
   virtual bool is_distributed() const = 0;
   virtual const std::vector<Member>& members() const = 0;
   virtual int rank() const = 0;
-  // Grows from each epoch to the next.
+  // Returns the epoch's number, which grows from each epoch to the next.
   virtual uint64_t epoch() const = 0;
   virtual absl::Duration default_timeout() const = 0;
   virtual std::string local_address() const = 0;
-  // 0: no limit.
+  // 0 if there is no limit.
   virtual size_t max_payload_bytes() const = 0;
   virtual size_t max_name_bytes() const = 0;
 
-  // Runs one collective of the group with this name and these world ranks (both empty: the world).
-  // `options.timeout` of this and the other calls is always set.
-  // Returns one payload for kBroadcast, one per rank for kAllGather and for the root of kGather,
-  // else none.
+  // Runs one collective of the group with this name and these world ranks. Both are empty for the
+  // world. Blocks until it has ended. Callers of this and the other calls always set
+  // `options.timeout`. Returns one payload for kBroadcast, one per rank for kAllGather and for the
+  // root of kGather, and no payload otherwise.
   virtual absl::StatusOr<std::vector<std::string>> RunCollective(const std::string& group,
                                                                  const std::vector<int>& ranks,
                                                                  CollectiveCall call,
                                                                  const CallOptions& options) = 0;
 
-  // The program has one more handle of a group that is not the world, or one less: a group without
-  // any is forgotten when all its ranks have let it go. Neither blocks.
+  // Adds or drops a handle of a group, which is not the world. A group without handles is forgotten
+  // when all its ranks have dropped theirs. Neither blocks.
   virtual void HoldGroup(const std::string& /*group*/, const std::vector<int>& /*ranks*/) {}
   virtual void DropGroup(const std::string& /*group*/, const std::vector<int>& /*ranks*/) {}
 
@@ -67,13 +76,13 @@ class ControlPlane {
                                                     const CallOptions& options) = 0;
   virtual absl::Status CompleteLease(const std::string& name, LeaseScope scope, uint64_t token,
                                      const absl::StatusOr<std::string>& outcome) = 0;
-  // Gives a held lease up. Does not block.
+  // Gives up a held lease. Does not block.
   virtual void ReleaseLease(const std::string& name, LeaseScope scope, uint64_t token) = 0;
 
   virtual absl::Status Leave(const CallOptions& options) = 0;
 
-  // The job in its next epoch; null where this one goes on, in serial mode. This object stays what
-  // it is: of an epoch that has ended.
+  // Joins the next epoch, and returns it. Returns null in serial mode, where this epoch goes on.
+  // This object keeps standing for its own epoch, which has ended.
   virtual absl::StatusOr<std::unique_ptr<ControlPlane>> Rejoin(const CallOptions& options) = 0;
   virtual int newcomers_waiting() const = 0;
   virtual Subscription OnNewcomers(std::function<void()> callback) = 0;
@@ -86,24 +95,26 @@ class ControlPlane {
   virtual absl::Status AwaitLoss(const CallOptions& options) const = 0;
   virtual Subscription OnFailure(std::function<void(const absl::Status&)> callback) = 0;
 
-  // The Job is destroyed: ends every call, and later ones too, with CANCELLED, and health(). What
-  // was made of the job may keep this object for longer.
+  // Ends every call, now and later, with CANCELLED, and health() too: the Job is destroyed. Groups
+  // and other objects may keep this object for longer.
   virtual void Close() {}
 
  private:
   const pid_t process_ = getpid();
 };
 
-// What Lease::result() says while the lease is held.
+// Returns the error of Lease::result() while the lease is held.
 absl::Status HeldResult(const std::string& lease);
 
-// What the public classes check before a call goes to the control plane.
+// ---- Checks of the public classes before a call ----
 
-// The options with their time-out filled in. INVALID_ARGUMENT: a time-out that is infinite or
-// negative. FAILED_PRECONDITION: this process is a fork. CANCELLED: already cancelled.
+// Returns the options with their time-out filled in. Returns INVALID_ARGUMENT for an infinite or
+// negative time-out, FAILED_PRECONDITION in a fork of the process that joined, or CANCELLED if the
+// call is cancelled already.
 absl::StatusOr<CallOptions> CheckCall(const ControlPlane& control, const CallOptions& options);
 
-// RESOURCE_EXHAUSTED if `bytes` are over the daemon's limit, naming `what`, the limit and the flag.
+// Returns RESOURCE_EXHAUSTED, naming `what`, the limit and the flag, if `bytes` exceeds the
+// daemon's limit.
 absl::Status CheckPayload(const ControlPlane& control, absl::string_view what, size_t bytes);
 
 }  // namespace muster::internal

@@ -5,9 +5,10 @@
 
 namespace muster::internal {
 
-// To be asked before this process uses gRPC. FAILED_PRECONDITION, with both pids, in a fork of a
-// process that has done so: gRPC's threads are not there, and what is sent or awaited here would
-// be taken from the connections of the parent, whose descriptors are shared. Thread-safe.
+// Checks that this process may use gRPC; call it before the first use. In a fork of a process that
+// has used gRPC, returns FAILED_PRECONDITION with both pids. gRPC's threads do not exist there, and
+// the fork shares the parent's sockets: its traffic would go over the parent's connections.
+// Thread-safe.
 absl::Status CheckNotForked();
 
 }  // namespace muster::internal

@@ -19,8 +19,8 @@
 #include "common/rpcs.h"
 #include "common/stub_methods.h"
 
-// Calls in flight, as objects that the events of a completion queue drive: the tag of an event is
-// the object. Begun by any thread; their events are handled by one at a time.
+// Calls in flight, driven by the events of a completion queue. The tag of an event is the object.
+// Any thread may begin a call. One thread at a time handles the events.
 namespace muster::internal {
 
 // A call or stream that has begun.
@@ -30,10 +30,11 @@ class InFlight {
   virtual void Cancel() = 0;
 };
 
-// What an event of a completion queue is for.
+// The receiver of a completion queue's events.
 class EventTarget {
  public:
-  // The operation that was begun last has ended. `ok` as gRPC defines it for that operation.
+  // Handles the end of the operation that was begun last. `ok` is as gRPC defines it for that
+  // operation.
   virtual void OnEvent(bool ok) = 0;
   void* tag() { return this; }
 
@@ -41,7 +42,7 @@ class EventTarget {
   ~EventTarget() = default;
 };
 
-// What the calls of one transport share.
+// State that the calls of one transport share.
 struct GrpcCaller {
   CallerCredentials::Judgement Judge(uint64_t token, const grpc::Status& status) const {
     return credentials->Judge(token, FromGrpc(status), coordinator);
@@ -52,23 +53,25 @@ struct GrpcCaller {
   grpc::CompletionQueue* const events;
 };
 
-// The context of a call, which any thread may cancel.
+// The context of a call. Any thread may cancel it.
 class CallContext {
  public:
-  // For the call's own use until Renew().
+  // Returns the context. Only the call itself uses it, until Renew().
   grpc::ClientContext* get() const { return context_.get(); }
 
-  // For a call that has ended and goes out again: a context serves once.
+  // Replaces the context of a call that has ended and is sent again, because gRPC allows one call
+  // per context.
   void Renew();
   void Cancel();
 
  private:
-  std::mutex mutex_;  // guards which context it is
+  std::mutex mutex_;  // guards which context is current
   bool cancelled_ = false;
   std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
 };
 
-// Runs last, within an event; the call may be gone when it returns.
+// Removes an ended call from the transport. Runs last in an event, since the call may be destroyed
+// when it returns.
 using Ended = std::function<void()>;
 
 template <class Req>
@@ -112,10 +115,10 @@ class UnaryCall final : public InFlight, public EventTarget {
   const Req request_;
   const Transport::Done done_;
   CallContext context_;
-  uint64_t token_ = 0;  // that was sent
+  uint64_t token_ = 0;  // the token of the current send
   ResponseOf<Req> response_;
   grpc::Status status_;
-  // In memory of the context.
+  // Allocated in the context's memory.
   std::unique_ptr<grpc::ClientAsyncResponseReader<ResponseOf<Req>>> reader_;
   Ended ended_;
 };
@@ -144,10 +147,11 @@ class AttachStream final : public InFlight, public EventTarget {
   const std::function<void(const std::string&)> on_peer_;
   CallContext context_;
   Awaits awaits_ = Awaits::kStart;
-  uint64_t token_ = 0;  // that was sent
+  uint64_t token_ = 0;  // the token of the current send
   v1::AttachResponse response_;
   grpc::Status status_;
-  std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;  // in memory of the context
+  // Allocated in the context's memory.
+  std::unique_ptr<grpc::ClientAsyncReader<v1::AttachResponse>> reader_;
   Ended ended_;
 };
 

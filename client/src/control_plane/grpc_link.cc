@@ -18,24 +18,24 @@ std::string Target(const HostPort& address) {
 grpc::ChannelArguments ChannelOptions(std::chrono::milliseconds connect_timeout) {
   constexpr int kLargestBackoffMs = 1000;
   constexpr int kNameTimeoutMs = 5000;
-  // Sooner than the daemon, by its default flags: a member that finds its connection hanging begins
-  // another one, and is back, once the network is, before it is lost.
+  // Shorter than the daemon's defaults. A member whose connection stalls therefore reconnects
+  // before it counts as lost, if the network is back by then.
   constexpr int kKeepaliveMs = 3000;
   constexpr int kKeepaliveTimeoutMs = 6000;
   grpc::ChannelArguments args;
-  // A connection of its own: another member of this process must not keep this one alive.
+  // Use a connection of its own: calls of another member of this process must not keep it alive.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   args.SetMaxReceiveMessageSize(-1);
   args.SetMaxSendMessageSize(-1);
-  // Also while no call is in flight: a coordinator whose host has died must be noticed.
+  // Also ping while no call is in flight, to notice that the coordinator's host has died.
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // The coordinator gives a member that attaches again within seconds its place back.
+  // Reconnect fast: a member that attaches again within seconds keeps its place.
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // In spite of its name: how long one attempt to connect may take.
+  // Despite its name, this is the time-out of one attempt to connect.
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(connect_timeout.count()));
   args.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, kNameTimeoutMs);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLargestBackoffMs);

@@ -16,7 +16,8 @@
 
 namespace muster::internal {
 
-// A channel, for as long as its calls take and it is in use.
+// A channel and its stub. Calls share ownership, so a replaced link lives until its calls have
+// ended.
 struct Link {
   explicit Link(std::shared_ptr<grpc::Channel> c)
       : channel(std::move(c)), stub(v1::CoordinatorService::NewStub(channel)) {}
@@ -27,13 +28,13 @@ struct Link {
   const SteadyTime made = SteadyClock::now();
 };
 
-// How long an attempt to connect may take. It begins short, so that a coordinator that has moved is
-// found soon. But where thousands of processes connect to one at a moment a handshake takes longer,
-// and to give it up and begin another one would only make it worse.
+// The time-out of an attempt to connect. It starts short, so that a coordinator that has moved is
+// found soon. It doubles after each attempt that ran into it: if thousands of processes connect at
+// once, handshakes are slow, and giving up early would only add more of them.
 class ConnectTimeout {
  public:
   std::chrono::milliseconds value() const { return value_; }
-  // What became of the last attempt: it was answered, or has lasted so long without.
+  // Reports the last attempt: it was answered, or it was not answered for `lasted`.
   void Answered() { value_ = kFirst; }
   void Unanswered(SteadyClock::duration lasted);
 
@@ -49,25 +50,25 @@ class GrpcLinks {
  public:
   GrpcLinks(const HostPort& address, std::shared_ptr<CallerCredentials> credentials);
 
-  // A link for an Attach: the current one if it is connected, else one that begins at the
-  // beginning, with the coordinator's name. A channel of gRPC's would wait longer and longer for a
-  // name that is gone for a while, and how long members wait is not for gRPC to decide.
+  // Returns the link for an Attach: the current one if it is connected, otherwise a new one, which
+  // resolves the coordinator's name again. A gRPC channel would back off further and further while
+  // a name does not resolve, but the back-off is MemberCore's decision.
   std::shared_ptr<Link> ForAttach();
-  // For every other call: that of the latest Attach, which comes before them.
+  // Returns the link of the latest Attach, for every other call.
   std::shared_ptr<Link> Current() const;
 
-  // The latest Attach was answered, by `peer` as gRPC names it.
+  // Notes that `peer`, as gRPC names it, answered the latest Attach.
   void Answered(const std::string& peer);
-  // The host of that peer; empty before.
+  // Returns the host of that peer, or an empty string before.
   std::string peer() const;
   bool connected() const;
 
  private:
   const std::string target_;
   const std::shared_ptr<CallerCredentials> credentials_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all fields below
   std::shared_ptr<Link> current_;
-  bool answered_ = false;  // the current one, at least once
+  bool answered_ = false;  // whether the current link has been answered at least once
   ConnectTimeout connect_timeout_;
   std::string peer_;
 };

@@ -20,7 +20,7 @@
 namespace muster::internal {
 namespace {
 
-// What has begun and has not ended. Thread-safe.
+// The calls and streams that have not ended. Thread-safe.
 class InFlightSet {
  public:
   void Add(uint64_t attempt, std::shared_ptr<InFlight> call) {
@@ -31,10 +31,10 @@ class InFlightSet {
   void Remove(uint64_t attempt) {
     std::unique_lock<std::mutex> lock(mutex_);
     const auto removed = calls_.extract(attempt);
-    lock.unlock();  // it may end here
+    lock.unlock();  // the call may be destroyed here, without the lock
   }
 
-  // Null if it has ended.
+  // Returns null if the call has ended.
   std::shared_ptr<InFlight> Find(uint64_t attempt) const {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto call = calls_.find(attempt);
@@ -53,10 +53,10 @@ class InFlightSet {
   std::unordered_map<uint64_t, std::shared_ptr<InFlight>> calls_;  // by attempt
 };
 
-// An event that somebody who waits for events gets, whatever else happens.
+// An event without an operation, which makes the polling thread return.
 class WakeEvent final : public EventTarget {
  public:
-  // Thread-safe. One that is on its way will do for all who ask meanwhile.
+  // Posts the event. Thread-safe. An event on its way serves all callers.
   void Post(grpc::CompletionQueue* events) {
     if (posted_.exchange(true)) return;
     alarm_.Set(events, gpr_time_0(GPR_CLOCK_MONOTONIC), tag());
@@ -108,8 +108,8 @@ class GrpcTransport final : public Transport {
   std::string peer() const override { return links_.peer(); }
 
  private:
-  // Waits for the next event, so long. False: there was none; once the queue is shut down there
-  // will be none.
+  // Waits until `until` for the next event, and handles it. Returns false if there was none, or if
+  // the queue is shut down.
   bool TakeEvent(gpr_timespec until) {
     void* tag = nullptr;
     bool ok = false;

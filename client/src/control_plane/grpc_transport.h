@@ -9,8 +9,9 @@
 
 namespace muster::internal {
 
-// A transport over a gRPC channel of its own. Connects when it is first used. A call that was
-// refused for its token goes out again where there is another one.
+// Returns a Transport over a gRPC channel of its own, which connects when it is first used. If the
+// daemon rejects a call only for its token, and there is another token, the transport sends the
+// call again.
 std::unique_ptr<Transport> MakeGrpcTransport(const HostPort& address,
                                              std::shared_ptr<CallerCredentials> credentials);
 

@@ -34,8 +34,8 @@ MemberDriver::MemberDriver(MemberOptions options, std::unique_ptr<Transport> tra
           },
           [this](Lock* lock) { Drain(lock); }) {}
 
-// The threads do nothing before the lock is released, so that nothing is sent by one of them where
-// there is no other.
+// Starts both threads under the lock, for which they wait. So if the second thread cannot be
+// created, the first one has sent nothing.
 absl::Status MemberDriver::StartThreads() {
   constexpr absl::string_view kTask = "talk to the coordinator";
   Lock lock(mutex_);
@@ -59,7 +59,7 @@ MemberDriver::~MemberDriver() {
   if (unowned_) thread_.detach();
   if (thread_.joinable()) thread_.join();
   if (stand_in_.joinable()) stand_in_.join();
-  transport_.reset();  // ends its callbacks, which use all of the rest
+  transport_.reset();  // ends its callbacks, which use all other fields
 }
 
 void MemberDriver::Stop() {
@@ -71,8 +71,9 @@ void MemberDriver::Stop() {
   transport_->Wake();
 }
 
-// The thread cannot wait for its own end. It deletes the driver when the listener that it runs has
-// returned: a thread that is made for this might not be had.
+// Closes the driver when its last owner is released. If a listener does that on `thread_`, the
+// thread cannot join itself, and a helper thread might not be available. So `thread_` deletes the
+// driver after the listener has returned.
 void MemberDriver::Delete(MemberDriver* driver) {
   if (driver->thread_.get_id() != std::this_thread::get_id()) {
     delete driver;
@@ -88,7 +89,8 @@ void MemberDriver::Close() {
 }
 
 void MemberDriver::Forget(const EpochId& epoch) {
-  Listeners forgotten;  // destroyed without the lock: they may hold more of the job
+  // Destroyed without the lock, since callbacks may own other objects of the job.
+  Listeners forgotten;
   Lock lock(mutex_);
   const auto entry = listeners_.find(epoch);
   if (entry != listeners_.end()) {
@@ -109,7 +111,7 @@ absl::StatusOr<Response> MemberDriver::Call(Cancellation* cancellation, BeginCal
   CancelWatch watch(cancellation, [this, id] { Cancel(id); });
   lock.lock();
   AwaitReply(&lock, &waiter);
-  // What the end of the call has asked for, such as its withdrawal.
+  // Carries out what the end of the call caused, such as its withdrawal.
   Drain(&lock);
   lock.unlock();
   return *std::move(waiter.reply);
@@ -126,7 +128,7 @@ void MemberDriver::RunInPoll(Step step) {
   Apply(step(member_, SteadyClock::now()));
 }
 
-// Whoever cancels is not kept by what that has to send.
+// Leaves the sending to the thread: a canceller must not be delayed by it.
 void MemberDriver::Cancel(CallId id) {
   Lock lock(mutex_);
   Apply(member_.Cancel(SteadyClock::now(), id));
@@ -266,7 +268,7 @@ void MemberDriver::Do(const WriteLog& log) { Log(log.level, log.line); }
 void MemberDriver::RunThread() {
   Lock lock(mutex_);
   while (!stopping_) {
-    armed_ = SteadyTime::min();  // awake: it will look by itself
+    armed_ = SteadyTime::min();  // the thread is awake, and needs no wake-up
     const SteadyTime now = SteadyClock::now();
     if (member_.NextDeadline() <= now) Apply(member_.Tick(now));
     thread_must_look_ = false;
@@ -299,7 +301,7 @@ void MemberDriver::TellListeners(Lock* lock, const EpochId& epoch) {
   const bool tell_failure = !failure.ok() && !std::exchange(listeners.failure_told, !failure.ok());
   const bool newcomers = member_.NewcomersWaiting(epoch) > 0;
   const bool tell_newcomers = newcomers && !std::exchange(listeners.newcomers_told, newcomers);
-  Listeners told = listeners;  // what they do may end with this epoch forgotten
+  Listeners told = listeners;  // a copy, because a callback may make the driver forget this epoch
   lock->unlock();
   if (tell_failure) told.failure->Notify(failure);
   if (tell_newcomers) told.newcomers->Notify();
@@ -325,7 +327,7 @@ absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeou
                                      Cancellation* cancellation) const {
   const SteadyTime since = SteadyClock::now();
   const SteadyTime until = After(since, timeout);
-  bool cancelled = false;  // under the lock
+  bool cancelled = false;  // guarded by the lock
   const CancelWatch watch(cancellation, [&] {
     Lock lock(mutex_);
     cancelled = true;
@@ -335,7 +337,7 @@ absl::Status MemberDriver::AwaitLoss(const EpochId& epoch, absl::Duration timeou
   Lock lock(mutex_);
   const PollingTurns::AwaitingNews awaiting(&turns_);
   SteadyTime wake;
-  // What has been heard of the coordinator meanwhile may give the answer more time.
+  // An attach in the meantime may move LossKnownBy() further away.
   while (!ended() && (wake = std::min(until, member_.LossKnownBy(since))) > SteadyClock::now()) {
     news_.wait_until(lock, wake);
   }

@@ -26,56 +26,59 @@
 
 namespace muster::internal {
 
-// Runs one MemberCore over a transport: serializes its steps, gives it the time, carries its
-// effects to the network, and lets threads of the program wait for their calls. Decides nothing.
-// Thread-safe.
+// The driver of one MemberCore over a transport. It serializes the core's steps, passes it the
+// time, carries out its effects, and lets threads of the program wait for their calls. It decides
+// nothing. Thread-safe.
 //
-// A thread of the program that waits for its call polls the transport meanwhile (PollingTurns):
-// handing its answer over from one thread to another would cost as much as all the rest of a call.
-// A thread whose arrival goes by way of its node waits there, and polls only if it is the one that
-// sends for all. Of the two threads of this object one stands in for the program's, and the other
-// keeps the time and runs listeners, which may take long.
+// A thread of the program that waits for its call polls the transport meanwhile (PollingTurns).
+// Handing the answer over from another thread would cost as much as the rest of the call. A thread
+// whose arrival uses node fan-in waits in shared memory instead, and polls only if it sends the
+// batch. The driver has two threads of its own: one stands in for the program's and polls while
+// none of them does. The other keeps the time and runs listeners, which may take long.
 //
-// The transport is called without a lock, by those whose steps have asked for something, one at a
-// time, never from its own callbacks.
+// Threads carry out effects without the lock, one thread at a time, and never inside the
+// transport's callbacks. Tests: tests/client/remote_*_test.cc and node_driver_test.cc, with a fake
+// transport.
 class MemberDriver {
  public:
-  // Begins to attach. RESOURCE_EXHAUSTED if the process gets no threads for it; then nothing has
-  // been sent. `times` are for tests.
+  // Starts the threads and begins to attach. Returns RESOURCE_EXHAUSTED, with nothing sent, if the
+  // process cannot get threads. `times` are for tests.
   //
-  // The last owner's release closes the driver. It may happen on any thread, in a listener too.
+  // The driver closes when its last owner releases it. That may happen on any thread, including in
+  // a listener.
   static absl::StatusOr<std::shared_ptr<MemberDriver>> Start(MemberOptions options,
                                                              std::unique_ptr<Transport> transport,
                                                              const MeetingTimes& times = {});
   MemberDriver(const MemberDriver&) = delete;
   MemberDriver& operator=(const MemberDriver&) = delete;
 
-  // Ends every call, the stream and every epoch, for good. Listeners hear of it.
+  // Ends every call, the stream and every epoch, for good. Notifies listeners.
   void Close();
-  // Nobody asks for this epoch any more, which is not the latest.
+  // Forgets an epoch that has no users any more and is not the latest.
   void Forget(const EpochId& epoch);
 
   // Begins a call of the member under this id, and blocks until it has ended.
   using BeginCall = absl::FunctionRef<Effects(MemberCore&, SteadyTime now, CallId)>;
   absl::StatusOr<Response> Call(Cancellation* cancellation, BeginCall begin);
 
-  // Runs a step that nobody waits for.
+  // Runs a step whose result no thread waits for.
   using Step = absl::FunctionRef<Effects(MemberCore&, SteadyTime now)>;
   void Run(Step step);
 
   absl::Status HealthOf(const EpochId& epoch) const;
   absl::Status AwaitFailure(const EpochId& epoch, absl::Duration timeout) const;
-  // The same until the loss of a member that is gone by now would be known: see
-  // MemberCore::LossKnownBy().
+  // Blocks like AwaitFailure(), but only until the loss of a member that has vanished by now would
+  // be known: see MemberCore::LossKnownBy().
   absl::Status AwaitLoss(const EpochId& epoch, absl::Duration timeout,
                          Cancellation* cancellation) const;
   bool StopRequested(const EpochId& epoch) const;
   int NewcomersWaiting(const EpochId& epoch) const;
   v1::Limits limits() const;
-  // The IP address of this side; empty before the member is registered.
+  // Returns this side's IP address, or an empty string before the member is registered.
   std::string local_address() const;
 
-  // The callback runs once: on the thread of this object, or at once in this one.
+  // Runs the callback once, on the driver's thread, or at once on this thread if it has happened
+  // already.
   Subscription OnFailure(const EpochId& epoch, OneTimeEvent<absl::Status>::Callback callback);
   Subscription OnNewcomers(const EpochId& epoch, OneTimeEvent<>::Callback callback);
 
@@ -83,10 +86,11 @@ class MemberDriver {
   using Lock = PollingTurns::Lock;
   // A thread of the program that waits for the end of its call.
   struct Waiter : PollingTurns::Waiter {
-    std::shared_ptr<NodeMeetings::Place> meeting;  // that has begun, and is this thread's to run
+    // A meeting that has begun and that this thread must run.
+    std::shared_ptr<NodeMeetings::Place> meeting;
     std::optional<absl::StatusOr<Response>> reply;
   };
-  // Those who wait for news of one epoch.
+  // The listeners of one epoch, and whether they were notified.
   struct Listeners {
     std::shared_ptr<OneTimeEvent<absl::Status>> failure =
         std::make_shared<OneTimeEvent<absl::Status>>();
@@ -103,22 +107,22 @@ class MemberDriver {
   // Makes the threads end.
   void Stop();
 
-  // Takes what a step has asked for. Under the lock.
+  // Queues a step's outputs and completes its calls. Under the lock.
   void Apply(Effects effects);
   void Complete(Completion completion);
-  // Runs a step within Transport::Poll(); who polls drains.
+  // Runs a step inside Transport::Poll(), whose caller then drains.
   void RunInPoll(Step step);
   void Cancel(CallId id);
 
   // Blocks until the call has ended.
   void AwaitReply(Lock* lock, Waiter* waiter);
-  // The thread has something to do, whatever it waits in.
+  // Wakes the thread, wherever it waits.
   void Notify(Waiter* waiter);
   void RunMeeting(Lock* lock, Waiter* waiter);
   std::optional<Delivery> SendForNode(uint64_t attempt, const std::vector<TakenPart>& parts);
   void StandIn();
 
-  // Does what the steps have asked for, unless another thread is at it.
+  // Carries out the queued outputs, unless another thread is already in Drain().
   void Drain(Lock* lock);
   void Do(SendCall send);
   void Do(OpenStream open);
@@ -128,7 +132,7 @@ class MemberDriver {
   void Do(const LeaveMeeting& leave);
   void Do(const PassNode& pass);
   void Do(const LeaveNodeGroup& leave);
-  // Logs what the meetings have to say, when the lock is released.
+  // Queues the log lines of NodeMeetings, to be written without the lock.
   void QueueNodeNews();
   void Do(const WriteLog& log);
 
@@ -139,7 +143,7 @@ class MemberDriver {
 
   std::unique_ptr<Transport> transport_;
 
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all fields below
   MemberCore member_;
   CallId next_call_ = 1;
   std::map<CallId, Waiter*> waiters_;
@@ -150,13 +154,14 @@ class MemberDriver {
   mutable std::condition_variable news_;
   bool stopping_ = false;
   bool thread_must_look_ = false;
-  SteadyTime armed_ = SteadyTime::max();  // when the thread wakes
+  SteadyTime armed_ = SteadyTime::max();  // when the thread wakes up on its own
   std::condition_variable thread_wakes_;
 
   mutable PollingTurns turns_;
 
-  bool unowned_ = false;  // released by a listener; of `thread_` alone, which then deletes this
-  std::thread thread_;    // these last: they use all the others
+  // A listener released the last owner. Only `thread_` uses this, and then deletes the driver.
+  bool unowned_ = false;
+  std::thread thread_;  // last, because they use all other fields
   std::thread stand_in_;
 };
 

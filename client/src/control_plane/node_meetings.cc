@@ -10,14 +10,15 @@
 namespace muster::internal {
 namespace {
 
-// Members of a node that have not mapped the segment by then will not, as a rule.
+// Members that have not mapped the segment by then usually never will.
 constexpr std::chrono::seconds kAllShouldHaveCome(10);
 
-// Of /dev/shm, for all members of a node: a container may have 64 MiB of it, and NCCL wants most.
+// The largest part of /dev/shm that all members of a node use. A container may have only 64 MiB,
+// most of which NCCL needs.
 constexpr size_t kMostMemory = 8 << 20;
 constexpr size_t kMostGroups = 16;
 
-// The same for all members.
+// Returns a number that is the same on all members of the node.
 uint32_t GroupsFor(const SegmentOptions& options) {
   const size_t group = (options.content_bytes + options.result_bytes) * size_t{options.members};
   return static_cast<uint32_t>(std::clamp<size_t>(kMostMemory / group, 1, kMostGroups));
@@ -83,7 +84,8 @@ std::shared_ptr<NodeMeetings::Place> NodeMeetings::Find(const NodeGroup& group) 
   return entry->second;
 }
 
-// A place in use is one whose meeting was left, and whose thread has not seen that yet.
+// If a place is still in use, its last meeting was left, but its thread has not noticed yet. The
+// member then makes its own call.
 std::shared_ptr<NodeMeetings::Place> NodeMeetings::Begin(const MeetAtNode& meet) {
   std::shared_ptr<Place> place = Find(*meet.group);
   if (place == nullptr || place->attempt != 0 ||
@@ -100,7 +102,7 @@ void NodeMeetings::Leave(uint64_t attempt) {
   }
 }
 
-// The slots have the numbers of before, and stay as they are.
+// The slots keep their old numbers and stay unused.
 void NodeMeetings::Retire(const LeaveNodeGroup& leave) {
   const auto place = places_.find(leave.name);
   if (place == places_.end()) return;

@@ -19,9 +19,10 @@
 
 namespace muster::internal {
 
-// Where one member meets others of its node, in the latest epoch that it has entered: the shared
-// memory, and a place for each group. Not thread-safe, but for Place::meeting: it belongs to who
-// has begun it.
+// One member's meetings with other members of its node (client/src/node), in the latest epoch that
+// it has entered: the shared memory, and a Place for each group. Not thread-safe, except for
+// Place::meeting, which belongs to the thread that has begun it. Tests:
+// tests/client/node_driver_test.cc.
 class NodeMeetings {
  public:
   struct Place {
@@ -31,37 +32,37 @@ class NodeMeetings {
           slots(std::move(slots_of_node), group.members, self),
           meeting(&slots, times) {}
 
-    const std::shared_ptr<NodeSegment> segment;  // holds the memory
+    const std::shared_ptr<NodeSegment> segment;  // keeps the memory mapped
     Slots<SharedFutex> slots;
     Meeting<SharedFutex> meeting;
-    uint64_t attempt = 0;  // of the meeting in progress; 0: there is none
+    uint64_t attempt = 0;  // of the meeting in progress; 0 if there is none
   };
 
   explicit NodeMeetings(const MeetingTimes& times) : times_(times) {}
   const MeetingTimes& times() const { return times_; }
 
-  // Maps the epoch's segment, for Enter(). Uses files: not to be called under a lock.
+  // Maps the epoch's segment, for Enter(). Opens files, so do not call it under a lock.
   static absl::StatusOr<std::unique_ptr<NodeSegment>> Open(const EnterNode& enter);
-  // The members of the epoch meet in its segment. Where there is none nobody is met; that is news,
-  // for those who want to know, and no error.
+  // Enters the epoch. Without a segment, each member makes its own calls. That is no error, only a
+  // line for the log.
   void Enter(const EnterNode& enter, absl::StatusOr<std::unique_ptr<NodeSegment>> segment);
 
-  // Arrives; what follows is Place::meeting.Run(), which blocks, and then End(). Null where the
-  // member cannot meet others now and calls by itself.
+  // Posts the arrival. The caller then runs Place::meeting.Run(), which blocks, and calls End().
+  // Returns null if fan-in is not possible now: the member then makes its own call.
   std::shared_ptr<Place> Begin(const MeetAtNode& meet);
   // Revokes the arrival, so that Run() ends soon. No effect if it has ended.
   void Leave(uint64_t attempt);
   void End(Place* place) { place->attempt = 0; }
-  // Nobody meets in the group's place from now on.
+  // Stops using the slots of a closed group.
   void Retire(const LeaveNodeGroup& leave);
-  // Nobody need wait for this member at that number.
+  // Marks that this member makes its own call at this number, so that no member waits for it.
   void Pass(const PassNode& pass);
 
-  // What is to be logged since this was asked last.
+  // Returns the line to log since the last call, if any.
   std::optional<std::string> TakeNews() { return std::exchange(news_, std::nullopt); }
 
  private:
-  // The group's place; null where there is none, or not yet.
+  // Returns the group's place, or null if there is none now.
   std::shared_ptr<Place> Find(const NodeGroup& group);
   bool IsReady();
   std::string CallsAlone(absl::string_view why) const;
@@ -70,10 +71,12 @@ class NodeMeetings {
   EnterNode node_;
   std::shared_ptr<NodeSegment> segment_;
   SteadyTime entered_;
-  bool told_ = false;  // that somebody is missing
+  bool told_ = false;  // logged that members are missing
   std::optional<std::string> news_;
-  std::map<uint64_t, std::shared_ptr<Place>> places_;  // by the group's name; null: no room
-  std::set<uint64_t> retired_;  // names whose slots are used up; as few as the segment has groups
+  // By the group's name; null if the segment has no room.
+  std::map<uint64_t, std::shared_ptr<Place>> places_;
+  // Names whose slots must not be used again; at most as many as the segment has groups.
+  std::set<uint64_t> retired_;
 };
 
 }  // namespace muster::internal

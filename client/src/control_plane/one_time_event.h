@@ -18,14 +18,19 @@
 
 namespace muster::internal {
 
-// Those who want to know when something happens, which it does once. Thread-safe. A subscription
-// may outlive the job, and may be ended in a fork of the process, where nothing runs a callback.
+// Callbacks that wait for something that happens once.
+//
+//   Subscription subscription = event->Add([](const absl::Status& why) { ... });
+//   event->Notify(why);  // runs it
+//
+// Thread-safe. A subscription may outlive the job. It may also end in a fork of the process, where
+// callbacks never run.
 template <class... Args>
 class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> {
  public:
   using Callback = std::function<void(const Args&...)>;
 
-  // Runs `callback` at Notify(), or at once, in this thread, if that has happened.
+  // Runs `callback` in Notify(), or at once on this thread if Notify() was called before.
   Subscription Add(Callback callback) {
     std::optional<std::tuple<Args...>> happened;
     {
@@ -41,7 +46,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> 
     return Subscription();
   }
 
-  // Runs every callback once, in this thread and without a lock. Call it once.
+  // Runs every callback once, on this thread and without a lock. Call it once.
   void Notify(const Args&... args) {
     {
       absl::MutexLock lock(&mutex_);
@@ -56,7 +61,8 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> 
 
  private:
   void Remove(int64_t number) {
-    if (getpid() != process_) return;  // the lock may be one that a thread of the parent holds
+    // In a fork, a thread of the parent may hold the lock for ever.
+    if (getpid() != process_) return;
     absl::MutexLock lock(&mutex_);
     callbacks_.erase(number);
     // A callback that ends its own subscription cannot wait for itself.
@@ -65,7 +71,7 @@ class OneTimeEvent : public std::enable_shared_from_this<OneTimeEvent<Args...>> 
     mutex_.Await(absl::Condition(&gone));
   }
 
-  // The next callback to run, which is then `running_`; nullopt if there is none.
+  // Returns the next callback to run and makes it `running_`, or returns nullopt.
   std::optional<Callback> TakeNext() {
     absl::MutexLock lock(&mutex_);
     if (callbacks_.empty()) return std::nullopt;

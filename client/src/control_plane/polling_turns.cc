@@ -5,12 +5,12 @@
 namespace muster::internal {
 namespace {
 
-// How long the stand-in leaves the polling alone between the calls of a program that makes one
-// after the other. What comes meanwhile is heard that much later.
+// How long the stand-in pauses after a call of the program. Events in the pause are handled that
+// much later.
 constexpr std::chrono::milliseconds kStandBack(20);
-// The same where a thread waits for just that.
+// The pause while a thread waits for news (AwaitingNews).
 constexpr std::chrono::milliseconds kStandBackForNews(5);
-// A call that takes longer than this may cost one more wake-up when it ends.
+// Longer calls may cost one extra wake-up at their end.
 constexpr std::chrono::seconds kLongPoll(1);
 
 }  // namespace
@@ -66,7 +66,7 @@ void PollingTurns::StandIn(Lock* lock, absl::FunctionRef<bool()> stopping) {
       Take(lock, nullptr, How::kUntilWoken);
       Pass();
     } else if (SteadyClock::now() - called_at < kLongPoll) {
-      // Calls that others of the node have sent.
+      // Threads wait in shared memory for calls that other members sent, so none of them polls.
       if (!polled_of_late && !taken_) {
         Take(lock, nullptr, How::kNow);
         Pass();

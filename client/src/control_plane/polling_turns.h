@@ -14,22 +14,26 @@
 
 namespace muster::internal {
 
-// Whose turn it is to poll: one thread at a time. A thread of the program that waits for its call
-// polls meanwhile, and so takes the answer by itself; of several that wait one polls, for all. The
-// stand-in, a thread that does nothing else, polls while none of the program does, and keeps out of
-// the way of a program that makes one call after another.
+// The rule that decides which thread polls the transport: one at a time.
 //
-// All is called under one lock, the owner's, which is released while a thread waits.
+// A thread of the program that waits for its call polls meanwhile, so it takes its own answer
+// without a thread switch. If several threads wait, one of them polls for all. The stand-in, a
+// thread that only polls, does so while no thread of the program waits. It leaves a short pause
+// after each call: if it polled at once, it would take the answers of a program that makes one call
+// after another.
+//
+// Call everything under the owner's lock, which is released while a thread waits. Test:
+// tests/client/polling_turns_test.cc.
 class PollingTurns {
  public:
   using Lock = std::unique_lock<std::mutex>;
   enum class How {
-    kUntilWoken,  // takes what comes until an event was for the one who polls, or it is woken
-    kNow,         // takes what is there
+    kUntilWoken,  // until an event was for the polling thread, or it is woken
+    kNow,         // only events that are already there
   };
 
-  // `poll` is called without the lock, and returns soon after it was woken. `polled` is called
-  // under it after each poll, when the turn is free again, and may release it meanwhile.
+  // `poll` runs without the lock, and must return soon after a wake-up. `polled` runs under the
+  // lock after each poll, when the turn is free again, and may release the lock meanwhile.
   PollingTurns(std::function<void(How)> poll, std::function<void(Lock*)> polled)
       : poll_(std::move(poll)), polled_(std::move(polled)) {}
 
@@ -40,21 +44,22 @@ class PollingTurns {
     std::condition_variable wakes_;
   };
 
-  // Blocks until `ready`, which is looked at after each poll and each Notify(); polls meanwhile
-  // where nobody else does. Then the turn is somebody else's, also where this thread goes on to
-  // wait for something that takes no polling.
+  // Blocks until `ready` returns true. Checks it after each poll and each Notify(), and polls
+  // meanwhile if no other thread does. Afterwards the turn is free for other threads, even if this
+  // thread goes on to wait for something else.
   void Await(Lock* lock, Waiter* waiter, absl::FunctionRef<bool()> ready);
 
-  // `waiter` may be ready. True: it polls, in another thread than this one, and is to be woken.
+  // Wakes a waiter that may be ready. Returns true if the waiter polls on another thread: the
+  // caller must then wake the transport.
   bool Notify(Waiter* waiter);
 
-  // The thread that stands in, until `stopping`, which is looked at after each poll and when it is
-  // woken by WakeStandIn().
+  // Runs the stand-in until `stopping` returns true. Checks it after each poll and each
+  // WakeStandIn().
   void StandIn(Lock* lock, absl::FunctionRef<bool()> stopping);
   void WakeStandIn() { stand_in_wakes_.notify_one(); }
 
-  // While such an object lives a thread waits for news and does not poll: the stand-in hurries.
-  // Made and destroyed under the lock.
+  // A wait for news, during which the thread does not poll. The stand-in polls more often while
+  // such an object lives. Create and destroy it under the lock.
   class AwaitingNews {
    public:
     explicit AwaitingNews(PollingTurns* turns) : turns_(turns) {
@@ -72,19 +77,20 @@ class PollingTurns {
  private:
   // Polls once.
   void Take(Lock* lock, Waiter* waiter, How how);
-  // Nobody polls any more: one of those who wait for their turn shall.
+  // Wakes a queued thread if no thread polls.
   void Pass();
 
   const std::function<void(How)> poll_;
   const std::function<void(Lock*)> polled_;
 
   bool taken_ = false;
-  Waiter* poller_ = nullptr;       // whose turn it is; null: the stand-in's, or nobody's
-  std::thread::id poller_thread_;  // of whoever polls now, or did last
-  std::list<Waiter*> queue_;       // those who wait while another one polls
-  uint64_t visits_ = 0;            // how often threads of the program have begun or ended to wait
-  uint64_t polls_ = 0;             // and how often they have polled
-  bool stand_in_sleeps_ = false;   // until a thread of the program has waited
+  // The thread of the program whose turn it is; null if it is the stand-in, or no thread.
+  Waiter* poller_ = nullptr;
+  std::thread::id poller_thread_;  // the thread that polls now or polled last
+  std::list<Waiter*> queue_;       // threads that wait while another one polls
+  uint64_t visits_ = 0;            // how often threads of the program have begun or ended a wait
+  uint64_t polls_ = 0;             // how often threads of the program have polled
+  bool stand_in_sleeps_ = false;   // until a thread of the program begins or ends a wait
   int awaiting_news_ = 0;
   std::condition_variable stand_in_wakes_;
 };

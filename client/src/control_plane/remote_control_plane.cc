@@ -55,8 +55,8 @@ RemoteControlPlane::~RemoteControlPlane() {
   if (CheckProcess().ok()) {
     driver_->Forget(epoch_);
   } else {
-    // In a fork there is no thread to join, and the connection is the parent's.
-    new std::shared_ptr<MemberDriver>(driver_);  // never destroyed
+    // A fork has no thread to join, and must not touch the parent's connection.
+    new std::shared_ptr<MemberDriver>(driver_);  // leaked on purpose
   }
 }
 

@@ -12,15 +12,15 @@
 
 namespace muster::internal {
 
-// A job that a coordinator holds together.
+// The control plane of a job with a coordinator.
 class RemoteControlPlane final : public ControlPlane {
  public:
-  // Registers with the coordinator that `transport` reaches and blocks until all members have
-  // joined, or the deadline. Errors: as Job::Join().
+  // Registers with the coordinator behind `transport`, and blocks until the epoch has formed or the
+  // deadline has passed. Errors: as Job::Join().
   static absl::StatusOr<std::unique_ptr<ControlPlane>> Join(std::unique_ptr<Transport> transport,
                                                             const JobOptions& options,
                                                             const Deadline& deadline);
-  // Not for callers; see Join(). `place` is the answer that Join got.
+  // Not for callers; see Join(). `place` is the answer to Join.
   RemoteControlPlane(const JobOptions& options, std::shared_ptr<MemberDriver> driver,
                      const v1::JoinResponse& place);
   ~RemoteControlPlane() override;
@@ -67,8 +67,8 @@ class RemoteControlPlane final : public ControlPlane {
   void Close() override { driver_->Close(); }
 
  private:
-  // Begins a call of the member by `begin`, a method of MemberCore that takes `args` between the
-  // call's id and its deadline, and blocks until the call ends.
+  // Begins a call of the member and blocks until it has ended. `begin` is a method of MemberCore
+  // that takes `args` between the call's id and its deadline.
   template <typename Begin, typename... Args>
   absl::StatusOr<Response> Call(const CallOptions& options, Begin begin, Args&&... args);
 

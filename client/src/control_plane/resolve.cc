@@ -17,12 +17,12 @@
 namespace muster::internal {
 namespace {
 
-// The system's resolver can neither be cancelled nor given a deadline, so it runs in a thread that
-// nobody waits for; the two share this.
+// State shared with the resolver's thread. getaddrinfo() has no deadline and cannot be cancelled,
+// so it runs on a detached thread.
 struct Lookup {
   std::mutex mutex;
   std::condition_variable changed;
-  std::optional<std::string> error;  // set when the lookup has ended; empty: it resolved
+  std::optional<std::string> error;  // set when the lookup has ended; empty if it succeeded
   bool cancelled = false;
 };
 

@@ -7,9 +7,9 @@
 
 namespace muster::internal {
 
-// Blocks until the host of `address` resolves; at once where it is an IP address. A name that does
-// not resolve is asked for again: in a cluster that is starting, it may be announced later.
-// DEADLINE_EXCEEDED with the resolver's last word; CANCELLED.
+// Blocks until the host of `address` resolves. Returns at once for an IP address. Retries a name
+// that does not resolve, because a starting cluster may publish it later. Returns DEADLINE_EXCEEDED
+// with the resolver's last error, or CANCELLED.
 absl::Status AwaitResolvable(const HostPort& address, const Deadline& deadline);
 
 }  // namespace muster::internal

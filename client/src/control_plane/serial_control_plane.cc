@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> SerialControlPlane::RunCollective(
 absl::StatusOr<LeaseOutcome> SerialControlPlane::AcquireLease(const std::string& name,
                                                               LeaseScope scope,
                                                               const CallOptions& options) {
-  bool cancelled = false;  // under mutex_
+  bool cancelled = false;  // guarded by mutex_
   CancelWatch watch(options.cancellation, [&] {
     absl::MutexLock lock(&mutex_);
     cancelled = true;

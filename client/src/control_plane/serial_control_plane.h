@@ -16,8 +16,8 @@
 
 namespace muster::internal {
 
-// A job of one process without a coordinator. Collectives return the caller's own value; leases are
-// kept here and exclude the threads of the process from each other.
+// The control plane of serial mode: a job of one process without a coordinator. Collectives return
+// the caller's own value. Leases exclude the threads of the process from each other.
 class SerialControlPlane final : public ControlPlane {
  public:
   explicit SerialControlPlane(const JobOptions& options);
@@ -47,7 +47,7 @@ class SerialControlPlane final : public ControlPlane {
   Subscription OnNewcomers(std::function<void()> callback) override { return Subscription(); }
   absl::Status RequestStop(const CallOptions& options) override;
   bool stop_requested() const override;
-  // Nobody else is there to be lost: only the end of the Job is told.
+  // Only the end of the Job is reported, since there is no other member to lose.
   absl::Status health() const override;
   absl::Status AwaitFailure(absl::Duration timeout) const override;
   absl::Status AwaitLoss(const CallOptions&) const override { return health(); }
@@ -62,7 +62,7 @@ class SerialControlPlane final : public ControlPlane {
     absl::StatusOr<std::string> result;
   };
 
-  // That the process has not left, and the Job is there.
+  // Returns an error if the process has left, or the Job was destroyed.
   absl::Status CheckMember() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t NextToken() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

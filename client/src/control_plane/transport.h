@@ -10,16 +10,21 @@
 
 namespace muster::internal {
 
-// The way to a coordinator. Has no threads: callbacks run within Poll() and PollNow(), and within
-// the destructor. Calls and streams are named by their attempt, which is never used twice.
-// Thread-safe, but for Poll() and PollNow(), in which there may be one thread at a time.
+// The connection to a coordinator.
+//
+//   transport->Attach(1, request, handler);
+//   while (!done) transport->Poll();  // runs the callbacks
+//
+// Has no threads: callbacks run inside Poll(), PollNow() and the destructor. Attempts identify
+// calls and streams, and are never reused. Thread-safe, but only one thread at a time may be in
+// Poll() or PollNow(). Implementations: grpc_transport.h, and tests/client/fake_transport.h.
 class Transport {
  public:
-  // Ends what is in flight, and returns when every callback has.
+  // Cancels everything in flight, and returns after every callback has run.
   virtual ~Transport() = default;
 
-  // Ends with exactly one `done`, however long that takes; the response counts where the status is
-  // OK. UNAVAILABLE, at once, where there is no connection.
+  // Ends with exactly one `done`, without a time-out. The response counts if the status is OK. Ends
+  // with UNAVAILABLE at once if there is no connection.
   using Done = std::function<void(const absl::Status& status, Response response)>;
   virtual void Call(uint64_t attempt, Request request, Done done) = 0;
 
@@ -30,22 +35,23 @@ class Transport {
   };
   virtual void Attach(uint64_t attempt, v1::AttachRequest request, StreamHandler handler) = 0;
 
-  // Ends what has begun under this attempt soon, with CANCELLED; no effect on what has ended. Does
+  // Ends the call or stream of this attempt soon, with CANCELLED. No effect if it has ended. Does
   // not block.
   virtual void Cancel(uint64_t attempt) = 0;
 
-  // Waits until something has happened, runs its callbacks, and returns. Somebody must be in here,
-  // or look in by PollNow(), all the time: what keeps the connection alive is done here too.
+  // Blocks until something has happened, runs its callbacks, and returns. A thread must be in here,
+  // or call PollNow() often, all the time: keepalive depends on it.
   virtual void Poll() = 0;
-  // The same, but does not wait: runs the callbacks of what has happened.
+  // Runs the callbacks of what has happened. Does not block.
   virtual void PollNow() = 0;
-  // Makes the Poll() in progress return soon, or else the next one.
+  // Makes the current Poll(), or else the next one, return soon.
   virtual void Wake() = 0;
 
-  // Whether there is a connection now.
+  // Returns whether there is a connection now.
   virtual bool connected() const = 0;
 
-  // The IP address of the coordinator that answered the latest Attach; empty before.
+  // Returns the IP address of the coordinator that answered the latest Attach, or an empty string
+  // before.
   virtual std::string peer() const = 0;
 };
 
