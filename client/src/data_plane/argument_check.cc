@@ -45,13 +45,13 @@ std::vector<Area> AreasOf(absl::Span<const Message> sends, absl::Span<const Mess
   return areas;
 }
 
-// Whether something overlaps with what is received. What is sent may overlap among itself.
+// Returns whether a received area overlaps with any other. Areas to be sent may overlap each other.
 bool AnyReceivedOverlaps(std::vector<Area> areas) {
   const std::less<const char*> before;
   std::sort(areas.begin(), areas.end(),
             [&](const Area& a, const Area& b) { return before(a.begin, b.begin); });
-  const char* end = nullptr;           // of all so far
-  const char* received_end = nullptr;  // of those that are received
+  const char* end = nullptr;           // the highest end so far
+  const char* received_end = nullptr;  // the highest end of a received area so far
   for (const Area& area : areas) {
     if (before(area.begin, area.received ? end : received_end)) return true;
     end = std::max(end, area.end, before);
@@ -60,7 +60,7 @@ bool AnyReceivedOverlaps(std::vector<Area> areas) {
   return false;
 }
 
-// The floats are the last of the enumerators.
+// Floats are the last enumerators.
 bool IsFloat(DataType type) { return type >= DataType::kFloat8E4m3; }
 
 }  // namespace

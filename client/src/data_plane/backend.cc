@@ -10,7 +10,7 @@
 namespace muster::internal {
 namespace {
 
-// "4 int32", "3 messages".
+// Returns "4 int32" or "3 messages".
 std::string WhatOf(absl::Span<const Message> messages) {
   if (messages.size() != 1) return absl::StrCat(messages.size(), " messages");
   return absl::StrCat(messages[0].count, " ", NameOf(messages[0].type));

@@ -20,7 +20,8 @@ struct Registry {
 };
 
 Registry& GetRegistry() {
-  static Registry* registry = new Registry;  // never destroyed: static initializers add to it
+  // Never destroyed, because static initializers of any library add to it.
+  static Registry* registry = new Registry;
   return *registry;
 }
 
@@ -72,7 +73,7 @@ absl::StatusOr<BackendChoice> ChooseBest(const std::vector<BackendKind>& kinds) 
       absl::StrCat("no linked communicator backend is usable: ", absl::StrJoin(refusals, "; ")));
 }
 
-// Empty where it is not set.
+// Returns an empty string if MUSTER_BACKEND is not set.
 absl::string_view NamedByEnvironment() {
   const char* variable = std::getenv("MUSTER_BACKEND");
   return variable == nullptr ? "" : variable;

@@ -15,15 +15,15 @@ struct BackendChoice {
   std::string reason;  // "CommunicatorOptions::backend asks for it"
 };
 
-// Chooses among `kinds`, which are in order of preference: the one that `requested` names, else the
-// one that MUSTER_BACKEND names, else the first usable one. NOT_FOUND if it is not among them,
-// listing those that are; FAILED_PRECONDITION if it is there but not usable, or none is, saying
-// why. `requester` is whose word `requested` is, for messages.
+// Chooses one of `kinds`, which are in order of preference: the kind named by `requested`, else by
+// MUSTER_BACKEND, else the first usable one. Returns NOT_FOUND, with a list of the linked kinds, if
+// the named one is not linked. Returns FAILED_PRECONDITION, with the reasons, if it is not usable
+// or no kind is. `requester` is the source of `requested`, for messages.
 absl::StatusOr<BackendChoice> ChooseBackend(
     const std::vector<BackendKind>& kinds, absl::string_view requested,
     absl::string_view requester = "CommunicatorOptions::backend");
 
-// Whether the program (by `requested`) or MUSTER_BACKEND names a backend.
+// Returns whether the program (by `requested`) or MUSTER_BACKEND names a backend.
 bool IsBackendNamed(absl::string_view requested);
 
 }  // namespace muster::internal

@@ -10,8 +10,8 @@
 namespace muster::internal {
 namespace {
 
-// A call whose time-out is near waits so long all the same: an error that names who died is worth
-// it.
+// The least time to wait, even if the call's time-out is near: an error that names the dead process
+// is worth it.
 constexpr absl::Duration kLeastWait = absl::Seconds(5);
 
 absl::Status AwaitLoss(const Group& group, CallOptions options) {

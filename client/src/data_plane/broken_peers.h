@@ -6,17 +6,18 @@
 #include "muster/call_options.h"
 #include "muster/group.h"
 
-// What data planes say where a connection broke.
+// The errors that data planes return when a connection breaks.
 namespace muster::internal {
 
-// The error of a data-plane call whose connection to a peer broke. A peer that died is named by the
-// job's own error, so this waits for that as Group::AwaitLoss() does; where none comes, UNAVAILABLE
-// with `why`. `options` are what is left of the call's; a little longer than its time-out this may
-// take all the same.
+// Returns the error of a call whose connection to `peer` broke. If the peer died, the job's own
+// error names it, so this waits for that error as Group::AwaitLoss() does. If none comes, returns
+// UNAVAILABLE with `why`. `options` hold the rest of the call's time-out, which this may exceed by
+// some seconds.
 absl::Status ExplainBrokenConnection(const Group& group, int peer, absl::string_view operation,
                                      absl::string_view why, const CallOptions& options);
 
-// The same where it is not known whose connection broke: the job's error, or `why` with a remark.
+// Does the same if it is unknown which peer's connection broke. If the job has no error, returns
+// `why` with a remark.
 absl::Status ExplainBrokenPeer(const Group& group, const absl::Status& why,
                                const CallOptions& options = {});
 

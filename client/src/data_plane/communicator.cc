@@ -17,7 +17,7 @@ using internal::InOut;
 using internal::Message;
 using OwnValue = internal::OperationRunner::OwnValue;
 
-// The first of them that is an error.
+// Returns the first error, or OK.
 absl::Status FirstError(std::initializer_list<absl::Status> statuses) {
   for (const absl::Status& status : statuses) {
     if (!status.ok()) return status;
@@ -32,7 +32,7 @@ Communicator::Communicator(const Group& group, const CommunicatorOptions& option
     : backend_name_(std::move(backend_name)),
       runner_(std::make_unique<internal::OperationRunner>(group, options, std::move(backend))) {}
 
-Communicator::~Communicator() { runner_->Finish(); }  // what was started uses this object
+Communicator::~Communicator() { runner_->Finish(); }  // started operations use this object
 
 int Communicator::rank() const { return runner_->group().rank(); }
 int Communicator::size() const { return runner_->group().size(); }
@@ -92,7 +92,7 @@ absl::Status Communicator::RawReduce(const InOut& data, ReduceOp op, int root,
                          check.Overlap(data.in, bytes, data.out, bytes, 0)});
   }
   if (!status.ok()) return status;
-  // Elsewhere than at the root nothing comes back.
+  // Only the root gets a result.
   const OwnValue own = rank() == root ? OwnValue{data.in, data.out, bytes} : OwnValue{};
   return runner_->RunCollective(
       "Reduce", bytes, own, options, [&](Backend& backend, const CallOptions& resolved) {

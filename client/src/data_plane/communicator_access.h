@@ -9,10 +9,10 @@
 
 namespace muster::internal {
 
-// What the helpers may do with a Communicator beyond its public side: move elements whose type is
-// known at run time, and end it.
+// Access for the SDK's helpers to what Communicator keeps private: operations on elements whose
+// type is known at run time, and a way to end it.
 struct CommunicatorAccess {
-  // OK, or UNIMPLEMENTED where the backend cannot move this type, or reduce it where `op` is set.
+  // Returns UNIMPLEMENTED if the backend cannot move this type, or cannot reduce it if `op` is set.
   static absl::Status CheckSupport(const Communicator& communicator, DataType type,
                                    std::optional<ReduceOp> op) {
     return communicator.runner_->CheckSupport(type, op);
@@ -27,17 +27,17 @@ struct CommunicatorAccess {
                                          ReduceOp op, const CallOptions& options) {
     return communicator.RawAllReduceCoalesced(buffers, type, op, options);
   }
-  // `count` is that of one rank.
+  // `count` is the number of elements of one rank.
   static absl::Status AllGather(Communicator& communicator, const void* in, void* out, size_t count,
                                 DataType type, const CallOptions& options) {
     return communicator.RawAllGather({in, count, out, count * communicator.size(), type}, options);
   }
-  // Between memory that the communicator can reach, both ends of this process.
+  // Copies between two places of this process's memory that the communicator can reach.
   static absl::Status Copy(Communicator& communicator, const void* from, void* to, size_t bytes,
                            const CallOptions& options) {
     return communicator.runner_->Copy(from, to, bytes, options);
   }
-  // Ends the call in progress and all later ones with `why`. From any thread.
+  // Ends the call in progress and all later ones with `why`. Any thread may call this.
   static void Fail(Communicator& communicator, const absl::Status& why) {
     communicator.runner_->Fail(why);
   }

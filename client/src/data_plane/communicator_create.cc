@@ -1,5 +1,4 @@
-// How a communicator is created: the choice of its backend, and what the ranks tell each other of
-// it.
+// Communicator::Create(): chooses the backend and lets it connect the ranks.
 
 #include <memory>
 #include <string>
@@ -30,13 +29,14 @@ void LogChoice(const Group& group, absl::string_view backend, absl::string_view 
                    backend, device.empty() ? "" : " on ", device, ": ", reason));
 }
 
-// A group of one needs a backend only where its data may be in memory that the CPU cannot reach.
+// Returns whether the group needs no backend: it has one rank, and its data is in memory that the
+// CPU can reach.
 bool IsSerial(const Group& group, const absl::StatusOr<BackendChoice>& choice) {
   return group.size() == 1 && !(choice.ok() && choice->kind.device_memory);
 }
 
-// A named backend that is not linked is an error in a group of one too, so that a program does not
-// find out only when it grows.
+// Returns an error if a named backend is not linked, even for a group of one. Otherwise the program
+// would fail only when it grows.
 absl::StatusOr<std::unique_ptr<Backend>> CreateSerial(const Group& group,
                                                       const absl::StatusOr<BackendChoice>& choice,
                                                       bool named) {

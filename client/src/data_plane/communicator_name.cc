@@ -8,7 +8,7 @@
 
 namespace muster::internal {
 
-// Groups of one name may run side by side: the ranks tell them apart.
+// Groups of the same name may exist side by side, so the name includes the ranks.
 std::string NextCommunicatorName(const Group& group) {
   const uint64_t number = ++GroupAccess::State(group)->communicators;
   if (group.name().empty()) return absl::StrCat("communicator ", number, " of the world");

@@ -7,9 +7,9 @@
 
 namespace muster::internal {
 
-// What the next communicator of this group is called by those who look for what hangs:
-// "communicator 1 of the world". Alike on all of its ranks, since all create a group's
-// communicators in the same order.
+// Returns the name of the group's next communicator, for reports about hangs: "communicator 1 of
+// the world". It is the same on all ranks, because all create a group's communicators in the same
+// order.
 std::string NextCommunicatorName(const Group& group);
 
 }  // namespace muster::internal

@@ -1,5 +1,5 @@
-// Communicator's operations on views of tensors, whose types are known at run time, and what
-// Start() begins.
+// Communicator's operations on tensor views, whose types are known at run time, and
+// Communicator::Start().
 
 #include <map>
 #include <utility>
@@ -45,7 +45,7 @@ absl::Status Communicator::AllReduceCoalesced(absl::Span<const MutableTensorView
     by_type[buffer.type].push_back({buffer.data, CountOf(buffer)});
   }
   status.Update(check.Timeout(options.timeout));
-  // All types are looked at first, so that nothing changes if one is refused.
+  // Checks all types first, so that nothing changes if one is refused.
   for (const auto& [type, list] : by_type) {
     status.Update(check.Op(op, type));
     if (status.ok()) status = runner_->CheckSupport(type, op);

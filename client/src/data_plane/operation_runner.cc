@@ -33,8 +33,8 @@ OperationRunner::OperationRunner(const Group& group, const CommunicatorOptions& 
       activity_(std::make_unique<PublishedActivity>(NextCommunicatorName(group))),
       failure_(group_.OnFailure([this](const absl::Status& why) { Fail(why); })) {}
 
-// In a fork the threads are not there, locks may be held for ever, and the connections are the
-// parent's: what would end them is not even destroyed.
+// In a fork, the threads do not exist, locks may be held for ever, and the connections are the
+// parent's. So nothing that could touch them is destroyed.
 OperationRunner::~OperationRunner() {
   if (getpid() == process_) return;
   static_cast<void>(started_.release());
@@ -68,8 +68,8 @@ absl::Status OperationRunner::RunCollective(absl::string_view operation, size_t 
     return own.from == own.to ? absl::OkStatus()
                               : backend.Copy(own.from, own.to, own.bytes, resolved);
   };
-  // What is published is compared between ranks: the numbers of collectives are the same on all of
-  // them, those of messages from one to another are not.
+  // Only collectives are published. Reports compare ranks by the numbers of their operations, and
+  // the numbers of messages differ between ranks.
   return Run(operation, options, [&](Backend& backend, const CallOptions& resolved) {
     activity_->Begin({operation.data(), operation.size()}, bytes);
     absl::Status status =
@@ -89,7 +89,7 @@ absl::Status OperationRunner::Run(absl::string_view operation, const CallOptions
   const Deadline deadline(*resolved.timeout, resolved.cancellation);
   AwaitStarted(operation, &resolved);
   if (absl::Status status = Enter(operation); !status.ok()) return status;
-  // What is started has followed when it was.
+  // Start() has already called Follow() for what it started.
   const absl::Status followed =
       started_->IsOwnThread() ? absl::OkStatus() : backend_->Follow(options.stream);
   return Leave(followed.ok() ? deadline.NameWhole(call(*backend_, resolved), *resolved.timeout)
@@ -104,7 +104,7 @@ absl::Status OperationRunner::Copy(const void* from, void* to, size_t bytes,
   return followed.ok() ? backend_->Copy(from, to, bytes, resolved) : followed;
 }
 
-// A call from outside comes after all that was started, within its time-out and unless it is
+// Makes a call from outside wait for all started calls, within its own time-out and until it is
 // cancelled.
 void OperationRunner::AwaitStarted(absl::string_view operation, CallOptions* options) {
   if (started_->IsOwnThread() || started_->IsEmpty()) return;
@@ -151,7 +151,7 @@ void OperationRunner::Fail(const absl::Status& why) {
   backend_->Abort(why);
 }
 
-// ---- What is started ----
+// ---- Started calls ----
 
 PendingOperation OperationRunner::Start(std::function<absl::Status()> calls, void* stream) {
   absl::Status status = CheckProcess("Start");

@@ -27,54 +27,55 @@ namespace muster::internal {
 
 class StartedCalls;
 
-// Runs the operations of one communicator on its backend: one at a time, in the process that
-// created it, after all that was started, and none after the error that ended it. The arguments
-// have been checked. Thread-safe.
+// The operations of one communicator on its backend, run one at a time: only in the process that
+// created the communicator, only after all started calls have ended, and never after the error that
+// ended the communicator. Callers have checked the arguments. Thread-safe.
 class OperationRunner {
  public:
-  // What an operation does on the backend. The options that it gets have a time-out.
+  // An operation on the backend. The options that it gets have a time-out.
   using Call = absl::FunctionRef<absl::Status(Backend&, const CallOptions&)>;
 
-  // What a collective comes to where this process does not wait for the others.
+  // The part of a collective's result that is this process's own value, for a PreventBlock scope.
   struct OwnValue {
     const void* from = nullptr;
     void* to = nullptr;
     size_t bytes = 0;
   };
 
-  // `options.timeout` is set. Ends with the error of the group's job, if the job fails.
+  // `options.timeout` must be set. If the group's job fails, the communicator ends with the job's
+  // error.
   OperationRunner(const Group& group, const CommunicatorOptions& options,
                   std::unique_ptr<Backend> backend);
-  // In a fork nothing is done, and what it holds is left alone.
+  // In a fork, leaks what it owns and does nothing else.
   ~OperationRunner();
   OperationRunner(const OperationRunner&) = delete;
   OperationRunner& operator=(const OperationRunner&) = delete;
 
   const Group& group() const { return group_; }
   absl::Duration default_timeout() const { return *options_.timeout; }
-  // OK, or UNIMPLEMENTED where the backend cannot move this type, or reduce it where `op` is set.
+  // Returns UNIMPLEMENTED if the backend cannot move this type, or cannot reduce it if `op` is set.
   absl::Status CheckSupport(DataType type, std::optional<ReduceOp> op) const {
     return backend_->CheckSupport(type, op);
   }
 
-  // Blocks until all that was started has ended; nothing is started afterwards. Returns at once in
-  // a fork.
+  // Blocks until all started calls have ended. Nothing can be started afterwards. Returns at once
+  // in a fork.
   void Finish();
 
-  // Runs a collective, or, inside a PreventBlock scope, what it comes to there. `bytes` is told to
-  // those who look for what hangs.
+  // Runs a collective. Inside a PreventBlock scope, only copies `own`. Publishes the operation and
+  // `bytes` for reports about hangs.
   absl::Status RunCollective(absl::string_view operation, size_t bytes, const OwnValue& own,
                              const CallOptions& options, Call call);
   // Runs one operation. Errors are those of communicator.h.
   absl::Status Run(absl::string_view operation, const CallOptions& options, Call call);
-  // Copies between memory that the backend can reach, both ends of this process. Does not wait for
-  // its turn: it is for data of an operation that has ended.
+  // Copies between two places of this process's memory that the backend can reach. Does not wait
+  // for its turn, because it copies data of operations that have ended.
   absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options);
-  // Begins `calls`, which makes operations, on a thread of the communicator's own; see
+  // Runs `calls`, which makes operations, on the communicator's own thread: see
   // Communicator::Start().
   PendingOperation Start(std::function<absl::Status()> calls, void* stream);
 
-  // Ends the call in progress and all later ones with `why`. From any thread.
+  // Ends the call in progress and all later ones with `why`. Any thread may call this.
   void Fail(const absl::Status& why);
 
  private:
@@ -82,7 +83,7 @@ class OperationRunner {
   void AwaitStarted(absl::string_view operation, CallOptions* options);
   absl::Status Enter(absl::string_view operation);
   absl::Status Leave(absl::Status result);
-  // "AllReduce on rank 0 of 4".
+  // Returns "AllReduce on rank 0 of 4".
   std::string Describe(absl::string_view operation) const;
 
   Group group_;
@@ -93,8 +94,8 @@ class OperationRunner {
   std::unique_ptr<PublishedActivity> activity_;
   absl::Mutex mutex_;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error that finished the communicator
-  Subscription failure_;                      // last: its callback uses the others
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // the first error, which ended the communicator
+  Subscription failure_;                      // last, because its callback uses the other fields
 };
 
 }  // namespace muster::internal

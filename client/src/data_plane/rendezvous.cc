@@ -44,7 +44,7 @@ absl::Status CheckAllTakePart(const Group& group, const Entries& entries) {
   return absl::OkStatus();
 }
 
-// FAILED_PRECONDITION if the ranks do not hold the same in one field.
+// Returns FAILED_PRECONDITION if a field differs between the ranks.
 absl::Status CheckAgreement(const Entries& entries,
                             const std::string& (sdk::v1::CommunicatorEntry::*field)() const,
                             absl::string_view what, absl::string_view advice) {

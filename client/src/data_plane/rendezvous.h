@@ -14,28 +14,32 @@
 
 namespace muster::internal {
 
-// What every rank has told its peers (Info: a message of peers.proto), in the group's order, and
-// the numbered group in which it was exchanged. What else a backend's creation needs to say goes
-// through that one, which is to be kept where the creation ends well.
+// The result of ExchangePeerInfos(): what every rank told its peers (Info is a message of
+// peers.proto), in the group's order. The backend's creation uses the numbered group for its
+// further collectives, and calls its Keep() after a success.
 template <class Info>
 struct Rendezvous {
   NumberedGroup numbered;
   std::vector<Info> infos;
 };
 
-// The same in bytes.
+// Does the same with encoded infos.
 absl::StatusOr<Rendezvous<std::string>> ExchangePeerBytes(const Group& group,
                                                           absl::string_view backend,
                                                           const absl::StatusOr<std::string>& own,
                                                           const CallOptions& options);
 
-// Gives every rank's info (what its peers need to reach it) to every rank. It must be the first
-// collective of every backend's creation: it is where ranks learn that they chose different
-// backends. A rank that cannot take part passes its error as its info, so that the others hear of
-// it instead of waiting.
+// Gives every rank's info, which its peers need to reach it, to every rank:
 //
-// Errors: `own`'s; FAILED_PRECONDITION naming the ranks and backends (or SDK versions) that differ,
-// or the rank that cannot take part and why; those of Group.
+//   auto rendezvous = ExchangePeerInfos<Address>(group, "gloo", MyAddress(), options);
+//   if (!rendezvous.ok()) return rendezvous.status();
+//
+// It must be the first collective of every backend's creation, because it is where ranks find out
+// that they chose different backends. A rank that cannot take part passes its error as `own`, so
+// that the others learn of it instead of waiting.
+//
+// Errors: the error in `own`; FAILED_PRECONDITION, naming the ranks whose backends or SDK versions
+// differ, or the rank that cannot take part and why; any error of a collective.
 template <class Info>
 absl::StatusOr<Rendezvous<Info>> ExchangePeerInfos(const Group& group, absl::string_view backend,
                                                    const absl::StatusOr<Info>& own,

@@ -44,7 +44,7 @@ class SerialBackend final : public Backend {
     return Copy(nullptr, nullptr, 0, DataType::kUint8, options);
   }
 
-  // Nothing here blocks, and Communicator refuses the calls that follow.
+  // Nothing to end: no call blocks, and Communicator refuses later ones.
   void Abort(const absl::Status& why) override {}
 
  private:

@@ -7,7 +7,7 @@
 
 namespace muster::internal {
 
-// The data plane of a group of one: every reduction of one value is that value.
+// Returns the data plane of a group of one: each collective copies the input to the output.
 std::unique_ptr<Backend> MakeSerialBackend();
 
 }  // namespace muster::internal

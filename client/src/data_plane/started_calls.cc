@@ -96,7 +96,7 @@ absl::Status StartedCalls::AwaitAll(const Deadline& deadline) const {
   return cancelled ? absl::CancelledError("") : absl::DeadlineExceededError("");
 }
 
-// What is started before the end is done before it.
+// Returns the next call, or null after Finish(), once the queue is empty.
 std::shared_ptr<StartedCall> StartedCalls::Next() {
   const auto news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !queue_.empty();
@@ -113,8 +113,8 @@ void StartedCalls::Work() {
   }
   while (const std::shared_ptr<StartedCall> call = Next()) {
     call->status = RunStarted(call->run);
-    call->run = nullptr;   // with what it holds
-    call->ended.Notify();  // before others' turns come
+    call->run = nullptr;   // destroys what the function owns
+    call->ended.Notify();  // before operations that wait for an empty queue may run
     absl::MutexLock lock(&mutex_);
     queue_.pop_front();
   }

@@ -18,16 +18,16 @@
 
 namespace muster::internal {
 
-// What a PendingOperation shares with the thread that works on it.
+// State shared by a PendingOperation and the thread that runs it.
 struct StartedCall {
-  const pid_t process = getpid();     // elsewhere it never ends
+  const pid_t process = getpid();     // in a fork of it, the call never ends
   std::function<absl::Status()> run;  // null once it has run
-  absl::Status status;                // once it has ended
+  absl::Status status;                // valid once `ended`
   absl::Notification ended;
 };
 
-// Runs what Communicator::Start() begins, in that order, on a thread of its own, which exists from
-// the first one on. Thread-safe.
+// A queue of the calls that Communicator::Start() begins. One thread, which the first call creates,
+// runs them in order. Thread-safe.
 class StartedCalls {
  public:
   StartedCalls() = default;
@@ -35,20 +35,20 @@ class StartedCalls {
   StartedCalls(const StartedCalls&) = delete;
   StartedCalls& operator=(const StartedCalls&) = delete;
 
-  // Waits for all that was started. Nothing is started afterwards.
+  // Waits for all started calls. Nothing can be started afterwards.
   void Finish();
 
-  // Does not block. An exception in `run` becomes INTERNAL. RESOURCE_EXHAUSTED if there is no
-  // thread for it; then `run` never runs.
+  // Queues `run`. Does not block. An exception in `run` becomes INTERNAL. Returns
+  // RESOURCE_EXHAUSTED, and never runs it, if the process cannot get a thread.
   absl::StatusOr<std::shared_ptr<StartedCall>> Start(std::function<absl::Status()> run);
 
-  // Whether the caller is `run` of a started call.
+  // Returns whether the caller is a started call.
   bool IsOwnThread() const;
 
-  // Whether all that was started has ended.
+  // Returns whether all started calls have ended.
   bool IsEmpty() const;
-  // Blocks until all that was started has ended. DEADLINE_EXCEEDED or CANCELLED, without a text, if
-  // the deadline says so before that.
+  // Blocks until all started calls have ended. Returns DEADLINE_EXCEEDED or CANCELLED, without a
+  // text, if the deadline passes or the call is cancelled first.
   absl::Status AwaitAll(const Deadline& deadline) const;
 
  private:
@@ -56,13 +56,14 @@ class StartedCalls {
   std::shared_ptr<StartedCall> Next();
 
   mutable absl::Mutex mutex_;
-  std::deque<std::shared_ptr<StartedCall>> queue_ ABSL_GUARDED_BY(mutex_);  // the first one runs
+  // The first one is running.
+  std::deque<std::shared_ptr<StartedCall>> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_ ABSL_GUARDED_BY(mutex_);
   std::thread::id own_thread_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The status of `run`; INTERNAL if it throws.
+// Returns the status of `run`, or INTERNAL if it throws.
 absl::Status RunStarted(const std::function<absl::Status()>& run);
 
 }  // namespace muster::internal

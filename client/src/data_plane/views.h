@@ -14,27 +14,27 @@
 
 namespace muster::internal {
 
-// Elements.
+// Returns the number of elements.
 inline size_t CountOf(const TensorView& view) { return view.num_bytes / SizeOf(view.type); }
 
-// OK, or INVALID_ARGUMENT with the operation's name: no type, another size than that of its shape,
-// or not aligned.
+// Returns INVALID_ARGUMENT, with the operation's name, if the view has no type, a size that does
+// not match its shape, or unaligned data.
 absl::Status CheckView(absl::string_view operation, const TensorView& view);
 
-// The same of the two views of one call, which are of one type.
+// Checks the two views of one call, which must have the same type.
 absl::Status CheckViews(absl::string_view operation, const TensorView& in, const TensorView& out);
 
-// What an operation on two views of one type reads and writes.
+// Returns the areas that an operation on two views of one type reads and writes.
 inline InOut InOutOf(const TensorView& in, const MutableTensorView& out) {
   return {in.data, CountOf(in), out.data, CountOf(out), in.type};
 }
 
-// The lists of a SendRecv of many.
+// The messages of one SendRecv.
 struct Messages {
   std::vector<Message> sends;
   std::vector<Message> receives;
 };
-// Errors: those of CheckView().
+// Converts views to messages. Errors: as CheckView().
 absl::StatusOr<Messages> MessagesOf(absl::Span<const OutgoingTensor> sends,
                                     absl::Span<const IncomingTensor> receives);
 
