@@ -6,7 +6,7 @@
 namespace muster::internal {
 namespace {
 
-// The jobs of this thread's open scopes, one entry for each scope.
+// The jobs of this thread's open scopes, with one entry for each scope.
 thread_local std::vector<const BlockPreventions*> open;
 
 }  // namespace

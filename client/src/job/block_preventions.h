@@ -3,15 +3,15 @@
 
 namespace muster::internal {
 
-// The open scopes of one job in which nothing waits for other ranks (muster/scopes.h). Each is its
-// thread's alone: what other threads of the process call meanwhile is meant for all ranks.
+// The open scopes of one job in which a thread does not wait for other ranks (muster/scopes.h). A
+// scope belongs to its thread: calls of other threads in the meantime are for all ranks.
 class BlockPreventions {
  public:
   BlockPreventions() = default;
   BlockPreventions(const BlockPreventions&) = delete;
   BlockPreventions& operator=(const BlockPreventions&) = delete;
 
-  // All of these are about the calling thread.
+  // All of these concern the calling thread only.
   void Open();
   void Close();
   bool AnyOpen() const;

@@ -34,7 +34,8 @@ absl::Status CheckCall(const internal::GroupState& group, const CollectiveCall& 
   return status;
 }
 
-// `caller` is the index of this process; only the root's bytes travel in a broadcast.
+// Describes a collective. `contributes` says whether `bytes` travel: in a broadcast, only the
+// root's do.
 CollectiveCall Describe(CollectiveKind kind, int root, absl::string_view type_name,
                         absl::string_view bytes, bool contributes) {
   CollectiveCall call;
@@ -45,7 +46,8 @@ CollectiveCall Describe(CollectiveKind kind, int root, absl::string_view type_na
   return call;
 }
 
-// "src/train.cc", 42 -> "train.cc:42". Empty where the caller has not said.
+// Converts "src/train.cc", 42 to "train.cc:42". Returns an empty string if the call site is
+// unknown.
 std::string ToString(const CallSite& site) {
   if (*site.file == '\0') return "";
   const absl::string_view file = site.file;
@@ -56,7 +58,7 @@ bool PreventsBlock(const internal::GroupState& group) {
   return group.block_preventions != nullptr && group.block_preventions->AnyOpen();
 }
 
-// What a collective gives a process that is on its own.
+// Returns the result of a collective inside a PreventBlock scope: the caller's own value.
 Payloads RunAlone(CollectiveCall call) {
   if (call.kind == CollectiveKind::kBarrier) return std::vector<std::string>();
   return std::vector<std::string>{std::move(call.payload)};
@@ -71,7 +73,7 @@ Payloads Run(const internal::GroupState& group, CollectiveCall call, const CallO
   if (PreventsBlock(group)) return RunAlone(std::move(call));
   const bool many = call.kind == CollectiveKind::kGather || call.kind == CollectiveKind::kAllGather;
   if (options.require_equal_sizes && many) call.payload_size = call.payload.size();
-  // The world travels without its list of ranks.
+  // Calls of the world do not list the ranks.
   const std::vector<int> ranks = group.name.empty() ? std::vector<int>() : group.ranks;
   return group.control->RunCollective(group.name, ranks, std::move(call), *admitted);
 }

@@ -11,12 +11,12 @@
 
 namespace muster::internal {
 
-// What the rest of the SDK may do with a Group beyond its public side.
+// Access for the rest of the SDK to what Group keeps private.
 struct GroupAccess {
   static const std::shared_ptr<GroupState>& State(const Group& group) { return group.state_; }
   static Group Make(std::shared_ptr<GroupState> state) { return Group(std::move(state)); }
 
-  // Any collective, as the public ones do it.
+  // Runs any collective, as the public methods do.
   static absl::StatusOr<std::vector<std::string>> Run(const Group& group, CollectiveCall call,
                                                       const CallOptions& options, CallSite site);
 };

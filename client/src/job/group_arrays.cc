@@ -1,4 +1,4 @@
-// The collectives of arrays in the caller's memory: those of bytes, copied to and from there.
+// Collectives of arrays in the caller's memory, built on the collectives of bytes.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ absl::string_view Bytes(const void* data, size_t bytes) {
   return {static_cast<const char*>(data), bytes};
 }
 
-// Copies all values or none.
+// Copies all values, or none of them if a size is wrong.
 absl::Status CopyInto(void* out, size_t bytes, const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     if (value.size() == bytes) continue;
@@ -28,7 +28,8 @@ absl::Status CopyInto(void* out, size_t bytes, const std::vector<std::string>& v
   return absl::OkStatus();
 }
 
-// The values of all ranks; a process that is on its own has its own value only, for its own place.
+// Copies the values of all ranks. Inside a PreventBlock scope, copies only this process's value, to
+// its own place.
 absl::Status CopyAll(const Group& group, void* all, size_t bytes,
                      const std::vector<std::string>& values) {
   const bool alone = group.prevents_block();
@@ -60,7 +61,7 @@ absl::Status GatherInto(const Group& group, const void* mine, size_t bytes, void
   }
   const auto values = group.GatherBytes(Bytes(mine, bytes), root, type_name, options, site);
   if (!values.ok()) return values.status();
-  // Elsewhere than at the root there is nothing to copy, and `all` may be null.
+  // Only the root gets values. On other ranks `all` may be null.
   return group.rank() == root ? CopyAll(group, all, bytes, *values) : absl::OkStatus();
 }
 

@@ -15,8 +15,9 @@
 
 namespace muster::internal {
 
-// Numbers of NumberedGroups that were left behind: they must not be used again when the program
-// makes a handle of the same group once more. Thread-safe.
+// The next numbers of NumberedGroups, kept after the last handle of their group is gone. If the
+// program makes a new handle of the same group, it must not reuse a number that was left behind.
+// Thread-safe.
 class LeftNumbers {
  public:
   void Set(const std::string& group, uint64_t next) {
@@ -35,17 +36,17 @@ class LeftNumbers {
   std::map<std::string, uint64_t> next_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What a Group handle points to.
+// The state behind a Group handle.
 struct GroupState {
   GroupState() = default;
   GroupState(const GroupState&) = delete;
   GroupState& operator=(const GroupState&) = delete;
-  // The last handle goes: the program lets the group go.
+  // Runs when the last handle goes: releases the group.
   ~GroupState() {
     if (left_numbers != nullptr) left_numbers->Set(name, next_number);
     if (is_held && control->CheckProcess().ok()) control->DropGroup(name, ranks);
   }
-  // The first handle is made. Not of the world, which is never let go.
+  // Announces the first handle. Not for the world, which is never released.
   void Hold() {
     control->HoldGroup(name, ranks);
     is_held = true;
@@ -53,14 +54,14 @@ struct GroupState {
 
   std::shared_ptr<ControlPlane> control;
   std::string name;
-  std::vector<int> ranks;  // of the world too
+  std::vector<int> ranks;  // set for the world too
   int rank = 0;            // the caller's index in `ranks`
   bool is_held = false;    // see Hold()
-  // The next good number of a NumberedGroup of this one. One call at a time asks.
+  // The next unused number of a NumberedGroup of this group. Only one call at a time reads it.
   std::atomic<uint64_t> next_number{0};
-  std::shared_ptr<LeftNumbers> left_numbers;  // where that number goes; may be null
-  std::atomic<uint64_t> communicators{0};     // that this process has created for it
-  // Null: no scope of muster/scopes.h can be open.
+  std::shared_ptr<LeftNumbers> left_numbers;  // keeps that number; may be null
+  std::atomic<uint64_t> communicators{0};  // how many of its communicators this process has created
+  // Null if no scope of muster/scopes.h can be open.
   std::shared_ptr<const BlockPreventions> block_preventions;
 };
 

@@ -90,15 +90,15 @@ struct Job::Epoch {
   const Control control;
   const Group world;
   absl::Mutex mutex;
-  // The groups that the program has handles of, and some that it has let go.
+  // The groups with handles, and some without, until the next sweep.
   std::map<std::string, std::weak_ptr<internal::GroupState>> groups ABSL_GUARDED_BY(mutex);
   size_t groups_at_sweep ABSL_GUARDED_BY(mutex) = 0;
   const std::shared_ptr<internal::LeftNumbers> left_numbers =
       std::make_shared<internal::LeftNumbers>();
-  // How often the world has been split. The same on every rank, as its collectives are.
+  // How often the world was split. Equal on all ranks, because Split() is a collective.
   int splits ABSL_GUARDED_BY(mutex) = 0;
 
-  // Now and then, so that it costs little for each.
+  // Sweeps only after the map has doubled, so that the cost per group stays small.
   void ForgetDroppedGroups() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (groups.size() < 2 * groups_at_sweep + 16) return;
     for (auto group = groups.begin(); group != groups.end();) {
@@ -124,8 +124,8 @@ Job::~Job() {
     helpers.reset();
     last->Close();
   } else {
-    // In a fork there are no threads to join.
-    new std::shared_ptr<void>(std::move(helpers));  // never destroyed
+    // A fork has no threads to join.
+    new std::shared_ptr<void>(std::move(helpers));  // leaked on purpose
   }
 }
 
@@ -133,7 +133,7 @@ void Job::Enter(Control control) {
   auto epoch = std::make_shared<Epoch>(std::move(control), block_preventions_);
   absl::MutexLock lock(&mutex_);
   previous_.swap(current_);
-  current_.swap(epoch);  // what is let go is destroyed after the lock
+  current_.swap(epoch);  // the old epoch is destroyed after the lock is released
 }
 
 std::shared_ptr<Job::Epoch> Job::current() const {

@@ -9,14 +9,14 @@
 
 namespace muster::internal {
 
-// What the helpers may touch of a Job beyond its public side.
+// Access for the SDK's helpers to what Job keeps private.
 struct JobAccess {
   static const std::shared_ptr<internal::BlockPreventions>& BlockPreventions(const Job& job) {
     return job.block_preventions_;
   }
 
-  // What the helpers keep of the job, made by the first who asks; T is the same at every call. The
-  // job destroys it before anything else of its own. From any thread.
+  // Returns the helpers' state in this job, and creates it at the first call. T must be the same in
+  // every call. The job destroys it before its other fields. Any thread may call this.
   template <class T>
   static std::shared_ptr<T> Helpers(const Job& job) {
     absl::MutexLock lock(&job.mutex_);

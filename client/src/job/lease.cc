@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-// Once the job is over here, nobody does the work again.
+// Warns only while the job lives: afterwards no process repeats the work.
 void WarnOfDroppedLease(const Lease::State& lease) {
   const std::string& job = lease.control->job_id();
   if (!lease.control->health().ok() || !internal::IsLiveJob(job)) return;
@@ -23,7 +23,7 @@ void WarnOfDroppedLease(const Lease::State& lease) {
 }  // namespace
 
 Lease::State::~State() {
-  // In a fork the lease is still the parent's.
+  // In a fork, the lease still belongs to the parent.
   if (!open || !control->CheckProcess().ok()) return;
   if (!answered) WarnOfDroppedLease(*this);
   control->ReleaseLease(name, scope, outcome.token);
@@ -56,7 +56,8 @@ void Lease::Release() {
 
 absl::Status Lease::Publish(const absl::StatusOr<std::string>& outcome) {
   absl::Status sent = Send(outcome);
-  // The others get this error; the caller too, even where telling them failed.
+  // The outcome is too large, so the other ranks get this error instead. The caller gets it too,
+  // even if it cannot be published.
   if (outcome.ok() && absl::IsResourceExhausted(sent)) Send(sent).IgnoreError();
   return sent;
 }

@@ -10,14 +10,14 @@
 namespace muster {
 
 struct Lease::State {
-  ~State();  // gives an open lease up
+  ~State();  // gives up an open lease
 
   std::shared_ptr<internal::ControlPlane> control;
   std::string name;
   LeaseScope scope = LeaseScope::kNode;
   internal::LeaseOutcome outcome;
-  bool open = false;      // held, and its outcome is not published yet
-  bool answered = false;  // the program has called Complete() or Fail(), whatever came of it
+  bool open = false;      // held, and without a published outcome
+  bool answered = false;  // whether the program called Complete() or Fail(), even without success
 };
 
 }  // namespace muster

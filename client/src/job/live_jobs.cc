@@ -14,7 +14,7 @@ namespace {
 struct Entry {
   Job* job;
   std::string coordinator;
-  pid_t process = 0;  // that joined there: a fork has the entry, and is no member
+  pid_t process = 0;  // the process that joined; a fork inherits the entry, but is no member
 };
 
 struct Registry {
@@ -23,7 +23,7 @@ struct Registry {
 };
 
 Registry& GetRegistry() {
-  static Registry* registry = new Registry;  // never destroyed: jobs may be static objects
+  static Registry* registry = new Registry;  // never destroyed, because jobs may be static objects
   return *registry;
 }
 
@@ -63,7 +63,8 @@ std::vector<Job*> LiveJobs() {
   return jobs;
 }
 
-// These ask the jobs under the lock: a job is taken out of the registry before it is destroyed.
+// The functions below use the jobs under the lock. That is safe because a job leaves the registry
+// before it is destroyed.
 
 std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator,
                                    std::optional<int> rank) {

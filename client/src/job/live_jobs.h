@@ -8,30 +8,30 @@
 #include "absl/strings/string_view.h"
 #include "muster/job.h"
 
-// The jobs that this process has joined, and neither left nor destroyed. Thread-safe.
+// The jobs that this process has joined, and has neither left nor destroyed. Thread-safe.
 namespace muster::internal {
 
 void AddLiveJob(Job* job);
-// Says where the job was joined.
+// Notes where the job was joined.
 void NoteCoordinator(const Job* job, absl::string_view coordinator);
-// OK to call again.
+// Removes the job. May be called twice.
 void RemoveLiveJob(Job* job);
 
-// In the order in which they were joined.
+// Returns the jobs in the order in which they were joined.
 std::vector<Job*> LiveJobs();
 
-// What messages say of such a job.
+// The facts that messages tell about such a job.
 struct LiveJob {
   std::string id;
   int rank = 0;
 };
-// A job that this process, and not one that it is a fork of, has joined at that coordinator: the
-// one with that rank, if there are several.
+// Returns a job that this very process, not its parent, has joined at that coordinator. If there
+// are several, prefers the one with this rank.
 std::optional<LiveJob> FindLiveJob(absl::string_view id, absl::string_view coordinator,
                                    std::optional<int> rank);
-// Whether there is one of that name, anywhere.
+// Returns whether there is a job of this name at any coordinator.
 bool IsLiveJob(absl::string_view id);
-// Returns this process's only live job; nullopt if it has none or several.
+// Returns the only job, or nullopt if there are none or several.
 std::optional<LiveJob> OnlyLiveJob();
 
 }  // namespace muster::internal

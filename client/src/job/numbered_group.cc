@@ -16,7 +16,7 @@
 namespace muster::internal {
 namespace {
 
-// "readers (use 2)". Group names may be as long as names may be, so that there is no room.
+// Returns "readers (use 2)". If that would be too long, a digest replaces the group's name.
 std::string NameOf(const GroupState& of, uint64_t number) {
   std::string name = NameOfUse(of.name, number);
   if (name.size() <= of.control->max_name_bytes()) return name;

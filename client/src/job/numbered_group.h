@@ -11,21 +11,27 @@
 
 namespace muster::internal {
 
-// The ranks of a group once more, as a group of its own with a number, for what takes several
-// collectives, or sends what a second try could not send again: addresses, ids, outcomes. A
-// collective that was sent must be repeated until it completes, so on the group itself one that has
-// timed out would stand in the way of every later try. Here a try that fails is left behind with
+// A group of the same ranks as another one, with a number, for one try of something that takes
+// several collectives.
+//
+//   auto numbered = MeetInNumberedGroup(group, "Communicator::Create", options);
+//   numbered->group().AllGatherBytes(address, ...);  // if this fails, the number is left behind
+//   numbered->Keep();                                // the next try may use the number again
+//
+// A collective that was sent must be retried with the same content until it completes. But a second
+// try has other content, such as new addresses. On the group itself, a try that timed out would
+// therefore block all later ones. In a numbered group, a failed try is left behind together with
 // its number.
 //
-// Ranks may not agree on which tries have failed. So they tell each other the next number that they
-// know of to be good, in a collective of the group itself whose content is the same however often
-// it is repeated; the highest counts.
+// The ranks may disagree on which tries have failed. So first each rank tells the others the next
+// number that it can use, in a collective of the group itself. The highest number wins. That
+// collective has the same content however often it is retried.
 class NumberedGroup {
  public:
-  // What this rank tells the others.
+  // Returns the number that this rank tells the others.
   static uint64_t NextNumber(const Group& of);
 
-  // `number` is the highest that a rank has told.
+  // `number` is the highest number that a rank has told.
   NumberedGroup(const Group& of, uint64_t number);
   NumberedGroup(NumberedGroup&&) noexcept;
   NumberedGroup& operator=(NumberedGroup&&) = delete;
@@ -34,16 +40,16 @@ class NumberedGroup {
 
   const Group& group() const { return group_; }
 
-  // Everything that was sent here has completed: the number is good for the next use, too.
+  // Makes the number available for the next use, because every collective in it has completed.
   void Keep();
 
  private:
-  std::shared_ptr<GroupState> of_;  // null: nothing to leave behind
+  std::shared_ptr<GroupState> of_;  // null if there is nothing to leave behind
   uint64_t number_;
   Group group_;
 };
 
-// Agrees on a number, as a collective of `group`. `call` names the call that the program has made,
+// Agrees on a number, in a collective of `group`. `call` names the program's call, such as
 // "Communicator::Create", and must be the same on all ranks.
 absl::StatusOr<NumberedGroup> MeetInNumberedGroup(const Group& group, absl::string_view call,
                                                   const CallOptions& options,

@@ -14,7 +14,8 @@
 namespace muster {
 namespace {
 
-// "rank 1 of job 'train'"; "process" before a Join(), and where several jobs make it ambiguous.
+// Returns "rank 1 of job 'train'", or "process" before a Join() or if this process has joined
+// several jobs.
 std::string DescribeProcess(absl::string_view message) {
   const std::optional<internal::LiveJob> job = internal::OnlyLiveJob();
   if (!job) return "process";

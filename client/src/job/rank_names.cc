@@ -9,11 +9,11 @@
 namespace muster::internal {
 namespace {
 
-// Names past this many are given as numbers only.
+// How many members a list describes in full.
 constexpr size_t kDescribed = 3;
 
 std::string PlaceOf(const Group& group, const Member& member) {
-  NodeNames names;  // of the hosts that this one might be taken for
+  NodeNames names;  // nodes with the same host name, from which the name must distinguish this one
   for (int i = 0; i < group.size(); ++i) {
     const Member& other = group.member(i);
     if (other.hostname == member.hostname) names.Add(other.node_id);

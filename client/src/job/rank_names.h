@@ -6,21 +6,22 @@
 
 #include "muster/group.h"
 
-// How errors name ranks: members of a group, by their indices in it.
+// Names of ranks in errors. Indices are positions in the group.
 namespace muster::internal {
 
-// By the job's rank: "rank 3 (host h, pid 77)", "rank 3 (node 'a', pid 77)" where the node was
-// given an id.
+// Names a member by its rank in the job: "rank 3 (host h, pid 77)", or "rank 3 (node 'a', pid 77)"
+// if the node has an id of its own.
 std::string NameOfMember(const Group& group, int index);
 
-// By the group's, which the ranks of a communicator go by: the same, or, where the group numbers it
-// differently from the job, "rank 1 (rank 3 of the job, host h, pid 77)".
+// Names a member by its rank in the group, as users of a communicator do. If the job's rank
+// differs, adds it: "rank 1 (rank 3 of the job, host h, pid 77)".
 std::string DescribePeer(const Group& group, int index);
 
-// The first few, as above, and how many more: "rank 3 (host h, pid 77), ranks 4-6".
+// Names the first few members as DescribePeer() does, and the others by number: "rank 3 (host h,
+// pid 77), ranks 4-6".
 std::string DescribePeers(const Group& group, const std::vector<int>& indices);
 
-// "rank 2" or "ranks 0-2,5". Ascending.
+// Returns "rank 2" or "ranks 0-2,5". `indices` must be ascending.
 std::string RankList(const std::vector<int>& indices);
 
 }  // namespace muster::internal

@@ -10,7 +10,7 @@ namespace muster::internal {
 namespace {
 
 std::optional<LiveJob> JoinedJob(const JobOptions& options) {
-  if (options.coordinator.empty()) return std::nullopt;  // in serial mode each Job is one by itself
+  if (options.coordinator.empty()) return std::nullopt;  // in serial mode, each Job is independent
   return FindLiveJob(options.job, options.coordinator, options.rank);
 }
 

@@ -4,18 +4,18 @@
 #include "absl/status/status.h"
 #include "muster/job_options.h"
 
-// A program that joins a job twice, from a library and from main() for instance. The coordinator
-// sees two processes of one pid; only the process itself knows better. Several members of one
-// process are allowed, as tests have them, as long as each has a rank of its own.
+// Errors for a program that joins a job twice, for instance in a library and in main(). To the
+// coordinator, these are two processes with one pid, so only the process itself can explain it.
+// Several members in one process are allowed, as in tests, if each asks for a rank of its own.
 namespace muster::internal {
 
-// ALREADY_EXISTS if this process is a member of the job with the rank that `options` ask for: that
-// Join() cannot succeed. Does not block.
+// Returns ALREADY_EXISTS if this process is already the job's member with the rank that `options`
+// asks for. Such a Join() cannot succeed. Does not block.
 absl::Status CheckNotJoined(const JobOptions& options);
 
-// `refused` is what a Join() with `options` ended with. If this process is a member of that job,
-// returns a refusal for want of a place as ALREADY_EXISTS, and a time-out with that as a
-// likely cause. Returns other errors as they are.
+// Explains the error of a Join() with `options`. If this process is a member of that job, returns a
+// refusal for lack of a place as ALREADY_EXISTS, and mentions the first Join() in a time-out.
+// Returns other errors unchanged.
 absl::Status ExplainRefusedJoin(const JobOptions& options, const absl::Status& refused);
 
 }  // namespace muster::internal

@@ -11,7 +11,7 @@
 namespace muster::internal {
 namespace {
 
-// "RunOnRank(rank 2)". A root that is out of range is refused later, by the collective.
+// Returns "RunOnRank(rank 2)". If the root is out of range, the collective refuses it later.
 std::string NameAt(const Group& group, int root, absl::string_view call) {
   const bool known = root >= 0 && root < group.size();
   return CallName(call, absl::StrCat("rank ", known ? group.ranks()[root] : root));
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
   const std::string packed = at_root ? PackOutcome(outcome) : "";
   absl::StatusOr<std::string> shared = group.BroadcastBytes(packed, root, what, patient, site);
   if (at_root && absl::IsResourceExhausted(shared.status())) {
-    // The others must not wait for a value that cannot be sent.
+    // The value is too large to send. Send the error, so that the other ranks do not wait for it.
     const std::string why = PackOutcome(Named(group, root, shared.status()));
     shared = group.BroadcastBytes(why, root, what, patient, site);
   }

@@ -12,30 +12,30 @@
 
 namespace muster::internal {
 
-// For waits that last as long as a rank lives: they end by its arrival, or by its loss. Longer than
-// any process lives, and no infinity: the coordinator takes none.
+// The time-out of waits that should last as long as a rank lives: they end with its arrival or its
+// loss. It is finite, because the coordinator rejects infinite ones.
 inline constexpr absl::Duration kWhileTheRootLives = absl::Hours(10 * 365 * 24);
 
-// `outcome`, with that name before an error. In a group of one, and for a process that is on its
-// own, as it is.
+// Puts the member's name before an error. Returns `outcome` unchanged in a group of one or inside a
+// PreventBlock scope.
 absl::StatusOr<std::string> Named(const Group& group, int index,
                                   absl::StatusOr<std::string> outcome);
 
-// ShareOutcome() (muster/job.h) of an outcome that has its name already.
+// Does the work of ShareOutcome() (muster/job.h) for an outcome whose error has its name already.
 absl::StatusOr<std::string> ShareNamed(const Group& group, int root,
                                        const absl::StatusOr<std::string>& outcome,
                                        absl::string_view call, const CallOptions& options,
                                        CallSite site);
 
-// What the members of a group have packed (client/src/base/outcome.h), in the group's order; the
-// first error among it, with its member's name, if there is one.
+// Unpacks the outcomes of all members (client/src/base/outcome.h), in the group's order. Returns
+// the first error, with its member's name, if there is one.
 absl::StatusOr<std::vector<std::string>> UnpackAll(const Group& group,
                                                    const std::vector<std::string>& packed);
 
-// Shares an outcome with the group, as a collective of it: returns what every rank has contributed,
-// in the group's order, if all have something; else, on every rank, the error of the first that has
-// none, with its name. So a rank on which a step fails takes part all the same, and nobody waits
-// for it in vain. `call` names the program's call, "GetConfigsParallel", and must agree.
+// Shares an outcome with the group, in a collective. Returns every rank's value, in the group's
+// order, if all have one. Otherwise returns the first rank's error with its name, on all ranks. So
+// a rank whose step has failed still takes part, and no other rank waits for it in vain. `call`
+// names the program's call, such as "GetConfigsParallel", and must be the same on all ranks.
 absl::StatusOr<std::vector<std::string>> ShareOrFail(const Group& group,
                                                      const absl::StatusOr<std::string>& mine,
                                                      absl::string_view call,

@@ -7,18 +7,18 @@
 
 #include "absl/status/statusor.h"
 
-// Job::Split(): what the ranks tell each other, and what follows from it.
+// Job::Split(): encodes each rank's color and key, and computes the groups.
 namespace muster::internal {
 
 std::string EncodeColor(std::optional<int> color, int key);
 
-// The group of a rank: those of its color, by their keys.
+// The group of one rank: the ranks of its color, ordered by their keys.
 struct ColorGroup {
   std::optional<int> color;
-  std::vector<int> ranks;  // none without a color
+  std::vector<int> ranks;  // empty without a color
 };
 
-// `encoded` is what each rank has told, by rank, or why it has not.
+// Returns the group of rank `own`. `encoded` has what each rank sent, by rank, or an error.
 absl::StatusOr<ColorGroup> ColorGroupOf(const absl::StatusOr<std::vector<std::string>>& encoded,
                                         int own);
 
