@@ -19,23 +19,23 @@
 namespace muster::internal {
 namespace {
 
-// What the coordinator takes.
+// The coordinator's limits.
 constexpr size_t kMaxFacts = 200;
 constexpr size_t kMaxNameBytes = 128;
 constexpr size_t kMaxValueBytes = 512;
-// As many digits of a build id as tell builds apart.
+// Enough of a build id to tell builds apart.
 constexpr size_t kBuildIdBytes = 6;
 
 using Registry = std::map<std::string, std::string (*)()>;
 
-// Written by static initializers, before there are threads.
+// Only written by static initializers, before there are threads.
 Registry& TheRegistry() {
   static auto* const registry = new Registry;
   return *registry;
 }
 
-// The linker's hash of what the program is made of: the first note of that type, hexadecimal. Empty
-// where it has made none.
+// Returns the linker's build id as hexadecimal digits (the first note of its type), or an empty
+// string if there is none.
 std::string BuildId(const dl_phdr_info& program) {
   for (int i = 0; i < program.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = program.dlpi_phdr[i];
@@ -58,13 +58,13 @@ std::string BuildId(const dl_phdr_info& program) {
   return "";
 }
 
-// "train, build 3f2a91b04c77".
+// Returns "train, build 3f2a91b04c77".
 std::string Program() {
   char path[4096] = "";
   if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0) return "";
   const char* const slash = std::strrchr(path, '/');
   std::string build;
-  // The program comes first.
+  // dl_iterate_phdr() visits the program first.
   dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* out) {
         *static_cast<std::string*>(out) = BuildId(*info);
@@ -75,10 +75,10 @@ std::string Program() {
   return build.empty() ? name : absl::StrCat(name, ", build ", build);
 }
 
-// Of all ranks, each has another one.
+// Returns whether each rank has its own value by nature.
 bool IsOwnToEachRank(absl::string_view name) { return name == "NCCL_HOSTID"; }
 
-// "http://user:password@host".
+// Returns whether the value may contain credentials: "http://user:password@host".
 bool MayHoldAUser(absl::string_view value) {
   return absl::StrContains(value, "://") && absl::StrContains(value, "@");
 }
@@ -95,7 +95,7 @@ void AddVariables(std::map<std::string, std::string>* facts) {
   }
 }
 
-// As the coordinator takes it; an empty value counts as one.
+// Shortens the text and makes it printable, as the coordinator requires.
 std::string Fitting(absl::string_view text, size_t bytes) {
   return Printable(text.substr(0, bytes));
 }

@@ -10,20 +10,20 @@
 
 namespace muster::internal {
 
-// What this process runs with, for the coordinator, which names whoever runs with something else
-// than the others.
+// The versions and settings of this process, for the coordinator. It warns of ranks whose settings
+// differ from the others'.
 struct Fingerprint {
-  // By name: "Muster", "program", "NCCL", and each NCCL_* that is set in the environment, but for
-  // those that bear a secret or differ from rank to rank by nature.
+  // By name: "Muster", "program", "NCCL", and each NCCL_* variable that is set, except secrets and
+  // variables that differ between ranks by nature.
   std::map<std::string, std::string> facts;
   std::optional<uint64_t> free_shared_memory;  // bytes in /dev/shm
 };
 
-// Now. Does not block, but for the files of /proc and /dev/shm.
+// Returns the fingerprint as of now. Reads /proc and /dev/shm, and otherwise does not block.
 Fingerprint OwnFingerprint();
 
-// A fact of a library that is linked: called by a static initializer. `value` is called from then
-// on whenever a Job is joined; empty: there is nothing to say. Returns true.
+// Registers a fact of a linked library, from a static initializer. `value` is called at each
+// Join(). If it returns an empty string, the fact is left out. Returns true.
 bool RegisterFact(absl::string_view name, std::string (*value)());
 
 }  // namespace muster::internal

@@ -33,8 +33,8 @@ absl::Duration SinceBoot() {
   return absl::DurationFromTimespec(time);
 }
 
-// Field 22 of /proc/self/stat, counted from the ')' that ends the program's name. Now, where that
-// cannot be read.
+// Returns the start time from field 22 of /proc/self/stat, counted from the ')' after the program's
+// name. Returns the current time if that cannot be read.
 absl::Time ProcessStart() {
   const std::string stat = ReadFile("/proc/self/stat");
   const size_t name_end = stat.rfind(')');

@@ -8,29 +8,28 @@
 
 namespace muster::internal {
 
-// Who this process is, as one Job of it tells the coordinator.
+// The identity of this process, as one of its Jobs tells the coordinator.
 struct Identity {
   std::string secret;       // 16 bytes, which prove that a caller is this process
-  std::string incarnation;  // made of the secret; names the process to others
+  std::string incarnation;  // a hash of the secret; names the process to others
   int64_t start_time_micros = 0;
   std::string node_id;
   std::string hostname;
   int64_t pid = 0;
 };
 
-// The identity of the next Job of this process. The first one has the secret of `options`, if there
-// is one, and the process's start time; later ones are incarnations of their own that start
-// now.
+// Returns the identity of this process's next Job. The first one has the process's start time, and
+// the secret of `options` if there is one. Each later one is a new incarnation that starts now.
 Identity NextIdentity(const JobOptions& options);
 
 std::string Hostname();
 
-// The same for all processes that run on one kernel, containers' too. Empty where it cannot be
+// Returns an id that all processes on one kernel share, in containers too. Empty if it cannot be
 // read.
 std::string BootId();
 
-// Host name and boot id: different on hosts that have the same name, and on containers that share a
-// kernel.
+// Returns host name and boot id. They differ for hosts with the same name, and for containers that
+// share a kernel.
 std::string DefaultNodeId();
 
 }  // namespace muster::internal

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// A field as programs and as the environment name it.
+// Returns the field's name in programs and in the environment.
 std::string Named(absl::string_view field) {
   return absl::StrCat("JobOptions::", field, " (MUSTER_", absl::AsciiStrToUpper(field), ")");
 }
@@ -39,7 +39,7 @@ absl::Status CheckNumbers(const JobOptions& options) {
   return absl::OkStatus();
 }
 
-// What it holds is not repeated: a log is no place for it.
+// The error does not repeat the secret, because errors are logged.
 absl::Status CheckSecret(const std::string& secret) {
   const bool hex = std::all_of(secret.begin(), secret.end(), absl::ascii_isxdigit);
   if (secret.empty() || (secret.size() == 32 && hex)) return absl::OkStatus();

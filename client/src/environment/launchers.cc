@@ -3,8 +3,9 @@
 namespace muster::internal {
 namespace {
 
-// A batch script and an salloc shell see SLURM_PROCID too, but Slurm started one of them, not one
-// per task: only the processes of a step (srun) have a place.
+// Returns whether Slurm started this process as a task. A batch script and an salloc shell have
+// SLURM_PROCID too, but Slurm starts only one of each. Only the processes of a step (srun) have a
+// place in the job.
 bool IsSlurmTask(const Variables& variables) {
   return variables.count("SLURM_JOB_ID") == 0 || variables.count("SLURM_STEP_ID") > 0;
 }
@@ -26,7 +27,7 @@ const std::vector<const char*>& Launcher::names(Field field) const {
 }
 
 absl::Span<const Launcher> Launchers() {
-  // OMPI_COMM_WORLD_NODE_RANK is absent on purpose: it is an index *on* the node.
+  // OMPI_COMM_WORLD_NODE_RANK is left out on purpose: it is an index *on* the node.
   static const auto* const kLaunchers = new std::vector<Launcher>{
       {"Muster",
        {"MUSTER_RANK"},

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<int> local_rank_hint{-1};
 
-// What one launcher says.
+// The placement by one launcher.
 struct Statement {
   const Launcher* launcher;
   Placement placement;
@@ -64,12 +64,13 @@ std::vector<Statement> AskAll(const Variables& variables, VariableReader* reader
   for (const Launcher& launcher : Launchers()) {
     if (launcher.applies != nullptr && !launcher.applies(variables)) continue;
     statements.push_back(Ask(launcher, reader));
-    if (StartedByMuster(variables)) break;  // Muster's own variables come first
+    if (StartedByMuster(variables)) break;  // Muster's own variables come first, and are complete
   }
   return statements;
 }
 
-// A launcher that started fewer processes than the job has started this process's launcher.
+// Drops launchers that started fewer processes than the job has: they started this process's
+// launcher.
 void DropOuterLaunchers(std::vector<Statement>* statements) {
   int job_size = 0;
   for (const Statement& statement : *statements) {
@@ -90,8 +91,8 @@ absl::Status Contradiction(const Told& first, const Told& second) {
       "; both say where this process stands in its job: unset the one that is wrong"));
 }
 
-// Without its world size, a launcher may as well have started this process's launcher: it fills
-// gaps and contradicts nobody.
+// Returns whether a launcher's numbers may contradict others. Without a world size, it may have
+// started this process's launcher. Then it only fills gaps.
 bool IsComparable(const Statement& statement) {
   return statement.launcher->always_innermost || statement.placement.world_size.has_value();
 }
@@ -111,9 +112,8 @@ absl::Status Add(Statement statement, Placement* result) {
   return absl::OkStatus();
 }
 
-// What the cluster says of the pod that this process runs in. A pod that runs several processes of
-// the job, as their local ranks show, is a node of it, else a rank. Whoever knows better than the
-// pod's number is not contradicted.
+// Adds the cluster's index of this process's pod. If the pod runs several processes of the job, as
+// local ranks show, it is a node. Otherwise it is a rank. Better sources are never contradicted.
 void AddPod(const char* index_variable, const char* count_variable, bool counts_ranks,
             VariableReader* reader, Placement* result) {
   std::optional<int> index;

@@ -9,32 +9,32 @@
 
 namespace muster::internal {
 
-// A number and the variable that told it.
+// A number, and the variable that holds it.
 struct Told {
   int value = 0;
   std::string variable;
 };
 
-// Where the environment puts this process in its job; unset where it does not say.
+// This process's place in its job. Fields that the environment does not give are unset.
 struct Placement {
   std::optional<Told> rank;
   std::optional<Told> world_size;
   std::optional<Told> local_rank;
   std::optional<Told> node_rank;
-  std::string node_id;  // empty: not told
+  std::string node_id;  // empty if not given
 };
 
-// What the launchers' variables say together; docs/environment.md has the rules. INVALID_ARGUMENT
-// names a variable that is malformed, or two that contradict each other, with what they hold.
+// Combines the variables of all launchers, by the rules in docs/environment.md. Returns
+// INVALID_ARGUMENT, with variables and values, if one is malformed or two contradict each other.
 absl::StatusOr<Placement> ReadPlacement(const Variables& variables);
 
-// This process's rank and local rank as far as they are known without joining the job: empty where
-// the environment does not say, or contradicts itself.
+// Return this process's rank and local rank, as far as they are known before it joins a job. Return
+// nullopt if the environment does not give them or contradicts itself.
 std::optional<int> RankFromEnvironment();
 std::optional<int> LocalRankFromEnvironment();
 
-// What the program has said by SetLocalRank(), for where the environment does not say; see
-// muster/current_job.h. Thread-safe.
+// The local rank that the program set by SetLocalRank() (muster/toolkits/current_job.h), used if
+// the environment does not give one. Thread-safe.
 void HintLocalRank(int local_rank);
 std::optional<int> HintedLocalRank();
 

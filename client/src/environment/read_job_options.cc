@@ -11,7 +11,7 @@
 namespace muster::internal {
 namespace {
 
-// What the cluster says, for Muster's own variables to say better.
+// Reads the cluster's variables. Muster's own variables override them.
 void ReadWorkload(const Variables& variables, JobOptions* options) {
   if (StartedByMuster(variables)) return;
   const auto get = Getter(variables);
@@ -58,7 +58,7 @@ absl::Status Alone(absl::string_view what) {
                    "alone; set it to host:port of musterd, or use muster run"));
 }
 
-// A process that was told to be one of several must not run as a job of its own.
+// A process that is one of several must not run as a job of its own.
 absl::Status RefuseAccidentalSerialMode(const Placement& placement) {
   if (placement.world_size && placement.world_size->value > 1) {
     return Alone(absl::StrCat(placement.world_size->variable, " says that the job has ",

@@ -10,10 +10,16 @@
 
 namespace muster::internal {
 
-// JobOptions::FromEnvironment() on any set of variables.
+// Does the work of JobOptions::FromEnvironment(), for any set of variables:
+//
+//   auto options = ReadJobOptions({{"MUSTER_COORDINATOR", "head:7370"}, {"RANK", "3"}});
+//
+// This room reads what launchers and clusters say about a process, and never opens a connection.
+// Its callers are JobOptions, client/c, and rooms that need the process's identity. Tests:
+// tests/client/environment.
 absl::StatusOr<JobOptions> ReadJobOptions(const Variables& variables);
 
-// Muster's own variables among those.
+// Returns the names of Muster's own variables that it reads.
 const std::vector<std::string>& OptionVariables();
 
 }  // namespace muster::internal

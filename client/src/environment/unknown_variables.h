@@ -3,8 +3,8 @@
 
 namespace muster::internal {
 
-// Logs a warning for each MUSTER_ variable that Muster does not know, once in the life of the
-// process. Logs nothing in a process that a launcher of Muster started: the launcher has.
+// Logs a warning for each MUSTER_ variable that Muster does not know, once per process. If a
+// launcher of Muster started the process, logs nothing, because the launcher has done so.
 void WarnOfUnknownVariables();
 
 }  // namespace muster::internal

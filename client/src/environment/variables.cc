@@ -30,7 +30,7 @@ Variables ProcessVariables() {
     const absl::string_view text = *entry;
     const size_t equals = text.find('=');
     if (equals == absl::string_view::npos) continue;
-    // Of a name that stands there twice the first counts, as for getenv().
+    // If a name is there twice, the first one counts, as in getenv().
     variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;

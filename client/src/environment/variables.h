@@ -14,10 +14,11 @@ namespace muster::internal {
 // Environment variables by name.
 using Variables = std::map<std::string, std::string>;
 
-// Those of this process.
+// Returns the variables of this process.
 Variables ProcessVariables();
 
-// As common/workload.h asks for them; `variables` must outlive it.
+// Returns a function that looks up variables, as common/workload.h needs it. `variables` must
+// outlive it.
 inline auto Getter(const Variables& variables) {
   return [&variables](const char* name) -> const char* {
     const auto it = variables.find(name);
@@ -25,14 +26,15 @@ inline auto Getter(const Variables& variables) {
   };
 }
 
-// `muster run` and muster::Launch say everything that is to be said, and leave the rank and the
-// world size out where the coordinator is to decide them. What stands around them is not theirs.
+// Returns whether `muster run` or muster::Launch started this process. They set every variable that
+// matters, and leave out rank and world size if the coordinator assigns them. Other launchers'
+// variables then do not count.
 inline bool StartedByMuster(const Variables& variables) {
   return variables.count("MUSTER_PROCESS_SECRET") > 0;
 }
 
-// Reads variables one after another and keeps the first error: INVALID_ARGUMENT, which names the
-// variable, what it holds and what was expected. An unset variable leaves `out` as it is.
+// A reader of variables that keeps the first error: INVALID_ARGUMENT, naming the variable, its
+// value and what was expected. If a variable is not set, Read() leaves `*out` unchanged.
 class VariableReader {
  public:
   // `variables` must outlive the reader.
@@ -41,12 +43,12 @@ class VariableReader {
   bool IsSet(const std::string& variable) const { return variables_.count(variable) > 0; }
 
   void Read(const std::string& variable, absl::string_view expected, std::string* out);
-  // A whole number of at least `least`.
+  // Reads a whole number of at least `least`.
   void Read(const std::string& variable, int least, absl::string_view expected,
             std::optional<int>* out);
-  // 0 or 1.
+  // Reads 0 or 1.
   void Read(const std::string& variable, bool* out);
-  // A positive, finite duration.
+  // Reads a positive, finite duration.
   void Read(const std::string& variable, absl::Duration* out);
 
   const absl::Status& status() const { return status_; }
