@@ -15,34 +15,43 @@
 
 namespace muster::internal {
 
-// One exchange as one rank of the group goes through it. All ranks call the same methods in the
-// same order; each but the constructor is a collective of the group, and an error of one rank is
-// the result on all.
+// One exchange, as one rank of the group runs it:
+//
+//   Exchange exchange(group, "GetTensorsParallel", options);
+//   exchange.Meet(info);  // every rank says what it offers
+//   exchange.Put(put);    // ranks that offer something store it, and share a ticket
+//   exchange.Take(take);  // the first rank of the exchange reads everything
+//
+// All ranks call the same methods in the same order. Each method but the constructor is a
+// collective of the group, and an error of one rank becomes the result on all. Callers:
+// GetConfigsParallel() and GetTensorsParallel() (docs/workspace.md). Data moves through files or
+// shared memory, never through the daemon. Tests: tests/client/exchange.
 class Exchange {
  public:
   // `call` names the program's call, for messages.
   Exchange(const Group& group, std::string call, const CallOptions& options)
       : group_(group), call_(std::move(call)), options_(options) {}
 
-  // Shares what every rank says, and checks that it fits together.
+  // Shares every rank's info, and checks that all infos fit together.
   absl::Status Meet(const absl::StatusOr<ExchangePeerInfo>& mine);
 
-  // Runs `put` where this rank offers something and is not the first, which sees its own without;
-  // and shares the ticket that it returns, from which the first finds what was put.
+  // Calls `put` on ranks that offer something, except the first rank, which needs no copy of its
+  // own value. Shares the tickets that they return, from which the first rank finds the values.
   absl::Status Put(const std::function<absl::StatusOr<std::string>()>& put);
 
-  // Runs `take` where this rank is the first.
+  // Calls `take` on the first rank.
   absl::Status Take(const std::function<absl::Status()>& take);
 
-  // After Meet().
+  // Valid after Meet().
   const std::vector<ExchangePeerInfo>& infos() const { return infos_; }
   bool is_first() const { return first_ == group_.rank(); }
   int first() const { return first_; }
   uint64_t total_bytes() const { return TotalBytes(infos_, group_); }
-  // The exchange's ranks as indexes of the group, in the order given.
+  // Returns the exchange's ranks as indices in the group, in the order given.
   std::vector<int> Indexes() const;
 
-  // After Put(), by index in the group; empty for the first, and for who offers nothing.
+  // Returns the tickets after Put(), by index in the group. Empty for the first rank, and for ranks
+  // that offer nothing.
   const std::vector<std::string>& tickets() const { return tickets_; }
 
  private:

@@ -12,21 +12,22 @@ namespace muster::internal {
 
 using sdk::v1::ExchangePeerInfo;
 
-// INVALID_ARGUMENT if the list is empty, names a rank twice, or one that is not in the group.
+// Returns INVALID_ARGUMENT if the list is empty, names a rank twice, or names a rank outside the
+// group.
 absl::Status CheckExchangeRanks(const std::vector<int>& ranks, const Group& group);
 
-// What is only seen with all infos, in the group's order, in hand. Every rank finds the same.
-// INVALID_ARGUMENT: lists, or the choices of folder and shared memory, differ.
-// FAILED_PRECONDITION: shared memory between nodes.
+// Checks the infos of all ranks, in the group's order, against each other. Every rank gets the same
+// result. Returns INVALID_ARGUMENT if lists or media (folder or shared memory) differ, or
+// FAILED_PRECONDITION for shared memory between nodes.
 absl::Status CheckPeerInfos(const std::vector<ExchangePeerInfo>& infos, const Group& group);
 
-// INVALID_ARGUMENT names two ranks whose tensors differ in size or type.
+// Returns INVALID_ARGUMENT, naming two ranks, if their tensors differ in size or type.
 absl::Status CheckEqualTensors(const std::vector<ExchangePeerInfo>& infos, const Group& group);
 
-// The index in the group of the exchange's first rank. CheckExchangeRanks() has held.
+// Returns the index in the group of the exchange's first rank. Call it after CheckExchangeRanks().
 int FirstIndex(const std::vector<ExchangePeerInfo>& infos, const Group& group);
 
-// The bytes of shared memory that all ranks need together: the first needs none.
+// Returns how many bytes of shared memory all ranks need together. The first rank needs none.
 uint64_t TotalBytes(const std::vector<ExchangePeerInfo>& infos, const Group& group);
 
 }  // namespace muster::internal

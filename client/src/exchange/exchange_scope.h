@@ -12,7 +12,7 @@
 
 namespace muster::internal {
 
-// A folder that is removed, with all that is in it, at the end; empty: none.
+// A guard that removes a folder with everything in it. Does nothing for an empty path.
 class FolderRemover {
  public:
   explicit FolderRemover(std::string folder) : folder_(std::move(folder)) {}
@@ -24,18 +24,18 @@ class FolderRemover {
   const std::string folder_;
 };
 
-// What holds an exchange's values until all ranks have ended their scope.
+// The owner of an exchange's values, until all ranks have ended their scope.
 class ExchangeScope {
  public:
-  // `timeout` is that of the barrier at the end; unset: the job's. The rest of a call's options
-  // does not come along: a cancellation may be gone by then.
+  // `timeout` limits the barrier at the end; if unset, the job's default does. The call's other
+  // options are not kept, because its Cancellation may be gone by then.
   ExchangeScope(const Group& group, std::optional<absl::Duration> timeout)
       : group_(group), timeout_(timeout) {}
 
-  // Keeps what the values point to.
+  // Keeps the memory of values alive.
   void Hold(std::shared_ptr<const void> storage) { storage_.push_back(std::move(storage)); }
 
-  // Gives the storage back once every rank has come so far. A collective of the group.
+  // Blocks until every rank has called it, and then frees the memory. A collective of the group.
   absl::Status Release();
 
  private:

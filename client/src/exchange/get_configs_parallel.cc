@@ -25,15 +25,15 @@ std::string RandomToken() {
   return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
 }
 
-// How configurations get from where they are offered to the first rank.
+// The way of configurations from the ranks that offer them to the first rank.
 class ExchangeMedium {
  public:
   virtual ~ExchangeMedium() = default;
-  // Returns what the first rank needs to find it.
+  // Stores the value, and returns the ticket by which the first rank finds it.
   virtual absl::StatusOr<std::string> Put() = 0;
-  // What the rank at an index of the group has put.
+  // Returns the value that the rank with this index in the group has put.
   virtual absl::StatusOr<Configuration> Take(int index, const std::string& ticket) = 0;
-  // To be held as long as what was taken.
+  // Returns memory that must live as long as the values taken.
   virtual std::shared_ptr<const void> storage() = 0;
 };
 
@@ -122,7 +122,7 @@ absl::StatusOr<ExchangePeerInfo> PeerInfoOf(const absl::StatusOr<SafetensorsImag
   return info;
 }
 
-// What this rank offers, checked; empty where it offers nothing.
+// Returns the checked value that this rank offers. Empty if it offers none.
 absl::StatusOr<SafetensorsImage> MakeImage(const std::optional<Configuration>& configuration,
                                            const std::vector<int>& ranks, const Group& group) {
   const int own = group.ranks()[group.rank()];
@@ -131,7 +131,7 @@ absl::StatusOr<SafetensorsImage> MakeImage(const std::optional<Configuration>& c
   return internal::MakeSafetensors(*configuration);
 }
 
-// The values of the exchange's ranks; `mine` is this rank's own.
+// Collects the values of the exchange's ranks. `mine` is this rank's own.
 absl::Status TakeAll(const Exchange& exchange, const Group& group,
                      const std::optional<Configuration>& mine, ExchangeMedium* medium,
                      std::vector<std::optional<Configuration>>* values) {

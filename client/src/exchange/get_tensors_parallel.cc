@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<internal::SharedSegment>> Copy(const TensorView& 
       {absl::string_view(static_cast<const char*>(tensor.data), tensor.num_bytes)}, total);
 }
 
-// The tensor of the rank at an index of the group, in memory that `scope` holds.
+// Returns the tensor of the rank with this index in the group, in memory that `scope` owns.
 absl::StatusOr<TensorView> TakeOne(const Exchange& exchange, int index,
                                    internal::ExchangeScope* scope) {
   const auto ticket = Decode<internal::SegmentTicket>(exchange.tickets()[index]);
@@ -76,7 +76,8 @@ absl::StatusOr<TensorExchange> GetTensorsParallel(const TensorView& tensor,
   absl::Status status = exchange.Meet(PeerInfoOf(tensor, ranks, group));
   if (status.ok()) status = internal::CheckEqualTensors(exchange.infos(), group);
   if (!status.ok()) return status;
-  std::unique_ptr<internal::SharedSegment> segment;  // open until the first rank has opened it
+  // Stays open until the first rank has opened it.
+  std::unique_ptr<internal::SharedSegment> segment;
   status = exchange.Put([&]() -> absl::StatusOr<std::string> {
     auto copy = Copy(tensor, exchange.total_bytes());
     if (!copy.ok()) return copy.status();

@@ -33,7 +33,7 @@ ParallelExchange<T>::ParallelExchange(ParallelExchange&&) noexcept = default;
 
 template <class T>
 ParallelExchange<T>& ParallelExchange<T>::operator=(ParallelExchange&& other) noexcept {
-  // The scope that `other` takes the place of ends here.
+  // Ends the old scope when it goes out of scope.
   ParallelExchange ended(std::move(values_), std::move(scope_));
   values_ = std::move(other.values_);
   scope_ = std::move(other.scope_);

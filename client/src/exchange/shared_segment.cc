@@ -90,7 +90,7 @@ absl::StatusOr<std::shared_ptr<const FileBytes>> OpenSegment(const SegmentTicket
   if (fd < 0) return CannotOpen(ticket, strerror(errno));
   const auto closer = absl::MakeCleanup([fd] { close(fd); });
   struct stat info;
-  // In another pid namespace the pid may be that of any process.
+  // In another pid namespace, the pid may belong to any process.
   if (fstat(fd, &info) != 0 || info.st_dev != ticket.device || info.st_ino != ticket.inode ||
       static_cast<uint64_t>(info.st_size) != ticket.size) {
     return CannotOpen(ticket, "that pid is another process here");

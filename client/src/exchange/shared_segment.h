@@ -15,24 +15,24 @@
 
 namespace muster::internal {
 
-// Where another process of the same machine finds a segment.
+// The place where another process of the same machine finds a segment.
 struct SegmentTicket {
   int64_t pid = 0;
   int64_t fd = 0;
-  uint64_t device = 0;  // device and inode tell whether what was found is the segment
+  uint64_t device = 0;  // with the inode, shows whether an opened file is the segment
   uint64_t inode = 0;
   uint64_t size = 0;
 };
 
-// Shared memory that this process fills and another one reads. It is a file of a tmpfs that never
-// gets a name, so there is nothing to clean up: others open it through /proc while this process has
-// it open. (memfd_create() would do too, but knows no limit: asked for too much, it ends in the OOM
-// killer and not in an error.)
+// Shared memory that this process fills and another one reads. It is a file on a tmpfs without a
+// name: others open it through /proc while this process has it open. So nothing needs to be cleaned
+// up. memfd_create() would work too, but has no limit: too large a request would end in the OOM
+// killer instead of an error.
 class SharedSegment {
  public:
-  // Reserves memory for `parts` in the tmpfs at `folder` and copies them there.
-  // RESOURCE_EXHAUSTED if it has not so much: says what there is, and how to get `total` bytes,
-  // which is what all processes of the machine need together.
+  // Reserves memory in the tmpfs at `folder` and copies `parts` there. If there is too little
+  // memory, returns RESOURCE_EXHAUSTED, with what is free and how to get `total` bytes, which all
+  // processes of the machine need together.
   static absl::StatusOr<std::unique_ptr<SharedSegment>> Create(
       const std::vector<absl::string_view>& parts, size_t total,
       const std::string& folder = "/dev/shm");
@@ -48,8 +48,9 @@ class SharedSegment {
   const size_t size_;
 };
 
-// The content of another process's segment, which must be open there meanwhile. It stays valid
-// afterwards. FAILED_PRECONDITION if it cannot be opened, with what has to be so that it can.
+// Returns the content of another process's segment. That process must keep it open until this
+// returns; the content stays valid afterwards. Returns FAILED_PRECONDITION, with what must change,
+// if it cannot be opened.
 absl::StatusOr<std::shared_ptr<const FileBytes>> OpenSegment(const SegmentTicket& ticket);
 
 }  // namespace muster::internal
