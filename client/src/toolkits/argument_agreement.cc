@@ -21,7 +21,7 @@ namespace {
 
 using Items = std::map<std::string, std::string>;
 
-// How much of a disagreement a message tells.
+// How much of a disagreement an error describes.
 constexpr size_t kDescribedItems = 3;
 constexpr size_t kDescribedSides = 4;
 
@@ -42,7 +42,7 @@ absl::StatusOr<Items> DecodeItems(absl::string_view bytes) {
   return items;
 }
 
-// What ranks pass under one name, and which do.
+// Returns the values that ranks pass under one name, with the ranks of each.
 std::vector<std::pair<std::string, std::vector<int>>> SidesOf(const std::string& name,
                                                               const std::vector<Items>& items) {
   std::vector<std::pair<std::string, std::vector<int>>> sides;
@@ -71,7 +71,7 @@ std::string DescribeItem(const std::string& name,
                       absl::StrJoin(texts, ", "));
 }
 
-// `items` are those of all ranks, in rank order.
+// `items` has the items of all ranks, in rank order.
 std::string DescribeDifferences(const std::vector<Items>& items) {
   std::set<std::string> names;
   for (const Items& of_rank : items) {
@@ -89,7 +89,7 @@ std::string DescribeDifferences(const std::vector<Items>& items) {
   return absl::StrJoin(texts, "; ");
 }
 
-// The ranks tell each other what differs.
+// Lets the ranks exchange their items, and returns the error that names the differences.
 absl::Status ExplainDisagreement(const Group& world, uint64_t number, absl::string_view operation,
                                  const Items& mine, const CallOptions& options, CallSite site) {
   NumberedGroup numbered(world, number);
@@ -114,7 +114,8 @@ absl::StatusOr<std::string> Pack(uint64_t number, const absl::StatusOr<RankArgum
   return absl::StrCat(Encode(number), Encode(DigestOf(arguments->items)), arguments->value);
 }
 
-// Every rank's packed arguments. Not ShareOrFail(): a repetition must be one of the same items.
+// Exchanges every rank's packed arguments. It cannot use ShareOrFail(), because a retry must have
+// the same items.
 absl::StatusOr<std::vector<std::string>> ExchangeArguments(
     const Group& world, absl::string_view operation, const absl::StatusOr<RankArguments>& mine,
     const CallOptions& options, CallSite site) {

@@ -13,27 +13,28 @@
 
 namespace muster::internal {
 
-// What a rank brings to a meeting.
+// The arguments of one rank.
 struct RankArguments {
-  // What must be the same on all ranks, by name: "float32 [2, 3]". A name may be empty.
+  // Descriptions that must be equal on all ranks, by name: "float32 [2, 3]". A name may be empty.
   std::map<std::string, std::string> items;
-  // Bytes for the others.
+  // Bytes for the other ranks.
   std::string value;
 };
 
-// What comes of a meeting.
+// The arguments of all ranks, after they have agreed.
 struct AgreedArguments {
-  std::vector<std::string> values;  // of all, in rank order
-  // Agreed upon, for the NumberedGroup in which the work goes on.
+  std::vector<std::string> values;  // of all ranks, in rank order
+  // The number of the NumberedGroup in which the work goes on.
   uint64_t number = 0;
 };
 
-// All ranks meet before a helper does its work, as a collective of `world` named `operation`. What
-// would make the work hang or fail on some of them ends it here, on all of them at once: an error
-// in the place of an arguments, with the name of its rank; and items that are not the same
-// everywhere: INVALID_ARGUMENT with the ranks and what they pass. Other errors are those of Group;
-// after one by which a rank has left the meeting, it comes again with the same items, and what it
-// has sent the first time counts. Only a digest of the items travels as long as they agree.
+// Makes all ranks agree before a helper does its work, in a collective of `world` named
+// `operation`. Anything that would make the work hang or fail on some ranks ends it here on all of
+// them:
+//   * If a rank passes an error, all ranks return it with the rank's name.
+//   * If items differ, all ranks return INVALID_ARGUMENT with the ranks and what they pass.
+// Other errors are those that Group documents. If a rank times out, it may call again with the same
+// items. Its first value is used then. Only a digest of the items travels while they agree.
 absl::StatusOr<AgreedArguments> AgreeOnArguments(const Group& world, absl::string_view operation,
                                                  const absl::StatusOr<RankArguments>& mine,
                                                  const CallOptions& options, CallSite site);

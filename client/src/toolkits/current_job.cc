@@ -23,7 +23,8 @@ struct Current {
 };
 
 Current& GetCurrent() {
-  static Current* current = new Current;  // never destroyed: programs may use it until they end
+  // Never destroyed, because programs may use it until they end.
+  static Current* current = new Current;
   return *current;
 }
 
@@ -32,7 +33,7 @@ Job& SerialJob() {
   return *job;
 }
 
-// Null in serial mode, and where its owner has left or destroyed it.
+// Returns null in serial mode, and if the job's owner has left or destroyed it.
 Job* FindCurrent(Current& current) ABSL_EXCLUSIVE_LOCKS_REQUIRED(current.mutex) {
   const std::vector<Job*> live = internal::LiveJobs();
   const bool there = std::find(live.begin(), live.end(), current.job) != live.end();

@@ -23,7 +23,7 @@ absl::StatusOr<std::string> DeviceFor(const std::string& backend, int local_rank
   return choice->kind.device == nullptr ? kCpu : choice->kind.device(local_rank);
 }
 
-// For the log, which has no place for an error of its own.
+// Returns a text for the log, which cannot return an error.
 std::string TextOf(const absl::StatusOr<std::string>& value) {
   if (!value.ok())
     return absl::StrCat("unknown (",

@@ -10,14 +10,14 @@
 namespace muster::internal {
 namespace {
 
-// Gathers into `gathered` at `rank`; elsewhere that is an empty list. The error that this returns
-// is one of the gathering itself.
+// Gathers all outcomes into `gathered` on `rank`, and an empty list on the other ranks. Returns the
+// error of the gathering itself.
 absl::Status GatherOutcomes(const Group& group, int rank, const absl::StatusOr<std::string>& mine,
                             absl::string_view operation, const CallOptions& options, CallSite site,
                             Gathered* gathered) {
   auto packed = group.GatherBytes(PackOutcome(mine), rank, CallName(operation), options, site);
-  // The others must not wait for a value that cannot be sent. Twice: this rank's value may be too
-  // large, and then all values together.
+  // If a value cannot be sent, the other ranks must still not wait for it, so send the error. Up to
+  // two retries: first this rank's value may be too large, and then all values together.
   for (int i = 0; i < 2 && absl::IsResourceExhausted(packed.status()); ++i) {
     packed =
         group.GatherBytes(PackOutcome(packed.status()), rank, CallName(operation), options, site);
@@ -27,8 +27,7 @@ absl::Status GatherOutcomes(const Group& group, int rank, const absl::StatusOr<s
   return absl::OkStatus();
 }
 
-// The two collectives of these helpers go through a numbered group, so that one of which a rank has
-// grown tired can be called again.
+// The helpers' collectives run in a numbered group, so that a rank that gave up can call again.
 constexpr absl::string_view kGather = "GatherFromAllRanks";
 constexpr absl::string_view kReduce = "ReduceAndBroadcast";
 
@@ -44,7 +43,8 @@ Gathered GatherOrFail(const Job& job, int rank, const absl::StatusOr<std::string
   if (!met.ok()) return met;
   absl::StatusOr<std::string> found = std::string();
   if (!gathered.ok()) found = gathered.status();
-  // What is shared may be an error of a function: that is no failure of the sharing.
+  // The shared outcome may be an error of a function, which is no failure of the sharing. So it is
+  // packed a second time.
   const auto shared = ShareNamed(group, rank, PackOutcome(found), kGather, options, site);
   if (!shared.ok()) return shared.status();
   numbered->Keep();

@@ -15,13 +15,14 @@ namespace {
 
 constexpr char kReady[] = "connected";
 
-// Says that this rank has a communicator that is good, if it has.
+// Adds whether this rank has a usable communicator.
 absl::StatusOr<RankArguments> WithReadiness(absl::StatusOr<RankArguments> arguments, bool ready) {
   if (arguments.ok()) arguments->value = ready ? kReady : "";
   return arguments;
 }
 
-// Whether an error has ended the communicator. Before UNIMPLEMENTED nothing is sent.
+// Returns whether an error has ended the communicator. UNIMPLEMENTED has not, because nothing was
+// sent.
 bool HasEnded(const absl::Status& status) { return !status.ok() && !absl::IsUnimplemented(status); }
 
 }  // namespace
@@ -71,8 +72,8 @@ absl::Status JobCommunicator::Run(const Job& job, absl::string_view operation,
 absl::Status JobCommunicator::MeetAndMove(const Job& job, absl::string_view operation,
                                           const absl::StatusOr<RankArguments>& mine,
                                           const CallOptions& options, CallSite site, Move move) {
-  // In this order: what is made for a later epoch may pass for one of an earlier, and is made
-  // again.
+  // Read the epoch before the world. If a Rejoin() comes in between, the communicator of the new
+  // epoch counts as one of the old, and is created again.
   const uint64_t epoch = job.epoch();
   const Group world = job.world();
   const Deadline deadline(options.timeout.value_or(world.default_timeout()), options.cancellation);

@@ -18,34 +18,42 @@
 
 namespace muster::internal {
 
-// ChooseBackend() for a job whose backend is `named`, which may be empty.
+// Calls ChooseBackend() for a job whose backend is `named`, which may be empty.
 absl::StatusOr<BackendChoice> ChooseJobBackend(absl::string_view named);
 
-// The communicator of all ranks that the helpers of a job share. Made by the first helper that
-// moves a tensor, and again after an error, or in the job's next epoch; the job destroys it.
-// Thread-safe, for one Run() at a time.
+// The communicator of all ranks that the helpers of a job share:
+//
+//   auto shared = JobCommunicator::Of(job);
+//   shared->Run(job, "AllReduce", arguments, options, site, [](Communicator& c, auto& rest) {...});
+//
+// The first helper that moves a tensor creates it. After an error, or in the job's next epoch, the
+// next helper creates it again. The job destroys it. Thread-safe, but only one Run() at a time.
+// Helpers build on Job, Group and Communicator, and must not have a mechanism of their own beside
+// them. Tests: tests/client/helpers.
 class JobCommunicator {
  public:
   JobCommunicator() = default;
   ~JobCommunicator();
 
-  // The one of this job. Makes no connections.
+  // Returns the one of this job. Does not connect.
   static std::shared_ptr<JobCommunicator> Of(const Job& job);
 
-  // The backend that the job is to use; empty: as Communicator chooses.
+  // Sets the job's backend. If empty, Communicator chooses.
   void set_backend(absl::string_view backend);
   std::string backend() const;
 
-  // A collective of the job: meets (see AgreeOnArguments()), connects where a rank has no good
-  // communicator, and calls `move` with what is left of `options`, and returns its error. After one
-  // that has ended the communicator the next Run() connects again. FAILED_PRECONDITION, without a
-  // word to the others: another thread is in here.
+  // Runs `move` on the communicator, as a collective of the job. First the ranks agree on their
+  // arguments (AgreeOnArguments()), and connect if a rank has no usable communicator. `move` gets
+  // the rest of the time-out. Returns its error. If that error ended the communicator, the next
+  // Run() connects again. Returns FAILED_PRECONDITION, without telling the other ranks, if another
+  // thread is already in Run().
   using Move = absl::FunctionRef<absl::Status(Communicator&, const CallOptions&)>;
   absl::Status Run(const Job& job, absl::string_view operation,
                    const absl::StatusOr<RankArguments>& mine, const CallOptions& options,
                    CallSite site, Move move);
 
-  // Copies within this process; between memory that the communicator reaches, where there is one.
+  // Copies within this process. If there is a communicator, the memory may be any that it can
+  // reach.
   absl::Status Copy(const void* from, void* to, size_t bytes, const CallOptions& options);
 
  private:
@@ -54,7 +62,7 @@ class JobCommunicator {
                            const absl::StatusOr<RankArguments>& mine, const CallOptions& options,
                            CallSite site, Move move);
   bool IsReady(uint64_t epoch) const;
-  // `number` is what the ranks have agreed upon for it.
+  // `number` is the number that the ranks have agreed on.
   absl::StatusOr<std::shared_ptr<Communicator>> Connect(const Group& world, uint64_t number,
                                                         uint64_t epoch, const Deadline& deadline);
   // Ends the communicator without waiting for a peer.

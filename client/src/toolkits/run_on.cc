@@ -15,7 +15,8 @@ absl::StatusOr<std::string> WithoutValue(const absl::Status& status) {
   return std::string();
 }
 
-// The ranks of this process's node, by local rank. All nodes use one name: no rank is in two.
+// Returns a group of the ranks on this node, by local rank. All nodes use one name, because no rank
+// is on two nodes.
 absl::StatusOr<Group> NodeGroup(Job& job) {
   std::vector<const Member*> node;
   for (const Member& member : job.members()) {

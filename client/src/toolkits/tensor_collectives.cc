@@ -66,7 +66,8 @@ absl::StatusOr<RankArguments> TensorArguments(
   return arguments;
 }
 
-// Changes tensors in place by `move`. Without others, they are what they are to become.
+// Changes tensors in place by `move`. In a world of one rank or a PreventBlock scope, they already
+// have their final values.
 absl::Status ChangeInPlace(Job& job, absl::string_view operation,
                            const absl::StatusOr<RankArguments>& mine, const CallOptions& options,
                            CallSite site, JobCommunicator::Move move) {
@@ -77,8 +78,8 @@ absl::Status ChangeInPlace(Job& job, absl::string_view operation,
   return JobCommunicator::Of(job)->Run(job, operation, mine, options, site, move);
 }
 
-// Reduces bit by bit where the backend cannot: gathers the bytes, a piece at a time, and folds them
-// here.
+// Does a bitwise reduction for a backend that has none: gathers the bytes piece by piece, and
+// reduces them here.
 absl::Status FoldBits(Communicator& communicator, const MutableTensorView& tensor, ReduceOp op,
                       const CallOptions& options) {
   const Deadline deadline(*options.timeout, options.cancellation);
@@ -115,8 +116,8 @@ absl::Status Reduce(Communicator& communicator, const MutableTensorView& tensor,
   return CommunicatorAccess::AllReduce(communicator, buffer, tensor.type, op, options);
 }
 
-// All of one type in one call. Types are looked at first, so that nothing changes if one is
-// refused.
+// Averages the tensors, with one call for each type. Checks all types first, so that nothing
+// changes if one is refused.
 absl::Status Average(Communicator& communicator,
                      const std::map<std::string, MutableTensorView>& tensors,
                      const CallOptions& options) {
@@ -155,7 +156,7 @@ absl::StatusOr<RankArguments> PartArguments(const TensorView& tensor) {
   return RankArguments{{{"", DescribeTensor(tensor)}}, ""};
 }
 
-// The same with what is wrong with `all`, the place for the whole.
+// Checks `all`, the memory for the result, too.
 absl::StatusOr<RankArguments> PartArguments(const Job& job, const TensorView& tensor,
                                             const TensorView& all) {
   absl::StatusOr<RankArguments> arguments = PartArguments(tensor);
@@ -179,7 +180,7 @@ std::vector<int64_t> WholeShape(std::vector<int64_t> shape, int ranks) {
 absl::Status GatherInto(Job& job, const TensorView& tensor,
                         const absl::StatusOr<RankArguments>& mine, void* all,
                         const CallOptions& options, CallSite site) {
-  // Bytes: every backend moves them.
+  // Moves bytes, which every backend supports.
   return JobCommunicator::Of(job)->Run(job, kAllGather, mine, options, site,
                                        [&](Communicator& communicator, const CallOptions& rest) {
                                          return CommunicatorAccess::AllGather(
