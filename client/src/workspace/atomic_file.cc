@@ -14,7 +14,7 @@
 namespace muster::internal {
 namespace {
 
-// Some file systems refuse more at once.
+// Some file systems refuse larger writes.
 constexpr size_t kMaxWrite = size_t{1} << 30;
 
 absl::Status SystemError(int error, absl::string_view what, const std::string& path) {
@@ -31,7 +31,7 @@ absl::Status WriteAll(int fd, absl::string_view bytes, const std::string& path) 
   return absl::OkStatus();
 }
 
-// A file that is removed again unless it has been published.
+// A file that its destructor removes, unless it was published.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
@@ -49,7 +49,7 @@ class TemporaryFile {
 
   absl::Status Write(absl::string_view bytes) { return WriteAll(fd_, bytes, path_); }
 
-  // Network file systems report some errors of writing only here.
+  // Network file systems report some write errors only here.
   absl::Status Close() {
     if (fsync(fd_) != 0) return SystemError(errno, "write", path_);
     if (close(std::exchange(fd_, -1)) != 0) return SystemError(errno, "write", path_);
@@ -91,7 +91,7 @@ absl::Status SyncDirectory(const std::string& directory) {
   if (fd < 0) return SystemError(errno, "open", directory);
   const int error = fsync(fd) == 0 ? 0 : errno;
   close(fd);
-  // Some file systems have nothing to do for a directory, and say so.
+  // Some file systems cannot sync a directory, and need not.
   if (error == 0 || error == EINVAL || error == ENOTSUP) return absl::OkStatus();
   return SystemError(error, "write", directory);
 }

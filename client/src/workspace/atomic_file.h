@@ -9,16 +9,18 @@
 
 namespace muster::internal {
 
-// What the temporary files for `name` begin with; a crash of the writer leaves one behind.
+// Returns the prefix of the temporary files for `name`. If the writer crashes, such a file is left
+// behind.
 std::string TemporaryPrefix(const std::string& name);
 
-// Writes `parts`, one after another, as the file directory/name. Whoever opens it finds the old
-// file (or none) or all of the new one, after a crash of the machine too; at return the new one is
-// on the disk. Errors are the system's, with the file's path, and leave the old file as it was.
+// Writes `parts`, one after another, to the file directory/name, and blocks until it is on the
+// disk. A process that opens the file finds the old one (or none) or all of the new one, even after
+// a crash of the machine. Returns the system's error, with the path, and then leaves the old file
+// unchanged.
 absl::Status WriteAtomically(const std::string& directory, const std::string& name,
                              const std::vector<absl::string_view>& parts);
 
-// Makes what was created, renamed or deleted in the directory last.
+// Makes earlier creations, renames and deletions in the directory durable.
 absl::Status SyncDirectory(const std::string& directory);
 
 }  // namespace muster::internal

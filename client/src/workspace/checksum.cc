@@ -7,7 +7,7 @@
 namespace muster::internal {
 
 std::string Checksum(const void* data, size_t size) {
-  // zlib takes a null pointer as a request for the initial value, which that of no bytes is too.
+  // For a null pointer, zlib returns the initial value, which is the checksum of no bytes.
   const uLong crc = crc32_z(0, static_cast<const Bytef*>(data), size);
   return absl::StrCat(absl::Hex(crc, absl::kZeroPad8));
 }

@@ -6,7 +6,7 @@
 
 namespace muster::internal {
 
-// CRC-32 (that of zip and PNG) as eight hexadecimal digits.
+// Returns the CRC-32 of zip and PNG, as eight hexadecimal digits.
 std::string Checksum(const void* data, size_t size);
 
 }  // namespace muster::internal

@@ -20,7 +20,7 @@ constexpr size_t kMaxRead = size_t{1} << 30;
 
 std::string CannotRead(const std::string& path) { return absl::StrCat("cannot read ", path); }
 
-// Opens `path` and hands descriptor and size to `load`.
+// Opens `path` and passes the descriptor and the size to `load`.
 Result Load(const std::string& path, Result (*load)(int, size_t, const std::string&)) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, CannotRead(path));
@@ -58,7 +58,8 @@ Result FileBytes::MapDescriptor(int fd, size_t size, const std::string& name) {
 
 Result FileBytes::ReadDescriptor(int fd, size_t size, const std::string& name) {
   if (size == 0) return std::shared_ptr<const FileBytes>(new FileBytes(MappedMemory()));
-  // Not the heap: a damaged file may have any size, and a failure of this says so.
+  // Uses mmap() and not the heap: a damaged file may claim any size, and then mmap() returns an
+  // error.
   absl::StatusOr<MappedMemory> memory = MappedMemory::Map(
       -1, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, CannotRead(name));
   if (!memory.ok()) return memory.status();

@@ -11,15 +11,15 @@
 
 namespace muster::internal {
 
-// Bytes that belong to nobody else; aligned to a page.
+// The bytes of a file, aligned to a page.
 class FileBytes {
  public:
-  // The content of the file at `path`: a copy, or the file mapped into memory. NOT_FOUND if there
-  // is none; otherwise the system's error with the path.
+  // Read() copies the content of the file at `path`, and Map() maps it into memory. Return
+  // NOT_FOUND if there is no file, or the system's error with the path.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> Read(const std::string& path);
   static absl::StatusOr<std::shared_ptr<const FileBytes>> Map(const std::string& path);
 
-  // The first `size` bytes of an open file, mapped; `name` is for errors.
+  // Maps the first `size` bytes of an open file. `name` is for errors.
   static absl::StatusOr<std::shared_ptr<const FileBytes>> MapDescriptor(int fd, size_t size,
                                                                         const std::string& name);
 

@@ -6,8 +6,9 @@
 #include "absl/strings/string_view.h"
 #include "muster/data_type.h"
 
-// What the writer and the reader of the format agree on: eight bytes with the header's length, the
-// header (JSON), and the data. docs/workspace.md.
+// Constants of the safetensors format, shared by writer and reader. A file has eight bytes with the
+// header's length, the header (JSON), and the data: docs/workspace.md. This room knows nothing of
+// jobs. Callers: muster/workspace.h and client/src/exchange. Tests: tests/client/workspace.
 namespace muster::internal {
 
 inline constexpr size_t kLengthBytes = 8;
@@ -18,15 +19,15 @@ inline constexpr size_t kAlignment = 8;
 
 inline constexpr char kMetadata[] = "__metadata__";
 
-// Our entries in the metadata, which is a map of strings.
+// Muster's entries in the metadata, which is a map of strings.
 inline constexpr char kConfigKey[] = "muster.config";
 inline constexpr char kHeaderChecksumKey[] = "muster.header_crc32";
 inline constexpr char kTensorChecksumPrefix[] = "muster.crc32.";
 
-// The header's checksum is that of the header with these digits in the checksum's place.
+// A placeholder: the header's checksum is computed with these digits in its place.
 inline constexpr char kNoChecksum[] = "00000000";
 
-// The format's name of the type: "F32", "BF16", "BOOL"; empty for a value that is none of them.
+// Returns the format's name of a type: "F32", "BF16", "BOOL". Empty for an invalid value.
 absl::string_view SafetensorsName(DataType type);
 
 }  // namespace muster::internal

@@ -61,7 +61,7 @@ const std::string* FindText(const Json& metadata, const std::string& key) {
   return found == metadata.end() ? nullptr : found->get_ptr<const std::string*>();
 }
 
-// The metadata, once the header's checksum is found to be right.
+// Returns the metadata, after it has checked the header's checksum.
 absl::StatusOr<Json> TakeMetadata(absl::string_view text, Json* header) {
   const auto found = header->find(kMetadata);
   if (found == header->end() || !found->is_object()) {
@@ -102,7 +102,7 @@ std::optional<std::vector<int64_t>> FindShape(const Json& json) {
   return shape;
 }
 
-// The part of `data` that "data_offsets" names.
+// Returns the part of `data` that "data_offsets" names.
 std::optional<absl::string_view> FindData(const Json& offsets, absl::string_view data) {
   if (!offsets.is_array() || offsets.size() != 2) return std::nullopt;
   if (!offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned()) return std::nullopt;
@@ -143,7 +143,7 @@ absl::StatusOr<Tensors> ReadTensors(const Json& header, absl::string_view data) 
   return tensors;
 }
 
-// Every byte of the data belongs to one tensor.
+// Checks that every byte of the data belongs to exactly one tensor.
 absl::Status CheckCoverage(const Tensors& tensors, absl::string_view data) {
   std::vector<absl::string_view> parts;
   for (const auto& [name, tensor] : tensors) {

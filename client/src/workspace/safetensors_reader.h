@@ -7,9 +7,9 @@
 
 namespace muster::internal {
 
-// The configuration that `bytes` hold, without its `storage`: its tensors point into `bytes`.
-// Trusts nothing. DATA_LOSS says what is wrong with the bytes: too few, a malformed header, tensors
-// that overlap or leave gaps or do not fit their shape, a checksum that is missing or does not fit.
+// Parses a file's bytes. The result's tensors point into `bytes`; its `storage` is not set. Trusts
+// nothing: returns DATA_LOSS, with the reason, if bytes are missing, the header is malformed,
+// tensors overlap, leave gaps or do not match their shape, or a checksum is missing or wrong.
 absl::StatusOr<Configuration> ReadSafetensors(absl::string_view bytes);
 
 }  // namespace muster::internal

@@ -38,7 +38,8 @@ absl::Status Check(const Configuration& configuration) {
   return absl::OkStatus();
 }
 
-// Larger elements first: so every tensor is aligned without gaps, which the format does not allow.
+// Sorts tensors with larger elements first. So every tensor is aligned without gaps, which the
+// format forbids.
 std::vector<const NamedTensor*> FileOrder(const Tensors& tensors) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
@@ -54,7 +55,7 @@ Json DescribeAt(const TensorView& tensor, size_t offset) {
           {"data_offsets", {offset, offset + tensor.num_bytes}}};
 }
 
-// Puts the checksum of `header`, which has the place-holder in its stead, in its place.
+// Replaces the placeholder in `header` by the header's checksum.
 void FillInChecksum(std::string* header) {
   const std::string checksum = Checksum(header->data(), header->size());
   const std::string key = absl::StrCat("\"", kHeaderChecksumKey, "\":\"");

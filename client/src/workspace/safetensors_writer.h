@@ -11,16 +11,16 @@
 
 namespace muster::internal {
 
-// A file in the safetensors format that has not been written yet.
+// The content of a safetensors file, before it is written.
 struct SafetensorsImage {
-  std::string header;                      // with its length before it
+  std::string header;                      // starts with its length
   std::vector<absl::string_view> tensors;  // in the file's order; memory of the configuration
 
   size_t size() const;
 };
 
-// Errors as Workspace::Write(). Reads all the data, for the checksums; the configuration's tensors
-// must outlive the image.
+// Builds the image. Reads all data for the checksums. The configuration's tensors must outlive the
+// image. Errors: as Workspace::Write().
 absl::StatusOr<SafetensorsImage> MakeSafetensors(const Configuration& configuration);
 
 }  // namespace muster::internal

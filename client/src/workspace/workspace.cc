@@ -84,7 +84,7 @@ absl::Status Workspace::RemoveStale() const {
   for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
        entry.increment(error)) {
     if (!absl::StartsWith(entry->path().filename().string(), temporary)) continue;
-    std::error_code ignored;  // it is nobody's, and in nobody's way
+    std::error_code ignored;  // a leftover file does no harm
     fs::remove(entry->path(), ignored);
   }
   if (error) return SystemError(error, "list workspace", path_);
