@@ -10,16 +10,16 @@
 
 namespace muster::internal {
 
-// Uniformly distributed 64-bit numbers. A source for jitter; a seeded one makes waits repeatable.
+// Returns uniformly distributed 64-bit numbers, for jitter. A seeded source makes waits repeatable.
 using Random = std::function<uint64_t()>;
 
 inline Random RandomFromDevice() {
   return [engine = std::mt19937_64(std::random_device()())]() mutable { return engine(); };
 }
 
-// How long to wait before each attempt: anything from nothing to a bound that doubles from 50 ms up
-// to 1 s. That much jitter, because thousands of processes lose their coordinator at one moment and
-// must not come back at one moment.
+// The wait before each attempt: a random time from zero to a bound that doubles from 50 ms to 1 s
+// (full jitter). Thousands of processes may lose their coordinator at once, and must not all
+// reconnect at once.
 class Backoff {
  public:
   void Reset() { bound_ = kFirst; }

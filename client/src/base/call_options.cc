@@ -8,7 +8,7 @@ void Cancellation::Cancel() {
   absl::MutexLock lock(&mutex_);
   if (cancelled_) return;
   cancelled_ = true;
-  // Under the lock, so that Remove() waits for a callback that is running.
+  // Runs callbacks under the lock, so that Remove() waits for a callback that is running.
   for (const auto& [number, wake] : wakes_) wake();
   wakes_.clear();
 }

@@ -8,8 +8,8 @@
 
 namespace muster::internal {
 
-// Runs `wake` when `cancellation` is cancelled, as long as this object lives. `wake` may take the
-// lock of the waiting call, so neither end of this object's life may be under that lock.
+// A guard that runs `wake` when `cancellation` is cancelled during its life. `wake` may take the
+// lock of the waiting call, so do not create or destroy the guard under that lock.
 class CancelWatch {
  public:
   CancelWatch(Cancellation* cancellation, std::function<void()> wake)

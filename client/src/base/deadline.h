@@ -11,18 +11,18 @@
 
 namespace muster::internal {
 
-// How long one call may wait: until a point in time, or until it is cancelled.
+// The limit of one call's wait: a point in time, or its cancellation.
 class Deadline {
  public:
-  // `timeout` from now on.
+  // Starts now and lasts for `timeout`.
   Deadline(absl::Duration timeout, Cancellation* cancellation)
       : Deadline(SteadyClock::now(), timeout, cancellation) {}
 
-  // `timeout` from `now` on, for what has no clock of its own.
+  // Starts at `now`, for callers without a clock of their own.
   Deadline(SteadyTime now, absl::Duration timeout, Cancellation* cancellation = nullptr)
       : timeout_(timeout), when_(After(now, timeout)), cancellation_(cancellation) {}
 
-  // The same, but ending earlier by `reserve`.
+  // Returns a deadline that is earlier by `reserve`.
   Deadline Without(absl::Duration reserve) const {
     Deadline shorter = *this;
     shorter.timeout_ -= reserve;
@@ -30,7 +30,7 @@ class Deadline {
     return shorter;
   }
 
-  // OK, DEADLINE_EXCEEDED or CANCELLED, without a text.
+  // Returns OK, DEADLINE_EXCEEDED or CANCELLED, without a text.
   absl::Status Check() const {
     if (cancellation_ != nullptr && cancellation_->cancelled()) return absl::CancelledError("");
     if (SteadyClock::now() >= when_) return absl::DeadlineExceededError("");
@@ -41,20 +41,21 @@ class Deadline {
     return std::max(Between(SteadyClock::now(), when_), absl::ZeroDuration());
   }
 
-  // For a call that is a part of this one. What has taken less than a millisecond is not counted,
-  // so that a part which begins with the call has its time-out, and names it in errors.
+  // Returns the options for a part of this call. Rounds the rest up to whole milliseconds, so that
+  // a part that starts with the call has the call's time-out in its errors.
   CallOptions Remaining() const { return CallOptions{LeftForPart(), cancellation_}; }
   absl::Duration LeftForPart() const { return absl::Ceil(Left(), absl::Milliseconds(1)); }
 
-  // Runs a part of this call that may take `left`, and returns its status. Where the time of the
-  // part runs out its text can name only `left`, so this adds the time-out of the call.
+  // Runs a part of this call with the time that is left, and returns its status. If that part times
+  // out, its error only names `left`, so this adds the call's time-out.
   absl::Status RunPart(absl::FunctionRef<absl::Status(absl::Duration left)> part) const;
-  // The same for a part that has returned `part`.
+  // Adds the call's time-out to the error of a part that has ended with `part`.
   absl::Status NameWhole(const absl::Status& part, absl::Duration left) const;
 
   absl::Duration timeout() const { return timeout_; }  // for messages
   SteadyTime when() const { return when_; }
-  Cancellation* cancellation() const { return cancellation_; }  // null: cannot be cancelled
+  // Null if the call cannot be cancelled.
+  Cancellation* cancellation() const { return cancellation_; }
 
  private:
   absl::Duration timeout_;

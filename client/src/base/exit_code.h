@@ -7,10 +7,11 @@
 
 namespace muster::internal {
 
-// Notes in an error what ExitCode() is to make of it. An earlier note stays; OK stays OK.
+// Notes in an error the exit code that ExitCode() returns for it. Keeps an earlier note. OK stays
+// OK.
 absl::Status WithExitCode(absl::Status status, int code);
 
-// The same error in other words: its code and what is noted in it.
+// Returns the error with another text, and with its code and notes.
 absl::Status Reworded(const absl::Status& status, absl::string_view text);
 
 }  // namespace muster::internal

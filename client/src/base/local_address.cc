@@ -14,7 +14,7 @@ std::string LocalAddressTowards(const std::string& peer) {
   if (getaddrinfo(peer.c_str(), "9", &hints, &found) != 0) return "";
   char name[NI_MAXHOST] = "";
   const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  // Connecting a datagram socket sends nothing; it makes the kernel choose the route.
+  // Connecting a datagram socket sends nothing, but makes the kernel choose the route.
   if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0) {
     sockaddr_storage local;
     socklen_t size = sizeof(local);

@@ -5,8 +5,8 @@
 
 namespace muster::internal {
 
-// The local IP address from which packets to the IP address `peer` leave; empty if there is no
-// route.
+// Returns the local IP address from which packets to the IP address `peer` leave, or an empty
+// string if there is no route.
 std::string LocalAddressTowards(const std::string& peer);
 
 }  // namespace muster::internal

@@ -19,7 +19,7 @@ struct Output {
   LogSink sink ABSL_GUARDED_BY(mutex);
 };
 
-// Never destroyed: threads may log while the process ends.
+// Never destroyed, because threads may log while the process ends.
 Output& TheOutput() {
   static Output& output = *new Output;
   return output;
@@ -59,7 +59,7 @@ void SetLogSink(LogSink sink) {
 void Log(LogLevel level, absl::string_view line) {
   static const LogLevel threshold = LevelFromEnvironment();
   Output& output = TheOutput();
-  // Under the lock: a sink gets one line at a time, and none after it was replaced.
+  // Called under the lock, so a sink gets one line at a time, and no line after it was replaced.
   absl::MutexLock lock(&output.mutex);
   if (output.sink) {
     output.sink(level, line);

@@ -8,10 +8,10 @@
 
 namespace muster::internal {
 
-// The outcome of work (bytes or error) as bytes: the status code, then the value or the message.
+// Encodes an outcome of work as bytes: the status code, then the value or the message.
 std::string PackOutcome(const absl::StatusOr<std::string>& outcome);
 
-// The outcome that `bytes` hold; INVALID_ARGUMENT in its place if they are malformed.
+// Decodes the outcome. Returns INVALID_ARGUMENT if `bytes` are malformed.
 absl::StatusOr<std::string> UnpackOutcome(absl::string_view bytes);
 
 }  // namespace muster::internal

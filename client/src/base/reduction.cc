@@ -10,8 +10,8 @@
 namespace muster::internal {
 namespace {
 
-// Integers are added and multiplied as unsigned ones, which wrap: signed overflow is undefined,
-// that of narrow unsigned ones too, which become signed ints.
+// Integers are added and multiplied as unsigned ones, which wrap. Signed overflow is undefined, and
+// narrow unsigned integers would be promoted to signed int.
 template <class T, bool = std::is_integral_v<T>>
 struct WrappingType {
   using Type = std::common_type_t<std::make_unsigned_t<T>, unsigned int>;
@@ -94,7 +94,7 @@ void Divide(void* data, size_t count, int divisor) {
     values[i] = static_cast<T>(values[i] / static_cast<T>(divisor));
 }
 
-// More ranks than these hold are possible, so they are divided as ints.
+// There may be more ranks than these types can hold, so divide as int.
 template <class T>
 void DivideNarrow(void* data, size_t count, int divisor) {
   T* const values = static_cast<T*>(data);

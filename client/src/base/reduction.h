@@ -12,26 +12,27 @@
 // Reductions on the CPU.
 namespace muster::internal {
 
-// Those that work bit by bit, whatever the type.
+// Returns whether the operation works on bits, whatever the type.
 inline bool IsBitwise(ReduceOp op) {
   return op == ReduceOp::kBitwiseAnd || op == ReduceOp::kBitwiseOr;
 }
 
-// out[i] = a[i] op b[i]. `out` may be `a`, `b`, or disjoint from them.
+// Computes out[i] = a[i] op b[i]. `out` may be `a`, `b`, or disjoint from them.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, size_t count);
 
-// kAverage reduces as kSum; FinishAverage() does the rest. Null for the types that the CPU has no
-// arithmetic for: bool, but for the bitwise ones, and floats of 16 and 8 bits.
+// Returns the function for a type. kAverage sums up, and FinishAverage() divides. Returns null for
+// types without arithmetic on the CPU: floats of 16 and 8 bits, and bool except for bitwise
+// operations.
 ReduceFunction ReduceFunctionFor(DataType type, ReduceOp op);
 
-// UNIMPLEMENTED, in AllReduce()'s words, where there is none.
+// Returns UNIMPLEMENTED, in AllReduce()'s words, if there is no function.
 absl::Status CheckReducible(DataType type, ReduceOp op);
 
-// Where `op` is kAverage, divides sums over `ranks` ranks, in place.
+// Divides sums by `ranks` in place if `op` is kAverage. Otherwise does nothing.
 void FinishAverage(void* data, size_t count, DataType type, ReduceOp op, int ranks);
 
-// The elements of all ranks, which are equally many and not none, folded in their order. Not for
-// what has no ReduceFunction.
+// Reduces the elements of all ranks, in rank order. Every rank must have the same number of
+// elements, at least one, and there must be a ReduceFunction.
 std::string FoldElements(const std::vector<std::string>& of_ranks, DataType type, ReduceOp op);
 
 }  // namespace muster::internal

@@ -6,13 +6,13 @@
 
 #include "absl/time/time.h"
 
-// Time for waiting: never the wall clock, which may be set while a call waits.
+// The clock for waits. It is never the wall clock, which may be set while a call waits.
 namespace muster::internal {
 
 using SteadyClock = std::chrono::steady_clock;
 using SteadyTime = SteadyClock::time_point;
 
-// `duration` from `start`; durations of more than a year count as a year.
+// Returns `start` plus `duration`. Durations of more than a year count as a year.
 inline SteadyTime After(SteadyTime start, absl::Duration duration) {
   return start + absl::ToChronoNanoseconds(std::min(duration, absl::Hours(24 * 365)));
 }
@@ -21,7 +21,7 @@ inline absl::Duration Between(SteadyTime start, SteadyTime end) {
   return absl::FromChrono(end - start);
 }
 
-// For messages.
+// Returns the duration in tenths of a second, for messages.
 inline absl::Duration Rounded(absl::Duration duration) {
   return absl::Trunc(duration, absl::Milliseconds(100));
 }
