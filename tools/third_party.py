@@ -29,6 +29,7 @@ COMPONENTS = {
     "libspdlog-dev": "MIT",
     "libssl-dev": "Apache-2.0",
     "libstdc++-*-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",   # and libgcc
+    "libutfcpp-dev": "BSL-1.0",
     "nlohmann-json3-dev": "MIT",
     "zlib1g-dev": "Zlib",
 }
