@@ -2,6 +2,7 @@
 #define MUSTER_COMMON_TYPE_LIST_H_
 
 #include <cstddef>
+#include <type_traits>
 
 namespace muster {
 
@@ -9,6 +10,8 @@ namespace muster {
 template <typename... Types>
 struct TypeList {
   static constexpr size_t kSize = sizeof...(Types);
+  template <typename Type>
+  static constexpr bool kHas = (std::is_same_v<Type, Types> || ...);
   // Into<std::variant> is std::variant<Types...>.
   template <template <typename...> class Template>
   using Into = Template<Types...>;

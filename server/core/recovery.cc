@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/core/describe.h"
+#include "server/core/rpc_name.h"
 #include "server/core/standing.h"
 #include "server/core/validation.h"
 
@@ -22,28 +23,27 @@ constexpr absl::Duration kTellInterval = absl::Seconds(1);
 // How long members of a running epoch may take to come back before others may take their place.
 constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
 
-std::string DescribeCall(const MemberCall& call) {
-  struct Namer {
-    std::string operator()(const JoinRequest&) { return "Join"; }
-    std::string operator()(const RejoinRequest&) { return "Rejoin"; }
-    std::string operator()(const LeaveRequest&) { return "Leave"; }
-    std::string operator()(const CollectiveRequest& c) {
-      return DescribeStep(DescribeOperation(c), c.sequence, c.group);
-    }
-    std::string operator()(const WithdrawRequest& w) {
-      return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));
-    }
-    std::string operator()(const ReleaseRequest&) { return "ReleaseGroups"; }
-    std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
-    std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
-    std::string operator()(const AbandonLeaseRequest& a) { return Lease("Abandon", a.name); }
-    std::string operator()(const StopRequest&) { return "RequestStop"; }
-    static std::string Lease(absl::string_view verb, const std::string& name) {
-      return absl::StrCat(verb, "Lease('", name, "')");
-    }
-  };
-  return std::visit(Namer(), call);
-}
+// The words for a deferred call; its name, where that says enough.
+struct CallDescriber {
+  std::string operator()(const CollectiveRequest& c) {
+    return DescribeStep(DescribeOperation(c), c.sequence, c.group);
+  }
+  std::string operator()(const WithdrawRequest& w) {
+    return absl::StrCat("WithdrawArrival op ", w.sequence, " of ", DescribeGroup(w.group));
+  }
+  std::string operator()(const AcquireLeaseRequest& a) { return Lease("Acquire", a.name); }
+  std::string operator()(const CompleteLeaseRequest& c) { return Lease("Complete", c.name); }
+  std::string operator()(const AbandonLeaseRequest& a) { return Lease("Abandon", a.name); }
+  template <typename Request>
+  std::string operator()(const Request&) {
+    return std::string(RpcNameOf<Request>());
+  }
+  static std::string Lease(absl::string_view verb, const std::string& name) {
+    return absl::StrCat(verb, "Lease('", name, "')");
+  }
+};
+
+std::string DescribeCall(const MemberCall& call) { return std::visit(CallDescriber(), call); }
 
 }  // namespace
 

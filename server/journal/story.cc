@@ -1,10 +1,14 @@
 #include "server/journal/story.h"
 
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/overloaded.h"
 #include "server/core/describe.h"
+#include "server/core/rpc_name.h"
 
 namespace muster::journal {
 namespace {
@@ -110,12 +114,6 @@ void Story::Begin(const ReplayedStep& step) {
   std::visit(
       Overloaded{
           [&](const core::AttachRequest& r) { streams_[step.waiter] = Find(r.member); },
-          [&](const core::JoinRequest& r) {
-            begin(r.call, {"Join", "Join"});
-          },
-          [&](const core::RejoinRequest& r) {
-            begin(r.call, {"Rejoin", "Rejoin"});
-          },
           [&](const core::CollectiveRequest& r) {
             BeginCall(step, r.call.session, Collective(r), &r);
           },
@@ -130,13 +128,16 @@ void Story::Begin(const ReplayedStep& step) {
             begin(r.call, LeaseCall("CompleteLease", r));
           },
           [&](const core::AbandonLeaseRequest& r) { begin(r.call, LeaseCall("AbandonLease", r)); },
-          [&](const core::LeaveRequest& r) {
-            begin(r.call, {"Leave", "Leave"});
+          // The SDK sends these two by itself: a program has called nothing.
+          [](const core::WithdrawRequest&) {},
+          [](const core::ReleaseRequest&) {},
+          [&](const auto& input) {
+            using Request = std::decay_t<decltype(input)>;
+            if constexpr (core::MemberCalls::kHas<Request>) {
+              const std::string name(core::RpcNameOf<Request>());
+              begin(input.call, {name, name});
+            }
           },
-          [&](const core::StopRequest& r) {
-            begin(r.call, {"RequestStop", "RequestStop"});
-          },
-          [](const auto&) {},
       },
       step.input);
 }

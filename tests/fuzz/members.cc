@@ -98,10 +98,6 @@ void FuzzedMember::Write(ByteSource*, v1::LeaveRequest* request) {
   *request->mutable_epoch() = epoch();
 }
 
-void FuzzedMember::Write(ByteSource*, v1::RequestStopRequest* request) {
-  *request->mutable_call() = NewCall();
-}
-
 void FuzzedMember::Write(ByteSource* bytes, v1::ReportExitRequest* request) {
   request->set_job_id(kJob);
   request->set_secret(secret_);

@@ -45,9 +45,13 @@ class FuzzedMember {
   void Write(ByteSource* bytes, v1::CompleteLeaseRequest* request);
   void Write(ByteSource* bytes, v1::AbandonLeaseRequest* request);
   void Write(ByteSource* bytes, v1::LeaveRequest* request);
-  void Write(ByteSource* bytes, v1::RequestStopRequest* request);
   void Write(ByteSource* bytes, v1::ReportExitRequest* request);
   void Write(ByteSource* bytes, v1::ReportProcessStateRequest* request);
+  // Any other call of a member: that says who calls, and nothing else.
+  template <typename Request>
+  void Write(ByteSource*, Request* request) {
+    *request->mutable_call() = NewCall();
+  }
 
   // What it was answered, and to what.
   void Learn(const v1::Attached& attached) { session_ = attached.session(); }

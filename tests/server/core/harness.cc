@@ -175,11 +175,6 @@ void Harness::TakePlace(Process& process, WaiterId id) {
   process.next.clear();
 }
 
-WaiterId Harness::RequestStop(Process& process) {
-  const WaiterId id = NextId();
-  return Absorb(id, coordinator_->Step(now_, id, StopRequest{Context(process)}));
-}
-
 CollectiveRequest Harness::Request(Process& process, CollectiveKind kind,
                                    const std::string& payload, const std::string& group,
                                    std::vector<uint32_t> ranks) {

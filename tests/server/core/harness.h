@@ -93,7 +93,13 @@ class Harness {
   WaiterId Rejoin(Process& process, absl::Duration timeout = absl::Minutes(10));
   // The process's place is what a Join or Rejoin was answered with.
   void TakePlace(Process& process, WaiterId id);
-  WaiterId RequestStop(Process& process);
+  // A call whose request needs nothing else than to say who calls: Call(p[0], StopRequest()).
+  template <class Request>
+  WaiterId Call(const Process& process, Request request) {
+    request.call = Context(process);
+    const WaiterId id = NextId();
+    return Absorb(id, coordinator_->Step(now_, id, std::move(request)));
+  }
   WaiterId Leave(Process& process, absl::Duration timeout = absl::Minutes(1));
   WaiterId ReportExit(const Process& process, bool signaled, int code,
                       const std::string& given_up = "");

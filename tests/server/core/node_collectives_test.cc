@@ -60,7 +60,7 @@ TEST_F(NodeCollectivesTest, AnswersAsTheCollectiveDoes) {
 }
 
 TEST_F(NodeCollectivesTest, CarriesTheAgreedStop) {
-  h.RequestStop(p[2]);
+  h.Call(p[2], StopRequest());
   const WaiterId node = Together({0, 1});
   h.Barrier(p[2]);
   EXPECT_TRUE(std::get<NodeAnswer>(h.ReplyTo(node).answer).answer.stop_requested);

@@ -22,8 +22,8 @@ TEST(StoppingTest, AllRanksSeeTheStopAtTheSameCollective) {
   EXPECT_FALSE(SaysStop(h, h.Barrier(p[1])));
   EXPECT_FALSE(SaysStop(h, before));
   const WaiterId a = h.Barrier(p[0]);
-  EXPECT_TRUE(h.StatusOf(h.RequestStop(p[1])).ok());
-  EXPECT_TRUE(h.StatusOf(h.RequestStop(p[1])).ok()) << "twice is once";
+  EXPECT_TRUE(h.StatusOf(h.Call(p[1], StopRequest())).ok());
+  EXPECT_TRUE(h.StatusOf(h.Call(p[1], StopRequest())).ok()) << "twice is once";
   EXPECT_TRUE(SaysStop(h, h.Barrier(p[1])));
   EXPECT_TRUE(SaysStop(h, a)) << "it was parked before, but completed after";
   h.Barrier(p[0]);
@@ -35,14 +35,14 @@ TEST(StoppingTest, ARetryOfTheCollectiveBeforeDoesNotSeeIt) {
   std::vector<Process> p = h.Formed(2);
   h.Barrier(p[0]);
   h.Barrier(p[1]);
-  h.RequestStop(p[0]);
+  h.Call(p[0], StopRequest());
   EXPECT_FALSE(SaysStop(h, BarrierAt(h, p[1], 0)));
 }
 
 TEST(StoppingTest, OtherGroupsDoNotCarryIt) {
   Harness h(2);
   std::vector<Process> p = h.Formed(2);
-  h.RequestStop(p[0]);
+  h.Call(p[0], StopRequest());
   h.Send(h.Request(p[0], CollectiveKind::kBarrier, "", "pair", {0, 1}));
   EXPECT_FALSE(SaysStop(h, h.Send(h.Request(p[1], CollectiveKind::kBarrier, "", "pair", {0, 1}))));
 }
@@ -77,7 +77,7 @@ TEST(StoppingTest, ACollectiveThatSomeoneCompletedWithoutItDoesNotCarryIt) {
 TEST(StoppingTest, AStopThatNobodySawBelongsToTheNextEpochToo) {
   Harness h(Harness::ElasticOptions(2, 3));
   std::vector<Process> p = h.Formed(3);
-  h.RequestStop(p[0]);
+  h.Call(p[0], StopRequest());
   h.ReportExit(p[2], true, 9);
   const WaiterId r0 = h.Rejoin(p[0]), r1 = h.Rejoin(p[1]);
   h.Advance(absl::Seconds(5));
@@ -90,7 +90,7 @@ TEST(StoppingTest, AStopThatNobodySawBelongsToTheNextEpochToo) {
 TEST(StoppingTest, WhoHasNotJoinedCannotAsk) {
   Harness h(2);
   Process p = h.Attached();
-  EXPECT_EQ(h.StatusOf(h.RequestStop(p)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(h.StatusOf(h.Call(p, StopRequest())).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

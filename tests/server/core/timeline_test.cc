@@ -75,7 +75,7 @@ TEST(TimelineTest, AMemberThatAttachesAgainAndAgainIsOneEntryWithACount) {
   for (int i = 0; i < 1000; ++i) {
     h.Advance(absl::Seconds(30));
     h.Attach(p[i % 2]);
-    if (i % 10 == 0) h.RequestStop(p[0]);
+    if (i % 10 == 0) h.Call(p[0], StopRequest());
   }
   const std::vector<TimelineEntry> timeline = h.coordinator().GetTimeline();
   ASSERT_EQ(timeline.size(), before + 3);  // both, and the first request to stop
@@ -103,7 +103,7 @@ TEST(TimelineTest, TellsHowTheJobFormedWaitedAndFailed) {
   Harness h(options);
   const Time start = h.now();
   std::vector<Process> p = h.Formed(2);
-  h.RequestStop(p[0]);
+  h.Call(p[0], StopRequest());
   h.Barrier(p[0], "epoch 1", absl::Minutes(10));
   h.Advance(absl::Seconds(31));
   h.ReportExit(p[1], /*signaled=*/true, 9);
