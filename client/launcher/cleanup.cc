@@ -33,7 +33,7 @@ bool Cleanup::Step(absl::Time now) {
   const Leftovers picked = pick_();
   std::vector<ProcessInfo> left = picked.processes;
   for (const ProcessInfo& process : left) {
-    // Those of a later look are new: something forks while it is ended.
+    // A process that was not there before is new: leftovers may fork while they are ended.
     if (signalled_.insert(process.pid).second) Signal(process, killing_ ? SIGKILL : SIGTERM);
   }
   EraseIf(&left, [this](const ProcessInfo& p) { return given_up_.count(p.pid) > 0; });
@@ -58,7 +58,7 @@ bool Cleanup::Undecided(const std::vector<ProcessInfo>& processes, absl::Time no
 
 void Cleanup::Signal(const ProcessInfo& process, int signal) {
   const bool refused = kill(process.pid, signal) != 0 && errno == EPERM;
-  kill(process.pid, SIGCONT);  // a stopped process takes no other signal
+  kill(process.pid, SIGCONT);  // a stopped process handles no other signal
   if (!refused || !given_up_.insert(process.pid).second) return;
   say_(absl::StrCat(
       Names({process}),

@@ -14,28 +14,30 @@
 
 namespace muster::launcher {
 
-// Ends processes that ranks have left behind: SIGTERM, for an uploader may have something to
-// finish, and SIGKILL after the grace. Gives up, and says so, where a process may not be signalled
-// or does not end. Does not wait: call Step() until it has finished.
+// Ends the processes that ranks left behind. Sends SIGTERM first, because an uploader may have work
+// to finish, and SIGKILL after the grace period. If a process cannot be signalled, or does not end,
+// Cleanup tells the user and leaves it running. Nothing here blocks: call Step() until it returns
+// true.
 class Cleanup {
  public:
   using Pick = std::function<Leftovers()>;
   using Say = std::function<void(const std::string&)>;
 
-  // `pick` returns those that are to end and have not. One that stays undecided is waited for, for
-  // some seconds, and then left running. `now` is of a steady clock, here and below.
+  // `pick` returns the leftovers that have not ended yet; Step() calls it each time. A process that
+  // stays undecided for two seconds is left running. `now` is SteadyNow(), here and below.
   Cleanup(Pick pick, Say say, absl::Duration grace, absl::Time now);
 
-  // Signals what has to be signalled. True once nothing is left that it could end.
+  // Sends the signals that are due. Returns true when no process is left that this object could
+  // end.
   bool Step(absl::Time now);
 
-  // The rest of the grace is not given.
+  // Cuts the grace period short: the next Step() sends SIGKILL.
   void Hurry() {
     if (!killing_) deadline_ = absl::InfinitePast();
   }
 
  private:
-  // Of those that are undecided, whether one may yet be decided.
+  // Returns whether `processes`, which are undecided, include one that may still be decided.
   bool Undecided(const std::vector<ProcessInfo>& processes, absl::Time now);
   void Signal(const ProcessInfo& process, int signal);
   void Escalate(const std::vector<ProcessInfo>& left, absl::Time now);

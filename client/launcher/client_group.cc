@@ -7,7 +7,7 @@ namespace muster::launcher {
 void ClientGroup::Close(absl::Duration patience) {
   std::unique_lock<std::mutex> lock(mutex_);
   closed_ = true;
-  // Under the lock, since a context is destroyed once its call has been removed.
+  // Holds the lock, because a context may be destroyed as soon as its call has been removed.
   for (grpc::ClientContext* call : calls_) call->TryCancel();
   changed_.wait_for(lock, absl::ToChronoMilliseconds(patience), [this] { return clients_ == 0; });
 }

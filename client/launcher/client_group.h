@@ -13,20 +13,21 @@ class ClientContext;
 
 namespace muster::launcher {
 
-// The CoordinatorClients of one launcher, which are used on threads of their own. A launcher closes
-// the group before it stops its coordinator, which otherwise waits in its drain for connections
-// that nobody uses any more. Thread-safe.
+// The CoordinatorClients of one launcher, whose calls run on background threads. The launcher
+// closes the group before it stops its coordinator. Otherwise the coordinator would wait in its
+// drain for idle connections. Thread-safe.
 class ClientGroup {
  public:
-  // Ends the calls in flight, and every later one, with CANCELLED. Blocks until all clients have
-  // been destroyed, and with them their connections, or `patience` has passed. Makes no call of
-  // gRPC where no client exists: a process that gets no threads has none.
+  // Cancels the calls in flight; later calls end with CANCELLED. Blocks until all clients, and so
+  // their connections, have been destroyed, or `patience` has passed. Without clients, makes no
+  // gRPC call: gRPC may hang in a process that cannot start threads.
   void Close(absl::Duration patience);
 
  private:
   friend class CoordinatorClient;
 
-  // A client or a call begins. False if the group is closed: then it must not begin.
+  // Registers a new client or call. If the group is closed, they return false and the client or
+  // call must not begin.
   bool AddClient();
   bool AddCall(grpc::ClientContext* context);
   void RemoveClient();
@@ -34,7 +35,7 @@ class ClientGroup {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // All below under the mutex.
+  // Guarded by mutex_:
   bool closed_ = false;
   int clients_ = 0;
   std::set<grpc::ClientContext*> calls_;  // in flight

@@ -20,17 +20,17 @@ namespace {
 using muster::v1::CoordinatorService;
 
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
-constexpr size_t kMaxGivenUpBytes = 1024;  // the coordinator's bound
+constexpr size_t kMaxGivenUpBytes = 1024;  // the coordinator's limit
 constexpr char kClosed[] = "the launcher closes its connections to the coordinator";
 constexpr char kServing[] = "\x08\x01";  // HealthCheckResponse{status: SERVING}
 
 grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a coordinator is never behind one
-  arguments.SetMaxReceiveMessageSize(-1);           // thousands of members fill more than 4 MiB
-  // A coordinator that is started again is found at once; gRPC's own waits reach two minutes. The
-  // smallest "backoff" is how long one attempt may take: a machine that starts hundreds of ranks
-  // can need seconds for a handshake, and to begin it anew would only be slower.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a coordinator is never behind a proxy
+  arguments.SetMaxReceiveMessageSize(-1);  // the status of thousands of members exceeds 4 MiB
+  // Finds a restarted coordinator at once; gRPC's default back-off grows to two minutes.
+  // MIN_RECONNECT_BACKOFF is in fact the timeout of one attempt. A machine that starts hundreds of
+  // ranks can need seconds for a handshake, and a new attempt would only be slower.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
@@ -42,7 +42,7 @@ grpc::ChannelArguments ChannelOptions() {
 struct CoordinatorClient::Stub {
   std::string address;
   absl::StatusOr<std::shared_ptr<CallerCredentials>> credentials;
-  std::shared_ptr<grpc::Channel> channel;  // null: the credentials cannot be used
+  std::shared_ptr<grpc::Channel> channel;  // null if the credentials cannot be used
   std::unique_ptr<CoordinatorService::Stub> rpcs;
 };
 
@@ -113,8 +113,8 @@ absl::StatusOr<muster::v1::GetStatusResponse> CoordinatorClient::GetBriefStatus(
   return Call(request, timeout, /*wait_for_connection=*/true);
 }
 
-// Of the two messages there is nothing to say that would need their .proto: the request is empty,
-// and the answer has one number.
+// Sends the messages as raw bytes, to do without their .proto: the request is empty, and the answer
+// is one number.
 absl::Status CoordinatorClient::CheckHealth(absl::Duration timeout) {
   if (!stub_->credentials.ok()) return stub_->credentials.status();
   grpc::ClientContext context;

@@ -17,41 +17,42 @@
 
 namespace muster::launcher {
 
-// The calls that the command line makes. Each blocks until it is answered or `timeout` has
-// passed, is not repeated (but with another token, where there is one), and ends with the
-// coordinator's status, or UNAVAILABLE or DEADLINE_EXCEEDED where it cannot be reached.
-// Thread-safe.
+// The blocking calls of launchers and the command line to the coordinator. Each call blocks until
+// the answer comes or `timeout` has passed. It returns the coordinator's status, or UNAVAILABLE or
+// DEADLINE_EXCEEDED if the coordinator cannot be reached. A failed call is not retried, except with
+// another token if the credentials have one. Thread-safe.
 class CoordinatorClient {
  public:
-  // Reads the files; where one cannot be used every call ends with INVALID_ARGUMENT, which says so.
-  // `group` may be null.
+  // Reads the credential files. If one cannot be used, every call returns INVALID_ARGUMENT with the
+  // reason. `group` may be null.
   CoordinatorClient(const std::string& address, const CredentialFiles& credentials,
                     std::shared_ptr<ClientGroup> group = nullptr);
   ~CoordinatorClient();
 
-  // With `wait_for_connection`, a coordinator that is not there yet is waited for too. NOT_FOUND:
-  // it serves another job than `job`, which may be empty. The timeline is there where it is asked
-  // for.
+  // If `wait_for_connection` is true, also waits for a coordinator that is not up yet. Returns
+  // NOT_FOUND if the coordinator serves another job than `job`; an empty `job` matches any. The
+  // answer has the timeline only if `with_timeline` is true.
   absl::StatusOr<muster::v1::GetStatusResponse> GetStatus(absl::Duration timeout,
                                                           bool wait_for_connection = false,
                                                           const std::string& job = "",
                                                           bool with_timeline = false);
 
-  // How far the job is, and which of these processes are members of it (GetStatusRequest.brief);
-  // all of the status where the coordinator is an older one. A coordinator that is not there yet is
-  // waited for.
+  // Returns the job's progress, and which of these processes are its members
+  // (GetStatusRequest.brief). An older coordinator sends the whole status. Waits for a coordinator
+  // that is not up yet.
   absl::StatusOr<muster::v1::GetStatusResponse> GetBriefStatus(
       const std::vector<std::string>& incarnations, absl::Duration timeout);
 
-  // OK if grpc.health.v1 says SERVING of all that is served there.
+  // Returns OK if the coordinator's grpc.health.v1 service answers SERVING for the whole server.
   absl::Status CheckHealth(absl::Duration timeout);
 
-  // Begins to connect, so that the first call need not wait for that. Does not block.
+  // Starts to connect, so that the first call is fast. Does not block.
   void Connect();
 
-  // `secret` is that of the process. Without an `end` it was never started. `given_up`: why nobody
-  // is started in its place; empty: somebody may be. `told`: this launcher tells of it where the
-  // coordinator's log goes.
+  // Reports the end of a process to the coordinator. `secret` is the process secret. Without `end`,
+  // the process was never started. `given_up` says why no process will replace it; empty if one
+  // may. `told` means that this launcher prints the loss to the same place as the coordinator's
+  // log.
   absl::StatusOr<muster::v1::ReportExitResponse> ReportExit(const std::string& job,
                                                             const std::string& secret,
                                                             const std::optional<ProcessEnd>& end,
@@ -60,18 +61,18 @@ class CoordinatorClient {
   absl::Status ReportProcessState(const std::string& job, const std::string& secret, bool stopped,
                                   absl::Duration timeout);
 
-  // One look of all launchers at their ranks: CoordinatorService says what each call does.
+  // The calls of an inquiry. CoordinatorService documents each one.
   absl::StatusOr<muster::v1::RequestInquiryResponse> RequestInquiry(
       const muster::v1::RequestInquiryRequest& request, absl::Duration timeout);
   absl::Status ReportInquiry(const muster::v1::ReportInquiryRequest& request,
                              absl::Duration timeout);
-  // `timeout` must leave time for the request's `wait_timeout`.
+  // `timeout` must be longer than the request's `wait_timeout`.
   absl::StatusOr<muster::v1::GetInquiryResponse> GetInquiry(
       const muster::v1::GetInquiryRequest& request, absl::Duration timeout);
 
  private:
   struct Stub;
-  // Makes the call of this request.
+  // Sends the RPC that has this request type.
   template <typename Request>
   absl::StatusOr<ResponseOf<Request>> Call(const Request& request, absl::Duration timeout,
                                            bool wait_for_connection = false);

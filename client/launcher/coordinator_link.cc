@@ -10,7 +10,7 @@
 namespace muster::launcher {
 namespace {
 
-// How long the coordinator waits for a job to form all the same of which a node has given up.
+// How long the coordinator waits for a job to form after a node has given up.
 constexpr absl::Duration kGivingUp = absl::Seconds(5);
 
 }  // namespace
@@ -71,7 +71,8 @@ void CoordinatorLink::ReportStopped(const RankTable::Place& place, bool stopped)
   if (open()) reporter_->ReportStopped(place.secret, stopped);
 }
 
-// Nobody comes in its place. Of an epoch that is a loss; before there is one, others would wait.
+// An end without a replacement is a loss once the epoch exists. Before that, `given_up` keeps the
+// other nodes from waiting for it.
 void CoordinatorLink::ReportEnd(const RankTable::Place& place, const RankEnd& end,
                                 const std::string& given_up) {
   if (!open()) return;

@@ -21,12 +21,19 @@
 
 namespace muster::launcher {
 
-// What a launcher tells the coordinator of its ranks, what it asks, and what it hears. No call
-// waits for the coordinator, unless it says so; none does anything before Open() or after HangUp().
+// The launcher's side of everything between it and the coordinator: reports about ranks, questions
+// about the job, and answers to inquiries.
+//
+//   link.Open({on_losses, on_job_failed});  // after all ranks have been started
+//   link.ReportEnd(place, end, given_up);   // queued, sent on another thread
+//   link.Flush();                           // blocks until the reports are answered
+//   link.HangUp(kHangUp);                   // before the coordinator is stopped
+//
+// Only Flush() and HangUp() block. Before Open() and after HangUp(), all calls do nothing.
 class CoordinatorLink {
  public:
   struct Handlers {
-    std::function<void()> on_losses;                               // TakeLosses() returns some
+    std::function<void()> on_losses;                               // TakeLosses() has new ones
     std::function<void(const std::string& reason)> on_job_failed;  // on another node; called once
   };
 
@@ -37,49 +44,53 @@ class CoordinatorLink {
   CoordinatorLink(const CoordinatorLink&) = delete;
   CoordinatorLink& operator=(const CoordinatorLink&) = delete;
 
-  // Begins to talk, on threads: call it once all ranks were started, of which some starters fork
-  // without executing a program. Tells the user what does not work.
+  // Starts the background threads. Call it after all ranks have been started, because some starters
+  // fork without executing a program, and a fork needs a process without threads. Tells the user
+  // which parts do not work.
   void Open(Handlers handlers);
   bool open() const { return reporter_ != nullptr; }
-  // Closes all connections, for which the coordinator would wait in its drain. Blocks until they
-  // are closed, or `patience` has passed.
+  // Closes all connections, since the coordinator would wait for them in its drain. Blocks until
+  // they are closed, or `patience` has passed.
   void HangUp(absl::Duration patience);
 
-  // ---- Of the ranks ----
+  // ---- Ranks ----
 
-  // A process was started here, and the coordinator may count on it.
+  // Reports a new process. While the job forms, the coordinator then knows that this place is
+  // filled.
   void ReportStarted(const RankTable::Place& place);
   void ReportStopped(const RankTable::Place& place, bool stopped);
-  // `given_up` is not empty where nobody is started in its place: why, for the nodes that wait.
+  // If no process will replace the ended one, `given_up` says why, and the other nodes stop
+  // waiting.
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, const std::string& given_up);
-  // The ranks that live have changed.
+  // Tells the inquiry thread which ranks live now. Call it after every start and end.
   void ShowRanks();
-  // How the coordinator takes the ends of ranks: what is new.
+  // Returns the members that the job has lost, as the coordinator reported them since the last
+  // call.
   std::vector<RankReporter::Loss> TakeLosses();
-  // Blocks until it has taken all of them, for some seconds at most.
+  // Blocks until the coordinator has answered all reports, for at most five seconds.
   void Flush();
 
-  // ---- Of the job ----
+  // ---- The job ----
 
-  // How long it may take until all other nodes know that ranks have failed here; zero where there
-  // are none.
+  // Returns how long it may take until all other nodes know that ranks have failed here. Returns
+  // zero if there are no other nodes.
   absl::Duration FailureDelay() const;
 
-  // Whether the coordinator can be asked anything: not by a process that gets no threads.
+  // Returns whether the coordinator can be asked. A process that cannot start threads cannot ask.
   bool can_ask() const { return open() && reporter_->started().ok(); }
-  // Asks whether a process of the job has joined it.
+  // Asks whether any process of the job has joined it.
   void AskMusterUse();
-  // The answer is there, or will not come; and the answer, as MusterUse has it.
+  // Return whether the question is settled, and its answer: see MusterUse.
   bool muster_use_known() const { return use_ != nullptr && use_->done(); }
   std::optional<bool> uses_muster() const {
     return use_ == nullptr ? std::nullopt : use_->answer();
   }
 
-  // ---- Of hangs ----
+  // ---- Hangs ----
 
-  // What was found of one is on its way into the plan's folder.
+  // Returns whether a bundle about a hang is being written to the plan's debug_dir.
   bool writing_bundle() const { return responder_ != nullptr && responder_->writing(); }
-  // Tells the user what the look into hangs has to say.
+  // Prints the messages of the inquiry thread to the user.
   void TellNews();
 
  private:
@@ -90,7 +101,7 @@ class CoordinatorLink {
   EventLoop* const loop_;
   RankStarter* const starter_;
   const std::shared_ptr<ClientGroup> clients_ = std::make_shared<ClientGroup>();
-  // All three null unless open; `watch_` also where the job has no other nodes.
+  // All three are null until Open(). `watch_` stays null if the job has no other nodes.
   std::unique_ptr<RankReporter> reporter_;
   std::unique_ptr<JobWatch> watch_;
   std::unique_ptr<InquiryResponder> responder_;

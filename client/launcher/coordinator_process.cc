@@ -31,8 +31,8 @@ absl::StatusOr<std::string> MakePrivateDirectory() {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot create a directory ", path));
 }
 
-// What removes old files from /tmp, systemd-tmpfiles after ten days, leaves a folder alone that is
-// locked, and all that is in it. Where it cannot be locked nothing else is amiss.
+// Opens and locks the directory. Cleaners of /tmp, such as systemd-tmpfiles after ten days, skip a
+// locked directory and its contents. A failure to lock is harmless.
 int OpenLocked(const std::string& directory) {
   const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0) flock(fd, LOCK_SH | LOCK_NB);
@@ -42,35 +42,36 @@ int OpenLocked(const std::string& directory) {
 std::optional<int> ReadPort(const std::string& path) {
   std::ifstream file(path);
   int port = 0;
-  // The character after the number says that all of it has been written.
+  // The newline after the number shows that the file is complete.
   if (!(file >> port) || file.get() != '\n') return std::nullopt;
   return port;
 }
 
-// A user's credentials are for another coordinator than one that has a token of its own.
+// Returns whether the variable is a credential of the user. These are for another coordinator if
+// this one has its own token.
 bool IsCredential(const std::string& variable) {
   return absl::StartsWith(variable, "MUSTER_TOKEN_") || absl::StartsWith(variable, "MUSTER_TLS_");
 }
 
 bool IsUnknown(const std::string& variable) { return !UnknownVariableWarnings({variable}).empty(); }
 
-// musterd's flags have environment variables of the same names, so that a user can tune this one
-// too; those given here as flags win over them.
+// Returns the environment for musterd. Its flags have environment variables of the same names, so
+// users can tune a hosted coordinator. Flags on the command line take precedence.
 std::vector<std::string> Environment(bool own_token) {
   std::vector<std::string> result;
   for (const std::string& variable : CurrentEnvironment()) {
     if (own_token && IsCredential(variable)) continue;
-    if (IsUnknown(variable)) continue;  // the launcher has warned of it
-    // It serves until it is told to stop, so that an end of its own is always a failure.
+    if (IsUnknown(variable)) continue;  // the launcher has warned about it
+    // The hosted coordinator serves until it is told to stop, so any other end is a failure.
     if (!absl::StartsWith(variable, "MUSTER_EXIT_WHEN_DONE=")) result.push_back(variable);
   }
-  // The ranks' output is what the user has come for.
+  // Keeps musterd's log short, because users want to see the ranks' output.
   if (GetEnv("MUSTER_LOG_LEVEL").empty()) result.push_back("MUSTER_LOG_LEVEL=warning");
   return result;
 }
 
-// How long ranks wait for a coordinator that is down, as the SDK reads it; they say so themselves
-// where it is no duration.
+// Returns how long ranks wait for a coordinator that is down, as the SDK reads it. If the variable
+// is not a duration, the ranks report it.
 absl::Duration RanksPatience() {
   constexpr absl::Duration kDefault = absl::Minutes(10);
   absl::Duration patience;
@@ -119,7 +120,7 @@ std::optional<absl::Duration> CoordinatorProcess::NextPause() {
   return backoff_.NextPause(started_, SteadyNow());
 }
 
-// A user may have named one.
+// The user may have named the file.
 std::string CoordinatorProcess::metrics_port_file() const {
   const std::string given = GetEnv("MUSTER_METRICS_PORT_FILE");
   return given.empty() ? directory_ + "/metrics-port" : given;
@@ -131,7 +132,7 @@ std::vector<std::string> CoordinatorProcess::Arguments() const {
   if (command_.metrics) {
     arguments.push_back(absl::StrCat("--metrics-listen=", command_.metrics->ToString()));
   }
-  // One that is started again has the ports of the first, and the folder may have gone.
+  // A restarted musterd gets the known ports, and its directory may be gone.
   if (!listens_ && command_.metrics) {
     arguments.push_back(absl::StrCat("--metrics-port-file=", metrics_port_file()));
   }
@@ -151,8 +152,8 @@ absl::Status CoordinatorProcess::Spawn() {
                        Environment(command_.own_token),
                        *output,
                        *output,
-                       // A batch system that means the ranks may send it to every process.
-                       // (SIGUSR1, the other warning, musterd blocks itself.)
+                       // A batch system may warn every process of the job with SIGUSR2. musterd
+                       // blocks SIGUSR1, the other warning, itself.
                        {SIGUSR2}});
   close(*output);
   if (!pid.ok()) return pid.status();
@@ -162,7 +163,7 @@ absl::Status CoordinatorProcess::Spawn() {
 
 CoordinatorProcess::~CoordinatorProcess() { RemoveDirectory(); }
 
-// musterd writes it at last, when the other one is there.
+// musterd writes the port file last, so the metrics port file exists too.
 std::optional<HostPort> CoordinatorProcess::Address() {
   if (listens_) return command_.listen;
   const std::optional<int> port = ReadPort(port_file());

@@ -19,23 +19,24 @@ namespace muster::launcher {
 
 struct CoordinatorCommand {
   std::string musterd;             // path of the binary
-  HostPort listen;                 // port 0 is a free one
-  std::vector<std::string> flags;  // all the others
-  // Where it serves metrics and the status page, port 0 for a free one; unset: nowhere, unless the
-  // environment or the flags say so.
+  HostPort listen;                 // port 0 picks a free one
+  std::vector<std::string> flags;  // all other flags
+  // Where musterd serves metrics and the status page. Port 0 picks a free one. If unset, the
+  // environment and the flags decide.
   std::optional<HostPort> metrics;
-  // It serves only those that this launcher starts: they share a token that nobody else has. False:
-  // its credentials are those that the environment and the flags name.
+  // True: this launcher makes a token that only its own ranks share. False: the environment and the
+  // flags name the credentials.
   bool own_token = false;
 };
 
-// The musterd that a launcher hosts for its job, and starts again when it dies.
+// A musterd process that a launcher hosts for its job, and restarts when it dies.
 class CoordinatorProcess {
  public:
-  // Makes a descriptor for the output of one process, which is closed when it has been passed on.
+  // Returns a new descriptor for the output of one musterd process. It is closed once the process
+  // has it.
   using OpenOutput = std::function<absl::StatusOr<int>()>;
 
-  // Does not wait until it listens: poll Address().
+  // Starts musterd. Does not block until it listens: poll Address().
   static absl::StatusOr<std::unique_ptr<CoordinatorProcess>> Start(CoordinatorCommand command,
                                                                    OpenOutput open_output);
   ~CoordinatorProcess();
@@ -44,22 +45,24 @@ class CoordinatorProcess {
 
   pid_t pid() const { return pid_; }
 
-  // Where it listens, once it does.
+  // Returns where musterd listens, or nullopt while it does not listen yet.
   std::optional<HostPort> Address();
-  // Where its status page is, once Address() is known; nothing where it was not told to have one.
+  // Returns the address of the status page, or nullopt if there is none. Valid once Address() is
+  // known.
   std::optional<HostPort> Page() const;
 
-  // Where its own token is, which only this user can read; empty if it has none. Goes with this
-  // object.
+  // Returns the path of this launcher's own token, which only this user can read. Empty if it has
+  // none. The file is deleted with this object.
   std::string token_file() const;
 
-  // It has ended and been waited for, or could not be started again: returns how long to wait until
-  // it is; nullopt if it has not stayed up for patience().
+  // Returns how long to wait before the next start. Returns nullopt if musterd has not stayed up
+  // for patience(), so that the caller gives up. Call it when the process has been reaped, or could
+  // not be restarted.
   std::optional<absl::Duration> NextPause();
-  // As long as ranks wait for a coordinator that is down.
+  // Returns how long ranks wait for a coordinator that is down.
   absl::Duration patience() const { return patience_; }
-  // Starts another one on the same port, which the job's members will find. Address() must have
-  // been known.
+  // Starts musterd again on the same port, so that the job's members find it. Address() must have
+  // returned an address before.
   absl::Status StartAgain() { return Spawn(); }
 
  private:
@@ -71,13 +74,13 @@ class CoordinatorProcess {
   std::vector<std::string> Arguments() const;
   void RemoveDirectory();
 
-  CoordinatorCommand command_;  // with the ports, once these are known
+  CoordinatorCommand command_;  // with the ports, once they are known
   const OpenOutput open_output_;
   std::string directory_;  // private; empty once it has been removed
-  int directory_fd_;       // keeps it locked; -1 where there is none
-  bool listens_ = false;   // or has: its port is known
+  int directory_fd_;       // holds the lock on directory_; -1 if there is none
+  bool listens_ = false;   // musterd has listened, so its port is known
   pid_t pid_ = -1;
-  absl::Time started_;  // by SteadyNow(), or was to be
+  absl::Time started_;  // of the latest start, or attempt, by SteadyNow()
   const absl::Duration patience_;
   RestartBackoff backoff_{patience_};
 };

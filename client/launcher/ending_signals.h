@@ -5,7 +5,7 @@
 
 namespace muster::launcher {
 
-// The signals that have come and should end the run: IsEndingSignal() says which do.
+// Counts the signals that ask the run to end: see IsEndingSignal().
 class EndingSignals {
  public:
   void Add(int signal) {

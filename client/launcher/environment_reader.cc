@@ -12,7 +12,7 @@
 namespace muster::launcher {
 namespace {
 
-// Threads that read, those that hang included.
+// The most threads that read at once, including those that hang.
 constexpr int64_t kAtOnce = 64;
 
 std::string ReadVariable(const std::string& path, const std::string& variable) {
@@ -24,7 +24,7 @@ std::string ReadVariable(const std::string& path, const std::string& variable) {
 
 }  // namespace
 
-// Of one process, once.
+// One read of one process's environment.
 struct EnvironmentReader::Read {
   std::mutex mutex;
   std::optional<std::string> value;
@@ -64,7 +64,7 @@ std::vector<std::optional<std::string>> EnvironmentReader::ValuesOf(
   return values;
 }
 
-// Null where the system gives no thread; a later call tries again.
+// Returns null if no thread could be started. A later call tries again.
 std::shared_ptr<EnvironmentReader::Read> EnvironmentReader::Begin(pid_t pid) const {
   const auto read = std::make_shared<Read>();
   const absl::Status begun =

@@ -15,23 +15,23 @@
 
 namespace muster::launcher {
 
-// Reads a variable from the environments of other processes, and waits for none of them. The kernel
-// lets such a read wait for as long as the process changes its memory map, which in a driver or on
-// a file system that hangs may be for good. So each read has a thread that nobody waits for. Of one
-// thread.
+// Reads one variable from the environments of other processes, without blocking. The kernel blocks
+// such a read while the process changes its memory map. If a driver or a file system hangs, that
+// lasts forever. Therefore each read runs on a thread that is never joined. Not thread-safe.
 class EnvironmentReader {
  public:
-  // `proc` is where the kernel shows its processes; tests have a folder of their own.
+  // `proc` is the /proc folder; tests pass their own.
   explicit EnvironmentReader(std::string variable, std::string proc = "/proc");
 
-  // What is known of each of these processes: the variable in the environment that the process, or
-  // the one that it is a fork of, was executed with; empty if it has none, or may not be read;
-  // nullopt if it is not known yet. Then a later call may know. Forgets all other processes.
+  // Returns the variable of each process, in order. A value is empty if the process does not have
+  // the variable, or may not be read. It is nullopt if it is not known yet; then call again later.
+  // The environment is from the latest execve() of the process, or of the process that it was
+  // forked from. Forgets all processes that are not listed.
   std::vector<std::optional<std::string>> ValuesOf(const std::vector<ProcessInfo>& processes);
 
  private:
   struct Read;
-  using Name = std::pair<pid_t, uint64_t>;  // pid and start
+  using Name = std::pair<pid_t, uint64_t>;  // pid and start time
 
   std::shared_ptr<Read> Begin(pid_t pid) const;
 

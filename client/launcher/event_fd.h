@@ -6,7 +6,7 @@
 
 namespace muster::launcher {
 
-// Wakes an EventLoop from another thread. Thread-safe.
+// A flag that wakes an EventLoop from another thread. Thread-safe.
 class EventFd {
  public:
   EventFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -14,7 +14,7 @@ class EventFd {
   EventFd(const EventFd&) = delete;
   EventFd& operator=(const EventFd&) = delete;
 
-  // For EventLoop::Watch(): can be read from Set() until Clear().
+  // Readable from Set() until Clear(). Pass it to EventLoop::Watch().
   int fd() const { return fd_; }
   void Set() { eventfd_write(fd_, 1); }
   void Clear() {

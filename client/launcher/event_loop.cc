@@ -12,7 +12,7 @@
 namespace muster::launcher {
 namespace {
 
-// Rounded up, so that a time that is nearly over is not spent in a busy loop.
+// Rounds up, so that the loop does not spin during the last millisecond.
 int Milliseconds(absl::Duration timeout) {
   constexpr absl::Duration kLongest = absl::Hours(1);
   return static_cast<int>(
@@ -27,7 +27,7 @@ EventLoop::~EventLoop() { close(epoll_fd_); }
 
 void EventLoop::Watch(int fd, Handler handler) { Add(fd, EPOLLIN, std::move(handler)); }
 
-// What ends is told without being asked for.
+// epoll reports EPOLLERR and EPOLLHUP even if no event is requested.
 void EventLoop::WatchReader(int fd, Handler handler) {
   struct stat status;
   if (fstat(fd, &status) != 0 || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) return;
@@ -61,8 +61,8 @@ void EventLoop::Poll(absl::Duration timeout) {
                                Milliseconds(std::max(timeout, absl::ZeroDuration())));
   for (int i = 0; i < count; ++i) {
     const auto found = handlers_.find(events[i].data.fd);
-    if (found == handlers_.end()) continue;  // an earlier handler has forgotten it
-    const Handler handler = found->second;   // it may forget itself
+    if (found == handlers_.end()) continue;  // an earlier handler has called Forget()
+    const Handler handler = found->second;   // a copy, because the handler may call Forget()
     handler();
   }
   RunTimers();

@@ -10,9 +10,9 @@
 
 namespace muster::launcher {
 
-// Calls a handler when a file descriptor can be read (or its other end has gone). Handlers run in
-// the order in which their descriptors became ready, which for pidfds is the order in which the
-// processes ended. Not thread-safe.
+// Calls handlers when file descriptors become readable, or their other end closes, and when timers
+// are due. Handlers run in the order in which their descriptors became ready. For pidfds, this is
+// the order in which the processes ended. Not thread-safe.
 class EventLoop {
  public:
   using Handler = std::function<void()>;
@@ -22,18 +22,19 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Does not own `fd`.
+  // Calls the handler whenever `fd` is readable. Does not own `fd`.
   void Watch(int fd, Handler handler);
-  // Calls the handler when nobody is left who would read what is written to `fd`, a pipe or socket;
-  // of anything else, never. Not beside Watch().
+  // Calls the handler when the last reader of `fd`, a pipe or socket, is gone. Does nothing for
+  // other kinds of files. Do not use it together with Watch() on the same descriptor.
   void WatchReader(int fd, Handler handler);
-  // Must come before `fd` is closed.
+  // Stops watching `fd`. Call it before `fd` is closed.
   void Forget(int fd);
 
-  // Calls the handler once, when SteadyNow() says this time or soon after.
+  // Calls the handler once, at or soon after this SteadyNow() time.
   void At(absl::Time time, Handler handler);
 
-  // Waits until something is ready or `timeout` has passed, and handles what is.
+  // Blocks until a descriptor is ready or `timeout` has passed. Then runs the handlers that are
+  // due.
   void Poll(absl::Duration timeout);
 
  private:

@@ -7,21 +7,21 @@
 
 namespace muster::launcher {
 
-// Path of the program that a shell would run for `name`: itself where it has a slash, else what is
-// found in `search_path` (the form of PATH). NOT_FOUND: there is none. PERMISSION_DENIED: there is
-// one and it cannot be executed.
+// Returns the path of the program that a shell would run for `name`. A name with a slash is a path
+// already; else `search_path`, in the form of PATH, is searched. Returns NOT_FOUND if there is no
+// such file, and PERMISSION_DENIED if it cannot be executed.
 absl::StatusOr<std::string> FindProgram(const std::string& name, const std::string& search_path);
 
-// Path of the musterd binary. `given` is what the user named, or empty: then it is looked for next
-// to `self` (this program's own file), in the layout of Bazel's output and runfiles trees, and in
-// `search_path`. NOT_FOUND lists the places.
+// Returns the path of the musterd binary. `given` is the path that the user named. If it is empty,
+// looks next to `self` (this program's own file), in the layout of Bazel's output and runfiles
+// trees, and then in `search_path`. Returns NOT_FOUND with the list of places.
 absl::StatusOr<std::string> FindMusterd(const std::string& given, const std::string& self,
                                         const std::string& search_path);
 
-// This program's own file, symbolic links resolved.
+// Returns the path of this program's own file, with symbolic links resolved.
 std::string SelfPath();
 
-// Value of an environment variable; empty where it is unset.
+// Returns the value of an environment variable, or "" if it is unset.
 std::string GetEnv(const char* name);
 
 }  // namespace muster::launcher

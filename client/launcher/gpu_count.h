@@ -6,12 +6,13 @@
 
 namespace muster::launcher {
 
-// GPUs that this process may use, counted without CUDA, which must not start before a fork: those
-// in `visible_devices` (CUDA_VISIBLE_DEVICES) up to the first that CUDA would ignore, else the
-// device files nvidia0, nvidia1... in `device_folder`.
+// Returns how many GPUs this process may use. Counts the entries of `visible_devices`
+// (CUDA_VISIBLE_DEVICES) up to the first one that CUDA would ignore. If it is unset, counts the
+// device files nvidia0, nvidia1, ... in `device_folder`. Does not use CUDA, which must not start
+// before a fork.
 int CountGpus(const std::optional<std::string>& visible_devices, const std::string& device_folder);
 
-// The same of this process: CUDA_VISIBLE_DEVICES and /dev.
+// Returns the same for this process, from CUDA_VISIBLE_DEVICES and /dev.
 int CountOwnGpus();
 
 }  // namespace muster::launcher

@@ -12,8 +12,8 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
-// More than the question whether the job uses Muster takes. gRPC never returns from a call where
-// this process gets no threads any more.
+// Longer than MusterUse needs. In a process that can start no more threads, a gRPC call never
+// returns.
 constexpr absl::Duration kAskPatience = absl::Seconds(5);
 
 }  // namespace

@@ -14,34 +14,37 @@
 
 namespace muster::launcher {
 
-// Clears the node after the failure of a rank, so that all its ranks can be started again. First it
-// may have to be found out whether the job uses Muster, and so needs no such restart; then the
-// others end; then what all have left behind. Does not wait: call Step() until it says what next.
+// Clears the node after a rank has failed, so that all its ranks can be restarted. There are three
+// steps:
+//   1. With RestartScope::kAuto, ask whether the job uses Muster. If it does, return kOneByOne.
+//   2. End the other ranks: SIGTERM, then SIGKILL after the grace period.
+//   3. End the processes that all these ranks left behind.
+// Does not block: call Step() until it returns something other than kStep.
 class GroupRestart {
  public:
-  // A rank that has ended while the restart is under way.
+  // A rank that ended while the restart was under way.
   struct HeldEnd {
     RankTable::Place* place;
     RankEnd end;
   };
   enum class Next {
-    kStep,         // again, soon
-    kOneByOne,     // the job uses Muster, or nobody can tell: restart each rank by itself
-    kStartAll,     // the node is clear
-    kOutlivedKill  // ranks did not end on SIGKILL
+    kStep,      // call Step() again soon
+    kOneByOne,  // the job uses Muster, or the coordinator cannot tell: restart each rank on its own
+    kStartAll,  // the node is clear
+    kOutlivedKill  // some ranks survived SIGKILL
   };
 
-  // `failure` is the one for which they are restarted. All pointers must outlive this object.
+  // `failure` is the end that caused the restart. All pointers must outlive this object.
   GroupRestart(const JobPlan* plan, RankTable* ranks, CoordinatorLink* link,
                const RunOutcome* outcome, RankStarter* starter, HeldEnd failure);
 
-  // Another rank has ended.
+  // Adds the end of another rank.
   void Hold(const HeldEnd& end);
   Next Step();
 
-  // The ranks are being ended, and their ends have been reported.
+  // Returns whether step 2 has begun. From then on, each end has been reported to the coordinator.
   bool ending() const { return ending_; }
-  // Of the failure, and of those that were held since.
+  // Returns the failure, followed by the ends that were held since.
   const std::vector<HeldEnd>& ends() const { return ends_; }
 
  private:
@@ -56,7 +59,7 @@ class GroupRestart {
   RankStarter* const starter_;
   const bool asks_;
   std::vector<HeldEnd> ends_;  // the failure first
-  absl::Time deadline_;        // of the question; once `ending_`, of that
+  absl::Time deadline_;        // of the current wait: the question, the grace period or SIGKILL
   bool ending_ = false;
   bool killed_ = false;
   std::optional<Cleanup> cleanup_;

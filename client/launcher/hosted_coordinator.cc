@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::Duration kPoll = absl::Milliseconds(5);
 constexpr absl::Duration kStartPatience = absl::Seconds(30);
-// More than musterd's own time to drain.
+// Longer than musterd's own drain.
 constexpr absl::Duration kStopPatience = absl::Seconds(15);
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
 

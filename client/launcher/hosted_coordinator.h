@@ -20,50 +20,50 @@
 
 namespace muster::launcher {
 
-// Hosts the job's coordinator where the plan says so: starts it, starts it again when it ends while
-// the ranks need it, and stops it. Where another node hosts it there is no process, and nothing
-// ever happens here.
+// The job's coordinator, if the plan says that this node hosts it. Starts it, restarts it when it
+// ends while the ranks need it, and stops it. If another node hosts the coordinator, every call
+// does nothing.
 class HostedCoordinator {
  public:
-  // It has ended like this, and is not started again: status() says why.
+  // Called when the coordinator has ended with `end` and is not restarted. status() says why.
   using OnGivenUp = std::function<void(const ProcessEnd& end)>;
 
   // All pointers must outlive this object.
   HostedCoordinator(RankStarter* starter, EventLoop* loop, const EndingSignals* signals,
                     OnGivenUp on_given_up);
 
-  // Blocks until the coordinator listens, and writes into the plan where, and with which
-  // credentials. An error says, for the user, why it does not; CANCELLED: a signal came.
+  // Blocks until the coordinator listens. Writes its address and credentials into the plan. An
+  // error is a text for the user; CANCELLED means that a signal came.
   absl::Status Start(JobPlan* plan);
 
-  // -1: it is not hosted here.
+  // Returns -1 if the coordinator is not hosted here.
   pid_t pid() const { return process_ == nullptr ? -1 : process_->pid(); }
-  // It is hosted here and has not ended.
+  // Returns whether the coordinator is hosted here and has not ended.
   bool running() const { return process_ != nullptr && !end_; }
-  // Why it, which had ended while it was needed, was not started again; OK unless that is so.
+  // Returns why a coordinator that was still needed was not restarted, else OK.
   const absl::Status& status() const { return status_; }
 
-  // Its process has ended and been waited for. `needed`: starts it again, at once or after a pause,
-  // or gives it up.
+  // Handles the end of the process, which has been reaped. If `needed`, restarts it, now or after a
+  // pause, or gives up.
   void OnEnd(const ProcessEnd& end, bool needed);
-  // When StartAgain() is due, after such a pause.
+  // Returns when StartAgain() is due after such a pause, else infinite future.
   absl::Time next_start() const { return next_start_; }
   void StartAgain();
 
-  // Signals its process where it is running.
+  // Sends a signal to the process, if it is running.
   void Signal(int signal) const;
 
-  // Blocks until it has ended, the user wants to leave, or `patience` has passed.
+  // Blocks until it has ended, an ending signal comes, or `patience` has passed.
   void AwaitEnd(absl::Duration patience);
-  // SIGTERM, at which it delivers the answers that it owes, then SIGKILL. Blocks until it has
-  // ended, or does not.
+  // Sends SIGTERM, so that the coordinator delivers the answers that it owes, then SIGKILL. Blocks
+  // until it has ended, or survives SIGKILL for some seconds.
   void Stop();
-  // Removes its directory; the process is nobody's matter any more.
+  // Removes the coordinator's directory and forgets the process.
   void Abandon() { process_.reset(); }
 
  private:
   absl::StatusOr<HostPort> AwaitAddress(const CoordinatorCommand& command);
-  // `what` begins messages, here and below.
+  // `what` is the start of a message to the user, here and below.
   void Restart(const std::string& what);
   void GiveUp(const std::string& what);
   std::string HowItEnded() const;

@@ -21,11 +21,11 @@ using observe::File;
 
 constexpr absl::Duration kAnswerTime = absl::Seconds(10);
 constexpr int kMaxBundles = 10;
-// For the other nodes' reports, which the verdict is made of.
+// Time for the other nodes' reports, on which the verdict depends.
 constexpr absl::Duration kVerdictPatience = absl::Seconds(15);
 constexpr absl::Duration kVerdictPoll = absl::Milliseconds(200);
 
-// Bytes of files that the coordinator is offered, one after the other until it takes them.
+// How many bytes of files to offer the coordinator, tried in turn until it accepts.
 constexpr size_t kRooms[] = {observe::kMaxNodeBytes, observe::kMaxNodeBytes / 16 * 15,
                              observe::kMaxNodeBytes / 2, observe::kMaxNodeBytes / 8, 0};
 
@@ -38,7 +38,7 @@ void SetFiles(const std::vector<File>& files, ReportInquiryRequest* report) {
   }
 }
 
-// Waits until the inquiry is over, which ends with the verdict.
+// Blocks until the inquiry has ended and returns its verdict.
 absl::StatusOr<std::string> AwaitVerdict(CoordinatorClient* client, const std::string& job,
                                          uint64_t number) {
   GetInquiryRequest request;

@@ -17,17 +17,17 @@
 
 namespace muster::launcher {
 
-// Reports to the coordinator, with as much of the files as it takes: of a node it counts what was
-// seen of the ranks too, and of all nodes what others have sent.
+// Sends a report to the coordinator with as many files as it accepts. The coordinator limits the
+// bytes of each node, observations of ranks included, and the bytes of all nodes together.
 void SendReport(CoordinatorClient* client, muster::v1::ReportInquiryRequest report,
                 std::vector<observe::File> files);
 
-// Gathers bundles on a thread of its own, one after the other, since a process has room for one
-// debugger; and brings each to where it is wanted: the coordinator, a folder, or both.
+// Gathers bundles on its own thread, one after the other, because a process can have only one
+// debugger. Delivers each to the coordinator, to a folder, or to both.
 class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
  public:
-  // What is to be gathered for whom. `report` is the one that was sent of this inquiry: it goes out
-  // once more, with the files, as the last one, where the inquiry wants files.
+  // One bundle to gather. `report` is the report that was already sent for this inquiry. If the
+  // inquiry wants files, it is sent a second time with the files, as the final one.
   struct Task {
     std::shared_ptr<CoordinatorClient> client;
     std::shared_ptr<const RankLooks> looks;
@@ -35,17 +35,17 @@ class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
     muster::v1::ReportInquiryRequest report;
   };
 
-  // `debug_dir` may be empty. `tell` takes a line for the user, on any thread.
+  // `debug_dir` may be empty. `tell` gets one line for the user, on any thread.
   InquiryGatherer(std::string debug_dir, std::function<void(std::string)> tell)
       : debug_dir_(std::move(debug_dir)), tell_(std::move(tell)) {}
 
-  // Whether a bundle is wanted for this inquiry. Then Start() must follow. From one thread alone,
-  // as is Start().
+  // Returns whether a bundle is wanted for this inquiry. If true, the caller must call Start().
+  // Call both from one thread.
   bool Reserve(const muster::v1::Inquiry& inquiry);
-  // Does not wait.
+  // Starts the task, or queues it behind the running one. Does not block.
   void Start(Task task);
 
-  // Whether a bundle is on its way into the folder: from Reserve() on. From any thread.
+  // Returns whether a bundle is being written to the folder, from Reserve() on. Thread-safe.
   bool writing() const { return writing_; }
 
  private:
@@ -60,9 +60,9 @@ class InquiryGatherer : public std::enable_shared_from_this<InquiryGatherer> {
   std::atomic<bool> writing_{false};
 
   std::mutex mutex_;
-  // All below under the mutex.
+  // Guarded by mutex_:
   bool busy_ = false;
-  std::optional<Task> next_;  // the latest: an inquiry ends where another one begins
+  std::optional<Task> next_;  // the latest only: a new inquiry ends the previous one
   int bundles_ = 0;           // written so far
 };
 

@@ -25,7 +25,7 @@ using muster::v1::GetInquiryResponse;
 using muster::v1::Inquiry;
 using muster::v1::ReportInquiryRequest;
 
-// How long one call waits. In between it is noted which ranks stand still.
+// How long one GetInquiry call waits. Between calls, the thread notes which ranks stand still.
 constexpr absl::Duration kWait = absl::Seconds(5);
 constexpr absl::Duration kAnswerTime = absl::Seconds(10);
 constexpr std::chrono::seconds kRetryPause{1};
@@ -69,10 +69,10 @@ struct InquiryResponder::State {
   }
 
   std::vector<pid_t> Pids();
-  // With the secrets of those that live.
+  // Returns this launcher's identity, with the secrets of its living ranks.
   muster::v1::LauncherIdentity Identity();
   absl::StatusOr<Inquiry> Await(CoordinatorClient* client, absl::Duration wait);
-  // What each rank is doing now.
+  // Inspects the ranks and returns the report.
   ReportInquiryRequest Look(const Inquiry& inquiry);
 
   EventFd has_news;
@@ -82,14 +82,14 @@ struct InquiryResponder::State {
   const std::shared_ptr<ClientGroup> group;
   const std::shared_ptr<const OutputTails> tails;
   muster::v1::LauncherIdentity launcher;
-  // Of the thread alone.
+  // Used by the thread only:
   uint64_t last = 0;
   observe::StillnessWatch watch;
   std::shared_ptr<RankLooks> looks;  // the latest
 
   std::mutex mutex;
   std::condition_variable changed;
-  // All below under the mutex.
+  // Guarded by mutex:
   std::vector<WatchedRank> ranks;
   std::vector<WatchedRank> ended;
   std::vector<std::string> news;
@@ -132,14 +132,14 @@ ReportInquiryRequest InquiryResponder::State::Look(const Inquiry& inquiry) {
   return report;
 }
 
-// What the verdict needs is reported now; what takes its time is the gatherer's, so that the next
-// inquiry finds somebody who answers.
+// Reports now what the verdict needs. Slow files are left to the gatherer, so that this thread can
+// answer the next inquiry.
 void InquiryResponder::Answer(State* state, InquiryGatherer* gatherer,
                               const std::shared_ptr<CoordinatorClient>& client,
                               const Inquiry& inquiry) {
   const bool gathers = gatherer->Reserve(inquiry);
   ReportInquiryRequest report = state->Look(inquiry);
-  // Complete is what no files follow.
+  // A report is complete if no files will follow.
   report.set_complete(!gathers || !inquiry.wants_files());
   SendReport(client.get(), report, {});
   if (gathers) gatherer->Start({client, state->looks, inquiry, std::move(report)});
@@ -185,14 +185,14 @@ void InquiryResponder::Run(State* state, InquiryGatherer* gatherer) {
   while (!state->Stopped()) {
     state->watch.Note(state->Pids());
     const absl::StatusOr<Inquiry> inquiry = state->Await(client.get(), kWait);
-    if (absl::IsUnimplemented(inquiry.status())) return;  // the coordinator is an older one
+    if (absl::IsUnimplemented(inquiry.status())) return;  // an older coordinator
     if (!inquiry.ok()) {
       state->Pause();
       continue;
     }
     if (inquiry->number() == state->last) continue;
     state->last = inquiry->number();
-    // Of one that is over only who asks for it later wants to know.
+    // An inquiry that has ended needs no more reports.
     if (inquiry->open()) Answer(state, gatherer, client, *inquiry);
   }
 }

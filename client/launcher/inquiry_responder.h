@@ -14,30 +14,30 @@
 
 namespace muster::launcher {
 
-// Looks at this node's ranks when the coordinator wants to know why the job stands still, and tells
-// it. With a folder for that (JobPlan::debug_dir) it writes there what it finds, for the first ten
-// times. Has a thread of its own, which waits in a call of the coordinator's; without it nothing
-// else suffers. Its calls may come from one thread at a time.
+// The launcher's part in an inquiry. When the coordinator asks why the job stands still, looks at
+// this node's ranks and reports what they are doing. If JobPlan::debug_dir is set, also writes the
+// first ten bundles to that folder. Runs on its own thread, which waits in a GetInquiry call. If
+// the thread cannot start, only hang diagnosis is missing. Call from one thread at a time.
 class InquiryResponder {
  public:
   // `tails` may be null.
   InquiryResponder(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
                    std::shared_ptr<const OutputTails> tails);
-  // Does not wait.
+  // Does not block.
   ~InquiryResponder();
   InquiryResponder(const InquiryResponder&) = delete;
   InquiryResponder& operator=(const InquiryResponder&) = delete;
 
-  // Those that live, and those whose last process has ended: nothing is to be seen of these, but
-  // that they were started is worth telling.
+  // Sets the ranks to look at. `living` are inspected. `ended` are ranks whose last process has
+  // ended; the report only says that they had started.
   void SetRanks(std::vector<WatchedRank> living, std::vector<WatchedRank> ended);
 
-  // Becomes readable when there is something to tell the user, which TakeNews() does, a line each.
+  // Becomes readable when there are lines for the user. TakeNews() returns them.
   int fd() const;
   std::vector<std::string> TakeNews();
 
-  // Whether what it has found, or is about to find, is on its way into that folder. The news that
-  // it has arrived are there before this ends, which takes half a minute at most.
+  // Returns whether a bundle is being written, or about to be written, to debug_dir. The line that
+  // announces the bundle is available before this turns false, after at most half a minute.
   bool writing() const;
 
  private:
@@ -47,7 +47,7 @@ class InquiryResponder {
                      const std::shared_ptr<CoordinatorClient>& client,
                      const muster::v1::Inquiry& inquiry);
 
-  // Shared with the thread, which may be inside a call when this object goes.
+  // Shared with the thread, which may still be in a call when this object is destroyed.
   std::shared_ptr<State> state_;
   std::shared_ptr<InquiryGatherer> gatherer_;
 };

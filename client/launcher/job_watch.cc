@@ -21,15 +21,16 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 constexpr absl::Duration kShortest = absl::Seconds(2);
 constexpr absl::Duration kLongest = absl::Minutes(1);
-constexpr size_t kMostOwn = 4096;  // that one call may ask for
+constexpr size_t kMostOwn = 4096;  // as many as one call may name
 
-// All nodes together take a twentieth of a processor of the coordinator at most: a brief answer
-// costs it up to 200 microseconds.
+// Limits the load of all nodes together to a twentieth of one of the coordinator's cores. A brief
+// answer costs up to 200 microseconds.
 absl::Duration Interval(const JobPlan& plan) {
   return std::clamp(absl::Milliseconds(4) * plan.nnodes, kShortest, kLongest);
 }
 
-// A coordinator that does not know brief answers takes microseconds for each rank.
+// Returns the interval for a coordinator without brief answers. Its answers cost microseconds for
+// each rank.
 absl::Duration IntervalOfWholeAnswers(const JobPlan& plan) {
   const absl::Duration fair = absl::Microseconds(50) * plan.nnodes * plan.world_size();
   return std::clamp(fair, kShortest, kLongest);
@@ -51,7 +52,7 @@ struct JobWatch::State {
     return std::find(own.begin(), own.end(), incarnation) != own.end();
   }
 
-  // Takes what the coordinator says.
+  // Updates the state from the coordinator's answer.
   void Note(const GetStatusResponse& status) {
     interval = status.brief() ? brief_interval : whole_interval;
     if (status.job_id() != job) return;
@@ -73,7 +74,7 @@ struct JobWatch::State {
   const absl::Duration whole_interval;
   std::mutex mutex;
   std::condition_variable changed;
-  // All below under the mutex.
+  // Guarded by mutex:
   absl::Duration interval;
   std::vector<std::string> own;  // the latest last
   bool formed = false;           // some of them have had ranks
@@ -92,7 +93,7 @@ JobWatch::~JobWatch() {
   state_->changed.notify_all();
 }
 
-// The launchers of other nodes may be older ones, which ask for whole answers.
+// Launchers on other nodes may be older and poll with whole answers.
 absl::Duration JobWatch::Delay(const JobPlan& plan) {
   return std::max(Interval(plan), IntervalOfWholeAnswers(plan)) + kAnswerTime;
 }
@@ -125,9 +126,9 @@ void JobWatch::Run(const std::shared_ptr<State>& state) {
     if (state->stopped) return;
     const std::vector<std::string> own = state->own;
     lock.unlock();
-    // Without a call nobody completes a connection, and one that does not wait for that ends at
-    // once where the last attempt has failed: again and again. An error is no answer: the
-    // coordinator may be about to be started again.
+    // Waits for the connection. gRPC only completes a connection attempt while a call is in flight,
+    // and without waiting, each call would fail at once after the last attempt has failed. An error
+    // is not an answer: the coordinator may be restarting.
     const absl::StatusOr<GetStatusResponse> status = client.GetBriefStatus(own, kCallTimeout);
     lock.lock();
     if (status.ok()) state->Note(*status);

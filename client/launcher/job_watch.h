@@ -11,43 +11,43 @@
 
 namespace muster::launcher {
 
-// Finds out that the job has failed on another node. The ranks here learn it by themselves only in
-// calls of the SDK, which a rank that computes, or hangs, may not make for hours. Asks the
-// coordinator every two seconds, and less often where that would be too much for it: every 16
-// seconds in a job of 4000 nodes. Has a thread of its own. Its calls may come from one thread at a
-// time.
+// Notices that the job has failed on another node. A rank learns of this only in an SDK call, and a
+// rank that computes or hangs may not make one for hours. Polls the coordinator every two seconds,
+// and less often in large jobs to limit its load: every 16 seconds with 4000 nodes. Runs on its own
+// thread. Call from one thread at a time.
 class JobWatch {
  public:
   // `group` may be null.
   JobWatch(const JobPlan& plan, std::shared_ptr<ClientGroup> group);
-  // OK, or why it finds out nothing: the process gets no thread.
+  // Returns OK, or why the thread could not start and so nothing is noticed.
   const absl::Status& started() const { return started_; }
-  // Does not wait.
+  // Does not block.
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
-  // The 16 bytes of a process that was started here: a failure counts if the job that has failed
-  // is the one that this process is a member of, and not an earlier one of that name. One that
-  // has failed before it formed is nobody's: whoever joins it is refused.
+  // Adds the 16-byte incarnation of a process that was started here. A failure counts only if one
+  // of these processes is a member of the failed epoch; an earlier job of the same name does not
+  // count. A job that failed before it formed always counts, because the coordinator refuses every
+  // process that joins it.
   void AddOwn(const std::string& incarnation);
 
-  // Within this time after a failure every node knows of it.
+  // Returns the time within which every node notices a failure.
   static absl::Duration Delay(const JobPlan& plan);
 
-  // The job's epoch was seen to have a process that was started here.
+  // Returns whether a process that was started here was seen in the job's epoch.
   bool formed() const;
 
-  // Becomes readable when the job has failed, and stays so.
+  // Becomes readable when the job has failed, and stays readable.
   int fd() const;
-  // Why, in the coordinator's words, once it has.
+  // Returns the coordinator's reason once the job has failed, else "".
   std::string reason() const;
 
  private:
   struct State;
   static void Run(const std::shared_ptr<State>& state);
 
-  // Shared with the thread, which may be inside a call when this object goes.
+  // Shared with the thread, which may still be in a call when this object is destroyed.
   std::shared_ptr<State> state_;
   absl::Status started_;
 };

@@ -12,7 +12,7 @@ LeftoverFinder::LeftoverFinder(std::string proc) : secrets_(kSecretVariable, std
 Leftovers LeftoverFinder::Of(pid_t rank, const std::string& secret, const Ranks& ranks,
                              const std::vector<ProcessInfo>& processes) {
   Leftovers left;
-  // The same ones whichever rank is asked for, so that what was read for one is known for all.
+  // The same list for every rank, so that each environment is read once for all ranks.
   std::vector<ProcessInfo> open;
   for (const ProcessInfo& process : NotOf(ranks.living, processes)) {
     if (process.group == rank) left.processes.push_back(process);

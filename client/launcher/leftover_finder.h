@@ -12,22 +12,23 @@
 
 namespace muster::launcher {
 
-// Finds what ranks whose processes have ended have left behind. Never waits: parents, process
-// groups and sessions decide where they can, and for what they leave open EnvironmentReader looks
-// for the secret that a rank's descendants inherit.
+// Finds the processes that ended ranks have left behind. Never blocks. Parents, process groups and
+// sessions decide most cases. For the rest, EnvironmentReader looks for the process secret, which a
+// rank's descendants inherit.
 class LeftoverFinder {
  public:
   // The processes of the ranks of a node.
   struct Ranks {
-    std::set<pid_t> living;  // and others that are not ranks' and may live on
-    std::set<pid_t> ended;   // of which process groups may be left
+    std::set<pid_t> living;  // and other processes that may keep running, such as the coordinator
+    std::set<pid_t> ended;   // their process groups may still have processes
   };
 
-  // `proc` as EnvironmentReader's.
+  // `proc` is as in EnvironmentReader.
   explicit LeftoverFinder(std::string proc = "/proc");
 
-  // Of `processes`, the descendants of this process, those that one of `ranks.ended` has left
-  // behind: its process group, and what has inherited `secret` (in hexadecimal digits).
+  // Returns the processes that `rank`, one of `ranks.ended`, has left behind: its process group,
+  // and processes that inherited `secret` (hexadecimal). `processes` are all descendants of this
+  // process.
   Leftovers Of(pid_t rank, const std::string& secret, const Ranks& ranks,
                const std::vector<ProcessInfo>& processes);
 

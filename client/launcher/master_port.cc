@@ -12,13 +12,13 @@
 namespace muster::launcher {
 namespace {
 
-// Below those that the kernel gives to whoever asks for any.
+// Below the kernel's range of ephemeral ports.
 constexpr int kFirstShared = 20000;
 constexpr int kShared = 10000;
 
 }  // namespace
 
-// Of IPv4, which also those use who know IPv6.
+// Binds with IPv4, because a program that uses IPv6 usually binds IPv4 too.
 std::optional<int> FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<int> FreePort() {
 
 int MasterPort(const JobPlan& plan) {
   if (plan.master_port) return *plan.master_port;
-  // The same on every machine, and in every build.
+  // A hash that is the same on every machine and in every build.
   const uint32_t hash = Fnv1a32(absl::StrCat(plan.coordinator.ToString(), " ", plan.job));
   const int port = kFirstShared + static_cast<int>(hash % kShared);
   return port == plan.coordinator.port ? port + 1 : port;

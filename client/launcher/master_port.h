@@ -7,12 +7,12 @@
 
 namespace muster::launcher {
 
-// A port that nobody listens at on this machine, now; nothing if there is none.
+// Returns a TCP port on which no process of this machine listens now, or nullopt if there is none.
 std::optional<int> FreePort();
 
-// MASTER_PORT of a job's ranks: the plan's, else one that all nodes of the job come to by
-// themselves, from 20000 to 29999, and that is not the coordinator's. Whether it is free nobody
-// knows.
+// Returns MASTER_PORT for the job's ranks. Without one in the plan, it is a hash of the job in
+// 20000 to 29999 that differs from the coordinator's port, so that all nodes get the same port
+// without a message. It may be in use.
 int MasterPort(const JobPlan& plan);
 
 }  // namespace muster::launcher

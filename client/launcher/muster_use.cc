@@ -16,9 +16,9 @@ namespace {
 
 using muster::v1::GetStatusResponse;
 
-// A failed rank waits for the answer before it is started again. There are two calls.
+// The timeout of each of the two calls. A failed rank waits for them before it is restarted.
 constexpr absl::Duration kPatience = absl::Seconds(2);
-// Within this time members come back to a coordinator that was started again.
+// Members reconnect to a restarted coordinator within this time.
 constexpr absl::Duration kReturn = absl::Minutes(1);
 
 bool HasMembers(const GetStatusResponse& status) {
@@ -30,7 +30,7 @@ absl::Duration UptimeOf(const GetStatusResponse& status) {
   return absl::Seconds(status.uptime().seconds()) + absl::Nanoseconds(status.uptime().nanos());
 }
 
-// The brief answer leaves the uptime out; the whole one is small where nobody has joined.
+// The brief answer has no uptime. The whole answer is small if no process has joined.
 std::optional<bool> Ask(CoordinatorClient* client, const std::string& job,
                         const std::vector<std::string>& incarnations, absl::Duration age) {
   const absl::StatusOr<GetStatusResponse> brief = client->GetBriefStatus(incarnations, kPatience);
@@ -56,7 +56,7 @@ struct MusterUse::State {
 
   EventFd is_done;
   mutable std::mutex mutex;
-  // Both under the mutex.
+  // Guarded by mutex:
   bool done = false;
   std::optional<bool> answer;
 };

@@ -12,30 +12,31 @@
 
 namespace muster::launcher {
 
-// Asks the coordinator once, on a thread of its own, whether a process of the job has joined it: a
-// program that does not use Muster never does. Its calls may come from one thread at a time.
+// Asks the coordinator once, on its own thread, whether any process of the job has joined it. In a
+// job whose program does not use Muster, none ever does. Call from one thread at a time.
 class MusterUse {
  public:
-  // `incarnations` are those of the processes here, 16 bytes each, the first of which was started
-  // `age` ago. `group` may be null.
+  // `incarnations` are the 16-byte incarnations of the processes here. `age` is the time since the
+  // first of them was started. `group` may be null.
   MusterUse(const JobPlan& plan, std::shared_ptr<ClientGroup> group,
             std::vector<std::string> incarnations, absl::Duration age);
-  // Does not wait.
+  // Does not block.
   ~MusterUse();
   MusterUse(const MusterUse&) = delete;
   MusterUse& operator=(const MusterUse&) = delete;
 
-  // Becomes readable when there is an answer, or will be none: after four seconds at most.
+  // Becomes readable when the question is settled, with or without an answer, after at most four
+  // seconds.
   int fd() const;
   bool done() const;
-  // Once done; unset: the coordinator could not be asked, or was started again just now, so that
-  // members may still come back to it.
+  // Valid once done(). Unset if the coordinator could not be asked, or was restarted a moment ago,
+  // so that members may still reconnect to it.
   std::optional<bool> answer() const;
 
  private:
   struct State;
 
-  // Shared with the thread, which may be inside a call when this object goes.
+  // Shared with the thread, which may still be in a call when this object is destroyed.
   std::shared_ptr<State> state_;
 };
 

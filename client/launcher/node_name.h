@@ -7,7 +7,7 @@
 
 namespace muster::launcher {
 
-// How messages call this node: as the plan does, else by its host name.
+// Returns the name of this node for messages: the plan's node id, else the host name.
 std::string NodeNameOf(const JobPlan& plan);
 
 }  // namespace muster::launcher

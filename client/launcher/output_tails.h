@@ -9,19 +9,20 @@
 
 namespace muster::launcher {
 
-// The last of what each rank has written. Thread-safe.
+// The end of each rank's output. Thread-safe.
 class OutputTails {
  public:
   static constexpr size_t kMaxBytes = 16 << 10;  // of one rank
 
   void Add(const std::string& owner, absl::string_view chunk);
-  // Empty where nothing is known. More than kMaxBytes where something before it is left out: the
-  // first line may then be the end of one, and of a secret.
+  // Returns "" if nothing is known of this rank. If earlier output was dropped, returns more than
+  // kMaxBytes, and the first line may be incomplete. Cut the text to kMaxBytes of whole lines
+  // before you redact secrets in it.
   std::string Of(const std::string& owner) const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> tails_;  // each up to twice the bytes, so that few are moved
+  std::map<std::string, std::string> tails_;  // each up to 2 * kMaxBytes, to move bytes rarely
 };
 
 }  // namespace muster::launcher

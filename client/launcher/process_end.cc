@@ -10,7 +10,7 @@
 namespace muster::launcher {
 namespace {
 
-// EAGAIN: too many processes. Of the four it is the one that absl takes for a passing trouble.
+// EAGAIN means too many processes; absl would map it to UNAVAILABLE, unlike the other three.
 bool SaysNoRoom(int error) {
   return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
 }

@@ -8,11 +8,11 @@
 
 namespace muster::launcher {
 
-// Why a process could not be started: what `call` left in errno. RESOURCE_EXHAUSTED where this
-// machine, or what the caller may use of it, has no room for one more.
+// Returns the error of a process that could not be started. `error` is the errno of `call`. Returns
+// RESOURCE_EXHAUSTED if the machine, or this user's limits, have no room for another process.
 absl::Status StartError(int error, absl::string_view call);
 
-// How a process ended.
+// How a process ended: with an exit status or by a signal.
 struct ProcessEnd {
   bool signaled = false;
   int code = 0;  // exit status, or the signal's number
@@ -20,16 +20,16 @@ struct ProcessEnd {
   bool clean() const { return !signaled && code == 0; }
 };
 
-// From what waitpid() stored.
+// Converts the status that waitpid() stored.
 ProcessEnd FromWaitStatus(int wait_status);
 
-// "exited with status 3", "was killed by signal 9 (SIGKILL)".
+// Returns "exited with status 3" or "was killed by signal 9 (SIGKILL)".
 std::string Describe(const ProcessEnd& end);
 
-// What a shell reports in $?: the exit status, or 128 and the signal's number.
+// Returns what a shell reports in $?: the exit status, or 128 plus the signal's number.
 int ShellStatus(const ProcessEnd& end);
 
-// "SIGKILL"; "signal 42" for a signal without a name.
+// Returns "SIGKILL", or "signal 42" for a signal without a name.
 std::string SignalName(int signal);
 
 }  // namespace muster::launcher

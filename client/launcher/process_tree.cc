@@ -23,7 +23,7 @@ namespace {
 constexpr absl::Duration kSweepPause = absl::Milliseconds(2);
 constexpr absl::Duration kSweepPatience = absl::Seconds(5);
 
-// Of the processes that have not ended.
+// Returns the processes that have not ended, by parent.
 std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
   std::unordered_map<pid_t, std::vector<ProcessInfo>> children;
   for (pid_t pid : observe::AllProcesses()) {
@@ -35,13 +35,13 @@ std::unordered_map<pid_t, std::vector<ProcessInfo>> ChildrenByParent() {
   return children;
 }
 
-// False if this process has no children, which of a subreaper means no descendants either.
+// Returns whether this process has children. A subreaper without children has no descendants.
 bool HasChildren() {
   siginfo_t info;
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-// False once this process has no children.
+// Reaps the children that have ended. Returns false once this process has no children.
 bool ReapWhatHasEnded() {
   while (true) {
     const pid_t pid = waitpid(-1, nullptr, WNOHANG);
@@ -78,7 +78,7 @@ std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> p
     }
     return false;
   };
-  for (bool found = true; found;) {  // each may lead to more of them
+  for (bool found = true; found;) {  // a new member may lead to others
     found = false;
     for (const ProcessInfo& process : processes) {
       if (comes_of_known(process)) found |= known.insert(process.pid).second;
@@ -97,7 +97,7 @@ int ChildSignalFd() {
 }
 
 void KillDescendants(const std::function<Leftovers()>& pick) {
-  // A process may fork between the look and the signal: hence again, until there is none.
+  // A process may fork between pick() and kill(). Therefore repeats until pick() returns none.
   const absl::Time give_up = SteadyNow() + kSweepPatience;
   while (ReapWhatHasEnded() && SteadyNow() < give_up) {
     const Leftovers left = pick();

@@ -11,7 +11,7 @@
 
 namespace muster::launcher {
 
-// A process, as observe::ProcessStat has it.
+// A process, as in observe::ProcessStat.
 struct ProcessInfo {
   pid_t pid = 0;
   pid_t parent = 0;
@@ -21,34 +21,36 @@ struct ProcessInfo {
   std::string name;
 };
 
-// Descendants that are to end.
+// Descendants of this process that have to end.
 struct Leftovers {
   std::vector<ProcessInfo> processes;
-  std::vector<ProcessInfo> undecided;  // it is not known yet whether these are to end
+  std::vector<ProcessInfo> undecided;  // not known yet whether they have to end
 };
 
-// From now on every descendant whose parent dies becomes this process's child, double forks and
-// setsid() included: so this process can find and reap them all.
+// Makes this process a subreaper: every descendant whose parent dies becomes its child, even after
+// a double fork or setsid(). So this process can find and reap all of them.
 void BecomeSubreaper();
 
-// Every descendant of `root` that has not ended, in no order. Reads all of /proc, unless `root` is
-// this process and has no children.
+// Returns every descendant of `root` that has not ended, in no order. Reads all of /proc, unless
+// `root` is this process and has no children.
 std::vector<ProcessInfo> Descendants(pid_t root);
 
-// Takes those out for which `condition` holds.
+// Erases the processes for which `condition` is true.
 void EraseIf(std::vector<ProcessInfo>* processes,
              const std::function<bool(const ProcessInfo&)>& condition);
 
-// Those that do not come of a process in `known`: neither one of these, nor a descendant, nor in a
-// process group or session that one of these leads.
+// Returns the processes that do not stem from a process in `known`. A process stems from `known` if
+// it is in it, descends from it, or is in a process group or session led by such a process.
 std::vector<ProcessInfo> NotOf(std::set<pid_t> known, std::vector<ProcessInfo> processes);
 
-// Blocks SIGCHLD. A descriptor that becomes readable when a child ends, stops or goes on.
+// Blocks SIGCHLD, and returns a descriptor that becomes readable when a child ends, stops or
+// continues.
 int ChildSignalFd();
 
-// SIGKILLs and reaps those of this process's descendants that `pick` returns, until none is left
-// but what this user may not kill, what does not end within some seconds, in an uninterruptible
-// system call, and what is still undecided by then. Needs BecomeSubreaper() before.
+// Sends SIGKILL to the descendants that `pick` returns, and reaps them, until `pick` returns no
+// more. Processes that this user may not kill are left alone. Gives up after five seconds, for
+// example if a process hangs in an uninterruptible system call or stays undecided. Needs
+// BecomeSubreaper() before.
 void KillDescendants(const std::function<Leftovers()>& pick);
 
 }  // namespace muster::launcher

@@ -13,7 +13,7 @@
 namespace muster::launcher {
 namespace {
 
-// What the SDK reads (muster/job_options.h).
+// Returns the variables that the SDK reads (muster/job_options.h).
 RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
   RankVariables variables = {
       {"MUSTER_COORDINATOR", plan.coordinator.ToString()},
@@ -25,7 +25,7 @@ RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
       {"MUSTER_WORLD_SIZE", absl::StrCat(plan.world_size())},
       {"MUSTER_RANK", absl::StrCat(plan.GlobalRank(start.local_rank))},
   };
-  // In an elastic job the coordinator decides: both may differ from one epoch to the next.
+  // In an elastic job, the coordinator assigns both, and they may change from epoch to epoch.
   if (plan.elastic()) variables["MUSTER_WORLD_SIZE"] = variables["MUSTER_RANK"] = std::nullopt;
   variables[activity::kVariable] = std::nullopt;
   if (!start.activity_file.empty()) variables[activity::kVariable] = start.activity_file;
@@ -33,7 +33,7 @@ RankVariables MusterVariables(const JobPlan& plan, const RankStart& start) {
   return variables;
 }
 
-// What programs written for torchrun read.
+// Returns the variables that programs for torchrun read.
 RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
   return {
       {"RANK", absl::StrCat(plan.GlobalRank(local_rank))},
@@ -46,7 +46,8 @@ RankVariables TorchrunVariables(const JobPlan& plan, int local_rank) {
   };
 }
 
-// What a user has set for another coordinator does not fit one with a token of its own.
+// Returns the credential variables. If the coordinator has its own token, unsets those that the
+// user set for another coordinator.
 RankVariables CredentialVariables(const JobPlan& plan) {
   const bool own_token = plan.hosted && plan.hosted->own_token;
   RankVariables variables;

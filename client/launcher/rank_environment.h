@@ -10,30 +10,31 @@
 
 namespace muster::launcher {
 
-// Where a rank finds its secret, in hexadecimal digits.
+// The variable with a rank's process secret, in hexadecimal digits.
 inline constexpr char kSecretVariable[] = "MUSTER_PROCESS_SECRET";
 
-// One start of a process in the place of a rank.
+// One start of a process for a rank.
 struct RankStart {
   int local_rank = 0;
-  std::string secret;              // 16 bytes, by which the process and we prove whose we are
-  int restarts = 0;                // how many processes were started in this place before
-  std::string activity_file = {};  // where it tells of its communicators; empty: nowhere
+  // the process secret, 16 bytes; proves that the process and its launcher belong together
+  std::string secret;
+  int restarts = 0;                // number of processes started before for this rank
+  std::string activity_file = {};  // where it records what its communicators do; empty: nowhere
 };
 
-// What a rank's environment says of its place, by name. Those without a value must not be there: a
-// launcher that is itself a rank of another job has them, of that job.
+// The environment variables of a rank, by name. A variable without a value must be unset: if the
+// launcher is itself a rank of another job, it has these variables with that job's values.
 using RankVariables = std::map<std::string, std::optional<std::string>>;
 RankVariables VariablesOf(const JobPlan& plan, const RankStart& start);
 
-// `base`, as "NAME=value", with `variables` in place of whatever it says of them.
+// Returns `base`, a list of "NAME=value", with `variables` set or unset in it.
 std::vector<std::string> Merge(const std::vector<std::string>& base,
                                const RankVariables& variables);
 
-// What the variables of this process name.
+// Returns the credential files that this process's environment names.
 CredentialFiles CredentialsFromEnvironment();
 
-// This process's own environment, as "NAME=value".
+// Returns this process's own environment as "NAME=value".
 std::vector<std::string> CurrentEnvironment();
 
 }  // namespace muster::launcher

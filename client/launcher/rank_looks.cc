@@ -20,16 +20,17 @@ namespace {
 using observe::File;
 using observe::Sight;
 
-// Between the two looks that tell what computes.
+// Between the two samples that show which threads compute.
 constexpr absl::Duration kApart = absl::Milliseconds(300);
 constexpr absl::Duration kSightPatience = absl::Seconds(3);
-// For a debugger that was started for an earlier inquiry: less than kSightPatience by some looks.
+// How long to wait for the debugger of an earlier inquiry. Leaves time for some samples within
+// kSightPatience.
 constexpr absl::Duration kHeldPatience = absl::Seconds(2);
 constexpr absl::Duration kFilePatience = absl::Seconds(10);
 constexpr absl::Duration kStackPatience = absl::Seconds(8);
 constexpr absl::Duration kNcclPatience = absl::Seconds(5);
 constexpr size_t kAtOnce = 16;
-constexpr size_t kMaxTextBytes = 1024;  // the coordinator's bound
+constexpr size_t kMaxTextBytes = 1024;  // the coordinator's limit
 
 std::string Text(const std::string& text) {
   return Printable(WholeCharacters(text, kMaxTextBytes));
@@ -54,7 +55,7 @@ muster::v1::RankObservation Convert(const WatchedRank& rank, const Sight& sight)
   return out;
 }
 
-// Ranks must agree on the bytes of these; of others each may have its own.
+// Returns whether all ranks must pass the same number of bytes to this operation.
 bool HasOneSize(const std::string& operation) {
   return operation == "AllReduce" || operation == "Reduce" || operation == "Broadcast" ||
          operation == "ReduceScatter";
@@ -88,7 +89,7 @@ std::string LastWords(const OutputTails& tails, const std::string& rank) {
   return observe::RedactText(observe::LastLines(tails.Of(rank), OutputTails::kMaxBytes));
 }
 
-// What threads that may hang bring together.
+// Collects the files of threads that may hang.
 class Files {
  public:
   void Add(std::vector<File> files, const std::string& folder) {
@@ -107,17 +108,18 @@ class Files {
   std::vector<File> files_;
 };
 
-// "rank-3/" of "rank 3".
+// Returns "rank-3/" for "rank 3".
 std::string FolderOf(const WatchedRank& rank) {
   return absl::StrCat(absl::StrReplaceAll(rank.name, {{" ", "-"}}), "/");
 }
 
 }  // namespace
 
-// What was seen of one rank. Under the mutex, since who looks may be late.
+// The observation of one rank. Locked, because the thread that looks may finish after Observe() has
+// given up on it.
 struct RankLooks::Seen {
   std::mutex mutex;
-  Sight earlier;  // before this look; const from then on
+  Sight earlier;  // before this look; not written afterwards
   Sight sight;
   std::vector<std::pair<observe::ThreadStat, int>> threads;
 
@@ -127,7 +129,7 @@ struct RankLooks::Seen {
     while (!LookOnce(pid, stillness, SteadyNow() >= give_up)) {
     }
   }
-  // `last`: what is held still will not be waited for.
+  // Returns false to look again, if a debugger holds the process. With `last`, takes what it sees.
   bool LookOnce(pid_t pid, const observe::Stillness& stillness, bool last) {
     observe::Look look(pid);
     Sight seen = look.Take(kApart);

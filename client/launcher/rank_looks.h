@@ -17,38 +17,40 @@
 
 namespace muster::launcher {
 
-// The process of a rank, as its launcher knows it.
+// A rank's process, as its launcher knows it.
 struct WatchedRank {
   std::string name;         // "rank 3"
-  std::optional<int> rank;  // that it was started for; unset in elastic jobs
+  std::optional<int> rank;  // the rank that it was started for; unset in elastic jobs
   pid_t pid = -1;
   std::string secret;
   std::shared_ptr<const RankActivity> activity;  // may be null
 };
 
-// Of a rank whose process has ended.
+// Returns the observation of a rank whose process has ended.
 muster::v1::RankObservation EndedRank(const WatchedRank& rank);
 
-// One look at all ranks of a node. No process can hold it up for longer than some seconds: a rank
-// at which nothing can be seen in time is reported without what it is doing.
+// One inspection of all ranks of a node. A process that hangs cannot block it for more than some
+// seconds: such a rank is reported without what it is doing.
 class RankLooks {
  public:
-  // `tails` and `earlier` may be null. What `earlier` has seen of a process is said again where a
-  // debugger that was started for it still holds the process.
+  // `tails` and `earlier` may be null. A debugger of an earlier inspection may still hold a process
+  // stopped. Then its state is taken from `earlier`.
   RankLooks(std::vector<WatchedRank> ranks, std::shared_ptr<const OutputTails> tails,
             const RankLooks* earlier);
 
-  // What each of them is doing. `stillness` knows since when.
+  // Returns what each rank is doing. `stillness` says since when.
   std::vector<muster::v1::RankObservation> Observe(const observe::Stillness& stillness);
 
-  // All that can be gathered, after Observe(), in ten seconds: "rank-3/threads.txt", "disks.txt".
+  // Returns all files that can be gathered in ten seconds, such as "rank-3/threads.txt" and
+  // "disks.txt". Call Observe() first.
   std::vector<observe::File> Gather() const;
 
  private:
   struct Seen;
 
   std::vector<pid_t> Pids() const;
-  // Of the process that was started as this one. Of pid 0: nothing is known of it.
+  // Returns the latest observation of the process that was started with this pid. Returns an empty
+  // one, with pid 0, if there is none.
   observe::Sight LatestOf(pid_t started) const;
 
   const std::vector<WatchedRank> ranks_;

@@ -6,10 +6,10 @@
 
 namespace muster::launcher {
 
-// "0-2,5" for {5, 0, 1, 2}; empty for none.
+// Returns "0-2,5" for {5, 0, 1, 2}, and "" for an empty list.
 std::string RankRanges(std::vector<int> ranks);
 
-// "rank 5", "ranks 0-2,5".
+// Returns "rank 5" or "ranks 0-2,5".
 std::string NamedRanks(const std::vector<int>& ranks);
 
 }  // namespace muster::launcher

@@ -26,13 +26,13 @@ void RankRecovery::OnEnd(RankTable::Place* place, const ProcessEnd& end) {
   link_->ShowRanks();
   const bool ending = shutdown_->signalled() || (group_ && group_->ending());
   const RankEnd rank_end = {place->rank, place->pid, end, ending};
-  // Its last words come before ours.
+  // The rank's last output is printed before the launcher's messages about its end.
   starter_->Ended(place->local_rank, rank_end, outcome_->elsewhere());
   if (group_) return group_->Hold({place, rank_end});
   Settle(place, rank_end, MayRestartGroup());
 }
 
-// What becomes of the run.
+// Decides what the end means for the run.
 void RankRecovery::Settle(RankTable::Place* place, RankEnd end, bool may_restart_group) {
   const bool failed = !end.end.clean() && shutdown_->running();
   if (failed && may_restart_group) {
@@ -60,14 +60,14 @@ void RankRecovery::ReportEnd(const RankTable::Place& place, const RankEnd& end, 
 void RankRecovery::OnLosses() {
   for (const RankReporter::Loss& loss : link_->TakeLosses()) {
     RankEnd* const end = outcome_->Find(loss.pid);
-    if (end == nullptr) continue;  // another process has its place, or is about to
+    if (end == nullptr) continue;  // the process was replaced, or is about to be
     end->loss = loss.words;
     if (loss.without_leave && !end->after_our_signal) OnEndWithoutLeave(end);
   }
 }
 
 void RankRecovery::OnEndWithoutLeave(RankEnd* end) {
-  end->without_leave = true;  // so that it does not count as one that has done its part
+  end->without_leave = true;  // so that it does not count as a clean end
   end->forgiven = MayGoOn();
   if (end->forgiven) return TellGoesOnWithout(*end);
   starter_->EndedWithoutLeave(end->rank - plan_.GlobalRank(0));
@@ -83,10 +83,10 @@ void RankRecovery::Step(bool suspended) {
   cleanups_.remove_if([](Cleanup& cleanup) { return cleanup.Step(SteadyNow()); });
 }
 
-// ---- One rank ----
+// ---- Restart of one rank ----
 
 bool RankRecovery::MayRestart() const {
-  // Where a rank has left the job in peace the job is over, and would not take another.
+  // After a rank has left cleanly, the job is over and would not accept another member.
   return restart_count_ < plan_.max_restarts && outcome_->clean_ends() == 0;
 }
 
@@ -95,7 +95,7 @@ void RankRecovery::BeginRestart(RankTable::Place* place, const RankEnd& end) {
   restarts_.push_back({place, end, ranks_->CleanUpAfter(*place)});
 }
 
-// True when the restart has come about, or will not.
+// Returns true when the rank has been restarted, or will not be.
 bool RankRecovery::Continue(Restart* restart) {
   if (shutdown_->running() && !restart->cleanup.Step(SteadyNow())) return false;
   const std::string what = outcome_->Sentence(restart->end);
@@ -114,12 +114,12 @@ bool RankRecovery::Continue(Restart* restart) {
   return true;
 }
 
-// ---- All ranks of the node ----
+// ---- Restart of all ranks of the node ----
 
-// Not while ranks are started again one by one: the job uses Muster then.
+// Not while single ranks are restarted: then the job uses Muster.
 bool RankRecovery::MayRestartGroup() const {
   if (plan_.restart == RestartScope::kRank || uses_muster_ || !restarts_.empty()) return false;
-  // A process that gets no threads cannot ask.
+  // A process that cannot start threads cannot ask.
   if (plan_.restart == RestartScope::kAuto && !link_->can_ask()) return false;
   return restart_count_ < plan_.max_restarts;
 }
@@ -133,7 +133,7 @@ void RankRecovery::StepGroup() {
     case GroupRestart::Next::kStartAll:
       return StartGroup();
     case GroupRestart::Next::kOutlivedKill:
-      // The run is over, and says of these what it says of all that do not end.
+      // The run is over. RankShutdown reports all ranks that do not end.
       CancelGroup();
       return shutdown_->OnKillOutlived();
   }

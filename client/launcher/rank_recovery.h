@@ -18,29 +18,34 @@
 
 namespace muster::launcher {
 
-// Decides what follows the end of a rank: it is started again, by itself or with all others of the
-// node, or the job goes on without it, or the job has failed. Does not wait: call Step() soon again
-// while looking().
+// Decides what happens when a rank ends:
+//   * the rank is restarted on its own (Restart), or
+//   * all ranks of the node are restarted (GroupRestart), or
+//   * the job continues with fewer ranks, or
+//   * the job has failed, and RankShutdown ends the other ranks.
+// Does not block: while looking(), call Step() every few milliseconds.
 class RankRecovery {
  public:
   // All pointers must outlive this object.
   RankRecovery(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome, RankShutdown* shutdown,
                CoordinatorLink* link, RankStarter* starter);
 
-  // The process of a place has ended, and has been waited for.
+  // Handles the end of a rank's process, which has been reaped.
   void OnEnd(RankTable::Place* place, const ProcessEnd& end);
-  // The coordinator has told how it takes the ends of ranks.
+  // Handles new losses that the coordinator has reported.
   void OnLosses();
-  // `suspended`: nothing is started while the ranks are stopped.
+  // Advances restarts and cleanups. `suspended` means that the ranks are stopped; then nothing is
+  // started.
   void Step(bool suspended);
 
-  // Ranks are to be started again.
+  // Returns whether ranks are about to be restarted.
   bool pending() const { return !restarts_.empty() || group_; }
-  // Processes are looked at that are not this one's children, of whose ends nobody tells.
+  // Returns whether this object waits for processes that are not children of this one, so that no
+  // signal announces their end.
   bool looking() const { return pending() || !cleanups_.empty(); }
 
  private:
-  // A rank that is to be started again once what it has left behind has ended.
+  // A rank that is restarted once the processes that it left behind have ended.
   struct Restart {
     RankTable::Place* place;
     RankEnd end;
@@ -51,12 +56,12 @@ class RankRecovery {
   void ReportEnd(const RankTable::Place& place, const RankEnd& end, bool fatal);
   void OnEndWithoutLeave(RankEnd* end);
 
-  // One rank.
+  // Restart of one rank.
   bool MayRestart() const;
   void BeginRestart(RankTable::Place* place, const RankEnd& end);
   bool Continue(Restart* restart);
 
-  // All ranks of the node.
+  // Restart of all ranks of the node.
   bool MayRestartGroup() const;
   void StepGroup();
   void RestartOneByOne();
@@ -64,8 +69,8 @@ class RankRecovery {
   void StartGroup();
   std::vector<GroupRestart::HeldEnd> TakeHeldEnds();
 
-  // Fewer ranks.
-  // Ranks that this node still has, or that have done their part.
+  // Fewer ranks. Left() returns how many ranks this node still has, including those that ended
+  // well.
   int Left() const;
   bool MayGoOn() const;
   void TellGoesOnWithout(const RankEnd& end);
@@ -79,9 +84,9 @@ class RankRecovery {
 
   std::list<Restart> restarts_;
   std::optional<GroupRestart> group_;
-  std::list<Cleanup> cleanups_;  // after ranks without which the job goes on
+  std::list<Cleanup> cleanups_;  // of ranks that the job continues without
   int restart_count_ = 0;
-  bool uses_muster_ = false;  // a process of the job was seen to have joined
+  bool uses_muster_ = false;  // a process was seen to have joined the job
 };
 
 }  // namespace muster::launcher

@@ -19,10 +19,10 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
-// The last one may take longer: on a machine that is busy enough, a second passes before a call is
-// made, and others would wait for ranks of whose end they never hear.
+// Timeout of the last attempt. It is longer because on a busy machine a second can pass before the
+// call is even sent, and other nodes would wait for ranks whose end is never reported.
 constexpr absl::Duration kLastCallTimeout = absl::Seconds(4);
-constexpr std::chrono::milliseconds kRetryPause{50};  // some five seconds in all
+constexpr std::chrono::milliseconds kRetryPause{50};  // five seconds for kTries in all
 constexpr int kTries = 100;
 
 struct Stopped {
@@ -31,7 +31,7 @@ struct Stopped {
 
 struct End {
   pid_t pid = -1;
-  std::optional<ProcessEnd> end;  // unset: it was never started
+  std::optional<ProcessEnd> end;  // unset if the process was never started
   std::string given_up;
 };
 
@@ -41,7 +41,8 @@ struct Report {
   int tries = 0;
 };
 
-// A call that times out, too: on a machine that is busy enough to kill ranks that happens.
+// Returns whether to retry. Includes timeouts, which are common on a machine that is so busy that
+// it kills ranks.
 bool NotDelivered(const absl::Status& sent) {
   return absl::IsUnavailable(sent) || absl::IsDeadlineExceeded(sent);
 }
@@ -82,13 +83,13 @@ struct RankReporter::State {
   const std::string address;
   const CredentialFiles credentials;
   const std::string job;
-  const bool tells;  // of ends, where the coordinator's log goes
+  const bool tells;  // prints ends to where the coordinator's log goes
   const std::shared_ptr<ClientGroup> group;
   EventFd has_losses;
   std::mutex mutex;
   std::condition_variable changed;
-  // All below under the mutex.
-  std::deque<Report> reports;  // the first stays until it has been answered or dropped
+  // Guarded by mutex:
+  std::deque<Report> reports;  // the first one stays until it is answered or dropped
   std::vector<Loss> losses;
   bool last_try = false;
   bool stopped = false;

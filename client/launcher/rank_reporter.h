@@ -15,56 +15,57 @@
 
 namespace muster::launcher {
 
-// Tells the coordinator how ranks have ended and which are stopped, on a thread of its own. It is a
-// help, not a need: the coordinator notices a lost member without it, only later and without the
-// cause. A report that does not get through is repeated for a while, since the coordinator may be
-// about to be started again, and then dropped. Its calls may come from one thread at a time.
+// Reports to the coordinator how ranks end and which ones are stopped, on its own thread.
+// Correctness never depends on it: without reports, the coordinator still notices a lost member,
+// but later and without the cause. A report that is not delivered is retried for some seconds,
+// since the coordinator may be restarting, and then dropped. Call from one thread at a time.
 class RankReporter {
  public:
-  // Connects at once, so that a first report need not wait for that. `group` may be null.
+  // Connects at once, so that the first report is fast. `group` may be null.
   RankReporter(const JobPlan& plan, std::shared_ptr<ClientGroup> group);
-  // OK, or why it drops every report: the process gets no thread.
+  // Returns OK, or why the thread could not start and all reports are dropped.
   const absl::Status& started() const { return started_; }
-  // Does not wait: reports that are left are dropped.
+  // Does not block. Drops the reports that are left.
   ~RankReporter();
   RankReporter(const RankReporter&) = delete;
   RankReporter& operator=(const RankReporter&) = delete;
 
-  // Never block. `secret` is that of the process. `given_up` is not empty where nobody is started
-  // in its place before the job has formed: why, for those who wait on other nodes.
+  // These calls never block. `secret` is the process secret. If no process will replace the ended
+  // one before the job has formed, `given_up` says why, for the ranks that wait on other nodes.
   void ReportEnd(const std::string& secret, pid_t pid, const ProcessEnd& end,
                  const std::string& given_up);
-  // No process comes to this node at all.
+  // Reports that no process will be started on this node.
   void ReportNotStarted(const std::string& why);
   void ReportStopped(const std::string& secret, bool stopped);
-  // The process was started: while the job forms nobody else can say that its place stays empty.
+  // Reports that the process was started. While the job forms, only its launcher can say that its
+  // place is not empty.
   void ReportStarted(const std::string& secret);
 
-  // How the coordinator tells of an end that has cost the job a member.
+  // The coordinator's account of an end that has cost the job a member.
   struct Loss {
     pid_t pid = -1;
-    bool without_leave = false;  // the process ended with status 0, and had not called Leave
+    bool without_leave = false;  // the process exited with status 0 and had not called Leave
     std::string words;
   };
-  // Readable while there are some; and those since the last time.
+  // fd() is readable while there are new losses. TakeLosses() returns them.
   int fd() const;
   std::vector<Loss> TakeLosses();
 
-  // Tries once more what has not got through. Blocks until every report has been answered or
-  // dropped: for five seconds at most, and not at all where the coordinator has gone.
+  // Sends each pending report once more. Blocks until all reports are answered or dropped, for at
+  // most five seconds. Returns at once if the coordinator is gone.
   void Flush();
 
  private:
   struct State;
   static void Run(const std::shared_ptr<State>& state);
 
-  // Shared with the thread, which may be inside a call when this object goes.
+  // Shared with the thread, which may still be in a call when this object is destroyed.
   std::shared_ptr<State> state_;
   absl::Status started_;
 };
 
-// Tells the coordinator of a job of several nodes that no rank of this one will come, and why.
-// Blocks for five seconds at most; an error is nobody's matter.
+// Tells the coordinator of a job with several nodes that no rank of this node will come, and why.
+// Blocks for at most five seconds. Errors are ignored.
 void ReportNotStarted(const JobPlan& plan, const std::string& why);
 
 }  // namespace muster::launcher

@@ -12,7 +12,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr absl::Duration kKillPatience = absl::Seconds(5);
-// Most ranks end by themselves when another has failed, and the summary tells of that.
+// Most ranks end on their own soon after another has failed. Then the summary tells enough.
 constexpr absl::Duration kUntold = absl::Seconds(1);
 
 }  // namespace
@@ -88,7 +88,7 @@ void RankShutdown::Escalate() {
 void RankShutdown::TellFailure() {
   tell_failure_ = absl::InfiniteFuture();
   const std::vector<int> others = ranks_->Living();
-  if (others.empty() || phase_ != Phase::kFailed) return;  // the summary says it all
+  if (others.empty() || phase_ != Phase::kFailed) return;  // the summary tells enough
   const absl::Duration left = plan_.failure_wait - std::min(kUntold, plan_.failure_wait);
   starter_->Say(absl::StrCat(failure_, "; ending ", NamedRanks(others), ": SIGTERM in ",
                              absl::FormatDuration(left), ", SIGKILL ",

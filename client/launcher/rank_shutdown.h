@@ -12,52 +12,53 @@
 
 namespace muster::launcher {
 
-// Ends the ranks once the run is over: the job has failed, the user wants to leave, or nobody reads
-// the output. Goes from phase to phase, SIGTERM, SIGKILL and a message at last, and tells the user
-// of each. Does not wait: call Step() when it is due.
+// Ends the ranks when the run is over: the job has failed, the user wants to leave, or the output
+// has lost its reader. Escalates from SIGTERM to SIGKILL to a last message, and tells the user of
+// each phase. Does not block: call Step() when next() is due.
 class RankShutdown {
  public:
   // All pointers must outlive this object.
   RankShutdown(const JobPlan* plan, RankTable* ranks, RunOutcome* outcome, RankStarter* starter)
       : plan_(*plan), ranks_(ranks), outcome_(outcome), starter_(starter) {}
 
-  // The run is not over.
+  // Returns whether the run is not over yet.
   bool running() const { return phase_ == Phase::kRunning; }
-  // The ranks have got a signal that should end them.
+  // Returns whether the ranks have been sent a signal to end.
   bool signalled() const { return phase_ >= Phase::kSignalled; }
-  // The ranks have got SIGKILL.
+  // Returns whether the ranks have been sent SIGKILL.
   bool killed() const { return phase_ >= Phase::kKilled; }
 
-  // The job has failed, as `what` says. The ranks have JobPlan::failure_wait to say why they cannot
-  // go on.
+  // Begins the end of a failed job. `what` is the failure, for the user. The ranks get
+  // JobPlan::failure_wait to report why they cannot continue.
   void BeginFailure(const std::string& what);
-  // Passes a signal of the user's on to the ranks; from the second one on it is SIGKILL. `count`:
-  // how many such signals have come.
+  // Forwards the user's signal to the ranks; from the second signal on, sends SIGKILL. `count` is
+  // the number of such signals so far.
   void OnEndingSignal(int signal, int count);
-  // Nobody reads what the ranks write. `lost`: nor what they have written already.
+  // Ends the ranks because the output has lost its reader. `lost` means that text already written
+  // was lost too.
   void OnReaderGone(bool lost);
-  // The run has failed before all ranks were started.
+  // Notes that the run failed before all ranks were started.
   void OnNotStarted() { phase_ = Phase::kSignalled; }
-  // Ranks live that have got SIGKILL long ago.
+  // Notes that some ranks have survived SIGKILL.
   void OnKillOutlived() { Enter(Phase::kKilled, absl::ZeroDuration()); }
 
-  // When Step() is due.
+  // Returns when Step() is due.
   absl::Time next() const { return std::min(deadline_, tell_failure_); }
   void Step();
 
  private:
-  // Each phase but the first and the last ends at a deadline, with the next.
+  // Each phase but the first and the last ends at a deadline, and the next one begins.
   enum class Phase {
     kRunning,
-    kFailed,  // a rank has failed; the others may say why they cannot go on
+    kFailed,  // a rank has failed; the others may report why they cannot continue
     kSignalled,
     kKilled,
-    kStillThere,  // and that was said
+    kStillThere,  // and the user was told
   };
 
   void Enter(Phase phase, absl::Duration from_now);
   void Escalate();
-  // Says why the others are ended, unless they have ended by themselves.
+  // Tells the user why the other ranks are ended, unless they have ended on their own.
   void TellFailure();
 
   const JobPlan& plan_;
@@ -66,7 +67,7 @@ class RankShutdown {
   RankStarter* const starter_;
   Phase phase_ = Phase::kRunning;
   absl::Time deadline_ = absl::InfiniteFuture();
-  std::string failure_;  // what is to be told of it, and when
+  std::string failure_;  // the message about the failure, and when it is due
   absl::Time tell_failure_ = absl::InfiniteFuture();
 };
 

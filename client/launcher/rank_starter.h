@@ -14,38 +14,39 @@
 
 namespace muster::launcher {
 
-// How the processes of ranks come to be, and what becomes of their output: all in which `muster
-// run` and muster::Launch() differ. A Supervisor calls it, from one thread.
+// Starts the processes of ranks and handles their output. `muster run` and muster::Launch() differ
+// only in this interface. Supervisor calls it, from one thread.
 class RankStarter {
  public:
   virtual ~RankStarter() = default;
 
-  // Starts a process that leads a process group of its own, has VariablesOf(plan, start) in its
-  // environment, and is killed when this one ends. The text of an error is the system's.
+  // Starts a process that leads its own process group, has VariablesOf(plan, start) in its
+  // environment, and is killed when this process ends. An error has the system's text.
   virtual absl::StatusOr<pid_t> Start(const JobPlan& plan, const RankStart& start) = 0;
 
-  // That process has ended and been waited for. Nothing was said of it yet. `why` is empty unless
-  // it was ended because of something that has happened to others.
+  // Called when that process has been reaped, before the user is told of it. `why` is empty, unless
+  // the rank was ended because of a failure elsewhere.
   virtual void Ended(int local_rank, const RankEnd& end, const std::string& why) = 0;
 
-  // That process, which has ended with status 0, had not called Leave(): the job has failed.
+  // Called when that process exited with status 0 without a call of Leave(): the job has failed.
   virtual void EndedWithoutLeave(int /*local_rank*/) {}
 
-  // A descriptor, the caller's, for what one process of the coordinator writes.
+  // Returns a descriptor for the output of one musterd process. The caller owns it.
   virtual absl::StatusOr<int> CoordinatorOutput() = 0;
 
-  // The coordinator that is hosted here listens, and shows the job at `page` where it was told to;
-  // no process was started yet.
+  // Called when the hosted coordinator listens, before any rank is started. `page` is its status
+  // page, if it has one.
   virtual void CoordinatorServes(const HostPort& /*address*/,
                                  const std::optional<HostPort>& /*page*/) {}
 
-  // The launcher's terminal has another size; the ranks get SIGWINCH next.
+  // Called when the launcher's terminal has been resized, before the ranks get SIGWINCH.
   virtual void WindowChanged() {}
 
-  // The last of what the ranks have written, by "rank 3"; null where it does not come here.
+  // Returns the end of each rank's output, by name ("rank 3"), or null if this launcher does not
+  // see it.
   virtual std::shared_ptr<const OutputTails> output_tails() const { return nullptr; }
 
-  // Tells the user one line.
+  // Prints one line for the user.
   virtual void Say(const std::string& text) = 0;
 };
 

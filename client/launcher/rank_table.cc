@@ -18,7 +18,7 @@
 namespace muster::launcher {
 namespace {
 
-// glibc 2.36 declares pidfd_open() in a way that C++ cannot link.
+// Calls the kernel directly, because glibc 2.36 declares pidfd_open() without C linkage.
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 }  // namespace
@@ -67,8 +67,7 @@ absl::Status RankTable::Start(int local_rank) {
 }
 
 void RankTable::WatchEnd(Place* place) {
-  // SIGCHLD alone would do, but of several ranks that have ended meanwhile it does not tell which
-  // was the first.
+  // SIGCHLD alone would be enough, but it does not tell which of several ranks ended first.
   place->pidfd = OpenPidfd(place->pid);
   if (place->pidfd < 0) return;
   loop_->Watch(place->pidfd, [this, pid = place->pid] {
@@ -96,7 +95,8 @@ bool RankTable::NoteStopped(Place* place, bool stopped) {
 }
 
 void RankTable::Signal(int signal) {
-  // The group, as a terminal does: a shell that runs the program for us passes nothing on.
+  // Signals the process group, as a terminal does, because a shell that runs the program does not
+  // forward signals.
   for (const Place& place : places_) {
     if (place.alive) kill(-place.pid, signal);
   }
@@ -104,7 +104,7 @@ void RankTable::Signal(int signal) {
 
 void RankTable::SignalAndContinue(int signal) {
   Signal(signal);
-  Signal(SIGCONT);  // a stopped process takes no other signal
+  Signal(SIGCONT);  // a stopped process handles no other signal
 }
 
 std::vector<int> RankTable::Living() const {

@@ -21,62 +21,65 @@
 
 namespace muster::launcher {
 
-// The processes of this node's ranks: starts, watches and signals them. One process at a time runs
-// in the place of each local rank.
+// The ranks of this node and their processes: starts, watches and signals them. Each local rank has
+// a place, in which at most one process lives at a time.
 class RankTable {
  public:
   struct Place {
     int local_rank = 0;
     int rank = 0;
-    int starts = 0;      // how many processes have been started here
-    std::string secret;  // 16 bytes, new at each start
-    pid_t pid = -1;      // the last one's
+    int starts = 0;      // how many processes were started here
+    std::string secret;  // 16 bytes, new for each start
+    pid_t pid = -1;      // of the latest process
     int pidfd = -1;
     bool alive = false;
     bool said_stopped = false;  // the user was told that the process is stopped
-    // What its communicators do; null where there is no memory for it.
+    // The activity of its communicators. Null if the shared memory for it could not be created.
     std::shared_ptr<const RankActivity> activity;
   };
-  // A process has ended, and has been waited for with this status.
+  // Called when a process has been reaped with this status.
   using OnEnd = std::function<void(pid_t pid, int wait_status)>;
 
-  // All pointers must outlive this object. Nothing here ever ends the `coordinator`.
+  // All pointers must outlive this object. No call here ends the `coordinator`.
   RankTable(JobPlan* plan, RankStarter* starter, EventLoop* loop,
             const HostedCoordinator* coordinator, OnEnd on_end);
 
-  // Start() for every place, until one fails. Writes a free port into the plan as its master port,
-  // a new one each time, where neither the user nor other nodes have a say in that.
+  // Calls Start() for every place, until one fails. If neither the user nor other nodes fix the
+  // master port, writes a new free port into the plan.
   absl::Status StartAll();
-  // Starts a process in the place of a local rank, where none may be alive. The text of an error is
-  // for the user.
+  // Starts a process for a local rank, whose place must have no living one. An error is a text for
+  // the user.
   absl::Status Start(int local_rank);
 
-  // When StartAll() was called first.
+  // Returns when StartAll() was first called.
   absl::Time first_start() const { return first_start_; }
 
   const Place& At(int local_rank) const { return places_[local_rank]; }
-  // The place of the living rank with this pid; nullptr if it is none.
+  // Returns the place of the living rank with this pid, or nullptr.
   Place* Find(pid_t pid);
-  // Its process has ended and been waited for.
+  // Notes that the place's process has been reaped.
   void Ended(Place* place);
 
-  // Its process was stopped, or was continued. True where the user is to be told.
+  // Notes that the place's process was stopped or continued. Returns true if the user should be
+  // told.
   static bool NoteStopped(Place* place, bool stopped);
 
-  // To each living rank's process group, stopped ones included.
+  // Sends the signal to the process group of each living rank, stopped ones included.
+  // SignalAndContinue() also continues stopped ones.
   void Signal(int signal);
   void SignalAndContinue(int signal);
 
-  // Ascending.
+  // Returns the living ranks, ascending. A rank here is its number in the job.
   std::vector<int> Living() const;
-  // Of the living, those that this user may not signal.
+  // Returns the living ranks that this user may not signal.
   std::vector<int> OutOfReach() const;
-  // Does as if they had ended.
+  // Treats all living ranks as ended, without waiting for them.
   void Abandon();
 
-  // Ends what the process that was last started in a place, and has ended, has left behind.
+  // Returns a cleanup of the processes that the place's latest process, which has ended, left
+  // behind.
   Cleanup CleanUpAfter(const Place& place);
-  // The same of all ranks; none may live.
+  // Returns a cleanup for all ranks, none of which may be alive.
   Cleanup CleanUpAfterAll() const;
 
  private:

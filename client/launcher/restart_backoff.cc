@@ -7,7 +7,7 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
-// A process that has run for so long has done its work meanwhile.
+// A process that stayed up for this long was healthy.
 constexpr absl::Duration kUp = absl::Seconds(10);
 
 }  // namespace

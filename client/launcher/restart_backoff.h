@@ -7,16 +7,16 @@
 
 namespace muster::launcher {
 
-// When a process that has ended is started again: at once, then after a pause that doubles each
-// time it ends soon after its start, up to half a minute. What made it end may pass: a machine
-// without memory, a full disk, a port that is taken. Pure; all times are SteadyNow()'s.
+// Decides when a process that has ended is restarted: at once, then after a pause that doubles each
+// time the process ends soon after its start, up to half a minute. The cause may pass: memory runs
+// out, a disk is full, a port is in use. Makes no system calls. All times are from SteadyNow().
 class RestartBackoff {
  public:
-  // Gives up once the process has not stayed up for `patience`.
+  // Gives up if the process has not stayed up within `patience`.
   explicit RestartBackoff(absl::Duration patience) : patience_(patience) {}
 
-  // The process was started at `started`, and has ended at `ended`. Returns how long to wait
-  // before it is started again; nullopt if it is given up.
+  // Returns how long to wait before the next start of a process that ran from `started` to `ended`.
+  // Returns nullopt to give up.
   std::optional<absl::Duration> NextPause(absl::Time started, absl::Time ended);
 
  private:

@@ -21,8 +21,8 @@ int StatusOf(const RankEnd& end) {
   return end.without_leave ? exit_codes::kFailed : ShellStatus(end.end);
 }
 
-// "; rank 0 exited with status 1; ranks 1,3 exited with status 2": ranks that ended alike together,
-// in the order in which the first of each did.
+// Returns "; rank 0 exited with status 1; ranks 1,3 exited with status 2". Groups ranks that ended
+// alike, in the order of the first end in each group.
 std::string Grouped(const std::vector<RankEnd>& ends) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const RankEnd& end : ends) {
@@ -90,7 +90,7 @@ std::string RunOutcome::Sentence(const RankEnd& end) const {
   return absl::StrCat("rank ", end.rank, " (pid ", end.pid, ", node ", node_, ") ", How(end));
 }
 
-// The coordinator's words have more to say: when, and what the rank was in.
+// The coordinator's account says more: when it happened, and in which call the rank was.
 std::string RunOutcome::Story(const RankEnd& end) const {
   return end.loss.empty() ? Sentence(end) : end.loss;
 }

@@ -17,58 +17,61 @@ struct RankEnd {
   pid_t pid = 0;
   ProcessEnd end;
   bool after_our_signal = false;  // the launcher had signalled it before
-  bool forgiven = false;          // another was started in its place, or the job goes on without it
-  bool without_leave = false;     // it ended with status 0 in the middle of the job
-  std::string loss = {};          // how the coordinator tells of it, where it does
+  bool forgiven = false;          // it was replaced, or the job continues without it
+  bool without_leave = false;     // it exited with status 0 in the middle of the job
+  std::string loss = {};          // the coordinator's account of the loss, if it sent one
 
-  // It has done its part.
+  // Returns whether the rank has done its part.
   bool well() const { return end.clean() && !without_leave; }
 };
 
-// "rank 2 was killed by signal 9 (SIGKILL)".
+// Returns "rank 2 was killed by signal 9 (SIGKILL)".
 std::string HowItEnded(const RankEnd& end);
 
-// The rank says that it had to end because of others.
+// Returns whether the exit status says that the rank was healthy and had to end because of others.
 bool SaysHealthy(const ProcessEnd& end);
 
-// Collects how the ranks ended, in the order in which they did, and says what became of the run.
+// Collects how the ranks ended, in that order, and decides what the run reports.
 class RunOutcome {
  public:
-  // `node` is how messages call this node.
+  // `node` is this node's name in messages.
   RunOutcome(std::string job, std::string node) : job_(std::move(job)), node_(std::move(node)) {}
 
   void Add(const RankEnd& end) { ends_.push_back(end); }
-  // The end of the process that had this pid; null if none was added.
+  // Returns the end of the process that had this pid, or null if none was added.
   RankEnd* Find(pid_t pid);
-  // Removes the ends of ranks that ended well: new processes have replaced those ranks.
+  // Drops the ends of ranks that had ended well, because a group restart replaced them.
   void ForgetCleanEnds();
-  // The user's signal that ended the run.
+  // Notes the user's signal that ended the run.
   void Interrupted(int signal);
-  // The launcher's own coordinator has ended before the ranks.
+  // Notes that the hosted coordinator has ended before the ranks, and how.
   void CoordinatorLost(const ProcessEnd& end) { coordinator_ = end; }
 
-  // The job has failed on another node, with this reason.
+  // Notes that the job has failed on another node, and why.
   void FailedElsewhere(std::string reason) { elsewhere_ = std::move(reason); }
-  // That reason; empty unless so.
+  // Returns that reason, or "".
   const std::string& elsewhere() const { return elsewhere_; }
-  // Ranks that this user may not signal were left running.
+  // Notes the ranks that were left running because this user may not signal them.
   void LeftRunning(std::vector<int> ranks) { left_running_ = std::move(ranks); }
-  // Nobody reads what the run writes: like a program that gets SIGPIPE, it ends.
+  // Notes that the output has lost its reader. The run then ends like a program that gets SIGPIPE.
   void ReaderGone() { reader_gone_ = true; }
 
   int clean_ends() const;
 
-  // The launcher's exit status (docs/exit-codes.md): 0 if every rank ended well or is forgiven,
-  // else that of the guilty rank, the first that failed by itself and does not say that it is
-  // healthy; 128 + SIGPIPE if the output lost its reader; 76 if the coordinator was lost, 75 if the
-  // job failed elsewhere; 1 if a rank could not be ended; else that of the first rank that says it
-  // is healthy, or did not end well under the launcher's signals.
+  // Returns the launcher's exit status (docs/exit-codes.md), the first of these that applies:
+  //   0 if every rank ended well or is forgiven
+  //   the status of the guilty rank: the first that failed and does not say that it is healthy
+  //   128 + SIGPIPE if the output lost its reader
+  //   76 if the coordinator was lost, 75 if the job failed elsewhere
+  //   1 if a rank could not be ended
+  //   the status of the first rank that says it is healthy, or else of the first that did not end
+  //   well under the launcher's signals
   int ExitStatus() const;
 
-  // One line about what went wrong, though it may have been mended; empty if nothing did.
+  // Returns one line about what went wrong, even if a restart repaired it. Empty if nothing did.
   std::string Summary() const;
 
-  // "rank 2 (pid 71, node n0) was killed by signal 9 (SIGKILL)".
+  // Returns "rank 2 (pid 71, node n0) was killed by signal 9 (SIGKILL)".
   std::string Sentence(const RankEnd& end) const;
 
  private:

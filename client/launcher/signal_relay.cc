@@ -13,8 +13,8 @@ namespace {
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr int kOthers[] = {SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 
-// timeout(1) signals its child and then the process group that both are in, which is one wish and
-// not two. On a busy machine it may not run in between for a while.
+// timeout(1) signals its child, and then the process group that both are in. Both signals mean one
+// request. On a busy machine, timeout may pause between them.
 constexpr absl::Duration kSameWish = absl::Milliseconds(200);
 
 bool IsIgnored(int signal) {
@@ -45,14 +45,15 @@ void SignalRelay::Pass(int signal, pid_t sender) {
     if (!ending_signal_) ending_signal_ = signal;
   }
   const auto byte = static_cast<unsigned char>(signal);
-  // It fails only if the supervisor has just ended.
+  // This fails only if the supervisor has just ended.
   [[maybe_unused]] const ssize_t written = write(control_fd_, &byte, 1);
-  if (signal == SIGTSTP) kill(getpid(), SIGSTOP);  // the shell waits for that
+  if (signal == SIGTSTP) kill(getpid(), SIGSTOP);  // the shell waits for this
 }
 
 bool SignalRelay::IsRepetition(int signal, pid_t sender) {
   const absl::Time now = SteadyNow();
-  // Counted from the one that was passed on: who sends many, one soon after the other, means it.
+  // Measured from the signal that was forwarded, so that a user who sends many in a row gets
+  // through.
   if (signal == last_signal_ && sender == last_sender_ && now - last_time_ < kSameWish) return true;
   last_signal_ = signal;
   last_sender_ = sender;

@@ -10,33 +10,32 @@
 
 namespace muster::launcher {
 
-// SIGINT, SIGTERM, SIGHUP, SIGQUIT: the run should end.
+// Returns whether this signal asks the run to end: SIGINT, SIGTERM, SIGHUP or SIGQUIT.
 bool IsEndingSignal(int signal);
 
-// Passes a launcher's signals on to its supervisor, each as a byte: those that end the run,
-// SIGUSR1, SIGUSR2 and SIGWINCH, which are the ranks' own business, and SIGTSTP and SIGCONT, which
-// stop and continue the ranks.
+// Forwards a launcher's signals to its supervisor, one byte each. Ending signals end the run.
+// SIGUSR1, SIGUSR2 and SIGWINCH go to the ranks. SIGTSTP and SIGCONT stop and continue the ranks.
 class SignalRelay {
  public:
-  // The signals to block and to wait for. SIGHUP and SIGTSTP are not among them where they are
-  // ignored, as by nohup(1). SIGINT is, even so: a shell without job control ignores it for what it
-  // starts in the background.
+  // Returns the signals to block and wait for. Leaves out SIGHUP and SIGTSTP if they are ignored,
+  // as nohup(1) does. Includes SIGINT even then, because a shell without job control ignores it for
+  // background processes.
   static sigset_t Signals();
 
   explicit SignalRelay(int control_fd) : control_fd_(control_fd) {}
 
-  // A signal that was taken; `sender` is a pid, or 0. At SIGTSTP stops this process, and returns
-  // when it goes on.
+  // Forwards a signal that was received from `sender`, a pid or 0. On SIGTSTP, stops this process,
+  // and returns when it continues.
   void Pass(int signal, pid_t sender);
 
-  // The first that ends the run.
+  // Returns the first signal that ends the run.
   std::optional<int> ending_signal() const { return ending_signal_; }
 
  private:
   bool IsRepetition(int signal, pid_t sender);
 
   const int control_fd_;
-  // Of the ending signal that was passed on last.
+  // The latest ending signal that was forwarded.
   int last_signal_ = 0;
   pid_t last_sender_ = 0;
   absl::Time last_time_ = absl::InfinitePast();

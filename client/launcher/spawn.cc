@@ -22,7 +22,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// What the launcher changed for itself. SIGHUP stays as it was inherited: nohup(1) ignores it.
+// Resets what the launcher changed for itself. SIGHUP stays as inherited, because nohup(1) ignores
+// it.
 void ResetSignals(const std::vector<int>& ignored) {
   for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGTTOU, SIGCHLD}) {
     ::signal(signal, SIG_DFL);
@@ -38,7 +39,7 @@ void ResetSignals(const std::vector<int>& ignored) {
                           char* const* argv, char* const* env) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before the line above
+  if (getppid() != parent) _exit(127);  // the parent died before prctl()
   ResetSignals(request.ignored_signals);
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(request.stdout_fd, STDOUT_FILENO);
@@ -49,7 +50,7 @@ void ResetSignals(const std::vector<int>& ignored) {
   _exit(127);
 }
 
-// The errno that the child reports, or 0 once it has executed the program.
+// Returns the errno that the child reports, or 0 once it has executed the program.
 int AwaitExec(int error_fd) {
   int error = 0;
   ssize_t size;

@@ -12,16 +12,17 @@ namespace muster::launcher {
 
 struct SpawnRequest {
   std::string path;               // the file to execute
-  std::vector<std::string> argv;  // argv[0] included
+  std::vector<std::string> argv;  // including argv[0]
   std::vector<std::string> env;   // "NAME=value"
   int stdout_fd = -1;
   int stderr_fd = -1;
-  std::vector<int> ignored_signals = {};  // in the child; every other one is as by default
+  // in the child; all other signals get their default action
+  std::vector<int> ignored_signals = {};
 };
 
-// Starts a child that leads a process group of its own, reads /dev/null and is killed when this
-// process's calling thread ends. Blocks until the program is executed. Errors carry the system's
-// text: of fork() (RESOURCE_EXHAUSTED...) or of execve().
+// Starts a child that leads its own process group and reads /dev/null. The kernel kills it when the
+// calling thread ends. Blocks until the child has executed the program. Errors have the system's
+// text: of fork(), such as RESOURCE_EXHAUSTED, or of execve().
 absl::StatusOr<pid_t> Spawn(const SpawnRequest& request);
 
 }  // namespace muster::launcher

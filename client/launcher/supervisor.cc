@@ -22,12 +22,12 @@ namespace muster::launcher {
 namespace {
 
 constexpr int kExitFailure = 1;
-// Of processes that are not this one's children nobody tells when they end.
+// The poll interval for processes that are not children, whose end no signal announces.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
-// For a bundle of a hang: more than gathering it, and waiting for the verdict, take.
+// For a bundle: longer than the time to gather it and to wait for the verdict.
 constexpr absl::Duration kBundlePatience = absl::Seconds(30);
 constexpr absl::Duration kSilence = absl::Seconds(1);
-// For threads of this process to see that their calls were cancelled.
+// Time for this process's threads to notice that their calls were cancelled.
 constexpr absl::Duration kHangUp = absl::Seconds(1);
 
 }  // namespace
@@ -100,7 +100,7 @@ void Supervisor::OnControl() {
   const ssize_t size = read(control_fd_, &signal, 1);
   if (size < 0) return;
   if (size == 1) return OnSignal(signal);
-  // The launcher was killed. Nobody is left who could wait for anything.
+  // The launcher was killed. No process is left to wait for a graceful end.
   KillDescendants([] { return Leftovers{Descendants(getpid()), {}}; });
   coordinator_.Abandon();
   _exit(kExitFailure);
@@ -126,8 +126,8 @@ void Supervisor::Suspend() {
   if (living.empty() || std::exchange(suspended_, true)) return;
   Say(absl::StrCat("got SIGTSTP; ", NamedRanks(living), living.size() == 1 ? " is" : " are",
                    " stopped until SIGCONT"));
-  // Not SIGTSTP, which a rank may ignore. The coordinator too: it would take the silence of stopped
-  // ranks for their loss.
+  // Uses SIGSTOP, because a rank may ignore SIGTSTP. Stops the coordinator too, which would
+  // otherwise treat the silent ranks as lost.
   ranks_.Signal(SIGSTOP);
   coordinator_.Signal(SIGSTOP);
 }
@@ -144,8 +144,8 @@ void Supervisor::OnChildren() {
   signalfd_siginfo info;
   while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
   }
-  // Everything that has ended: ranks, the coordinator, and orphans that have become children; and
-  // everything that was stopped or goes on.
+  // Reaps all children that have ended: ranks, the coordinator and adopted orphans. Also notes
+  // those that were stopped or continued.
   int wait_status = 0;
   for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
     if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
@@ -159,7 +159,7 @@ void Supervisor::OnChildren() {
 void Supervisor::OnStopped(pid_t pid, bool stopped) {
   RankTable::Place* const place = ranks_.Find(pid);
   if (place == nullptr || !link_.open()) return;
-  if (stopped && observe::IsBeingDebugged(pid)) return;  // for a bundle
+  if (stopped && observe::IsBeingDebugged(pid)) return;  // a debugger stopped it for a bundle
   if (!suspended_ || !plan_.hosted) link_.ReportStopped(*place, stopped);
   if (suspended_ || !RankTable::NoteStopped(place, stopped)) return;
   Say(absl::StrCat("rank ", place->rank, " (pid ", pid, ", node ", node_, ") ",
@@ -210,7 +210,7 @@ void Supervisor::EndLeftovers() {
 
 void Supervisor::StopCoordinator() {
   if (!coordinator_.running()) return;
-  // It is the other nodes' too, and the only one that can tell them of a failure.
+  // The other nodes need the coordinator too. Only it can tell them of a failure.
   if (outcome_.ExitStatus() != 0) coordinator_.AwaitEnd(link_.FailureDelay());
   if (!coordinator_.running()) return;
   link_.HangUp(kHangUp);

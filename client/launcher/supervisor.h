@@ -22,49 +22,61 @@
 
 namespace muster::launcher {
 
-// Starts a node's ranks (and hosts the coordinator where the plan says so), passes signals on to
-// them, ends them when the job has failed here or elsewhere, and leaves no process behind. Runs in
-// a process of its own, which must be a subreaper without other children.
+// The main class of a launcher. Starts a node's ranks, and the coordinator if the plan hosts it
+// here. Forwards signals to the ranks, ends them when the job has failed here or elsewhere, and
+// leaves no process behind. Runs in its own process, which must be a subreaper without other
+// children.
 //
-// Waits for events, and brings each to the part that it is for: the processes of the ranks
-// (RankTable), what follows their ends (RankRecovery), the end of the run (RankShutdown), the
-// coordinator's process (HostedCoordinator), and what is said to the coordinator
-// (CoordinatorLink).
+//   Supervisor supervisor(plan, &starter, &loop, control_fd);
+//   absl::Status started = supervisor.Run();  // blocks until all ranks have ended
+//   int status = supervisor.outcome().ExitStatus();
+//
+// Supervisor waits for events and passes each to its part:
+//   RankTable          the processes of the ranks
+//   RankRecovery       what happens when a rank ends
+//   RankShutdown       the end of the run
+//   HostedCoordinator  the coordinator's process
+//   CoordinatorLink    calls to the coordinator
+//
+// Nothing here links the SDK, since a launcher has no rank. RankStarter, the interface to the
+// callers, is implemented in client/cli (muster run) and client/launch (muster::Launch). Tests:
+// tests/client/launcher, and tests/client/cli for whole runs.
 class Supervisor {
  public:
-  // Each byte that comes from `control_fd` is a signal for the ranks (signal_relay.h); its end
-  // means that the launcher has died, and then this process ends, with all its descendants.
-  // `starter` and `loop` must outlive this object.
+  // Each byte from `control_fd` is a signal for the ranks (signal_relay.h). End of file means that
+  // the launcher has died; then this process kills all its descendants and exits. `starter` and
+  // `loop` must outlive this object.
   Supervisor(JobPlan plan, RankStarter* starter, EventLoop* loop, int control_fd);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Blocks until every rank has ended; no descendant is left then that could be ended. An error
-  // says, for the user, what could not be started; CANCELLED: a signal came before any rank was.
+  // Blocks until every rank has ended, and every other descendant that can be ended. An error is a
+  // text for the user about what could not be started. CANCELLED means that a signal came before
+  // the first rank was started.
   absl::Status Run();
 
-  // How the ranks have ended.
+  // Returns how the ranks ended.
   const RunOutcome& outcome() const { return outcome_; }
-  // Why the coordinator, which had died while it was needed, was not started again.
+  // Returns why a coordinator that died while it was needed was not restarted, else OK.
   const absl::Status& coordinator_status() const { return coordinator_.status(); }
 
-  // Nobody reads what the ranks write: ends them, as SIGPIPE does. `lost`: nor what they have
-  // written already. Only from within the loop.
+  // Ends the ranks, as SIGPIPE would, because the output has lost its reader. `lost` means that
+  // text already written was lost too. Call it only from a handler of the loop.
   void OnReaderGone(bool lost) { shutdown_.OnReaderGone(lost); }
 
-  // How many signals that should end the run have come, and the first.
+  // Return the number of ending signals so far, and the first of them.
   int ending_signals() const { return signals_.count(); }
   std::optional<int> first_ending_signal() const { return signals_.first(); }
 
  private:
   absl::Status Start();
-  // One wait for events, and what has to follow.
+  // Waits for events once, and does what is due.
   void Step();
-  // Ranks live, or are to be started again.
+  // Returns whether ranks are alive, or about to be restarted.
   bool Active() const { return !ranks_.Living().empty() || recovery_.pending(); }
   bool CoordinatorIsNeeded() const { return Active() && shutdown_.running(); }
-  // When the coordinator is to be started again: never while the ranks are stopped.
+  // Returns when the coordinator is due to be restarted. Never while the ranks are stopped.
   absl::Time CoordinatorStart() const;
 
   // Events.
@@ -79,15 +91,15 @@ class Supervisor {
   void OnCoordinatorGivenUp(const ProcessEnd& end);
   void OnJobFailed(const std::string& reason);
 
-  // Ending.
-  // Until what was found of a hang is in --debug-dir; not where the user wants to leave.
+  // The end of the run. AwaitBundle() blocks until a bundle about a hang is in --debug-dir, unless
+  // the user wants to leave.
   void AwaitBundle();
   void EndLeftovers();
   void StopCoordinator();
 
   void Say(const std::string& text) { starter_->Say(text); }
 
-  JobPlan plan_;  // with the ports, once these are known
+  JobPlan plan_;  // with the ports, once they are known
   RankStarter* const starter_;
   EventLoop* const loop_;
   const int control_fd_;

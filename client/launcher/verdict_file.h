@@ -10,10 +10,11 @@
 
 namespace muster::launcher {
 
-// When it was, by the clock of the coordinator.
+// Returns when the inquiry began, by the coordinator's clock.
 absl::Time BeganAt(const muster::v1::Inquiry& inquiry);
 
-// The first file of a bundle: `text`, which ends a line, and what the inquiry was about.
+// Returns the first file of a bundle: `text`, which must end with a newline, and the facts of the
+// inquiry.
 observe::File VerdictFile(absl::string_view text, const muster::v1::Inquiry& inquiry);
 
 }  // namespace muster::launcher
