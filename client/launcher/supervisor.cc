@@ -145,7 +145,7 @@ void Supervisor::OnChildren() {
   while (read(child_signal_fd_, &info, sizeof(info)) > 0) {
   }
   // Reaps all children that have ended: ranks, the coordinator and adopted orphans. Also notes
-  // those that were stopped or continued.
+  // children that were stopped or continued.
   int wait_status = 0;
   for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
     if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {

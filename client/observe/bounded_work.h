@@ -9,10 +9,10 @@
 
 namespace muster::observe {
 
-// Does the work on at most `at_once` threads. Blocks until all is done, or until `patience` has
-// passed: then false, what was not begun never is, and what hangs, as a look into a driver or a
-// dead file system may, is left alone. So each piece must own what it uses. False at
-// once where the system gives no thread.
+// Runs the pieces of work on at most `at_once` threads. Blocks until all are done, or `patience`
+// has passed. In the second case returns false: pieces that have not begun never run, and a piece
+// that hangs, for example in a driver or a dead file system, keeps its thread. So each piece must
+// own what it uses. Returns false at once if no thread could be started.
 bool DoWithin(absl::Duration patience, size_t at_once, std::vector<std::function<void()>> work);
 
 }  // namespace muster::observe

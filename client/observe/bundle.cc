@@ -8,7 +8,8 @@ namespace muster::observe {
 namespace {
 
 constexpr char kCut[] = "... (cut)\n";
-// What it says of a secret stands before what there would be to show.
+// Replaces a line whose beginning is cut off, because the beginning would show that a secret
+// follows.
 constexpr char kLongLine[] = "(one line, too long to be shown)\n";
 
 size_t SizeOf(const std::vector<File>& files) {
@@ -29,7 +30,7 @@ std::string Bounded(std::string text, size_t max_bytes) {
 
 std::string LastLines(absl::string_view text, size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
-  // Progress bars end their lines by a carriage return alone.
+  // Progress bars end their lines with a carriage return only.
   const size_t end = text.find_first_of("\n\r", text.size() - max_bytes - 1);
   return end == absl::string_view::npos || end + 1 == text.size()
              ? kLongLine

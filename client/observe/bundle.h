@@ -10,8 +10,8 @@
 #include "absl/time/time.h"
 #include "client/observe/proc.h"
 
-// The texts of a hang bundle. All are bounded, in bytes and in time, and hold no secret that could
-// be told by its name: redact.h.
+// The files of a hang bundle. All of them are bounded in bytes and in time, and redact.h removes
+// the secrets that can be recognized by their names.
 namespace muster::observe {
 
 struct File {
@@ -20,35 +20,35 @@ struct File {
 };
 
 inline constexpr size_t kMaxRankBytes = 256 << 10;
-inline constexpr size_t kMaxNodeBytes = 4 << 20;  // of all ranks, and what is the node's
+inline constexpr size_t kMaxNodeBytes = 4 << 20;  // the files of all ranks and of the node together
 
-// Cuts the text at whole lines where it is too long, and says so.
+// Cuts a text that is too long after a whole line, and adds a line that says so.
 std::string Bounded(std::string text, size_t max_bytes);
 
-// The last whole lines of a text, at most so many bytes. Where the text is longer, what its first
-// line begins with is not known, and may be what tells that a secret follows.
+// Returns the last whole lines of a text, at most `max_bytes`. A partial first line is dropped,
+// because the part before it may have been what marks a secret ("token=").
 std::string LastLines(absl::string_view text, size_t max_bytes);
 
-// What there is to know of one process, which does a rank's work: its threads with their kernel
-// stacks, descriptors, limits, environment and command line. Reads /proc, and no more.
+// Returns the files about the process that does a rank's work: threads with their kernel stacks,
+// descriptors, limits, environment and command line. Only reads /proc.
 std::vector<File> ProcessFiles(pid_t pid, const std::vector<std::pair<ThreadStat, int>>& threads);
 
-// The stacks of all its threads in its own code, by gdb or eu-stack, and by py-spy where it is
-// Python; where these are installed, and may look at it. They stop the process while they look; if
-// one is killed over it, the process goes on. None looks at a process that is stopped, or of which
-// a thread is in a call that no signal ends. Blocks for `timeout` at most.
+// Returns the stacks of all threads, from gdb or eu-stack, and from py-spy for Python, as far as
+// these are installed and may attach. They stop the process while they read, and it continues even
+// if one of them is killed. Returns no stacks if the process is stopped, or if one of its threads
+// is uninterruptible (state D). Blocks for at most `timeout`.
 std::vector<File> StackFiles(pid_t pid, absl::Duration timeout);
-// Whether that happens to the process at this moment: a stop of it is a debugger's, and short.
-// Thread-safe.
+// Returns whether StackFiles() runs for this process now. A stop of the process is then a
+// debugger's, and short. Thread-safe.
 bool IsBeingDebugged(pid_t pid);
 
-// The node's: memory, pressure, driver, and what NCCL's RAS says.
+// Returns the files about the node: memory, pressure, driver, and the report of NCCL's RAS.
 std::vector<File> NodeFiles(const std::vector<pid_t>& ranks, absl::Duration timeout);
-// How full its disks are, those of the ranks' folders too. A file system that does not answer
-// blocks it for good.
+// Returns how full the node's disks are, including the disks of the ranks' working folders. Blocks
+// forever if a file system does not answer.
 File DiskFile(const std::vector<pid_t>& ranks);
 
-// So that all together have at most `max_bytes`: the longest are cut first.
+// Cuts the longest files until all together have at most `max_bytes`.
 void Shrink(std::vector<File>* files, size_t max_bytes);
 
 }  // namespace muster::observe

@@ -23,7 +23,7 @@ constexpr mode_t kOwnFolder = 0700;
 constexpr mode_t kOwnFile = 0600;
 constexpr size_t kFreshBytes = 8;
 
-// Closes it in the end.
+// Owns a file descriptor and closes it.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -46,7 +46,7 @@ bool LeadsOut(const std::string& name) {
                      [](absl::string_view part) { return part.empty() || part[0] == '.'; });
 }
 
-// All but what stands behind the last '/'.
+// Creates the folders above the last '/'.
 absl::Status MakeFoldersAbove(const std::string& path) {
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     const std::string folder = path.substr(0, end);
@@ -60,8 +60,8 @@ bool BelongsToUs(int fd) {
   return fstat(fd, &info) == 0 && info.st_uid == geteuid();
 }
 
-// Opens a folder, which is made if needed. One that is there must be this user's own, and no link
-// to one: its name can be guessed, and somebody else may have been there before.
+// Opens a folder, which is created if needed. An existing one must belong to this user and must not
+// be a symbolic link: its name can be guessed, so another user may have created it first.
 absl::StatusOr<int> OpenOwnFolder(int parent, const std::string& name, const std::string& path) {
   const bool made = mkdirat(parent, name.c_str(), kOwnFolder) == 0;
   if (!made && errno != EEXIST) return Failed(path);
@@ -85,8 +85,8 @@ bool WriteAll(int fd, const std::string& content) {
   return true;
 }
 
-// Under another name at first, so that nobody sees a part of it, and of several that write the same
-// file, as launchers with one folder do, the last one wins.
+// Writes to a temporary name and renames it, so that no reader sees part of a file. If several
+// launchers write the same file, the last one wins.
 absl::Status WriteFile(int folder, const std::string& name, const std::string& content,
                        const std::string& path) {
   const std::string fresh = absl::StrCat(".", absl::BytesToHexString(RandomBytes(kFreshBytes)));
@@ -101,7 +101,7 @@ absl::Status WriteFile(int folder, const std::string& name, const std::string& c
   return failed;
 }
 
-// `name` may be in folders of its own.
+// Writes a file below `folder`; `name` may contain folders.
 absl::Status WriteBelow(int folder, const std::string& name, const std::string& content,
                         const std::string& path) {
   const size_t end = name.find('/');

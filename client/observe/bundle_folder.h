@@ -10,16 +10,17 @@
 
 namespace muster::observe {
 
-// "hang-20261122-220504": what everybody calls the bundle of an inquiry that began then.
+// Returns the name of the bundle of an inquiry that began at this time: "hang-20261122-220504". It
+// is the same on all nodes.
 std::string BundleName(absl::Time began);
 
-// A node's name as a part of a path.
+// Returns a node's name as one part of a path.
 std::string PathPart(const std::string& name);
 
-// Writes the files below `folder`, which is created if needed, for this user's eyes only. One that
-// is there is replaced, as a whole, by whoever comes last. Files whose names lead out of it are
-// refused, and so is a folder, this one or one inside, that is a link or another user's. The text
-// of an error is for the user.
+// Writes the files below `folder`, readable by this user only. Creates the folder if needed.
+// Replaces existing files, each as a whole; the last writer wins. Refuses file names that lead out
+// of the folder, and folders that are symbolic links or belong to another user. An error is a text
+// for the user.
 absl::Status WriteFiles(const std::string& folder, const std::vector<File>& files);
 
 }  // namespace muster::observe

@@ -23,7 +23,7 @@ extern char** environ;
 namespace muster::observe {
 namespace {
 
-// The process groups of the programs that run.
+// The process groups of the running helpers.
 struct Running {
   std::mutex mutex;
   std::set<pid_t> groups;
@@ -33,7 +33,7 @@ Running& AllRunning() {
   return *all;
 }
 
-// Signals as a program expects them, whatever this thread has blocked.
+// Gives the program default signal handling, whatever this thread has blocked.
 void SetAttributes(posix_spawnattr_t* attributes) {
   sigset_t none;
   sigset_t all;
@@ -48,7 +48,7 @@ void SetAttributes(posix_spawnattr_t* attributes) {
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-// Returns errno.
+// Returns 0 or an errno.
 int Spawn(const std::string& path, const std::vector<std::string>& command, int out, pid_t* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -67,7 +67,7 @@ int Spawn(const std::string& path, const std::vector<std::string>& command, int 
   return error;
 }
 
-// It is known as a helper before it can do anything.
+// Starts the program under the lock, so that IsHelper() knows it before it can do anything.
 int SpawnKnown(const std::string& path, const std::vector<std::string>& command, int out,
                pid_t* pid) {
   const std::lock_guard<std::mutex> lock(AllRunning().mutex);
@@ -77,12 +77,12 @@ int SpawnKnown(const std::string& path, const std::vector<std::string>& command,
 }
 
 void Reap(pid_t pid) {
-  waitpid(pid, nullptr, 0);  // somebody else may have done that
+  waitpid(pid, nullptr, 0);  // other code may have reaped it already
   const std::lock_guard<std::mutex> lock(AllRunning().mutex);
   AllRunning().groups.erase(pid);
 }
 
-// Until the end, which is when the whole group has closed it; false: `deadline` has come before.
+// Reads until the whole process group has closed the pipe. Returns false if `deadline` came before.
 bool ReadAll(int fd, absl::Time deadline, size_t max_bytes, std::string* text) {
   char piece[4096];
   while (true) {

@@ -12,24 +12,23 @@
 
 namespace muster::observe {
 
-// Where PATH has the program; empty: nowhere.
+// Returns the path of a program in PATH, or "" if there is none.
 std::string FindInPath(const std::string& program);
 
 struct HelperOutput {
   std::string text;
-  bool killed = false;  // at its time-out
+  bool killed = false;  // when the time was over
 };
 
-// Runs a program, found in PATH, in a process group of its own and without standard input; returns
-// what it has written to standard output and error, of which the rest beyond `max_bytes` is left
-// out. Blocks for `timeout` at most, at the end of which the group is killed: then what it had
-// written, and a line that says so. NOT_FOUND: there is no such program. Who waits for all children
-// of this process may reap it.
+// Runs a program from PATH in its own process group, without standard input. Returns its standard
+// output and error, cut at `max_bytes`. Blocks for at most `timeout`; then kills the group and adds
+// a line that says so to the output. Returns NOT_FOUND if there is no such program. Other code that
+// reaps all children of this process may reap this one; that is harmless.
 absl::StatusOr<HelperOutput> RunHelper(const std::vector<std::string>& command,
                                        absl::Duration timeout, size_t max_bytes);
 
-// Whether this process runs it, by RunHelper(), at this moment, or it has been started by what
-// this process runs so.
+// Returns whether RunHelper() of this process runs `pid` now, or `pid` is in the process group of
+// such a program.
 bool IsHelper(pid_t pid);
 
 }  // namespace muster::observe

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxChain = 16;
 
-// The beginning of glibc's pthread_mutex_t.
+// The first fields of glibc's pthread_mutex_t.
 struct MutexHead {
   int32_t lock;
   uint32_t count;
@@ -27,7 +27,7 @@ constexpr int32_t kContended = 2;
 
 bool IsThreadOf(pid_t pid, pid_t tid) { return tid > 0 && StatOf(pid, tid).has_value(); }
 
-// Threads, and their RunCountOf() before they were looked at.
+// Threads, each with its RunCountOf() from before it was inspected.
 using Visited = std::vector<std::pair<pid_t, std::string>>;
 
 bool IsAmong(pid_t tid, const Visited& visited) {
@@ -35,7 +35,8 @@ bool IsAmong(pid_t tid, const Visited& visited) {
                      [tid](const auto& thread) { return thread.first == tid; });
 }
 
-// A thread that runs is counted when it stops running.
+// Returns whether no visited thread has run. A running thread's count changes only when it stops
+// running, so each must also be in a system call.
 bool HaveStoodStill(pid_t pid, const Visited& visited) {
   return std::all_of(visited.begin(), visited.end(), [pid](const auto& thread) {
     return SystemCallOf(pid, thread.first) && RunCountOf(pid, thread.first) == thread.second;
@@ -47,15 +48,15 @@ bool HaveStoodStill(pid_t pid, const Visited& visited) {
 std::optional<pid_t> AwaitedThread(pid_t pid, pid_t tid) {
   const std::optional<SystemCall> call = SystemCallOf(pid, tid);
   if (!call || !IsFutexWait(*call)) return std::nullopt;
-  // pthread_join() waits until the thread's id, which it gives as the value, is taken away; and by
-  // a call that is not private to the process, as the kernel takes it away.
+  // pthread_join() waits on the word with the thread's id, which it passes as the futex value. The
+  // kernel clears this word when the thread ends, with a wake-up that is not process-private.
   const auto value = static_cast<pid_t>(call->arguments[2]);
   const bool is_private = (call->arguments[1] & FUTEX_PRIVATE_FLAG) != 0;
   if (!is_private && value > kContended && value != tid && IsThreadOf(pid, value)) return value;
   MutexHead head = {};
   if (!ReadMemory(tid, call->arguments[0], &head, sizeof(head))) return std::nullopt;
   const bool is_mutex = value == kContended && head.lock == kContended;
-  // It may be its own: who locks twice waits for itself.
+  // The owner may be the same thread, if it locks a mutex twice.
   if (is_mutex && IsThreadOf(pid, head.owner)) return head.owner;
   return std::nullopt;
 }
@@ -68,7 +69,8 @@ LockChain FollowLocks(pid_t pid, pid_t tid) {
     const std::optional<pid_t> next = AwaitedThread(pid, tid);
     if (!next) break;
     chain.circle = IsAmong(*next, visited);
-    // One that has run meanwhile goes on, as threads do that want the same locks in turn.
+    // A thread that has run meanwhile is not deadlocked: threads may just take the same locks in
+    // turn.
     if (chain.circle && !HaveStoodStill(pid, visited)) return {};
     chain.threads.push_back(*next);
     if (chain.circle) break;

@@ -9,24 +9,25 @@
 
 namespace muster::observe {
 
-// Whom a thread waits for: the owner of the mutex, or the thread whose end it awaits. Nothing where
-// it waits for neither, or that cannot be known. Knows glibc's mutexes, which std::mutex is one of.
+// Returns the thread that a thread waits for: the owner of a mutex, or the thread in
+// pthread_join(). Returns nullopt if it waits for neither, or that cannot be found out. Knows
+// glibc's mutexes, and so std::mutex.
 std::optional<pid_t> AwaitedThread(pid_t pid, pid_t tid);
 
-// The threads that a thread waits for, the nearest first; the last one waits for none, or is one
-// that was there before, or the thread itself: then they wait in a circle, and none has run while
-// that was found out.
+// The threads that a thread waits for, the nearest first. The last one waits for no thread, or
+// closes a circle: it is the first thread, or an earlier one of the chain. In a circle, no thread
+// has run while the chain was followed, so it is a deadlock.
 struct LockChain {
-  std::vector<pid_t> threads;  // without the first one
+  std::vector<pid_t> threads;  // without the first thread
   bool circle = false;
 };
 LockChain FollowLocks(pid_t pid, pid_t tid);
 
-// "thread 4712 ('loader')".
+// Returns "thread 4712 ('loader')".
 std::string NameOfThread(pid_t pid, pid_t tid);
 
-// "thread 4712 ('loader'), which waits for a lock of thread 4711", "thread 4712 ('loader'), which
-// is in read() of /data/x". Empty where `chain` is.
+// Returns "thread 4712 ('loader'), which waits for a lock of thread 4711", or "thread 4712
+// ('loader'), which is in read() of /data/x". Returns "" for an empty chain.
 std::string Describe(pid_t pid, const LockChain& chain);
 
 }  // namespace muster::observe

@@ -1,4 +1,4 @@
-// What is the same for all ranks of a node.
+// Files that are the same for all ranks of a node.
 
 #include <sys/statvfs.h>
 
@@ -39,7 +39,8 @@ std::string DescribeDisks(const std::vector<pid_t>& ranks) {
   return text;
 }
 
-// NCCL_RAS_ADDR of a rank says where, as "host:port"; only this machine is asked.
+// Returns the RAS port from a rank's NCCL_RAS_ADDR ("host:port"). The host is ignored, because only
+// this machine is asked.
 uint16_t RasPort(const std::vector<pid_t>& ranks) {
   if (ranks.empty()) return kRasPort;
   const std::string environment = ReadFile(absl::StrCat("/proc/", ranks[0], "/environ"), 1 << 20);

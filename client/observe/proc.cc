@@ -31,9 +31,9 @@ std::string TaskPath(pid_t pid, pid_t tid, absl::string_view file) {
   return absl::StrCat("/proc/", pid, "/task/", tid, "/", file);
 }
 
-// Of the file `stat` of a process or a thread.
+// Parses the file `stat` of a process or a thread.
 std::optional<ProcessStat> ReadStat(const std::string& path) {
-  // "pid (name) state ...": the name may hold anything, parentheses too.
+  // The format is "pid (name) state ...". The name may contain anything, including parentheses.
   const std::string text = ReadFile(path, kMaxStatBytes);
   const size_t begin = text.find('(');
   const size_t end = text.rfind(')');
@@ -52,7 +52,7 @@ std::optional<ProcessStat> ReadStat(const std::string& path) {
   return stat;
 }
 
-// The entries of a folder that are numbers: processes, or threads.
+// Returns the entries of a folder that are numbers: processes or threads.
 std::vector<pid_t> NumbersIn(const std::string& path) {
   std::vector<pid_t> numbers;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);
@@ -69,7 +69,8 @@ std::string StandardName(int fd) {
   return fd >= 0 && fd <= 2 ? absl::StrCat("its standard ", kNames[fd]) : "";
 }
 
-// A file system whose server does not answer, for which the process may wait, is not asked.
+// Uses cached attributes only. The process may wait for this very file system, whose server does
+// not answer.
 bool IsNamedPipe(const std::string& path) {
   struct statx info;
   return statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &info) == 0 &&
@@ -144,8 +145,8 @@ std::optional<SystemCall> SystemCallOf(pid_t pid, pid_t tid) {
   return call;
 }
 
-// One that only polls is caught between two calls now and then, the more often the busier the
-// machine is; and whatever sleeps, when a debugger comes.
+// A thread that only polls is sometimes between two calls, more often on a busy machine. So is
+// every sleeping thread at the moment a debugger attaches.
 std::optional<SystemCall> AwaitSystemCall(pid_t pid, pid_t tid) {
   for (int glance = 1;; ++glance) {
     std::optional<SystemCall> call = SystemCallOf(pid, tid);
@@ -184,7 +185,7 @@ bool ReadMemory(pid_t tid, uint64_t address, void* to, size_t size) {
 std::string ReadText(pid_t tid, uint64_t address) {
   std::string text;
   char piece[64];
-  // In small pieces, since it may stand at the end of what is mapped.
+  // Reads small pieces, because the text may end just before unmapped memory.
   while (text.size() < 4096 && ReadMemory(tid, address + text.size(), piece, sizeof(piece))) {
     const size_t size = std::find(piece, piece + sizeof(piece), '\0') - piece;
     text.append(piece, size);

@@ -1,4 +1,4 @@
-// What /proc says of one process.
+// Files from /proc about one process.
 
 #include <dirent.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxThreadsBytes = 64 << 10;
 constexpr size_t kMaxDescriptors = 512;
 constexpr size_t kMaxSmallBytes = 16 << 10;
-constexpr size_t kMaxEnvironmentBytes = 1 << 20;  // before the rules have chosen
+constexpr size_t kMaxEnvironmentBytes = 1 << 20;  // before Fingerprint() selects
 
 std::vector<std::string> ZeroEnded(const std::string& text) {
   std::vector<std::string> parts = absl::StrSplit(text, '\0');
@@ -31,7 +31,7 @@ std::vector<std::string> ZeroEnded(const std::string& text) {
 std::string DescribeThread(pid_t pid, const ThreadStat& thread, int cpu_percent) {
   std::string text = absl::StrCat(NameOfThread(pid, thread.tid), ": state ",
                                   std::string(1, thread.state), ", ", cpu_percent, " % CPU");
-  // Many that compute are not waited for.
+  // Does not retry for computing threads: there may be many.
   const std::optional<SystemCall> call =
       thread.state == 'R' ? SystemCallOf(pid, thread.tid) : AwaitSystemCall(pid, thread.tid);
   if (call) {
@@ -43,7 +43,7 @@ std::string DescribeThread(pid_t pid, const ThreadStat& thread, int cpu_percent)
   const std::string chain = Describe(pid, FollowLocks(pid, thread.tid));
   if (!chain.empty()) absl::StrAppend(&text, ", waits for ", chain);
   absl::StrAppend(&text, "\n");
-  // Root's alone to see.
+  // Only root can read it.
   const std::string stack =
       ReadFile(absl::StrCat("/proc/", pid, "/task/", thread.tid, "/stack"), kMaxSmallBytes);
   const std::string function = KernelFunctionOf(pid, thread.tid);

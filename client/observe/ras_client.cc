@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 1024;
 
-// A connection on which lines go to and fro, as NCCL's own `ncclras` speaks.
+// A connection that exchanges lines, with the protocol of NCCL's own `ncclras`.
 class Connection {
  public:
   explicit Connection(absl::Time deadline)
@@ -57,7 +57,7 @@ class Connection {
     return sent ? absl::OkStatus() : absl::UnavailableError(strerror(errno));
   }
 
-  // A line, or with `max_bytes` all until the end.
+  // ReadLine() returns one line; ReadAll() returns everything until the end of the stream.
   absl::StatusOr<std::string> ReadLine() { return Read(kMaxLineBytes, /*one_line=*/true); }
   absl::StatusOr<std::string> ReadAll(size_t max_bytes) {
     return Read(max_bytes, /*one_line=*/false);
@@ -91,7 +91,7 @@ class Connection {
   const absl::Time deadline_;
 };
 
-// Tells the two sides of the protocol from anything else that may listen there.
+// Exchanges the greeting, which shows that the peer is NCCL and not another program.
 absl::Status Greet(Connection* connection) {
   if (absl::Status s = connection->Send("CLIENT PROTOCOL 2"); !s.ok()) return s;
   const absl::StatusOr<std::string> answer = connection->ReadLine();
@@ -100,14 +100,15 @@ absl::Status Greet(Connection* connection) {
   return absl::UnknownError("what listens there is not NCCL");
 }
 
-// Whether it takes the command: "OK". An older NCCL says something else, or ends the connection.
+// Sends a command and returns whether NCCL accepts it with "OK". An older NCCL answers differently
+// or closes the connection.
 bool Accepts(Connection* connection, absl::string_view command) {
   if (!connection->Send(command).ok()) return false;
   const absl::StatusOr<std::string> answer = connection->ReadLine();
   return answer.ok() && absl::EqualsIgnoreCase(*answer, "OK\n");
 }
 
-// NCCL 2.28.9 leaves out the comma before the "status" of a rank that is missing.
+// Repairs the JSON of NCCL 2.28.9, which omits the comma before the "status" of a missing rank.
 std::string WithCommas(std::string text) {
   const std::string next = "\n          \"status\"";
   for (size_t at = text.find(next); at != std::string::npos;
@@ -123,7 +124,7 @@ absl::StatusOr<RasReport> Ask(const std::string& host, uint16_t port, absl::Time
   absl::Status s = connection.Connect(host, port);
   if (s.ok()) s = Greet(&connection);
   if (!s.ok()) return s;
-  // So that it does not wait for other nodes longer than we do for it.
+  // Makes NCCL stop waiting for other nodes before our own deadline.
   const int64_t seconds = std::max<int64_t>(1, absl::ToInt64Seconds(deadline - SteadyNow()) - 1);
   Accepts(&connection, absl::StrCat("TIMEOUT ", seconds));
   if (json && !Accepts(&connection, "SET FORMAT json")) {

@@ -21,7 +21,7 @@ constexpr const char* kTold[] = {"NCCL_",  "CUDA_",  "MUSTER_", "OMP_",    "MAST
                                  "LD_",    "SLURM_", "MALLOC_", "PYTORCH_"};
 constexpr const char* kToldByName[] = {"RANK",       "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
                                        "GROUP_RANK", "HOSTNAME",   "TMPDIR",     "TZ"};
-// Stand before a secret in an HTTP header.
+// Schemes that precede a secret in an HTTP header.
 constexpr const char* kSchemes[] = {"bearer", "basic", "digest", "negotiate", "token"};
 constexpr char kBlanks[] = " \t";
 constexpr char kSpaces[] = " \t\r\n\f\v";
@@ -52,7 +52,8 @@ bool IsUserAndPassword(string_view base64) {
          std::all_of(plain.begin(), plain.end(), [](char c) { return absl::ascii_isprint(c); });
 }
 
-// Goes once from the beginning of a text to its end, however long its words are.
+// Copies a text without its secrets, in one pass from begin to end, so that long words take no more
+// than linear time.
 class Redactor {
  public:
   explicit Redactor(string_view text) : rest_(text) {}
@@ -78,7 +79,8 @@ class Redactor {
     if (size > 0) absl::StrAppend(&told_, kLeftOut);
     rest_.remove_prefix(size);
   }
-  // Where in the rest these end that stand at `begin`, or where the first of them stands.
+  // SizeOfAll() returns the offset of the first character in the rest that is not in `characters`,
+  // from `begin` on. SizeUntil() returns the offset of the first one that is.
   size_t SizeOfAll(const char* characters, size_t begin = 0) const {
     return std::min(rest_.find_first_not_of(characters, begin), rest_.size());
   }
@@ -101,7 +103,7 @@ class Redactor {
   std::string told_;
 };
 
-// "://user:password@host".
+// Handles "://user:password@host".
 void Redactor::AddressOrCharacter() {
   if (!absl::StartsWith(rest_, "://")) return Keep(1);
   Keep(3);
@@ -124,20 +126,21 @@ void Redactor::Word() {
     const std::string lower = absl::AsciiStrToLower(word);
     return Value(absl::StrContains(lower, "authorization") || absl::StrContains(lower, "cookie"));
   }
-  // "--token x"
+  // Handles "--token x".
   if (!absl::StartsWith(word, "--") || !AtBlank()) return;
   KeepAll(kBlanks);
   if (!absl::StartsWith(rest_, "-")) LeaveOut(SizeUntil(kEndOfValue));
 }
 
-// Of what stands between a name and its value, as =, ": or =>; 0: nothing of that kind does.
+// Returns the size of what separates a name and its value, such as =, ": or =>. Returns 0 if there
+// is no separator.
 size_t Redactor::SizeOfSeparator() const {
   const size_t begin = SizeOfAll(kSpaces, SizeOfAll("\\\"'"));
   const size_t end = SizeOfAll("=:>", begin);
   return begin == end || rest_[begin] == '>' ? 0 : SizeOfAll(kSpaces, end);
 }
 
-// `header`: its value goes on to the end of the line.
+// Drops a value. With `header`, the value extends to the end of the line.
 void Redactor::Value(bool header) {
   if (rest_.size() > 1 && absl::StrContains("bBfFrRuU", rest_[0]) && IsQuote(rest_[1])) Keep(1);
   const size_t escapes = SizeOfAll("\\");
@@ -151,7 +154,7 @@ void Redactor::Value(bool header) {
   LeaveOut(SizeUntil(header ? kEndOfHeader : kEndOfValue));
 }
 
-// `escaped`: the quotes are.
+// Drops a quoted value. With `escaped`, the quotes have backslashes.
 void Redactor::Quoted(char quote, bool escaped) {
   Scheme();
   size_t end = 0;
@@ -169,8 +172,8 @@ void Redactor::Scheme() {
   if (end > size && IsScheme(rest_.substr(0, size))) Keep(end);
 }
 
-// "--name", "name" of "--name=value" and "NAME=value"; empty where that is a text of another kind,
-// as a command for a shell is.
+// Returns "--name" of "--name", and the name of "--name=value" and "NAME=value". Returns "" for
+// other texts, such as a shell command.
 string_view NameIn(string_view argument) {
   const string_view name = argument.substr(0, argument.find('='));
   const bool is_one =

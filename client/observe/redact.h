@@ -6,22 +6,22 @@
 
 #include "absl/strings/string_view.h"
 
-// What must not be in a bundle that is mailed around. Pure.
+// Removes secrets from the texts of a bundle, which users send around. No system calls.
 namespace muster::observe {
 
 inline constexpr char kLeftOut[] = "(left out)";
 
-// Of an environment, "NAME=value" each, what says how a job runs: NCCL_*, CUDA_*, MUSTER_*, OMP_*
-// and the like, sorted. Of secrets the name alone.
+// Returns the variables of an environment ("NAME=value") that say how a job runs: NCCL_*, CUDA_*,
+// MUSTER_*, OMP_* and similar ones, sorted. Of secrets, returns only the name.
 std::vector<std::string> Fingerprint(const std::vector<std::string>& environment);
 
-// A command line without the values of secrets: "--token=x", "--token x", "TOKEN=x", and what the
-// rules for texts find in an argument.
+// Returns a command line without the values of secrets: "--token=x", "--token x", "TOKEN=x", and
+// everything that RedactText() finds in an argument.
 std::vector<std::string> RedactArguments(const std::vector<std::string>& arguments);
 
-// A text without what stands behind "token=", "--token", "Authorization:", "Bearer" and "Basic",
-// and between "//" and "@" of an address. It cannot know what a program writes in its own words.
-// Takes time in proportion to the text, whatever is in it.
+// Returns a text without the words after "token=", "--token", "Authorization:", "Bearer" and
+// "Basic", and without the part of a URL between "//" and "@". Cannot recognize secrets in a
+// program's own wording. Takes linear time for any text.
 std::string RedactText(absl::string_view text);
 
 }  // namespace muster::observe

@@ -13,11 +13,12 @@
 namespace muster::observe {
 namespace {
 
-// Of one processor: less is what a thread does that wakes up now and then.
+// Percent of one core. A thread that only wakes up now and then uses less.
 constexpr int kBusyPercent = 50;
 constexpr int kMaxGenerations = 8;
 
-// Threads of libraries, which spin or sleep whatever the program does.
+// Returns whether the thread belongs to a library, and so spins or sleeps whatever the program
+// does.
 bool BelongsToALibrary(const ThreadStat& thread) {
   for (const char* prefix : {"NCCL", "cuda", "grpc", "default-executo", "resolver-execu", "muster-",
                              "event_engine", "timer_manager"}) {
@@ -32,7 +33,7 @@ bool IsTelling(const SystemCall& call, const std::string& target) {
 
 bool IsHeld(pid_t pid) { return IsHelper(TracerOf(pid)); }
 
-// Whether it is uninterruptible, and was, and has not run in between.
+// Returns whether the thread was and is uninterruptible, and has not run in between.
 bool StaysStuck(const std::vector<ThreadStat>& first, const ThreadStat& now) {
   return now.state == 'D' && std::find(first.begin(), first.end(), now) != first.end();
 }
@@ -100,8 +101,8 @@ Sight Look::Take(absl::Duration apart) {
   return sight;
 }
 
-// Over the time that has passed: on a busy machine, where all ranks compute, that may be much more
-// than was slept.
+// Divides by the time that really passed. On a busy machine, where all ranks compute, it may be
+// much longer than the sleep.
 void Look::Compare() {
   const std::vector<ThreadStat> threads = Threads(pid_);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
@@ -110,7 +111,7 @@ void Look::Compare() {
     const auto before = std::find_if(first_.begin(), first_.end(), [&](const ThreadStat& thread) {
       return thread.tid == now.tid;
     });
-    // Less than before: another thread has its number, as after an exec().
+    // A smaller count means that another thread got this number, for example after an exec().
     const bool same = before != first_.end() && before->cpu_ticks <= now.cpu_ticks;
     const uint64_t used = same ? now.cpu_ticks - before->cpu_ticks : 0;
     threads_.emplace_back(now, static_cast<int>(100 * static_cast<double>(used) / ticks));
@@ -134,7 +135,8 @@ const Look::Entry* Look::BusyThread() const {
   return busiest;
 }
 
-// Beside the first one: that says more than that it waits for another.
+// Returns a thread other than the main thread whose wait explains more than "waits for another
+// thread".
 const Look::Entry* Look::TellingThread() const {
   for (size_t i = 1; i < threads_.size(); ++i) {
     const ThreadStat& thread = threads_[i].first;
@@ -146,11 +148,11 @@ const Look::Entry* Look::TellingThread() const {
   return nullptr;
 }
 
-// The first rule that holds.
+// The first rule that applies decides.
 std::pair<ProcessCondition, const Look::Entry*> Look::Decide() const {
   const Entry* const main = &threads_.front();
   const ThreadStat& first = main->first;
-  // By pthread_exit(), it leaves the process to the others.
+  // A main thread that called pthread_exit() leaves the process to the other threads.
   const bool has_ended = first.state == 'Z' || first.state == 'X';
   if (first.state == 'T') return {ProcessCondition::kStopped, main};
   if (first.state == 't') return {ProcessCondition::kTraced, main};
@@ -162,7 +164,7 @@ std::pair<ProcessCondition, const Look::Entry*> Look::Decide() const {
 
   const std::optional<SystemCall> call = AwaitSystemCall(pid_, first.tid);
   const bool waits_inside = has_ended || (call && IsFutexWait(*call));
-  // A thread that computes explains a first one that waits for another, and none that reads.
+  // A computing thread explains why the main thread waits for another one, but not why it reads.
   if (busy != nullptr && waits_inside) return {ProcessCondition::kComputing, busy};
   if (first.state != 'S' && !has_ended && !call) return {ProcessCondition::kComputing, main};
 

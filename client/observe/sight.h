@@ -16,8 +16,8 @@
 
 namespace muster::observe {
 
-// What a process is doing, as its kernel shows it: RankObservation of proto/muster/v1 has what each
-// field means.
+// The activity of a process, as the kernel shows it. The fields are those of RankObservation
+// (proto/muster/v1), which explains them.
 struct Sight {
   pid_t pid = 0;
   ProcessCondition condition = ProcessCondition::kUnknown;
@@ -31,13 +31,13 @@ struct Sight {
   std::string kernel_function;
 };
 
-// Since when first threads have not run. Asked from time to time, so that a later look can say for
-// how long a process has been where it is.
+// Remembers since when the main threads of processes have not run. A StillnessWatch updates it
+// regularly, so that an inquiry can say how long a process has been in its call.
 class Stillness {
  public:
-  // RunCountOf() of the first threads; others are forgotten.
+  // Updates from the RunCountOf() of main threads. Forgets processes that are not listed.
   void Note(const std::map<pid_t, std::string>& run_counts, absl::Time now);
-  // Nothing where that was not seen.
+  // Returns how long the process has not run, or nullopt if that was not observed.
   std::optional<absl::Duration> Of(pid_t pid, absl::Time now) const;
 
  private:
@@ -48,24 +48,28 @@ class Stillness {
   std::map<pid_t, Seen> seen_;
 };
 
-// The process that does a rank's work: the one that was started, or where that waits for a child,
-// as a shell does, that child.
+// Returns the process that does a rank's work. If the started process waits for a child, as a shell
+// does, this is the child.
 pid_t WorkerOf(pid_t started);
 
-// A thread that is uninterruptible, and has not run for so long. Blocks for that time where one is
-// uninterruptible now.
+// Returns a thread that is uninterruptible (state D) and has not run for the time `apart`. Blocks
+// for that time if any thread is uninterruptible now.
 std::optional<ThreadStat> StuckThread(pid_t pid, absl::Duration apart);
 
-// Two looks at the threads of a process, and what they tell together.
+// Two samples of a process's threads, and the conclusion from both:
+//
+//   Look look(pid);                   // the first sample
+//   Sight sight = look.Take(kApart);  // waits, takes the second one and decides
 class Look {
  public:
   explicit Look(pid_t pid);
-  // The second one, `apart` later or more. Of unknown condition where it was held() meanwhile.
+  // Sleeps for `apart`, takes the second sample and returns what the process does. Its condition is
+  // unknown if the process was held().
   Sight Take(absl::Duration apart);
-  // Whether a helper program of this process's (helper_program.h), a debugger, had hold of it at
-  // one of the looks: what it does by itself could not be seen then.
+  // Returns whether a debugger that this process runs (helper_program.h) held the process at either
+  // sample. Its own activity is not visible then.
   bool held() const { return held_; }
-  // Each thread's part of a processor between the two, in percent.
+  // Returns each thread's CPU use between the samples, in percent of one core.
   const std::vector<std::pair<ThreadStat, int>>& threads() const { return threads_; }
 
  private:
@@ -73,10 +77,10 @@ class Look {
 
   void Compare();
   void Fill(Sight* sight) const;
-  // What the process does, and the thread that shows it.
+  // Returns what the process does, and the thread that shows it.
   std::pair<ProcessCondition, const Entry*> Decide() const;
   void DescribeCall(const ThreadStat& thread, Sight* sight) const;
-  // Null: there is none.
+  // These return null if there is no such thread.
   const Entry* StuckThread() const;
   const Entry* BusyThread() const;
   const Entry* TellingThread() const;

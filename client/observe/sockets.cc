@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kMaxTableBytes = 4 << 20;
 constexpr char kListens[] = "0A";
 
-// What a line of the table says of the socket with that inode; empty: it is of another one.
+// Describes the socket with this inode from a line of the table. Returns "" if the line is about
+// another socket.
 std::string DescribeLine(absl::string_view line, absl::string_view inode) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   if (words.size() < 10 || words[9] != inode) return "";
@@ -37,7 +38,7 @@ std::string ReadableAddress(absl::string_view address) {
       !absl::SimpleHexAtoi(parts[1], &port)) {
     return std::string(address);
   }
-  // Words in the order of this machine, each of an address's bytes in that of the network.
+  // Each word is in this machine's byte order, and its bytes are an address in network byte order.
   std::string bytes;
   for (size_t i = 0; i < parts[0].size(); i += 8) {
     uint32_t word = 0;

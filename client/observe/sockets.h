@@ -9,11 +9,11 @@
 
 namespace muster::observe {
 
-// "a TCP connection to 10.0.0.1:443", "a TCP port, 0.0.0.0:80, that it listens at", "a socket".
-// `link` is what the descriptor's link says: "socket:[123]".
+// Returns "a TCP connection to 10.0.0.1:443", "a TCP port, 0.0.0.0:80, that it listens at" or "a
+// socket". `link` is the link of the descriptor: "socket:[123]".
 std::string DescribeSocket(pid_t pid, absl::string_view link);
 
-// An address as /proc/net/tcp and tcp6 write it, "0100007F:1BB8", as "127.0.0.1:7096".
+// Converts an address as in /proc/net/tcp and tcp6, such as "0100007F:1BB8", to "127.0.0.1:7096".
 std::string ReadableAddress(absl::string_view address);
 
 }  // namespace muster::observe

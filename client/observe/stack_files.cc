@@ -1,4 +1,4 @@
-// Stacks by the tools that are there.
+// Stack traces from the installed tools.
 
 #include <signal.h>
 
@@ -18,10 +18,10 @@ namespace muster::observe {
 namespace {
 
 constexpr size_t kMaxStackBytes = 64 << 10;
-// A disk that takes longer for one call may take for ever.
+// A disk that takes longer than this for one call may never answer.
 constexpr absl::Duration kSlowDisk = absl::Seconds(1);
 
-// The processes that debuggers are at.
+// The processes to which debuggers are attached.
 struct Debugged {
   std::mutex mutex;
   std::set<pid_t> pids;
@@ -69,7 +69,7 @@ std::vector<std::string> StackCommand(pid_t pid) {
             "-ex",
             "set width 0",
             "-ex",
-            "set print elements 1",  // of texts, which may be secrets
+            "set print elements 1",  // no strings, which may be secrets
             "-ex",
             "thread apply all backtrace 64",
             "-p",
@@ -78,14 +78,15 @@ std::vector<std::string> StackCommand(pid_t pid) {
   return {"eu-stack", "-n", "64", "-p", number};
 }
 
-// A debugger would wait for that thread, and leave the process to stop once it can.
+// Explains why there are no stacks: a debugger would wait for that thread, and stop the process
+// whenever the thread becomes ready.
 File WithoutStacks(pid_t pid, const ThreadStat& stuck) {
   return {"stacks.txt",
           absl::StrCat("no debugger was attached: ", NameOfThread(pid, stuck.tid),
                        " is in a call that no signal ends (state D); threads.txt says in which\n")};
 }
 
-// Whether it had to be killed.
+// Runs the tool and adds its output. Returns whether the tool had to be killed.
 bool AddStack(const std::vector<std::string>& command, const std::string& name,
               absl::Duration timeout, std::vector<File>* files) {
   absl::StatusOr<HelperOutput> output = RunHelper(command, timeout, kMaxStackBytes);
@@ -97,7 +98,7 @@ bool AddStack(const std::vector<std::string>& command, const std::string& name,
 }  // namespace
 
 std::vector<File> StackFiles(pid_t pid, absl::Duration timeout) {
-  // One that is stopped already must stay so, and gdb would not get anywhere.
+  // A process that is stopped already must stay stopped, and gdb could not make progress.
   if (IsStopped(pid)) return {};
   const absl::Time deadline = SteadyNow() + timeout;
   if (const auto stuck = StuckThread(pid, kSlowDisk)) return {WithoutStacks(pid, *stuck)};
@@ -108,8 +109,8 @@ std::vector<File> StackFiles(pid_t pid, absl::Duration timeout) {
     killed = AddStack({"py-spy", "dump", "--pid", absl::StrCat(pid)}, "python.txt",
                       deadline - SteadyNow(), &files);
   }
-  // A debugger that was killed may have left behind the signal by which it stops the process; and
-  // where a thread cannot take it yet, as nothing that could be seen.
+  // A killed debugger may leave behind the SIGSTOP with which it stops the process. If a thread
+  // cannot take the signal yet, it is not visible.
   if (killed || IsStopped(pid)) kill(pid, SIGCONT);
   return files;
 }

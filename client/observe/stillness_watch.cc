@@ -16,7 +16,7 @@ constexpr size_t kAtOnce = 16;
 
 }  // namespace
 
-// Of one process, once.
+// One sample of one process.
 struct StillnessWatch::Glance {
   std::mutex mutex;
   bool begun = false;

@@ -11,11 +11,11 @@
 
 namespace muster::observe {
 
-// Notes from time to time which processes have not run. Of one thread.
+// Notes from time to time which processes have not run since the last time. Not thread-safe.
 class StillnessWatch {
  public:
-  // Looks at what does the work of these processes, for a second at most: one that cannot be looked
-  // at in time is left out, and as long as that look hangs there is no other.
+  // Samples the workers of these processes. Blocks for at most one second: a process that cannot be
+  // sampled in time is left out, and is not sampled again while its sample hangs.
   void Note(const std::vector<pid_t>& started);
 
   const Stillness& stillness() const { return stillness_; }
@@ -23,7 +23,7 @@ class StillnessWatch {
  private:
   struct Glance;
 
-  // By the process that was started. Shared with threads that may hang.
+  // By started process. Shared with threads that may hang.
   std::map<pid_t, std::shared_ptr<Glance>> glances_;
   Stillness stillness_;
 };

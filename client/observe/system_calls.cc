@@ -12,7 +12,7 @@
 namespace muster::observe {
 namespace {
 
-// What the first arguments of a call are.
+// The meaning of a call's first arguments.
 enum class About { kNothing, kDescriptor, kPath, kPathAfterFolder, kDescriptors };
 
 struct Call {
@@ -21,7 +21,7 @@ struct Call {
   About about = About::kNothing;
 };
 
-// Those that a process may stay in for long. Some are not there on every architecture.
+// Calls in which a process may stay for long. Some do not exist on every architecture.
 constexpr Call kCalls[] = {
     {SYS_read, "read", About::kDescriptor},
     {SYS_write, "write", About::kDescriptor},
@@ -93,7 +93,7 @@ constexpr Call kCalls[] = {
 #endif
 };
 
-// Null: it is none of these.
+// Returns null if the call is not in the table.
 const Call* Find(int64_t number) {
   const Call* const found = std::find_if(std::begin(kCalls), std::end(kCalls),
                                          [number](const Call& c) { return c.number == number; });

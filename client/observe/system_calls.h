@@ -10,16 +10,16 @@
 
 namespace muster::observe {
 
-// "read"; of one that has no name here its number: "system call 999".
+// Returns the name of a system call, such as "read". Returns "system call 999" if the number is not
+// in the table.
 std::string NameOf(int64_t number);
 
-// What the call of this thread is about: the file, pipe, socket or path that it names; empty where
-// it names none.
+// Returns the file, pipe, socket or path that the thread's call is about, or "".
 std::string TargetOf(pid_t tid, const SystemCall& call);
 
-// Whether it waits for a lock, a condition, or the end of a thread.
+// Returns whether the call waits for a lock, a condition variable, or the end of a thread.
 bool IsFutexWait(const SystemCall& call);
-// Whether it waits for a child.
+// Returns whether the call waits for a child process.
 bool IsChildWait(const SystemCall& call);
 
 }  // namespace muster::observe
