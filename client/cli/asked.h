@@ -10,14 +10,15 @@
 
 namespace muster::cli {
 
-// A coordinator to ask.
+// A coordinator to call, with the credentials for it.
 struct Asked {
   HostPort address;
   CredentialFiles credentials;
 };
 
-// The one at `coordinator`; where that is empty, all that this user runs on this machine, each with
-// its own token, of the job `job` if that is not empty. NOT_FOUND: none runs.
+// Returns the coordinator at `coordinator`. If that is empty, returns all coordinators that this
+// user runs on this machine, each with its own token; a non-empty `job` selects those of this job.
+// Returns NOT_FOUND if there are none.
 absl::StatusOr<std::vector<Asked>> FindAsked(const std::string& coordinator, const std::string& job,
                                              const CredentialFiles& credentials);
 

@@ -28,7 +28,7 @@ using Words = std::vector<std::string>;
 
 std::string VersionLine() { return absl::StrCat("muster ", MUSTER_VERSION); }
 
-// CLI11 derives a usage line that knows nothing of programs.
+// The help of a command. CLI11's own usage line does not mention the program.
 class CommandHelp : public HelpFormatter {
  public:
   explicit CommandHelp(std::string usage) : usage_(std::move(usage)) { column_width(28); }
@@ -70,7 +70,8 @@ void AddPlaceFlags(CLI::App* run, RunFlags* flags) {
       ->type_name("PORT");
 }
 
-// Flags of the files that a caller shows; each has its variable where `variables`.
+// Adds the flags for credential files. With `variables`, each may also come from its environment
+// variable.
 void AddCredentialFlags(CLI::App* command, CredentialFiles* files, bool variables) {
   const auto add = [&](const char* flag, std::string* value, const char* variable,
                        const std::string& help) {
@@ -95,7 +96,7 @@ void AddCredentialFlags(CLI::App* command, CredentialFiles* files, bool variable
       ->type_name("NAME");
 }
 
-// `address` is that of "muster status head:7370".
+// Adds --coordinator, and the address as an argument, as in "muster status head:7370".
 void AddCoordinatorFlag(CLI::App* command, std::string* coordinator, std::string* address) {
   command
       ->add_option("--coordinator", *coordinator, "Where musterd listens: host:port or [ipv6]:port")
@@ -170,7 +171,7 @@ void AddRun(CLI::App* app, RunFlags* flags) {
   run->footer(kRunDetails);
   run->formatter(std::make_shared<CommandHelp>("muster run [flags] [--] program [arguments]"));
   AddPlaceFlags(run, flags);
-  // Variables are for --coordinator only, and read where that is known.
+  // The variables apply only with --coordinator, and RunRunCommand() reads them.
   AddCredentialFlags(run, &flags->credentials, /*variables=*/false);
   AddOutputFlags(run, flags);
   AddFailureFlags(run, flags);
@@ -285,13 +286,13 @@ void AddVersion(CLI::App* app) {
   version->formatter(std::make_shared<CommandHelp>("muster version"));
 }
 
-// Arguments are parsed from behind: CLI11 wants them so.
+// Reverses the arguments, because CLI11 takes them from the back.
 Words Reversed(Words arguments) {
   std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
 
-// Null where there is none of that name.
+// Returns null if there is no command of that name.
 const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_name() == name) return command;
@@ -321,7 +322,7 @@ KnownFlags FlagsOf(const CLI::App& command) {
   return flags;
 }
 
-// What CLI11 could not place, and what may have been meant.
+// Returns an error about the words that CLI11 could not place, with hints.
 std::string DescribeExtras(const CLI::App& app) {
   const Words extras = app.remaining(/*recurse=*/true);
   const bool flag = absl::StartsWith(extras[0], "-");
@@ -342,7 +343,7 @@ int Refuse(const std::string& text, const std::string& command) {
   return exit_codes::kBadConfiguration;
 }
 
-// What completion offers for values beside the names of files.
+// Returns the values of flags that shell completion offers besides file names.
 std::vector<CompletedValue> CompletedValues(const CLI::App& app) {
   const std::string jobs = "muster completion jobs 2> /dev/null";
   return {{"run", "--nproc-per-node", {"gpu", "cpu", "auto"}, ""},
@@ -353,7 +354,7 @@ std::vector<CompletedValue> CompletedValues(const CLI::App& app) {
           {"help", "", CommandNames(app), ""}};
 }
 
-// Prints a script, or the names that a script asks for.
+// Prints the completion script, or the names that the script asks for.
 absl::Status PrintCompletion(const CLI::App& app, const std::string& shell) {
   if (shell.empty()) {
     return absl::InvalidArgumentError(
@@ -369,12 +370,12 @@ absl::Status PrintCompletion(const CLI::App& app, const std::string& shell) {
   return absl::OkStatus();
 }
 
-// `muster help` with or without the name of a command.
+// Prints `muster help`, with or without the name of a command.
 absl::Status PrintHelp(const CLI::App& app, const std::string& name) {
   if (!name.empty() && FindCommand(app, name) == nullptr) {
     return absl::InvalidArgumentError(UnknownCommand(app, name));
   }
-  // Of `app` itself help() would be that of the chosen command, "help".
+  // app.help() would print the help of the selected command, "help".
   std::cout << (name.empty() ? app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal)
                              : FindCommand(app, name)->help());
   return absl::OkStatus();
@@ -386,7 +387,7 @@ bool Contains(const Words& words, const std::string& flag) {
   });
 }
 
-// Splits the command line into what CLI11 is to see and the program.
+// Splits the command line into the words for CLI11 and the program.
 absl::StatusOr<RunWords> SplitWords(const CLI::App& app, const Words& all) {
   const CLI::App* const command = all.empty() ? nullptr : FindCommand(app, all[0]);
   const auto dashes = std::find(all.begin(), all.end(), "--");
@@ -406,14 +407,14 @@ absl::StatusOr<RunWords> SplitWords(const CLI::App& app, const Words& all) {
   return words;
 }
 
-// What CLI11 fills in.
+// The values that CLI11 fills in.
 struct Parsed {
   RunFlags run;
   StatusFlags status;
   DebugFlags debug;
   HealthFlags health;
   ReplayFlags replay;
-  std::string address;  // of the coordinator, without a flag
+  std::string address;  // the coordinator's address, given as an argument
   std::string shell;
   std::string help_for;
 };
@@ -435,7 +436,7 @@ void Declare(CLI::App* app, Parsed* parsed) {
   AddVersion(app);
 }
 
-// The address without a flag wins over MUSTER_COORDINATOR, and is refused beside --coordinator.
+// The argument takes precedence over MUSTER_COORDINATOR. With --coordinator it is an error.
 absl::Status TakeAddress(const Words& flags, const std::string& address, std::string* coordinator) {
   if (address.empty()) return absl::OkStatus();
   if (Contains(flags, "--coordinator")) {
@@ -446,14 +447,14 @@ absl::Status TakeAddress(const Words& flags, const std::string& address, std::st
   return absl::OkStatus();
 }
 
-// `muster status --watch head:7370`: no interval has a colon.
+// Handles `muster status --watch head:7370`: a word with a colon is an address, not an interval.
 void TakeAddressForInterval(StatusFlags* status, std::string* address) {
   if (!address->empty() || !status->watch || !absl::StrContains(*status->watch, ':')) return;
   *address = *status->watch;
   status->watch = "";
 }
 
-// What the command does, by its name. An error says what is wrong with its arguments.
+// Returns the selected command. An error says what is wrong with its arguments.
 absl::StatusOr<Command> MakeCommand(const CLI::App& app, const std::string& name,
                                     const Words& flags, Parsed* parsed) {
   const auto printed = [](const absl::Status& status) -> absl::StatusOr<Command> {

@@ -11,7 +11,7 @@
 
 namespace muster::cli {
 
-// The command line ends here: help was printed, or it was wrong, which was said on standard error.
+// The command ends here: help was printed, or the command line was wrong and the error was printed.
 struct Exit {
   int status = 0;
 };
@@ -22,7 +22,7 @@ struct PrintToken {};
 using Command =
     std::variant<RunFlags, StatusFlags, DebugFlags, HealthFlags, ReplayFlags, PrintToken, Exit>;
 
-// Parses main()'s arguments. Values are taken as they are: whoever uses them checks them.
+// Parses main()'s arguments. Does not check the values of flags; each command does.
 Command ParseCommandLine(int argc, char** argv);
 
 }  // namespace muster::cli

@@ -8,11 +8,11 @@
 
 namespace muster::cli {
 
-// The address that `source` says, which is --coordinator or a variable. INVALID_ARGUMENT names it.
+// Parses a coordinator's address. `source` is where it comes from, --coordinator or a variable;
+// INVALID_ARGUMENT names it.
 absl::StatusOr<HostPort> ParseCoordinator(const std::string& source, const std::string& text);
 
-// The same of --coordinator, for commands that cannot do without: INVALID_ARGUMENT, too, if it is
-// empty.
+// Parses --coordinator for commands that need it: an empty value is INVALID_ARGUMENT too.
 absl::StatusOr<HostPort> RequireCoordinator(const std::string& text);
 
 }  // namespace muster::cli

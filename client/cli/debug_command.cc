@@ -33,7 +33,8 @@ constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kPoll = absl::Milliseconds(200);
 constexpr absl::Duration kLongest = absl::Minutes(10);
-// One that the coordinator has begun by itself is open for 10 s at most, and answered for 2 s.
+// Time for an inquiry that the coordinator began on its own: it is open for at most 10 s, and
+// answers other requests for 2 s more.
 constexpr absl::Duration kOtherInquiry = absl::Seconds(15);
 
 void Say(absl::string_view text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
@@ -49,14 +50,14 @@ std::string WhyNoVerdict(const std::string& address, const absl::Status& error) 
          "version ('muster status' works with either)";
 }
 
-// What is asked of one coordinator.
+// One inquiry at one coordinator.
 class Question {
  public:
   Question(const Asked& asked, const DebugFlags& flags, absl::Duration wait)
       : job_(flags.job), wait_(wait), client_(asked.address.ToString(), asked.credentials) {}
 
-  // Blocks until all launchers have sent what they have, or for as long as the user wants to wait,
-  // and until there is a verdict.
+  // Blocks until all launchers have sent their files, or the user's timeout has passed, and there
+  // is a verdict.
   absl::Status Ask() {
     const absl::StatusOr<uint64_t> number = Request();
     if (!number.ok()) return number.status();
@@ -92,8 +93,9 @@ class Question {
   const GetStatusResponse& status() const { return status_; }
 
  private:
-  // The number of an inquiry that gathers files. While another one is open, or has just begun, it
-  // is the one that is answered: asks again until it is over.
+  // Returns the number of a new inquiry that gathers files. While another inquiry is open, or has
+  // just ended, the coordinator returns that one. Then waits and retries, and in the end returns
+  // the other inquiry, which has no files.
   absl::StatusOr<uint64_t> Request() {
     muster::v1::RequestInquiryRequest request;
     request.set_job_id(job_);
@@ -138,7 +140,7 @@ class Question {
   GetStatusResponse status_;
 };
 
-// The whole bundle, the verdict first.
+// Returns the files of the bundle, the verdict first.
 absl::StatusOr<std::vector<File>> Bundle(Question* question) {
   absl::StatusOr<std::vector<File>> files = question->Files();
   if (!files.ok()) return files.status();
@@ -154,7 +156,8 @@ bool IsTar(const std::string& output) {
   return output == "-" || absl::EndsWith(output, ".tar") || IsCompressedTar(output);
 }
 
-// The hang may be over by the time that the bundle cannot be written.
+// Checks the destination before the inquiry: once the bundle cannot be written, the hang may be
+// over.
 absl::Status CheckTar(const std::string& output) {
   const std::filesystem::path folder = std::filesystem::path(output).parent_path();
   std::error_code error;
@@ -163,7 +166,7 @@ absl::Status CheckTar(const std::string& output) {
                                                  "; make it, or name another file"));
 }
 
-// What an earlier bundle has left in a folder could not be told from this one's.
+// Refuses a folder that is not empty, because an older bundle's files would mix with this one's.
 absl::Status CheckOutput(const std::string& output) {
   std::error_code error;
   if (IsTar(output)) return CheckTar(output);
@@ -176,7 +179,7 @@ absl::Status CheckOutput(const std::string& output) {
                    " is there already, and is no empty folder; name another one, or FILE.tar"));
 }
 
-// Where the bundle goes, as `output` says: a folder, or a tar.
+// Writes the bundle to `output`, a folder or a tar, and returns where it is.
 absl::StatusOr<std::string> Write(const std::string& output, const std::string& name,
                                   const std::vector<File>& files) {
   if (!IsTar(output)) {
@@ -197,7 +200,7 @@ int Debug(const Asked& asked, const DebugFlags& flags, absl::Duration wait) {
     return Fail(kExitFailure, absl::StrCat("no verdict from the coordinator at ", address, ": ",
                                            WhyNoVerdict(address, s)));
   }
-  // Standard output may be the tar's.
+  // Standard output may carry the tar.
   std::ostream& out = flags.output == "-" ? std::cerr : std::cout;
   out << DebugReport(question.inquiry(), question.status(), TerminalWidth()) << std::flush;
   const absl::StatusOr<std::vector<File>> files = Bundle(&question);

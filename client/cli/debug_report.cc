@@ -28,7 +28,7 @@ using muster::v1::LauncherReport;
 using muster::v1::MemberStatus;
 using muster::v1::RankObservation;
 
-constexpr size_t kMostApart = 16;  // ranks that get a row each
+constexpr size_t kMostApart = 16;  // with at most this many, each rank gets a row
 constexpr size_t kMostRows = 40;
 
 std::string StateWord(ProcessCondition condition) {
@@ -53,7 +53,7 @@ std::string StateWord(ProcessCondition condition) {
 
 std::string Process(const std::string& node, int64_t pid) { return absl::StrCat(node, " ", pid); }
 
-// Finds the member that an observation is of: by its rank, or, before there are ranks, by process.
+// Finds the member that an observation is about: by rank, or by process if there are no ranks yet.
 class Members {
  public:
   explicit Members(const GetStatusResponse& status) {
@@ -66,7 +66,7 @@ class Members {
     }
   }
 
-  // nullptr where there is none, or where it cannot be told which of several.
+  // Returns nullptr if there is none, or several match.
   const MemberStatus* Find(const RankObservation& seen, const std::string& node) const {
     if (seen.has_rank()) {
       const auto found = by_rank_.find(seen.rank());
@@ -77,7 +77,7 @@ class Members {
   }
 
  private:
-  // In containers of one host, which may share a node's name, process ids are the same.
+  // Containers on one host may share a node name and use the same process ids.
   void Add(const std::string& process, const MemberStatus* member) {
     const auto [known, is_new] = by_process_.emplace(process, member);
     if (!is_new) known->second = nullptr;
@@ -87,7 +87,7 @@ class Members {
   std::map<std::string, const MemberStatus*> by_process_;
 };
 
-// "in read() of /data/shard-7".
+// Returns "in read() of /data/shard-7".
 std::string DescribeObservation(const RankObservation& seen) {
   std::string text = seen.thread().empty() ? "" : absl::StrCat(seen.thread(), " ");
   if (seen.dead_lock()) {
@@ -101,15 +101,15 @@ std::string DescribeObservation(const RankObservation& seen) {
   return Printable(text);
 }
 
-// " for 4m", where that is known.
+// Returns " for 4m", or "" if the time is not known.
 std::string SinceWhen(const RankObservation& seen) {
   if (!seen.has_in_call_for()) return "";
   return absl::StrCat(" for ", absl::FormatDuration(absl::Seconds(seen.in_call_for().seconds())));
 }
 
-// A process, or several that do the same.
+// A row of the table: a process, or several that do the same.
 struct Row {
-  std::vector<int> ranks;  // of those that have one
+  std::vector<int> ranks;  // of the processes that have a rank
   std::set<std::string> nodes;
   std::vector<int64_t> pids;
   std::string state;
@@ -141,7 +141,7 @@ bool ComesBefore(const Row& a, const Row& b) {
   return a.ranks.front() < b.ranks.front();
 }
 
-// By rank; those that have none last.
+// Returns one row for each process, by rank. Processes without a rank come last.
 std::vector<Row> RowsOf(const GetInquiryResponse& inquiry, const GetStatusResponse& status) {
   const Members members(status);
   std::vector<Row> rows;
@@ -159,10 +159,10 @@ void Join(const Row& other, Row* row) {
   row->ranks.insert(row->ranks.end(), other.ranks.begin(), other.ranks.end());
   row->nodes.insert(other.nodes.begin(), other.nodes.end());
   row->pids.insert(row->pids.end(), other.pids.begin(), other.pids.end());
-  row->since_when.clear();  // another one for each
+  row->since_when.clear();  // differs between the joined processes
 }
 
-// One row for all that do the same, where the first of them was.
+// Joins rows that do the same, each at the place of its first row.
 std::vector<Row> Together(const std::vector<Row>& rows) {
   std::vector<Row> together;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
@@ -188,7 +188,7 @@ std::vector<std::string> Cells(const Row& row) {
           row.waits_in};
 }
 
-// The first `most` rows, and how many there are beyond.
+// Returns the first `most` rows, and a line with the number of the others.
 std::string Table(const std::vector<Row>& rows, size_t most, int width) {
   if (rows.empty()) return "";
   TextTable table({"rank", "node", "pid", "state", "is doing", "waits in"});

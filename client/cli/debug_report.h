@@ -7,19 +7,21 @@
 #include "client/observe/bundle.h"
 #include "muster/v1/coordinator.pb.h"
 
-// What is known of an inquiry, for people. Pure.
+// Formats an inquiry for people. No system calls.
 namespace muster::cli {
 
-// The verdict alone in the first line; then, as a table, what each rank is doing.
+// Returns the verdict in the first line, and then a table of what each rank is doing.
 std::string FullDebugReport(const muster::v1::GetInquiryResponse& inquiry,
                             const muster::v1::GetStatusResponse& status);
 
-// The same for a screen of `width` columns: of many ranks those that do the same share a row, and
-// of many rows the first ones are shown, so that the verdict above stays in sight.
+// Returns the same for a screen of `width` columns. If there are many ranks, ranks that do the same
+// share a row. If there are many rows, shows only the first ones, so that the verdict stays
+// visible.
 std::string DebugReport(const muster::v1::GetInquiryResponse& inquiry,
                         const muster::v1::GetStatusResponse& status, int width);
 
-// "nodes/n1/" for the files of that launcher: two on one node get a folder each.
+// Returns the folder for the files of a launcher, such as "nodes/n1/". Two launchers on one node
+// get different folders.
 std::string FolderOf(const muster::v1::LauncherReport& report,
                      const muster::v1::GetInquiryResponse& inquiry);
 

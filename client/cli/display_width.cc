@@ -12,7 +12,7 @@ struct Range {
   char32_t last;
 };
 
-// The blocks that people's host and step names are written in, not the whole of UAX #11.
+// The blocks that matter for names of hosts and steps, not all of UAX #11.
 constexpr Range kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
                            {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},
                            {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},

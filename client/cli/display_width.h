@@ -5,8 +5,8 @@
 
 namespace muster::cli {
 
-// Number of terminal columns that `text` takes: wide East Asian characters and emoji two, combining
-// marks none.
+// Returns how many terminal columns `text` takes. Wide East Asian characters and emoji take two,
+// combining marks none.
 int DisplayWidth(absl::string_view text);
 
 }  // namespace muster::cli

@@ -32,7 +32,7 @@ ExecutedRanks::ExecutedRanks(const LaunchPlan* plan, std::string program, Output
 
 absl::Status ExecutedRanks::OpenLogs() {
   absl::Status made = MakeFolder("--log-dir", plan_.log_dir);
-  // Nothing goes there before something is wrong, when it is too late.
+  // Creates the folder now. Otherwise, the user would only learn of a wrong path after a hang.
   if (made.ok()) made = MakeFolder("--debug-dir", plan_.job.debug_dir);
   if (!made.ok() || plan_.log_dir.empty()) return made;
   for (size_t local_rank = 0; local_rank < logs_.size(); ++local_rank) {
@@ -52,7 +52,7 @@ absl::StatusOr<pid_t> ExecutedRanks::Start(const launcher::JobPlan& job,
   const absl::StatusOr<Output::ChildEnds> ends = OpenOutput(start.local_rank);
   if (!ends.ok()) return ends.status();
   launcher::RankVariables variables = launcher::VariablesOf(job, start);
-  // Of a process that is killed, what it has kept back is lost.
+  // Makes Python unbuffered, because a killed process loses its buffered output.
   if (getenv(kUnbuffered) == nullptr) variables[kUnbuffered] = "1";
   const absl::StatusOr<pid_t> pid = launcher::Spawn(
       {program_, plan_.program, launcher::Merge(launcher::CurrentEnvironment(), variables),

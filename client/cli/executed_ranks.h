@@ -15,14 +15,14 @@
 
 namespace muster::cli {
 
-// Ranks that execute a program, and whose output goes through the launcher.
+// The RankStarter of `muster run`: ranks execute a program, and their output goes through the
+// launcher.
 class ExecutedRanks : public launcher::RankStarter {
  public:
-  // `program` is the file that the ranks execute. `plan` and `output` must outlive this object.
+  // `program` is the path that the ranks execute. `plan` and `output` must outlive this object.
   ExecutedRanks(const LaunchPlan* plan, std::string program, Output* output);
 
-  // Opens the log files that the plan asks for, and makes its folders; the text of an error is for
-  // the user.
+  // Creates the folders of the plan, and opens its log files. An error is a text for the user.
   absl::Status OpenLogs();
 
   absl::StatusOr<pid_t> Start(const launcher::JobPlan& job,

@@ -34,7 +34,8 @@ absl::Status CheckFlags(const HealthFlags& flags, absl::Duration* timeout) {
 }  // namespace
 
 int RunHealthCommand(HealthFlags flags) {
-  // The answer is for everybody, and a token that cannot be read must not look like a sick daemon.
+  // Sends no token: health checks need none, and an unreadable token must not look like a failing
+  // daemon.
   flags.credentials.token_file.clear();
   absl::Duration timeout;
   absl::Status usable = CheckFlags(flags, &timeout);

@@ -7,16 +7,16 @@
 
 namespace muster::cli {
 
-// The flags of `muster health` as they were typed.
+// The flags of `muster health` as typed.
 struct HealthFlags {
-  std::string coordinator;  // empty: not given, in no way
+  std::string coordinator;  // empty if no flag, argument or variable gives it
   CredentialFiles credentials;
   std::string timeout = "3s";
 };
 
-// `muster health`: whether the coordinator serves, as grpc.health.v1 says. Returns the exit status:
-// 0 if it does; 1, after one line with the reason, if not; 64 for a malformed flag or a file that
-// cannot be used.
+// Runs `muster health`: asks grpc.health.v1 whether the coordinator serves. Returns the exit
+// status: 0 if it does; 1 if it does not, after printing the reason in one line; 64 if a flag is
+// malformed or a file cannot be used.
 int RunHealthCommand(HealthFlags flags);
 
 }  // namespace muster::cli

@@ -1,7 +1,7 @@
 #ifndef MUSTER_CLIENT_CLI_HELP_TEXTS_H_
 #define MUSTER_CLIENT_CLI_HELP_TEXTS_H_
 
-// What `muster COMMAND --help` says below the flags.
+// The texts of `muster COMMAND --help` below the flags.
 namespace muster::cli {
 
 inline constexpr char kRunDetails[] = R"(Examples:

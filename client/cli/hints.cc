@@ -16,7 +16,7 @@ constexpr char kNoRendezvous[] =
     "; leave it out: ranks meet at the coordinator (--coordinator HOST:PORT)";
 constexpr char kAddress[] = "; did you mean --coordinator HOST:PORT, where musterd listens?";
 
-// torchrun's, where underscores are not all that differs.
+// Returns the hint for a flag of torchrun that differs in more than underscores.
 const char* OfTorchrun(const std::string& flag) {
   static const auto& hints = *new std::map<std::string, const char*>{
       {"--standalone",
@@ -43,9 +43,9 @@ const char* OfTorchrun(const std::string& flag) {
   return found == hints.end() ? nullptr : found->second;
 }
 
-// Names that the word begins, as "--nproc" begins --nproc-per-node.
+// Returns the names that begin with the word, such as --nproc-per-node for "--nproc".
 std::vector<std::string> BegunBy(const std::string& word, const std::vector<std::string>& known) {
-  constexpr size_t kShortest = 4;  // "--n" begins too many
+  constexpr size_t kShortest = 4;  // "--n" would match too many
   std::vector<std::string> begun;
   for (const std::string& candidate : known) {
     if (word.size() >= kShortest && absl::StartsWith(candidate, word)) begun.push_back(candidate);

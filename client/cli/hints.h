@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-// What a user may have meant by a word that means nothing here. Pure.
+// Guesses what a user meant by an unknown word. No system calls.
 namespace muster::cli {
 
-// "; did you mean run?"; empty where no command is near.
+// Returns "; did you mean run?", or "" if no command is similar.
 std::string HintForCommand(const std::string& word, const std::vector<std::string>& commands);
 
-// `word` may have a value: "--nproc_per_nod=4". Knows torchrun's flags, too, and the beginnings of
-// flags: "--nproc".
+// Returns a hint like the one above, or "". `word` may have a value, as in "--nproc_per_nod=4".
+// Also knows torchrun's flags, and beginnings of flags such as "--nproc".
 std::string HintForFlag(const std::string& word, const std::vector<std::string>& flags);
 
 }  // namespace muster::cli

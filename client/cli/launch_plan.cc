@@ -30,7 +30,7 @@ absl::Status Malformed(absl::string_view flag, absl::string_view value,
       absl::StrCat(flag, " is '", Printable(value), "'; expected ", expected));
 }
 
-// Leaves `result` as it is where the flag was not given.
+// Leaves `result` unchanged if the flag was not given.
 absl::Status ParseProcesses(const std::optional<std::string>& text, const Machine& machine,
                             int* result) {
   constexpr char kFlag[] = "--nproc-per-node";
@@ -52,7 +52,7 @@ absl::Status ParseProcesses(const std::optional<std::string>& text, const Machin
   return absl::OkStatus();
 }
 
-// Leaves `result` as it is where the flag was not given.
+// Leaves `result` unchanged if the flag was not given.
 absl::Status ParseNumber(const char* flag, const std::optional<std::string>& text, int min, int max,
                          int* result) {
   if (!text) return absl::OkStatus();
@@ -97,7 +97,7 @@ absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated
     if (!address.ok()) return address.status();
     job->coordinator = *std::move(address);
   }
-  // A musterd that somebody else started serves the job "default" unless it was told otherwise.
+  // A musterd that was started separately serves the job "default", unless its flags name another.
   job->job = flags.job.value_or(flags.coordinator ? "default" : generated_job);
   RETURN_IF_ERROR(CheckName("--job", job->job));
   if (!flags.node_id) return absl::OkStatus();
@@ -105,7 +105,7 @@ absl::Status FillCoordinator(const RunFlags& flags, const std::string& generated
   return CheckName("--node-id", job->node_id);
 }
 
-// A coordinator of its own has a token of its own.
+// A hosted coordinator has its own token.
 absl::Status FillCredentials(const RunFlags& flags, JobPlan* job) {
   for (const CredentialField& field : kCredentialFields) {
     if (flags.coordinator || (flags.credentials.*field.value).empty()) continue;
@@ -134,7 +134,7 @@ std::string UnsetHint(const RunFlags& flags) {
   return absl::StrCat("; or unset ", flags.coordinator_source);
 }
 
-// A coordinator that runs already has been told these by who started it.
+// Returns an error for flags that configure a coordinator, if the coordinator runs already.
 absl::Status RefuseBesideCoordinator(const RunFlags& flags) {
   const std::pair<const char*, bool> given[] = {
       {"--min-world-size", flags.min_world_size.has_value()},
@@ -233,7 +233,8 @@ void FillFromEnvironment(GetVariable get, RunFlags* flags) {
   FillFromVariable(get, "MUSTER_JOB", &flags->job);
   if (const std::optional<NodePlace> place = FindNodePlace(get)) {
     FillUnset(place->processes_per_node, &flags->nproc_per_node);
-    // Of another number of nodes than the flag's, these would be somebody else's.
+    // With --nnodes, the cluster may have another number of nodes. Then its node rank and address
+    // are not this job's.
     if (!flags->nnodes) {
       FillUnset(place->nodes, &flags->nnodes);
       if (flags->nnodes) FillUnset(place->node_rank, &flags->node_rank);

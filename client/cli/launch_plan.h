@@ -11,14 +11,14 @@
 
 namespace muster::cli {
 
-// The flags of `muster run` as they were typed; unset where they were not.
+// The flags of `muster run` as typed; unset if they were not given.
 struct RunFlags {
   std::optional<std::string> nproc_per_node;
   std::optional<std::string> nnodes;
   std::optional<std::string> node_rank;
   std::optional<std::string> node_id;
   std::optional<std::string> coordinator;
-  std::string coordinator_source = "--coordinator";  // how messages call who said it
+  std::string coordinator_source = "--coordinator";  // the source of the address, for messages
   std::optional<std::string> job;
   std::optional<std::string> master_port;
   std::optional<std::string> log_dir;
@@ -32,54 +32,56 @@ struct RunFlags {
   std::optional<std::string> max_world_size;
   std::optional<std::string> settle;
   std::optional<std::string> metrics_listen;
-  CredentialFiles credentials;  // empty where not typed
+  CredentialFiles credentials;  // fields are empty if not given
   bool no_prefix = false;
   bool pty = false;
   bool no_pty = false;
-  std::vector<std::string> program;  // what follows "--"
+  std::vector<std::string> program;  // the words after "--"
 };
 
-// What the machine has, for --nproc-per-node.
+// The GPUs and cores of this machine, for --nproc-per-node.
 struct Machine {
   int gpus = 0;
   int cpus = 1;
 };
 
-// Which of the ranks' output goes through pseudo-terminals.
+// Which output of the ranks goes through pseudo-terminals.
 enum class PtyUse {
-  kTerminals,  // what is shown on a terminal
+  kTerminals,  // only output that is shown on a terminal
   kAll,
   kNone,
 };
 
-// What `muster run` is going to do, checked.
+// The validated plan of `muster run`.
 struct LaunchPlan {
-  launcher::JobPlan job;           // without what it takes to host a coordinator
-  bool coordinator_given = false;  // else the launcher hosts one
+  launcher::JobPlan job;           // without the command that hosts a coordinator
+  bool coordinator_given = false;  // false: the launcher hosts one
   std::string log_dir;             // empty: no log files
-  std::string musterd;             // path given by the user; empty: look for it
+  std::string musterd;             // the path that the user gave; empty: search for it
   bool prefix = true;
   PtyUse pty = PtyUse::kTerminals;
-  // Of the hosted coordinator.
+  // For the hosted coordinator:
   std::string settle;               // as typed; empty: musterd's default
-  std::optional<HostPort> metrics;  // unset: nowhere
+  std::optional<HostPort> metrics;  // unset: not served
   std::vector<std::string> program;
 };
 
-// Checks the flags and fills in the defaults. A standalone job without --job is called
-// `generated_job`. INVALID_ARGUMENT names the flag, what it holds and what was expected.
+// Checks the flags and fills in the defaults. `generated_job` is the name of a standalone job
+// without --job. INVALID_ARGUMENT names the flag, its value and what was expected.
 absl::StatusOr<LaunchPlan> MakeLaunchPlan(const RunFlags& flags, const std::string& generated_job,
                                           const Machine& machine);
 
-// Fills in what no flag says: the coordinator and the job from MUSTER_COORDINATOR and MUSTER_JOB,
-// of a coordinator of its own where its metrics are from MUSTER_METRICS_LISTEN,
-// then the place of this node from what the cluster says (common/workload.h), and with a
-// coordinator the name of the job. `muster run` as a rank's program is not asked: what stands
-// around the rank is not its own.
+// Fills in the flags that were not given:
+//   * the coordinator and the job, from MUSTER_COORDINATOR and MUSTER_JOB
+//   * the place of this node, and the coordinator and the job if they are still open, from the
+//     cluster's variables (common/workload.h)
+//   * the metrics address of a hosted coordinator, from MUSTER_METRICS_LISTEN
+// Does nothing if `muster run` is itself a rank's program, because the variables are the outer
+// job's.
 void FillFromEnvironment(GetVariable get, RunFlags* flags);
 
-// OK if `name` is what the coordinator takes as a job or node id: 1 to 256 bytes of UTF-8 without
-// control characters. INVALID_ARGUMENT names `flag` otherwise.
+// Returns OK if the coordinator accepts `name` as a job or node id: 1 to 256 bytes of UTF-8 without
+// control characters. INVALID_ARGUMENT names `flag`.
 absl::Status CheckName(const std::string& flag, const std::string& name);
 
 }  // namespace muster::cli

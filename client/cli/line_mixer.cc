@@ -7,7 +7,7 @@
 namespace muster::cli {
 namespace {
 
-// Twice memchr(): find_first_of() looks at one byte at a time.
+// Calls memchr() twice, because find_first_of() is slower: it compares one byte at a time.
 size_t FindEnd(absl::string_view chunk) {
   return chunk.substr(0, chunk.find('\n')).find('\r') != absl::string_view::npos ? chunk.find('\r')
                                                                                  : chunk.find('\n');
@@ -93,7 +93,7 @@ void LineMixer::OnNewline(Stream* stream, std::string* result) {
   const bool was_shown = stream->is_bar || stream->shown > 0;
   const bool nothing_new = was_shown && stream->shown == stream->text.size();
   if (nothing_new && !EndsALine(*stream)) {
-    // Somebody else's line has made a line of this text already.
+    // A line of another stream has already ended this text.
   } else {
     const bool all_there = nothing_new && (open_ == stream->id || stream->text.empty());
     if (!all_there) Show(stream, result);
@@ -116,7 +116,7 @@ void LineMixer::OnReturn(Stream* stream, std::string* result) {
   const bool all_shown = stream->is_bar && stream->shown == stream->text.size();
   stream->is_bar = true;
   if (!all_shown && !stream->text.empty()) Show(stream, result);
-  // Of a bar that somebody else's text has displaced there is nothing to go back in.
+  // If another stream's text has displaced the bar, there is nothing to return to.
   if (open_ == stream->id || (open_ == kNobody && stream->text.empty())) {
     absl::StrAppend(result, "\r");
     at_start_ = open_ == stream->id;

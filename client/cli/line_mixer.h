@@ -8,34 +8,41 @@
 
 namespace muster::cli {
 
-// Mixes the output of several processes for one reader, so that no line is torn and each has its
-// process's prefix.
+// Merges the output of several processes for one reader. Lines are never torn, and each has the
+// prefix of its process.
 //
-// A line is passed on when its '\n' has come, or when ShowBegun() asks for what there is of it:
-// where another process writes in between, that becomes a line by itself, and the whole one comes
-// once more. What follows a '\r' is passed on at once: it is a progress bar or the like, and its
-// '\n' may come hours later. Where another process writes in between, a line first ends such a bar
-// with '\n'; another bar takes its place with '\r'. All other bytes, zeros included, are passed on
-// as they are.
+//   const int a = mixer.AddStream("[0] ");
+//   const int b = mixer.AddStream("[1] ");
+//   mixer.Feed(a, "hel");   // ""
+//   mixer.Feed(b, "hi\n");  // "[1] hi\n"
+//   mixer.Feed(a, "lo\n");  // "[0] hello\n"
+//
+// A line passes when its '\n' comes. ShowBegun() passes an unfinished one, such as a prompt. If
+// another process then writes, the unfinished text becomes a line, and the complete line follows
+// later.
+//
+// Text after a '\r' passes at once, because it is a progress bar, whose '\n' may come hours later.
+// If another process then writes a line, '\n' ends the bar first; another bar replaces it with
+// '\r'. All other bytes pass unchanged, zeros included.
 class LineMixer {
  public:
-  // A longer line is passed on in pieces of this size, each as a line: something must bound what is
-  // kept for an end that may never come.
+  // A longer line passes in pieces of this size, each as a line of its own. This bounds the memory
+  // for a line that never ends.
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
-  // Returns the stream's number. `prefix` may be empty.
+  // Adds a stream and returns its number. `prefix` may be empty.
   int AddStream(std::string prefix);
 
-  // What `chunk` lets pass.
+  // Adds a chunk to the stream, and returns the text that may pass now.
   std::string Feed(int stream, absl::string_view chunk);
 
-  // A line was begun, and what there is of it has not been passed on.
+  // Returns whether the stream has an unfinished line with text that has not passed.
   bool HasBegun(int stream) const;
-  // Passes that on.
+  // Returns the text of an unfinished line that has not passed.
   std::string ShowBegun(int stream);
 
-  // The stream has ended: what it had begun. With `end_line` that is ended as a line; else it
-  // stays open, and whoever writes next ends it. The number is not valid any more.
+  // Removes the stream and returns its unfinished text. With `end_line`, a '\n' ends it; else the
+  // next stream that writes ends it.
   std::string Finish(int stream, bool end_line);
 
  private:
@@ -43,9 +50,9 @@ class LineMixer {
     int id = 0;
     std::string prefix;
     std::string text;     // since the last '\n' or '\r'
-    size_t shown = 0;     // how much of `text` has been passed on
-    bool is_bar = false;  // `text` follows, or ends with, a '\r'
-    bool stands = false;  // what was shown of it has become a line by itself
+    size_t shown = 0;     // how much of `text` has passed
+    bool is_bar = false;  // a '\r' precedes `text`, or ends it
+    bool stands = false;  // the part that has passed has become a line of its own
   };
   static constexpr int kNobody = -1;
 
@@ -54,13 +61,13 @@ class LineMixer {
   void EndOther(const Stream& stream, std::string* result);
   void OnNewline(Stream* stream, std::string* result);
   void OnReturn(Stream* stream, std::string* result);
-  // A '\n' after this text, all of which has been passed on, has something to end.
+  // Returns whether a '\n' after this text, all of which has passed, still ends a line.
   bool EndsALine(const Stream& shown) const;
 
   std::map<int, Stream> streams_;
   int next_id_ = 0;
-  int open_ = kNobody;     // whose text stands without a '\n' at the end of all that was passed on
-  bool at_start_ = false;  // that text ends with a '\r'
+  int open_ = kNobody;     // the stream whose text ends everything that has passed, without '\n'
+  bool at_start_ = false;  // the text of `open_` ends with '\r'
 };
 
 }  // namespace muster::cli

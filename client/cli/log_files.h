@@ -11,29 +11,29 @@
 
 namespace muster::cli {
 
-// Copies of the ranks' output in files. Nothing waits for them: where they cannot be written as
-// fast as the ranks write, some output is left out, and the file says how much and where. Its calls
-// may come from one thread at a time; none of them blocks but Open(), on the file system.
+// Copies of the ranks' output in files. Ranks never wait for them: if a file cannot be written as
+// fast as the ranks write, some output is dropped, and the file says how much and where. Call from
+// one thread at a time. Only Open() blocks, on the file system.
 class LogFiles {
  public:
-  // What may wait to be written, of all files together.
+  // Limit of the unwritten bytes of all files together.
   static constexpr size_t kMaxBacklog = 64 << 20;
 
-  // Empties a file that exists. Returns the log's number.
+  // Opens a file, which it truncates, and returns the log's number.
   absl::StatusOr<int> Open(const std::string& path);
 
-  // A stream into a log; several into one log share it line by line, otherwise unchanged.
+  // Adds a stream to a log. Several streams of one log share it line by line, without prefixes.
   int AddStream(int log);
   void Write(int log, int stream, absl::string_view chunk);
-  // The stream has ended; its number is not valid any more.
+  // Ends the stream; its number is no longer valid.
   void Finish(int log, int stream);
 
-  // What the user should know, since the last call: files that cannot be written, or not fast
-  // enough. Once for each.
+  // Returns messages for the user since the last call: files that cannot be written, or not fast
+  // enough. Reports each file once.
   std::vector<std::string> TakeComplaints();
 
   size_t pending() const { return writer_.pending(); }
-  // Becomes readable when nothing is pending any more, or there is a complaint.
+  // Becomes readable when pending() falls to 0, or there is a message.
   int wake_fd() const { return writer_.wake_fd(); }
   void ClearWake() { writer_.ClearWake(); }
 
@@ -42,7 +42,7 @@ class LogFiles {
     std::string path;
     int sink = 0;
     LineMixer lines;
-    size_t missing = 0;  // bytes left out since the last note
+    size_t missing = 0;  // bytes dropped since the last note in the file
     bool was_slow = false;
   };
 

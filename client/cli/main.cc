@@ -1,4 +1,4 @@
-// The muster command: see ParseCommandLine() for what it takes.
+// The muster command. ParseCommandLine() documents its arguments.
 
 #include <sched.h>
 
@@ -66,7 +66,7 @@ int Main(int argc, char** argv) {
   return Run(std::get<RunFlags>(command), argc, argv);
 }
 
-// A disk that is full, for instance, where a token was to go.
+// Reports a failed write to standard output, for example a token that did not fit on a full disk.
 int AfterOutput(int status) {
   if (std::cout.flush()) return status;
   std::cerr << "muster: standard output takes no more; what was to be printed is lost in part\n";

@@ -17,7 +17,7 @@ constexpr int kExitFailure = 1;
 constexpr int kExitNotExecutable = 126;
 constexpr int kExitNotFound = 127;
 constexpr absl::Duration kFlushPatience = absl::Seconds(1);
-// Of log files, which may be on a file system that hangs.
+// For log files, whose file system may hang.
 constexpr absl::Duration kLogPatience = absl::Seconds(10);
 constexpr absl::Duration kLogPoll = absl::Milliseconds(20);
 
@@ -47,7 +47,7 @@ int NodeRun::ExitStatus() const {
   return status == 0 && output_.lost() ? kExitFailure : status;
 }
 
-// As a shell does where it cannot execute a program.
+// Returns the exit status of a shell that cannot execute a program.
 int NodeRun::Refuse(const absl::Status& status) {
   if (absl::IsCancelled(status)) {
     return launcher::ShellStatus({true, *supervisor_.first_ending_signal()});
@@ -58,7 +58,7 @@ int NodeRun::Refuse(const absl::Status& status) {
 }
 
 void NodeRun::AwaitOutput() {
-  // A reader that has stopped must not hold a user who wants to leave.
+  // A reader that has stopped must not block a user who wants to leave.
   const int signals_before = supervisor_.ending_signals();
   const absl::Time give_up =
       signals_before > 1 ? SteadyNow() + kFlushPatience : absl::InfiniteFuture();
@@ -78,7 +78,7 @@ bool NodeRun::Written() {
                            absl::FormatDuration(kLogPatience), "; the last ", left,
                            " bytes of the log files are lost"));
   logs_given_up_ = true;
-  return false;  // until that is shown
+  return false;  // until the message is shown
 }
 
 }  // namespace muster::cli

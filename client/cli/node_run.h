@@ -12,10 +12,10 @@
 
 namespace muster::cli {
 
-// What `muster run` does on this node, in its supervisor process: the ranks and their output.
+// The supervisor process of `muster run`: the ranks of this node and their output.
 class NodeRun {
  public:
-  // `program` is the file that the ranks execute; `control_fd` is the Supervisor's.
+  // `program` is the path that the ranks execute; `control_fd` is as in Supervisor.
   NodeRun(LaunchPlan plan, std::string program, int control_fd);
 
   // Blocks until every rank has ended and all output is written. Returns the exit status of `muster
@@ -25,7 +25,7 @@ class NodeRun {
  private:
   int Refuse(const absl::Status& status);
   int ExitStatus() const;
-  // Returns when nothing is left to write, or the user wants to leave.
+  // Blocks until all output is written, or the user wants to leave.
   void AwaitOutput();
   bool Written();
 
@@ -34,8 +34,8 @@ class NodeRun {
   Output output_;
   ExecutedRanks ranks_;
   launcher::Supervisor supervisor_;
-  size_t log_bytes_left_ = 0;  // of log files, when it was last looked, ...
-  absl::Time log_deadline_;    // ... and until when that must have changed
+  size_t log_bytes_left_ = 0;  // of the log files, at the last check
+  absl::Time log_deadline_;    // gives up if log_bytes_left_ has not changed until then
   bool logs_given_up_ = false;
 };
 

@@ -23,15 +23,16 @@ namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
 constexpr size_t kHighWater = 2 * Writer::kLowWater;
-// A line that has not ended by then is shown as far as it has come.
+// An unfinished line is shown after this time.
 constexpr absl::Duration kLinePatience = absl::Milliseconds(200);
-// What ends by itself when its reader goes, as what is nearly done may, need not be ended.
+// Ranks that end on their own within this time after the reader has gone are not signalled.
 constexpr absl::Duration kReaderPatience = absl::Seconds(1);
 
-// What the kernel keeps of a pseudo-terminal for its reader, and more.
+// More than the kernel buffers for the reader of a pseudo-terminal.
 constexpr size_t kTerminalBytes = 128 << 10;
 
-// How much can be read now. Of a terminal the kernel says only what has reached its last buffer.
+// Returns how many bytes can be read now. For a terminal, the kernel only counts those in its last
+// buffer, so this returns the upper limit.
 size_t Available(int fd, bool terminal) {
   if (terminal) return kTerminalBytes;
   int available = 0;
@@ -86,7 +87,7 @@ void Output::OnScreenWake(Screen* screen) {
   Resume(screen);
 }
 
-// A process that writes nothing more would never get SIGPIPE.
+// Watches for readers that close. A process that writes no more would never get SIGPIPE.
 void Output::WatchReaders() {
   for (const Screen* screen : {stdout_, stderr_}) {
     loop_->WatchReader(screen->fd, [this, fd = screen->fd] {
@@ -108,7 +109,7 @@ absl::StatusOr<int> Output::OpenPipe(const std::string& owner, Stream stream,
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return launcher::StartError(errno, absl::StrCat("cannot create a pipe for ", owner));
   }
-  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // the reading end only: the child's is as it expects
+  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // only the reading end; the child's end stays blocking
   AddPipe(fds[0], /*terminal=*/false, owner, ScreenOf(stream), prefix, log);
   return fds[1];
 }
@@ -179,7 +180,8 @@ void Output::Drain(const std::string& owner) {
     if (pipe.owner == owner) fds.push_back(fd);
   }
   for (int fd : fds) {
-    // Not until it is empty: what holds the pipe beside the owner may write without an end.
+    // Does not read until the pipe is empty: another process that holds the pipe may never stop
+    // writing.
     size_t available = Available(fd, pipes_.at(fd).terminal);
     while (available > 0) {
       const ssize_t size = ReadOnce(fd);
@@ -224,7 +226,7 @@ ssize_t Output::ReadOnce(int fd) {
   char buffer[kReadBytes];
   Pipe& pipe = pipes_.at(fd);
   const ssize_t size = read(fd, buffer, sizeof(buffer));
-  if (size < 0 && errno == EIO && pipe.terminal) return 0;  // nobody can write to it any more
+  if (size < 0 && errno == EIO && pipe.terminal) return 0;  // no writer is left
   if (size <= 0) return size;
   const absl::string_view chunk(buffer, size);
   pipe.screen->writer.Write(pipe.screen->sink, pipe.screen->lines.Feed(pipe.shown_stream, chunk));
@@ -256,7 +258,8 @@ void Output::ShowBegun() {
   std::optional<absl::Time> next;
   for (auto& [fd, pipe] : pipes_) {
     if (!pipe.begun) continue;
-    if (pipe.screen->paused) pipe.begun = SteadyNow();  // its end may be there, unread
+    // the end of the line may be in the pipe, unread
+    if (pipe.screen->paused) pipe.begun = SteadyNow();
     if (*pipe.begun + kLinePatience > SteadyNow()) {
       next = next ? std::min(*next, *pipe.begun) : *pipe.begun;
       continue;

@@ -20,86 +20,94 @@
 
 namespace muster::cli {
 
-// Brings the output of all children, line by line, to the launcher's own standard output and error
-// and to log files. A line that takes its time, as a prompt does, is shown as far as it has come,
-// but not without a prefix into a file or pipe: programs read those. When the launcher's reader is
-// slow, it stops reading the children's pipes, and the children wait as they would for a slow pipe
-// of their own. They never wait for a log file. A pipe may be a pseudo-terminal.
+// The output of a launcher's children. Forwards it line by line to the launcher's own standard
+// output and error, and to log files.
+//
+//   absl::StatusOr<Output::ChildEnds> ends = output.OpenChild("rank 3", "[3] ", log, use);
+//   ... start the child with these descriptors, and close them here
+//   output.Drain("rank 3");  // when the child has ended
+//   output.Finish();         // at the end of the run
+//
+// An unfinished line, such as a prompt, is shown after 200 ms. Files and pipes without prefixes get
+// whole lines only, because programs read them. If the launcher's reader is slow, the launcher
+// stops reading the children's pipes. The children then wait, as they would for a slow pipe of
+// their own. They never wait for a log file. Runs in the EventLoop's thread.
 class Output {
  public:
   enum class Stream { kStdout, kStderr };
 
-  // `loop` must outlive the object. `on_reader_gone` is called once, by the loop, when standard
-  // output or error is a pipe that nobody reads any more: at the next write, or some time later.
-  // It is told whether that has lost output.
+  // `loop` must outlive the object. `on_reader_gone` runs once, in the loop, when standard output
+  // or error is a pipe that has lost its reader: at the next write, or some time later. `lost` says
+  // whether output was lost.
   Output(launcher::EventLoop* loop, std::function<void(bool lost)> on_reader_gone);
   ~Output();
 
-  // A pipe for a child: what is written to the returned descriptor (the caller's; close it once the
-  // child has it) goes to `stream` with `prefix` before each line, and without it to `log`.
+  // Creates a pipe for a child. Text written to the returned descriptor goes to `stream` with
+  // `prefix` before each line, and to `log` without it. The caller owns the descriptor, and closes
+  // it once the child has it.
   absl::StatusOr<int> OpenPipe(const std::string& owner, Stream stream, const std::string& prefix,
                                std::optional<int> log);
 
-  // What one child writes, both ends the caller's; they may be one.
+  // Descriptors for a child's output, owned by the caller. Both may be the same.
   struct ChildEnds {
     int out = -1;
     int err = -1;
   };
-  // The same for both of a child's streams. Each is a pseudo-terminal where `use` says so, and both
-  // are the same one where they go to the same place. A pipe where none can be had, which is said
-  // once.
+  // Returns the ends for both streams of a child. Each is a pseudo-terminal if `use` says so, and
+  // both are the same one if standard output and error are the same file. If no pseudo-terminal is
+  // available, uses a pipe, and tells the user once.
   absl::StatusOr<ChildEnds> OpenChild(const std::string& owner, const std::string& prefix,
                                       std::optional<int> log, PtyUse use);
-  // The terminal has another size now: so have the children's.
+  // Copies the new size of the launcher's terminal to the children's.
   void ResizeTerminals();
 
-  // Opens a file for OpenPipe's `log`; an existing one is emptied.
+  // Opens and truncates a file for OpenPipe's `log`.
   absl::StatusOr<int> OpenLog(const std::string& path) { return logs_.Open(path); }
 
-  // A line of the launcher's own, on standard error: "muster: text".
+  // Prints a line of the launcher to standard error: "muster: text".
   void Say(const std::string& text);
 
-  // Takes what is in the pipes of `owner` at this moment.
+  // Reads the bytes that are in the owner's pipes now.
   void Drain(const std::string& owner);
-  // Takes what is left in all pipes, ends unended lines and closes the pipes.
+  // Reads the rest of all pipes, ends unfinished lines and closes the pipes.
   void Finish();
 
-  // The last of what each owner has written.
+  // Returns the end of each owner's output.
   std::shared_ptr<const launcher::OutputTails> tails() const { return tails_; }
 
-  // All that is to be shown has been, or cannot be.
+  // Returns whether all output has been shown, or cannot be.
   bool Shown();
-  // What is still to be written into log files.
+  // Returns the number of bytes not yet written to log files.
   size_t unwritten_log_bytes() const { return logs_.pending(); }
 
-  // Some output could not be shown, which was said where that was possible.
+  // Returns whether some output could not be shown. The user has been told if possible.
   bool lost() const { return lost_; }
 
  private:
-  // Where output is shown. Standard output and error are one where they are one file, so that what
-  // is written to both keeps its order, and its lines.
+  // A destination of output. If standard output and error are the same file, they share a screen,
+  // so that lines keep their order and are not torn.
   struct Screen {
     Writer writer;
     int fd = -1;
     int sink = 0;
     LineMixer lines;
-    int own_lines = 0;  // the launcher's stream
+    int own_lines = 0;  // the stream of the launcher's own lines
     bool paused = false;
   };
   struct Pipe {
     std::string owner;
     Screen* screen;
-    int margin;     // columns of the prefix
-    bool terminal;  // it is a pseudo-terminal
+    int margin;     // width of the prefix in columns
+    bool terminal;  // whether it is a pseudo-terminal
     int shown_stream;
     std::optional<int> log;
     int log_stream;
-    bool shows_begun;                 // lines too that have not ended
-    std::optional<absl::Time> begun;  // since when there is one that was not shown
+    bool shows_begun;                 // also shows unfinished lines
+    std::optional<absl::Time> begun;  // since when an unfinished line waits to be shown
   };
 
   Screen* ScreenOf(Stream stream) const { return stream == Stream::kStdout ? stdout_ : stderr_; }
-  // Takes the reading end.
+  // Adds a pipe. Takes ownership of `reader`.
   void AddPipe(int reader, bool terminal, const std::string& owner, Screen* screen,
                const std::string& prefix, std::optional<int> log);
   absl::StatusOr<int> OpenEnd(const std::string& owner, Stream stream, const std::string& prefix,
@@ -109,13 +117,14 @@ class Output {
   void OnScreenWake(Screen* screen);
   void WatchReaders();
   void OnReaderGone(bool lost);
-  // Notes whether `chunk` leaves a line begun, which will be shown when it is old enough.
+  // Notes whether `chunk` leaves an unfinished line, to show it when it is old enough.
   void NoteBegun(Pipe* pipe, absl::string_view chunk);
   void AwaitBegun(absl::Time since);
   void ShowBegun();
   void TakeFailures(Screen* screen);
   void TakeComplaints();
-  // As read(): the number of bytes taken, 0 at the end, negative when there is nothing to read now.
+  // Reads from the pipe once. Returns as read() does: the number of bytes, 0 at the end, negative
+  // if there is nothing to read now.
   ssize_t ReadOnce(int fd);
   void Close(int fd);
   void WatchPipe(int fd);
@@ -127,13 +136,13 @@ class Output {
   LogFiles logs_;
   const std::shared_ptr<launcher::OutputTails> tails_ = std::make_shared<launcher::OutputTails>();
   std::unique_ptr<Screen> first_;   // standard output
-  std::unique_ptr<Screen> second_;  // standard error, where that is another file
+  std::unique_ptr<Screen> second_;  // standard error, if it is another file
   Screen* const stdout_;
   Screen* const stderr_;
   std::map<int, Pipe> pipes_;  // by the descriptor that is read
   bool reader_gone_ = false;
-  bool awaits_begun_ = false;  // ShowBegun() is due some time
-  // Timers of the loop may come when this object has gone.
+  bool awaits_begun_ = false;  // a timer for ShowBegun() is set
+  // Set to null by the destructor, for timers of the loop that fire later.
   const std::shared_ptr<Output*> self_ = std::make_shared<Output*>(this);
   bool lost_ = false;
   bool said_no_terminal_ = false;

@@ -14,7 +14,7 @@
 namespace muster::cli {
 namespace {
 
-// Without the '\r' that a terminal puts before each '\n'.
+// Turns off the '\r' that a terminal puts before each '\n'.
 bool MakeRaw(int fd) {
   termios settings;
   if (tcgetattr(fd, &settings) != 0) return false;
@@ -22,7 +22,8 @@ bool MakeRaw(int fd) {
   return tcsetattr(fd, TCSANOW, &settings) == 0;
 }
 
-// Not by its name, which may be another one's where /dev/pts is that of another container.
+// Opens the writer's end through `reader`. In a container with another /dev/pts, its path may name
+// another terminal.
 int OpenWriter(int reader) {
   if (unlockpt(reader) != 0) return -1;
   return ioctl(reader, TIOCGPTPEER, O_WRONLY | O_NOCTTY | O_CLOEXEC);

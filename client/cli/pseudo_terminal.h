@@ -5,19 +5,19 @@
 
 namespace muster::cli {
 
-// Both ends of a pseudo-terminal, which is nobody's controlling terminal. Programs that write to a
-// terminal show each line at once; into a pipe they write in blocks of some KiB.
+// Both ends of a pseudo-terminal that controls no process. Programs write each line at once to a
+// terminal, but write blocks of some KiB to a pipe.
 struct PseudoTerminal {
-  int reader = -1;  // non-blocking; read() fails with EIO when no writer is left
-  int writer = -1;  // the child's; cannot be read
+  int reader = -1;  // non-blocking; read() fails with EIO when there is no writer left
+  int writer = -1;  // for the child; not readable
 };
 
-// Bytes pass unchanged. Closed in programs that are executed. An error is the system's: there are
-// no more pseudo-terminals, or /dev/pts is not mounted.
+// Opens one that passes bytes unchanged. Both ends are closed on exec. Errors have the system's
+// text, for example if there are no more pseudo-terminals or /dev/pts is not mounted.
 absl::StatusOr<PseudoTerminal> OpenPseudoTerminal();
 
-// Gives the terminal of `reader` the size of the one at `terminal_fd`, less `margin` columns.
-// Nothing happens where that is no terminal, or has no size.
+// Copies the window size of the terminal at `terminal_fd`, minus `margin` columns, to the terminal
+// of `reader`. Does nothing if `terminal_fd` is not a terminal, or has no size.
 void CopyWindowSize(int terminal_fd, int margin, int reader);
 
 }  // namespace muster::cli

@@ -15,7 +15,8 @@ namespace {
 
 constexpr pid_t kFirstProcess = 1;
 
-// The kernel keeps from a container's first process what it has no handler for.
+// Installs signal handlers in the first process of a container. The kernel ignores signals to it
+// that have no handler.
 void EndOnSignals() {
   if (getpid() != kFirstProcess) return;
   for (const int ending : {SIGINT, SIGTERM, SIGHUP}) {
@@ -27,7 +28,7 @@ void EndOnSignals() {
 
 absl::Status PrepareToAsk(const CredentialFiles& files) {
   EndOnSignals();
-  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // its errors are in the answers
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // its errors are part of the answers
   return CheckFiles(files);
 }
 

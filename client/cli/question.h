@@ -7,15 +7,15 @@
 #include "absl/time/time.h"
 #include "common/credential_files.h"
 
-// What `muster status` and `muster health` share: they ask a coordinator, and that is all.
+// Shared by `muster status` and `muster health`, which only query a coordinator.
 namespace muster::cli {
 
-// Makes this process ready to ask: gRPC writes nothing beside the command's own words, and SIGINT,
-// SIGTERM and SIGHUP end it in a container too, where its first process has to see to that itself.
-// An error says which of the files cannot be used.
+// Prepares this process for calls. Silences gRPC's own log. Makes SIGINT, SIGTERM and SIGHUP end
+// the process even in a container, whose first process must install handlers for that. An error
+// says which credential file cannot be used.
 absl::Status PrepareToAsk(const CredentialFiles& files);
 
-// Says why the coordinator at `address` has not answered within `timeout`, and what to look at.
+// Returns why the coordinator at `address` has not answered within `timeout`, and what to check.
 std::string WhyNoAnswer(const std::string& address, const absl::Status& error,
                         absl::Duration timeout);
 

@@ -42,7 +42,7 @@ int Fail(int exit_status, absl::string_view text) {
   return exit_status;
 }
 
-// "end", "+1m30s", "2026-11-22T20:15:00Z".
+// Parses "end", "+1m30s" or "2026-11-22T20:15:00Z".
 absl::StatusOr<ReplayLimit> ParseLimit(const std::string& text) {
   ReplayLimit limit;
   if (text == "end") return limit;
@@ -57,7 +57,7 @@ absl::StatusOr<ReplayLimit> ParseLimit(const std::string& text) {
                    "+1m30s, or a time such as 2026-11-22T20:15:00Z"));
 }
 
-// What is odd, and how it ends.
+// Prints notes about mismatches and how the replay ended. Returns the exit status.
 int Conclude(const ReplayEnd& end) {
   for (const std::string& note : end.notes) std::cerr << absl::StrCat("muster: note: ", note, "\n");
   if (end.status.ok()) return end.damaged ? exit_codes::kFailed : 0;
@@ -66,14 +66,14 @@ int Conclude(const ReplayEnd& end) {
               end.status.message());
 }
 
-// "4,000".
+// Returns "4,000".
 std::string WithCommas(uint64_t number) {
   std::string text = absl::StrCat(number);
   for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(at, ",");
   return text;
 }
 
-// Prints entries as they come: times are from the first one on.
+// Prints entries as they come, with times relative to the first one.
 class TimelinePrinter {
  public:
   void PrintLine(const journal::TimelineEntry& entry) {
@@ -130,7 +130,7 @@ class NoObserver final : public journal::Observer {
   void OnEnd(absl::Time, const journal::End&) override {}
 };
 
-// There is nothing to show of that time.
+// Handles a time for which there is nothing to show.
 int ConcludeNothing(const ReplayEnd& end) {
   if (!end.status.ok()) return Conclude(end);
   if (!end.first) return Fail(exit_codes::kFailed, "the journal holds nothing yet");
@@ -139,7 +139,7 @@ int ConcludeNothing(const ReplayEnd& end) {
                            journal::FormatUtc(*end.first)));
 }
 
-// Where the replay stops early, it does so before that time: there is no status to show.
+// If the replay stops before the requested time, there is no status to show.
 int PrintStatus(const ReplayFlags& flags, const ReplayLimit& limit) {
   NoObserver nothing;
   journal::Replayer replayer(&nothing);
@@ -155,8 +155,8 @@ int PrintStatus(const ReplayFlags& flags, const ReplayLimit& limit) {
   return Conclude(end);
 }
 
-// What was in the file is gone once it is opened: there must be a journal, and that must be no part
-// of it.
+// Opening the trace file truncates it. Therefore first checks that the journal exists, and that the
+// trace is not one of its files.
 absl::Status CheckTrace(const std::string& out, const std::string& journal) {
   const std::vector<std::string> segments = journal::SegmentsOf(journal);
   absl::Status readable = journal::Reader::Open(segments.front()).status();

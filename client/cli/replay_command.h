@@ -6,18 +6,18 @@
 
 namespace muster::cli {
 
-// The flags of `muster replay` as they were typed.
+// The flags of `muster replay` as typed.
 struct ReplayFlags {
   std::string journal;
-  std::optional<std::string> at;     // show the status as it was then
-  std::optional<std::string> trace;  // write a trace there
+  std::optional<std::string> at;     // show the status at this time
+  std::optional<std::string> trace;  // write a trace to this file
   bool json = false;
 };
 
-// `muster replay`: feeds the journal of a musterd to the same core, and prints the timeline, or the
-// status as it was at a time, or writes a trace. Returns the exit status: 0; 1 if the journal
-// cannot be replayed to its end, which is said after what came before; 64 for malformed flags, or a
-// file that is no journal.
+// Runs `muster replay`: feeds the journal of a musterd to the same core. Prints the timeline, or
+// the status at some time, or writes a trace. Returns the exit status: 0; 1 if the journal cannot
+// be replayed to its end, after printing everything before that; 64 if a flag is malformed or the
+// file is not a journal.
 int RunReplayCommand(const ReplayFlags& flags);
 
 }  // namespace muster::cli

@@ -44,30 +44,30 @@ constexpr char kLoopback[] = "127.0.0.1";
 
 void Say(const std::string& text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
 
-// Nothing was started: what is said is why.
+// Tells the user why nothing was started.
 void Refuse(const std::string& text) {
   Say(text);
   WriteTerminationLog(text);
 }
 
-// Returns the exit status.
+// Tells the user why nothing was started, and returns the exit status.
 int RefuseStart(int error, absl::string_view what) {
   const absl::Status status = launcher::StartError(error, what);
   Refuse(std::string(status.message()));
   return absl::IsResourceExhausted(status) ? exit_codes::kUnhealthyNode : kExitFailure;
 }
 
-// Blocks and returns what the launcher waits for.
+// Blocks the signals that the launcher waits for, and returns them.
 sigset_t BlockSignals() {
   sigset_t set = launcher::SignalRelay::Signals();
   sigaddset(&set, SIGCHLD);
-  signal(SIGCHLD, SIG_DFL);  // ignored, it would take the children's exit status away
+  signal(SIGCHLD, SIG_DFL);  // if it were ignored, the children's exit status would be lost
   signal(SIGPIPE, SIG_IGN);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   return set;
 }
 
-// Overwrites what ps(1) and pkill(1) see.
+// Overwrites the names that ps(1) and pkill(1) use.
 void SetProcessName(const std::string& name, int argc, char** argv) {
   prctl(PR_SET_NAME, name.c_str());
   char* const begin = argv[0];
@@ -76,21 +76,21 @@ void SetProcessName(const std::string& name, int argc, char** argv) {
   memcpy(begin, name.data(), std::min(size, name.size()));
 }
 
-// Returns the exit status of `muster run`. The signals that the launcher waits for stay blocked
-// here: a terminal, timeout(1) or a batch system may send them to every process, but the supervisor
-// gets them from the launcher, each of them once.
+// Runs the supervisor process and returns the exit status of `muster run`. The signals that the
+// launcher waits for stay blocked here. A terminal, timeout(1) or a batch system may send a signal
+// to every process, but the supervisor must get it only once, from the launcher.
 int Supervise(LaunchPlan plan, const std::string& program, int control_fd) {
-  setpgid(0, 0);             // out of the reach of kill -9 -group
-  signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from outside the foreground group
+  setpgid(0, 0);             // out of reach of kill -9 -GROUP
+  signal(SIGTTOU, SIG_IGN);  // it writes to the terminal as a background process
   launcher::BecomeSubreaper();
-  prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the launcher dies, it must still act
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // wakes a stopped supervisor when the launcher dies
   return NodeRun(std::move(plan), program, control_fd).Run();
 }
 
 class Launcher {
  public:
   // Takes the writing end of the supervisor's control pipe. `earlier` are the descendants that this
-  // process had before the supervisor.
+  // process had before it started the supervisor.
   Launcher(sigset_t signals, pid_t supervisor, int control_fd, std::vector<ProcessInfo> earlier)
       : signals_(signals),
         supervisor_(supervisor),
@@ -102,7 +102,7 @@ class Launcher {
       int wait_status = 0;
       const pid_t ended = waitpid(-1, &wait_status, WNOHANG);
       if (ended == supervisor_) return Finish(launcher::FromWaitStatus(wait_status));
-      if (ended > 0) continue;  // an orphan: of a container's first process they are children
+      if (ended > 0) continue;  // an orphan, adopted because this is a container's first process
       siginfo_t info;
       const int signal = sigwaitinfo(&signals_, &info);
       if (signal > 0 && signal != SIGCHLD) relay_.Pass(signal, info.si_pid);
@@ -111,20 +111,21 @@ class Launcher {
 
  private:
   int Finish(const launcher::ProcessEnd& end) {
-    if (!end.signaled) return end.code;  // it has left nothing behind that could be ended
+    if (!end.signaled) return end.code;  // it has left nothing that could be ended
     launcher::KillDescendants([this] { return LeftByRanks(); });
     Say(absl::StrCat("the supervisor process (pid ", supervisor_, ") ", Describe(end),
                      "; the ranks were killed"));
     return ShellStatus(end);
   }
 
-  // Where this process had children before, descendants may be theirs. Those of the supervisor are
-  // or come from ranks, which know whose they are.
+  // Returns the descendants that come from ranks. If this process had children before, some
+  // descendants may be theirs. A rank's descendants are recognized by the process secret in their
+  // environment.
   Leftovers LeftByRanks() {
     std::vector<ProcessInfo> all = launcher::Descendants(getpid());
     if (earlier_.empty()) return {std::move(all), {}};
     std::vector<ProcessInfo> open = launcher::NotOf(LivingEarlier(all), all);
-    // Ranks are in groups of their own.
+    // Every rank leads its own process group.
     launcher::EraseIf(&open, [](const ProcessInfo& process) { return process.group == getpgrp(); });
     const std::vector<std::optional<std::string>> secrets = secrets_.ValuesOf(open);
     Leftovers left;
@@ -198,8 +199,8 @@ absl::Status FindCoordinator(LaunchPlan* plan) {
   return absl::OkStatus();
 }
 
-// What was not given as a flag comes from the environment. Looked at here, since the ranks would
-// only say it one after the other.
+// Fills in credentials that no flag gives from the environment. Checks the files here, because
+// otherwise each rank would report the same error.
 absl::Status FillCredentials(CredentialFiles* files) {
   const CredentialFiles environment = launcher::CredentialsFromEnvironment();
   for (std::string CredentialFiles::*file :

@@ -5,26 +5,29 @@
 
 namespace muster::cli {
 
-// `muster run`: runs the plan and returns the exit status of the command: see
-// RunOutcome::ExitStatus(); 127 or 126 if the program cannot be found or executed, in which case
-// nothing was started; 1 if something else cannot be started. Blocks until the run is over.
+// Runs `muster run` and returns its exit status: RunOutcome::ExitStatus(). The status is 127 or 126
+// if the program cannot be found or executed, and 1 if something else cannot be started; then no
+// rank has been started. Blocks until the run is over.
 //
-// `argc` and `argv` are main()'s, to be changed in the supervisor process: see below. No thread may
-// have been started before.
+// `argc` and `argv` are main()'s; the supervisor process overwrites the strings with its own name.
+// The process must not have started a thread, because it forks.
 //
-// Two processes guard the ranks, so that none outlives either:
+// Two processes guard the ranks, so that no rank outlives either of them:
 //
 //   launcher (this process) -- supervisor -- musterd
 //                                        \-- rank 0 -- what it starts ...
 //                                        \-- rank 1 ...
 //
-// Each of the two adopts its orphaned descendants (PR_SET_CHILD_SUBREAPER) and reaps them. If the
-// launcher is killed, the supervisor sees the end of a pipe, kills every descendant and ends. If
-// the supervisor is killed, the kernel kills the ranks (PR_SET_PDEATHSIG), and the launcher kills
-// the rest. Only a SIGKILL that hits both before either could act leaves the ranks' own children
-// alive; as the supervisor's name and command line are its own ("rank-supervisor"), `pkill -9
-// muster` and `killall -9 muster` are not such a one. Children that this process had before
-// (`helper & exec muster run ...`) and theirs are left alone.
+// Both adopt their orphaned descendants (PR_SET_CHILD_SUBREAPER) and reap them.
+//   * The launcher is killed: the supervisor sees the end of the control pipe, kills every
+//     descendant and exits.
+//   * The supervisor is killed: the kernel kills the ranks (PR_SET_PDEATHSIG), and the launcher
+//     kills their descendants.
+//   * Both are killed before either could act: the ranks die, but their own children stay. To make
+//     this unlikely, the supervisor is named "rank-supervisor", so that `pkill -9 muster` and
+//     `killall -9 muster` do not match it.
+// Children that this process had before (`helper & exec muster run ...`), and their descendants,
+// are not touched.
 int RunRunCommand(LaunchPlan plan, int argc, char** argv);
 
 }  // namespace muster::cli

@@ -24,7 +24,7 @@ bool IsKnown(const std::string& name, const KnownFlags& known) {
 }
 
 bool WantsValue(const std::string& flag, const KnownFlags& known) {
-  return known.with_value.count(flag) > 0;  // with "=" it is not among them
+  return known.with_value.count(flag) > 0;  // the flag has no "=" here
 }
 
 absl::StatusOr<Words> ProgramWithoutDashes(Words program, const KnownFlags& known) {
@@ -36,7 +36,7 @@ absl::StatusOr<Words> ProgramWithoutDashes(Words program, const KnownFlags& know
   for (const std::string& word : program) {
     const std::string name = NameOf(WithDashes(word, known));
     const bool help =
-        word == kHelp || word == kShortHelp;  // of the program: nobody means the other
+        word == kHelp || word == kShortHelp;  // the program's own help, never that of muster
     if (!IsFlag(word) || help || !IsKnown(name, known)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(name, " follows the program '", program[0],
@@ -71,7 +71,7 @@ absl::StatusOr<RunWords> SplitRunWords(const Words& words, const KnownFlags& kno
     }
     split.flags.push_back(WithDashes(*word, known));
     const std::string& flag = split.flags.back();
-    if (!IsKnown(NameOf(flag), known)) break;  // what follows may be its value, or the program
+    if (!IsKnown(NameOf(flag), known)) break;  // the next word may be its value, or the program
     const auto next = word + 1;
     if (!WantsValue(flag, known) || next == words.end() || *next == kDashes) continue;
     split.flags.push_back(*next);

@@ -56,7 +56,7 @@ bool HasEnded(const GetStatusResponse& status) {
   return HasFailed(status) || status.state() == muster::v1::JOB_STATE_FINISHED;
 }
 
-// Each picture replaces the one before on a terminal, and follows it elsewhere.
+// Prints a snapshot. On a terminal, it replaces the previous one; elsewhere it is appended.
 void Show(const std::string& text, bool redraw) {
   if (redraw && isatty(STDOUT_FILENO) != 0) std::cout << kClearScreen;
   std::cout << text << std::flush;
@@ -88,7 +88,8 @@ int ShowAll(const std::vector<Asked>& all, const StatusFlags& flags) {
   return worst;
 }
 
-// Goes on while the coordinator is out of reach: it may be about to be started again.
+// Prints the status repeatedly. Continues while the coordinator cannot be reached, because it may
+// be restarting.
 class Watch {
  public:
   Watch(const Asked& asked, const StatusFlags& flags, absl::Duration interval)
@@ -99,7 +100,7 @@ class Watch {
         interval_(interval),
         client_(address_.ToString(), asked.credentials) {}
 
-  // Until standard output takes no more, or the job has ended where that is asked for.
+  // Returns when standard output fails, or the job has ended and the user asked to stop then.
   int Run() {
     while (std::cout) {
       const absl::StatusOr<GetStatusResponse> status = client_.GetStatus(
@@ -125,7 +126,7 @@ class Watch {
     const std::string retry =
         absl::StrCat("; trying again every ", absl::FormatDuration(interval_));
     const std::string problem = absl::StrCat("muster: ", OutOfReach(address_, why), retry, "\n");
-    // JSON is for programs, which read standard output.
+    // Programs read JSON from standard output, so problems go to standard error.
     if (json_) {
       std::cerr << problem;
     } else {
@@ -133,7 +134,7 @@ class Watch {
     }
   }
 
-  // On a terminal, what the message has replaced there.
+  // Returns the previous status, which the message has replaced on the terminal.
   std::string LastKnown() const {
     if (last_text_.empty() || isatty(STDOUT_FILENO) == 0) return "";
     return absl::StrCat("\nstatus ", BriefDuration(absl::Now() - last_time_), " ago:\n\n",

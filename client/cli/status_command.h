@@ -8,22 +8,23 @@
 
 namespace muster::cli {
 
-// The flags of `muster status` as they were typed.
+// The flags of `muster status` as typed.
 struct StatusFlags {
-  std::string coordinator;  // empty: not given, in no way
-  std::string job;          // empty: any
+  std::string coordinator;  // empty if no flag, argument or variable gives it
+  std::string job;          // empty: any job
   CredentialFiles credentials;
   bool json = false;
-  bool exit_code = false;            // says whether the job has failed
-  std::optional<std::string> watch;  // interval; empty: the default one
+  bool exit_code = false;            // the exit status says whether the job has failed
+  std::optional<std::string> watch;  // interval; empty: the default
 };
 
 inline constexpr char kDefaultWatchInterval[] = "2s";
 
-// `muster status`: prints the job's status, or that of each job of this user and machine, once; or,
-// watching, until it is interrupted, also while the coordinator cannot be reached. Returns the exit
-// status: 0; 1 if the coordinator cannot be reached or refuses to tell, or if the job has failed
-// and the flag asks for that; 64 for a malformed flag, or where there is no coordinator.
+// Runs `muster status`: prints the job's status, or the status of each job of this user on this
+// machine. With --watch, repeats until it is interrupted, even while the coordinator cannot be
+// reached. Returns the exit status: 0; 1 if the coordinator cannot be reached or refuses to answer,
+// or if the job has failed and --exit-code was given; 64 if a flag is malformed or there is no
+// coordinator.
 int RunStatusCommand(const StatusFlags& flags);
 
 }  // namespace muster::cli

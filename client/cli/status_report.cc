@@ -35,7 +35,8 @@ absl::Duration FromProto(const google::protobuf::Duration& duration) {
 
 std::string OrNone(const std::string& text) { return text.empty() ? kNone : text; }
 
-// "running" for MEMBER_STATE_RUNNING; the number for a value that this program does not know yet.
+// Returns "running" for MEMBER_STATE_RUNNING, and the number for a value that this version does not
+// know.
 std::string Lowercase(const std::string& name, const std::string& prefix, int value) {
   if (name.size() <= prefix.size()) return absl::StrCat("state ", value);
   return absl::AsciiStrToLower(name.substr(prefix.size()));
@@ -53,7 +54,7 @@ std::string ScopeOf(const muster::v1::LeaseStatus& lease) {
   return Lowercase(muster::v1::LeaseScope_Name(lease.scope()), "LEASE_SCOPE_", lease.scope());
 }
 
-// "3", "3 (elastic, 2 to 4)", "not known yet".
+// Returns "3", "3 (elastic, 2 to 4)" or "not known yet".
 std::string WorldSize(const GetStatusResponse& status) {
   const std::string now =
       status.world_size() == 0 ? "not known yet" : absl::StrCat(status.world_size());
@@ -62,7 +63,7 @@ std::string WorldSize(const GetStatusResponse& status) {
                       ")");
 }
 
-// What the running ranks may want to act on.
+// Returns requests that the running ranks may want to act on.
 std::string Requests(const GetStatusResponse& status) {
   std::string text;
   if (status.newcomers_waiting() > 0) {
@@ -72,7 +73,7 @@ std::string Requests(const GetStatusResponse& status) {
   return text;
 }
 
-// A line, or, where that is longer than the terminal is wide, several.
+// Returns the text as one line, or wrapped to `width`.
 std::string Lines(const std::string& text, int width) {
   const std::string line = Printable(text);
   return (width == TextTable::kUnbounded ? line : Reflow(line, width)) + "\n";
@@ -100,7 +101,7 @@ NodeNames NamesOf(const GetStatusResponse& status) {
   return names;
 }
 
-// Where ranks call the coordinator together, and not each by itself.
+// Returns a line with the nodes that use node fan-in.
 std::string NodesTogether(const GetStatusResponse& status, const NodeNames& names, int width) {
   constexpr int kMostNames = 8;
   const auto& nodes = status.node_collective_nodes();
@@ -116,7 +117,7 @@ std::string NodesTogether(const GetStatusResponse& status, const NodeNames& name
   return Lines(line, width);
 }
 
-// Columns are narrow: a collective that names no group is one of the world.
+// Shortens the text for a narrow column: a collective without a group name is one of the world.
 std::string WithoutWorld(const std::string& text) {
   return absl::StrReplaceAll(
       text, {{" of the world for ", " for "}, {" of the world ", ", "}, {" of the world", ""}});
@@ -128,7 +129,7 @@ std::string Activity(const muster::v1::MemberStatus& member) {
                       BriefDuration(FromProto(member.waiting_for())));
 }
 
-// Whether a column of hosts would say more than the nodes' names do.
+// Returns whether a column of hosts would add something to the nodes' names.
 bool HostsMatter(const GetStatusResponse& status, const NodeNames& names) {
   std::set<absl::string_view> hosts;
   bool named = true;
@@ -140,7 +141,7 @@ bool HostsMatter(const GetStatusResponse& status, const NodeNames& names) {
   return !named && hosts.size() > 1;
 }
 
-// `brief` is for narrow terminals.
+// `brief` leaves out columns for narrow terminals.
 TextTable MembersTable(const GetStatusResponse& status, const NodeNames& names, bool brief) {
   const bool hosts = HostsMatter(status, names);
   const auto row = [&](std::string rank, std::string node, std::string host, std::string pid,
@@ -164,7 +165,7 @@ TextTable MembersTable(const GetStatusResponse& status, const NodeNames& names, 
   return table;
 }
 
-// A terminal that is too narrow for the last call does without: the activity has times too.
+// On a terminal that is too narrow, leaves out the last call, because the activity has times too.
 std::string Members(const GetStatusResponse& status, const NodeNames& names, int width) {
   if (status.members().empty()) return "no members yet\n";
   const TextTable full = MembersTable(status, names, /*brief=*/false);
@@ -176,7 +177,7 @@ std::string Ranks(const google::protobuf::RepeatedField<uint32_t>& ranks) {
   return OrNone(launcher::RankRanges(std::vector<int>(ranks.begin(), ranks.end())));
 }
 
-// "world", "tp (0-3)": groups of one name may run side by side.
+// Returns "world" or "tp (0-3)". Groups with the same name may exist side by side.
 std::string GroupOf(const muster::v1::Group& group) {
   if (group.name().empty()) return "world";
   return absl::StrCat(WithoutUse(group.name()), " (", Ranks(group.ranks()), ")");
@@ -225,7 +226,7 @@ std::string Oddities(const GetStatusResponse& status, int width) {
   return text.empty() ? "" : absl::StrCat("\nodd when the epoch formed\n", text);
 }
 
-// The last one may be about a wait that is over by now: hence its age.
+// Shows the verdict's age, because the wait that it is about may be over.
 std::string Verdict(const GetStatusResponse& status, int width) {
   const muster::v1::Inquiry& inquiry = status.inquiry();
   if (inquiry.verdict().empty()) return "";

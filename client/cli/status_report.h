@@ -9,15 +9,15 @@
 
 namespace muster::cli {
 
-// The status of a job as a person reads it: a line about the job, a table of its members, and
-// tables of what is pending, leased and lost where there is any; within `width` columns, or
-// TextTable::kUnbounded.
+// Returns the status of a job for people: a line about the job, a table of its members, and tables
+// of pending collectives, leases and losses, if there are any. Lines have at most `width` columns;
+// TextTable::kUnbounded means no limit.
 std::string StatusReport(const muster::v1::GetStatusResponse& status, int width = 0);
 
-// The status in protobuf's JSON mapping, fields under their names in the .proto file.
+// Returns the status in protobuf's JSON mapping, with the field names of the .proto file.
 absl::StatusOr<std::string> StatusJson(const muster::v1::GetStatusResponse& status);
 
-// "340ms", "12.5s", "3m12s", "2d4h": two units at most, for people.
+// Returns a duration in at most two units: "340ms", "12.5s", "3m12s", "2d4h".
 std::string BriefDuration(absl::Duration duration);
 
 }  // namespace muster::cli

@@ -10,12 +10,12 @@ namespace muster::cli {
 namespace {
 
 constexpr char kProgram[] = "musterd";
-constexpr int kAncestors = 2;  // the supervisor process of a launcher, and the launcher
+constexpr int kAncestors = 2;  // the launcher's supervisor process, and the launcher
 
 bool IsStopped(const observe::ProcessStat& process) { return process.state == 'T'; }
 
-// Ctrl-Z in front of a launcher stops the launcher, the ranks and musterd. SIGCONT to the launcher
-// continues all of them; to musterd it continues musterd alone.
+// Returns the process that SIGCONT should go to. Ctrl-Z stops the launcher, the ranks and musterd.
+// SIGCONT to the launcher continues all of them, but SIGCONT to musterd continues only musterd.
 int ProcessToContinue(int pid, int parent) {
   int topmost = pid;
   for (int i = 0; i < kAncestors; ++i) {
@@ -32,7 +32,7 @@ int ProcessToContinue(int pid, int parent) {
 std::string DescribeStopped(const std::string& address) {
   for (const LocalCoordinator& local : FindLocalCoordinators()) {
     if (local.address != address) continue;
-    // None where its pid is of another container.
+    // The pid may be from another container.
     const std::optional<observe::ProcessStat> musterd = observe::ProcessStatOf(local.pid);
     if (!musterd || !IsStopped(*musterd) || musterd->name != kProgram) continue;
     return absl::StrCat("its process ", local.pid,

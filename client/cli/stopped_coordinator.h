@@ -5,8 +5,8 @@
 
 namespace muster::cli {
 
-// Says that the musterd at `address`, one that this user runs on this machine, is stopped (Ctrl-Z,
-// SIGSTOP), and how to continue it. Empty if it is not stopped, or not known here. Reads /proc.
+// If the musterd at `address` runs on this machine for this user and is stopped (Ctrl-Z, SIGSTOP),
+// returns a text that says so and how to continue it. Else returns "". Reads /proc.
 std::string DescribeStopped(const std::string& address);
 
 }  // namespace muster::cli

@@ -24,7 +24,8 @@ extern char** environ;
 namespace muster::cli {
 namespace {
 
-// A folder for this user alone, which goes with the object, unless it is to stay.
+// A temporary folder that only this user can read. The destructor removes it, unless Stay() was
+// called.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -39,7 +40,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Empty: there is none, and errno says why.
+  // Returns the path, or "" with errno set if the folder could not be created.
   const std::string& path() const { return path_; }
   void Stay() { stays_ = true; }
 
@@ -48,7 +49,8 @@ class TemporaryFolder {
   bool stays_ = false;
 };
 
-// For tar's --null --files-from: a command line has not room enough for the files of a large job.
+// Writes the list for tar's --null --files-from. The names of a large job's files do not fit on a
+// command line.
 absl::Status WriteNames(const std::string& path, const std::string& folder,
                         const std::vector<observe::File>& files) {
   std::ofstream names(path);
@@ -57,15 +59,16 @@ absl::Status WriteNames(const std::string& path, const std::string& folder,
   return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
 }
 
-// For this user alone, also where the file was there for others. -1: errno says why.
+// Opens a file that only this user can read, even if it existed with other permissions. Returns -1
+// and sets errno on errors.
 int OpenPrivate(const std::string& path) {
   if (path == "-") return dup(STDOUT_FILENO);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file >= 0) fchmod(file, 0600);  // fails for what is no file of this user's, such as a pipe
+  if (file >= 0) fchmod(file, 0600);  // fails, harmlessly, for other kinds of files, such as a pipe
   return file;
 }
 
-// tar(1), into that descriptor.
+// Runs tar(1) with its output in that descriptor.
 absl::Status RunTar(std::vector<std::string> words, int out, const std::string& path) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -83,7 +86,7 @@ absl::Status RunTar(std::vector<std::string> words, int out, const std::string& 
       absl::StrCat("tar could not write ", path == "-" ? "to standard output" : path));
 }
 
-// `name`, which is in the folder.
+// Packs `name`, which is in the folder.
 absl::Status Pack(const std::string& path, const std::string& folder, const std::string& name,
                   const std::vector<observe::File>& files) {
   const std::string names = absl::StrCat(folder, "/.names");
@@ -117,7 +120,7 @@ absl::Status WriteTar(const std::string& path, const std::string& name,
   if (absl::Status s = observe::WriteFiles(gathered, files); !s.ok()) return s;
   const absl::Status packed = Pack(path, folder.path(), name, files);
   if (packed.ok()) return packed;
-  folder.Stay();  // the hang may be over by now
+  folder.Stay();  // the hang may be over by now, so these files are the only copy
   return absl::Status(packed.code(),
                       absl::StrCat(packed.message(), "; what was gathered is in ", gathered));
 }

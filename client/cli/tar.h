@@ -10,12 +10,13 @@
 
 namespace muster::cli {
 
-// By its name: FILE.tar.gz, FILE.tgz.
+// Returns whether the name asks for compression: FILE.tar.gz or FILE.tgz.
 bool IsCompressedTar(absl::string_view path);
 
-// Writes a tar by tar(1) to a path, or for "-" to standard output, with all files in the folder
-// `name`, in their order; the path becomes a file for this user alone, compressed where its name
-// says so. The text of an error is for the user, and names the folder in which the files are then.
+// Writes a tar with tar(1) to a path, or to standard output for "-". It contains all files in the
+// folder `name`, in order. The file is readable by this user only, and compressed if
+// IsCompressedTar(). An error is a text for the user; it names the folder where the files are
+// instead.
 absl::Status WriteTar(const std::string& path, const std::string& name,
                       const std::vector<observe::File>& files);
 

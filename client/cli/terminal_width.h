@@ -3,8 +3,8 @@
 
 namespace muster::cli {
 
-// What a table on standard output may take: COLUMNS, or the terminal's width; TextTable::kUnbounded
-// where nobody sees it on a terminal.
+// Returns the width for tables on standard output: COLUMNS, or the terminal's width. Returns
+// TextTable::kUnbounded if standard output is not a terminal.
 int TerminalWidth();
 
 }  // namespace muster::cli

@@ -13,15 +13,15 @@ namespace muster::cli {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kNarrowest = 8;  // that a column is made
+constexpr int kNarrowest = 8;  // the narrowest that a column becomes
 
 int Sum(const std::vector<int>& widths) {
   return std::accumulate(widths.begin(), widths.end(),
                          kGap * (static_cast<int>(widths.size()) - 1));
 }
 
-// The first of the lines that the cell takes in so narrow a column: to a space, or else to what
-// names are put together with.
+// Returns the first line of a cell wrapped to `width`. Breaks at a space, or else at a character
+// that joins parts of a name.
 absl::string_view FirstLine(absl::string_view text, int width) {
   size_t fits = 0;
   size_t at_space = 0;

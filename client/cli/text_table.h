@@ -6,8 +6,8 @@
 
 namespace muster::cli {
 
-// Rows of text in left-aligned columns, as wide on a terminal as their widest cell and two spaces
-// apart. Control characters in cells are shown as '?'.
+// A table of text with left-aligned columns, two spaces apart. Each column is as wide on a terminal
+// as its widest cell. Control characters in cells are shown as '?'.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { AddRow(std::move(header)); }
@@ -16,13 +16,13 @@ class TextTable {
   void AddRow(std::vector<std::string> cells);
 
   bool empty() const { return rows_.size() == 1; }
-  // Whether each row is one line within `width`.
+  // Returns whether every row fits on one line of `width` columns.
   bool Fits(int width) const;
 
   static constexpr int kUnbounded = 0;
 
-  // The header and the rows, a line each; without spaces at the ends of lines. Where that is wider
-  // than `width` the widest columns become narrower, and their cells several lines.
+  // Returns the header and the rows, one line each, without trailing spaces. If a line would be
+  // wider than `width`, makes the widest columns narrower and wraps their cells.
   std::string ToString(int width = kUnbounded) const;
 
  private:

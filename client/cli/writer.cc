@@ -32,7 +32,7 @@ void AwaitWritable(int fd) {
   poll(&writable, 1, -1);
 }
 
-// 0, or the errno of the write that failed.
+// Returns 0, or the errno of the write that failed.
 int WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t size = write(fd, bytes.data(), bytes.size());
@@ -53,7 +53,7 @@ struct Writer::State {
   launcher::EventFd wake;
   std::mutex mutex;
   std::condition_variable changed;
-  // All below under the mutex. A sink's contents are the thread's alone once it is added.
+  // Guarded by mutex. After a sink is added, only the thread uses its contents.
   std::deque<Sink> sinks;
   std::deque<Item> queue;
   std::vector<Failure> failures;

@@ -8,15 +8,14 @@
 
 namespace muster::cli {
 
-// Writes to file descriptors on a thread of its own, in the order of the calls: a reader that is
-// slow, or has stopped, must not keep the launcher from seeing signals and ranks that end. A
-// descriptor that is non-blocking, as a pipe or terminal that another program shares may be, is
-// waited for. Where the process gets no thread the calls write, and wait. Its calls may come from
-// one thread at a time.
+// Writes to file descriptors on its own thread, in the order of the calls. A reader that is slow,
+// or has stopped, must not keep the launcher from seeing signals and the ends of ranks. Waits for a
+// descriptor that another program has made non-blocking, such as a shared terminal. If the thread
+// could not start, Write() writes and blocks. Call from one thread at a time.
 class Writer {
  public:
-  // A sink that could not be written to (the reader has gone, the disk is full). What is meant for
-  // it is dropped.
+  // A sink that could not be written to, because its reader is gone or the disk is full. Later
+  // output for it is dropped.
   struct Failure {
     int sink = 0;
     std::string name;
@@ -24,26 +23,27 @@ class Writer {
   };
 
   Writer();
-  // Does not wait: call it when pending() is 0, or to give up what is left.
+  // Does not block. Drops what is still pending().
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // `name` is for messages: "standard output", a path. `fd` must stay open. Returns the sink's
-  // number.
+  // Adds a sink and returns its number. `name` is for messages, such as "standard output" or a
+  // path. `fd` must stay open.
   int AddSink(int fd, const std::string& name);
 
-  // Does not block, but for want of a thread. Everything of one call is written before anything of
-  // a later one.
+  // Queues bytes. Does not block, unless the thread could not start. The bytes of one call are
+  // written before those of any later call.
   void Write(int sink, std::string bytes);
 
-  // Bytes that are still to be written.
+  // Returns the number of bytes not yet written.
   size_t pending() const;
 
-  // Those since the last call. A failure is there before its bytes leave pending().
+  // Returns the failures since the last call. A failure is available before its bytes leave
+  // pending().
   std::vector<Failure> TakeFailures();
 
-  // Becomes readable when pending() falls to kLowWater or to 0, and at a failure.
+  // Becomes readable when pending() falls to kLowWater or to 0, and after a failure.
   int wake_fd() const;
   void ClearWake();
   static constexpr size_t kLowWater = 4 << 20;
@@ -51,10 +51,10 @@ class Writer {
  private:
   struct State;
   static void Run(const std::shared_ptr<State>& state);
-  // Writes the first item of the queue, without the lock meanwhile.
+  // Writes the first item of the queue. Releases the lock while it writes.
   static void WriteNext(State* state, std::unique_lock<std::mutex>* lock);
 
-  // Shared with the thread, which may be stuck in a write when this object goes.
+  // Shared with the thread, which may still be in a write when this object is destroyed.
   std::shared_ptr<State> state_;
   const bool has_thread_;
 };
