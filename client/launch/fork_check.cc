@@ -23,7 +23,7 @@ absl::Status Refuse(absl::string_view why) {
       "using CUDA, or start the program with muster run"));
 }
 
-// The names of this process's threads.
+// Returns the names of this process's threads.
 std::vector<std::string> Threads() {
   std::vector<std::string> names;
   std::error_code error;

@@ -5,9 +5,9 @@
 
 namespace muster::internal {
 
-// OK if a fork of this process can do everything that the process itself can. FAILED_PRECONDITION
-// says what stands against it: other threads, which a fork does not have and whose locks it may
-// find held; gRPC; an open GPU driver.
+// Returns OK if a fork of this process can do everything that the process itself can.
+// FAILED_PRECONDITION names the obstacle: other threads, which do not exist in a fork and whose
+// locks may stay held; gRPC in use; or an open GPU driver.
 absl::Status CheckForkable();
 
 }  // namespace muster::internal

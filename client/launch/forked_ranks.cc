@@ -25,7 +25,7 @@
 namespace muster::internal {
 namespace {
 
-// A pipe takes so much at once even where its size is limited.
+// Every pipe holds this many bytes, even if the user's limits make pipes small.
 constexpr size_t kMaxReport = 4096;
 
 std::set<int> OpenFds() {
@@ -52,7 +52,7 @@ void SetEnvironment(const launcher::RankVariables& variables) {
 void Detach(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it died before the line above
+  if (getppid() != parent) _exit(1);  // the parent died before prctl()
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   close(null);
@@ -77,14 +77,14 @@ void Report(int fd, const absl::Status& status) {
 [[noreturn]] void RunBody(int report_fd, const std::function<absl::Status()>& body) {
   const absl::Status status = CallGuarded(body);
   Report(report_fd, status);
-  // Not exit(): what the program has registered for its end is the program's, not its forks'.
+  // Does not call exit(): handlers registered with atexit() are for the program, not its forks.
   std::cout.flush();
   fflush(nullptr);
   _exit(ExitCode(status));
 }
 
-// What the body has returned, once the process has ended; nullopt if it did not return. Closes the
-// descriptor.
+// Returns the body's status once the process has ended, or nullopt if the body did not return.
+// Closes the descriptor.
 std::optional<absl::Status> TakeReport(int report_fd) {
   char bytes[kMaxReport];
   const ssize_t size = read(report_fd, bytes, sizeof(bytes));
@@ -96,7 +96,7 @@ std::optional<absl::Status> TakeReport(int report_fd) {
 absl::Status StatusOf(const launcher::RankEnd& end, const std::string& why,
                       std::optional<absl::Status> reported) {
   if (end.end.clean()) return absl::OkStatus();
-  // A process that was killed after its function returned is a failure too.
+  // A process that was killed after its function had returned counts as failed too.
   if (!end.end.signaled && reported && !reported->ok()) return *std::move(reported);
   return absl::AbortedError(absl::StrCat("it ", Describe(end.end), why.empty() ? "" : "; ", why));
 }
@@ -119,7 +119,7 @@ absl::StatusOr<pid_t> ForkedRanks::Start(const launcher::JobPlan& job,
   close(report[1]);
   if (pid < 0) close(report[0]);
   if (pid < 0) return launcher::StartError(error, "fork");
-  setpgid(pid, pid);  // whichever of the two comes first
+  setpgid(pid, pid);  // both processes call it; the first one counts
   report_fds_.push_back(report[0]);
   LaunchedProcess& process = result_.processes.emplace_back();
   process.rank = job.GlobalRank(start.local_rank);

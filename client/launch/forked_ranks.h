@@ -15,16 +15,17 @@
 
 namespace muster::internal {
 
-// Ranks that are forks of the program and call a function.
+// The RankStarter of muster::Launch(): ranks are forks of the program that call a function.
 class ForkedRanks : public launcher::RankStarter {
  public:
   using Body = std::function<absl::Status(int local_rank)>;
 
-  // What this process opens later is closed in the ranks, and so is `own_fds`.
+  // Ranks keep only the descriptors that are open now, without `own_fds`. They close everything
+  // that this process opens later.
   ForkedRanks(Body body, const std::vector<int>& own_fds);
 
-  // Forks a process that reads /dev/null, calls the body, and ends with status 0, or 1 if that
-  // returns an error or throws.
+  // Forks a process that reads /dev/null and calls the body. It exits with ExitCode(status) of the
+  // body's result; an exception counts as INTERNAL.
   absl::StatusOr<pid_t> Start(const launcher::JobPlan& job,
                               const launcher::RankStart& start) override;
   void Ended(int local_rank, const launcher::RankEnd& end, const std::string& why) override;
@@ -32,7 +33,7 @@ class ForkedRanks : public launcher::RankStarter {
   absl::StatusOr<int> CoordinatorOutput() override;
   void Say(const std::string& text) override;
 
-  // How the processes have ended.
+  // Returns how the processes have ended.
   const LaunchResult& result() const { return result_; }
 
  private:
@@ -42,7 +43,7 @@ class ForkedRanks : public launcher::RankStarter {
 
   const Body body_;
   std::set<int> programs_fds_;
-  std::vector<int> report_fds_;  // by local rank; what the body has returned is read there
+  std::vector<int> report_fds_;  // by local rank; the rank writes the body's status there
   LaunchResult result_;
 };
 

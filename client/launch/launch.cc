@@ -93,13 +93,15 @@ absl::StatusOr<launcher::CoordinatorCommand> MakeCoordinator(const LaunchOptions
   std::vector<std::string> flags = {absl::StrCat("--job=", plan.job),
                                     absl::StrCat("--world-size=", plan.world_size())};
   flags.insert(flags.end(), options.musterd_flags.begin(), options.musterd_flags.end());
-  // Where others are told an address they need credentials that somebody has given to all.
+  // Ranks on other machines need credentials that the user has distributed. Only a coordinator on
+  // the loopback interface can use its own token.
   const bool own_token = options.coordinator.empty();
   return launcher::CoordinatorCommand{*std::move(musterd), plan.coordinator, std::move(flags),
                                       /*metrics=*/std::nullopt, own_token};
 }
 
-// Nothing of this is another rank's fault, as ABORTED and UNAVAILABLE are elsewhere.
+// Adds an exit code to an error of the launcher itself. Without it, ABORTED and UNAVAILABLE would
+// blame another rank.
 absl::Status AsOwnFailure(const absl::Status& error) {
   if (absl::IsInvalidArgument(error)) return error;
   return WithExitCode(error,
@@ -119,7 +121,7 @@ absl::StatusOr<LaunchResult> LaunchProcesses(
     if (!coordinator.ok()) return coordinator.status();
     plan->hosted = *std::move(coordinator);
   }
-  // Nothing goes there before something is wrong, when it is too late.
+  // Creates the folder now. Otherwise, the user would only learn of a wrong path after a hang.
   if (absl::Status made = MakeDebugDir(plan->debug_dir); !made.ok()) return made;
   absl::StatusOr<LaunchResult> result = RunSupervised(*plan, [&](int local_rank) {
     absl::Status status = options.before ? options.before() : absl::OkStatus();

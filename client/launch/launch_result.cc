@@ -16,7 +16,7 @@ std::string Describe(const LaunchedProcess& process) {
                       process.was_ended ? " (ended because of the failure or a signal)" : "");
 }
 
-// The process whose failure came first, then the others.
+// Returns the failed processes, the first failure first.
 std::vector<const LaunchedProcess*> Failures(const LaunchResult& result) {
   std::vector<const LaunchedProcess*> failures;
   for (const LaunchedProcess& process : result.processes) {
@@ -27,8 +27,8 @@ std::vector<const LaunchedProcess*> Failures(const LaunchResult& result) {
   return failures;
 }
 
-// As that of `muster run`: what the first says that failed by itself, and does not say that another
-// one is to blame.
+// Returns the exit code that `muster run` would return: the code of the first process that failed
+// on its own and does not blame another one.
 int ExitCodeOf(const LaunchResult& result, const std::vector<const LaunchedProcess*>& failures) {
   for (const LaunchedProcess* process : failures) {
     const int code = ExitCode(process->status);

@@ -15,7 +15,7 @@ struct Numbers {
   int32_t rank;
   int32_t local_rank;
   int32_t exit_status;
-  int32_t signal;  // 0: none
+  int32_t signal;  // 0: not signaled
   int32_t was_ended;
 };
 
@@ -41,9 +41,10 @@ LaunchedProcess ToProcess(const Numbers& numbers, absl::Status status) {
   process.exit_status = numbers.exit_status;
   if (numbers.signal != 0) process.signal = numbers.signal;
   process.was_ended = numbers.was_ended != 0;
-  // What its error has noted did not come with the words.
+  // The exit code that was attached to the status is not part of the text, so it is attached again.
   const int code = numbers.signal != 0 ? 128 + numbers.signal : numbers.exit_status;
-  const bool says_it = ExitCode(status) == code || code == 0;  // 0: it had not called Leave()
+  // An exit status of 0 means that the process had not called Leave().
+  const bool says_it = ExitCode(status) == code || code == 0;
   process.status = says_it ? std::move(status) : WithExitCode(status, code);
   return process;
 }

@@ -9,8 +9,9 @@
 
 namespace muster::internal {
 
-// What the supervisor tells the program, as bytes and back. INVALID_ARGUMENT if the bytes are not
-// such: the supervisor was killed.
+// Converts between the supervisor's result and the bytes that it sends to the program.
+// UnpackResult() returns INVALID_ARGUMENT if the bytes are incomplete, because the supervisor was
+// killed.
 std::string PackResult(const absl::StatusOr<LaunchResult>& result);
 absl::StatusOr<LaunchResult> UnpackResult(absl::string_view bytes);
 

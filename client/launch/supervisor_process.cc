@@ -41,7 +41,7 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{ends[0], ends[1]};
 }
 
-// The names that ps(1) and pkill(1) see.
+// Returns the name that ps(1) and pkill(1) use.
 std::string ProcessName() {
   char name[16] = {};
   prctl(PR_GET_NAME, name);
@@ -51,7 +51,7 @@ std::string ProcessName() {
 void WriteAll(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;  // the program has gone
+    if (written < 0 && errno != EINTR) return;  // the program is gone
     if (written > 0) bytes.remove_prefix(written);
   }
 }
@@ -67,22 +67,24 @@ absl::StatusOr<LaunchResult> RunRanks(const JobPlan& plan, const ForkedRanks::Bo
   return result;
 }
 
-// `signals` are those that the program itself has blocked.
+// Runs the supervisor process. `signals` is the program's own signal mask, which the ranks get
+// back.
 [[noreturn]] void Supervise(const JobPlan& plan, const ForkedRanks::Body& body,
                             const sigset_t& signals, int control_fd, int result_fd) {
-  setpgid(0, 0);  // out of the reach of kill -9 -group, and of the terminal's signals
+  setpgid(0, 0);  // out of reach of kill -9 -GROUP and of the terminal's signals
   const auto on_pipe = signal(SIGPIPE, SIG_IGN);
-  const auto on_child = signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
+  // If SIGCHLD were ignored, exit statuses would be lost.
+  const auto on_child = signal(SIGCHLD, SIG_DFL);
   struct sigaction on_interrupt;
   const bool ignores_interrupts =
       sigaction(SIGINT, nullptr, &on_interrupt) == 0 && on_interrupt.sa_handler == SIG_IGN;
   launcher::BecomeSubreaper();
-  prctl(PR_SET_PDEATHSIG, SIGCONT);  // if it was stopped when the program dies, it must still act
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // wakes a stopped supervisor when the program dies
   const std::string name = ProcessName();
   const ForkedRanks::Body as_the_program = [&](int local_rank) {
     signal(SIGPIPE, on_pipe);
     signal(SIGCHLD, on_child);
-    if (ignores_interrupts) signal(SIGINT, SIG_DFL);  // for a shell: see SignalRelay::Signals()
+    if (ignores_interrupts) signal(SIGINT, SIG_DFL);  // set by a shell: see SignalRelay::Signals()
     prctl(PR_SET_NAME, name.c_str());
     sigprocmask(SIG_SETMASK, &signals, nullptr);
     return body(local_rank);
@@ -92,13 +94,13 @@ absl::StatusOr<LaunchResult> RunRanks(const JobPlan& plan, const ForkedRanks::Bo
   _exit(0);
 }
 
-// Passes signals on until the supervisor has said all it has to say.
+// The program's side while the supervisor runs: forwards signals to it and reads its result.
 class Conversation {
  public:
   Conversation(int signal_fd, int control_fd, int result_fd)
       : signal_fd_(signal_fd), result_fd_(result_fd), relay_(control_fd) {}
 
-  // Returns what the supervisor has said.
+  // Blocks until the supervisor has closed the pipe. Returns the bytes that it sent.
   std::string Hold() {
     pollfd fds[] = {{signal_fd_, POLLIN, 0}, {result_fd_, POLLIN, 0}};
     while (true) {
@@ -108,7 +110,7 @@ class Conversation {
     }
   }
 
-  // The first signal that the program should end by.
+  // Returns the first signal that asked the program to end.
   std::optional<int> signal() const { return relay_.ending_signal(); }
 
  private:
@@ -131,7 +133,7 @@ class Conversation {
   std::string bytes_;
 };
 
-// A fork that does not write again what the buffers hold.
+// Flushes the output buffers, so that the fork does not write their contents again, and forks.
 pid_t ForkFlushed() {
   std::cout.flush();
   fflush(nullptr);

@@ -9,9 +9,15 @@
 
 namespace muster::internal {
 
-// Runs the plan, with forks that call `body`, in a Supervisor that is a process of its own, so that
-// the program's own children are left alone and somebody is there to clean up when the program is
-// killed. Blocks until all is over; signals meanwhile as muster/launch.h says.
+// Runs the plan in a supervisor process, which forks the ranks; each calls `body`. Blocks until all
+// ranks have ended. Handles signals meanwhile as muster/launch.h says.
+//
+//   the program (blocked here) -- supervisor -- musterd
+//                                     |-- rank 0
+//                                     |-- rank 1
+//
+// The supervisor is a separate process for two reasons: it reaps every child it has, which must not
+// include the program's own children, and it cleans up if the program is killed.
 absl::StatusOr<LaunchResult> RunSupervised(const launcher::JobPlan& plan,
                                            const std::function<absl::Status(int local_rank)>& body);
 
