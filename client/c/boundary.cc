@@ -18,20 +18,20 @@ muster_status* OutOfMemory() {
       absl::ResourceExhaustedError("there is no memory left"), "there is no memory left"};
   return status;
 }
-// Made before memory is short.
+// Allocates it at start, before memory can be short.
 [[maybe_unused]] muster_status* const kOutOfMemory = OutOfMemory();
 
-// The number at the beginning of `text`, where it is that of a member; else -1.
+// Returns the rank at the beginning of `text`, or -1 if `text` is not the name of a member.
 int RankBefore(absl::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   int rank = -1;
   const absl::string_view after = text.substr(digits);
-  // As the names of members go: "rank 3 (node 'a', pid 77)", "rank 3 (host h, pid 77)".
+  // Names of members look like "rank 3 (node 'a', pid 77)" or "rank 3 (host h, pid 77)".
   if (!absl::StartsWith(after, " (node '") && !absl::StartsWith(after, " (host ")) return -1;
   return absl::SimpleAtoi(text.substr(0, digits), &rank) ? rank : -1;
 }
 
-// The first rank that a message names as a member.
+// Returns the first rank in the message that is part of a member's name, or -1.
 int FirstRank(absl::string_view message) {
   constexpr absl::string_view kRank = "rank ";
   for (size_t at = message.find(kRank); at != absl::string_view::npos;

@@ -14,16 +14,27 @@
 #include "muster/data_type.h"
 #include "muster/reduce_op.h"
 
-// Where calls from C come in and go out again.
+// Converts between the C ABI and the C++ classes: statuses, arguments, options and exceptions.
+//
+//   muster_status* muster_leave(muster_job* job, const muster_call_options* options) {
+//     return Call([&]() -> absl::Status {
+//       absl::Status given = CheckGiven("muster_leave", {{"job", job}});
+//       if (!given.ok()) return given;
+//       ... read the options, call the C++ class and return its status
+//     });
+//   }
 namespace muster::internal::c {
 
-// Null for OK. Also where there is no memory for it.
+// Returns a new muster_status, or null for OK. If there is no memory for it, returns a static
+// status of RESOURCE_EXHAUSTED.
 muster_status* ToC(const absl::Status& status);
 
-// INTERNAL, or RESOURCE_EXHAUSTED for std::bad_alloc, of what is being caught.
+// Returns the status of the exception that is being handled: RESOURCE_EXHAUSTED for std::bad_alloc,
+// else INTERNAL. Call it in a catch block.
 absl::Status CaughtException();
 
-// Runs the body of a call of the C ABI: `call` returns a Status. Exceptions end here.
+// Runs the body of a C function, which returns a Status, and converts the result. Exceptions become
+// a status.
 template <class F>
 muster_status* Call(F call) {
   try {
@@ -38,10 +49,10 @@ struct Argument {
   const void* value;
 };
 
-// INVALID_ARGUMENT naming the first that is null.
+// Returns INVALID_ARGUMENT, naming the first argument that is null, or OK.
 absl::Status CheckGiven(absl::string_view call, std::initializer_list<Argument> arguments);
 
-// Null counts as empty only where there are no bytes.
+// Returns INVALID_ARGUMENT if `data` is null and `size` is not 0.
 absl::Status CheckBytes(absl::string_view call, absl::string_view name, const void* data,
                         size_t size);
 inline absl::string_view Bytes(const void* data, size_t size) {
@@ -54,18 +65,18 @@ struct Options {
   absl::string_view type_name = "bytes";
 };
 
-// The defaults for null. Fields that the caller's header did not have are left at them; fields that
-// this library does not know must be zero.
+// Reads the options of a call; null means the defaults. Fields that the caller's older header lacks
+// keep their defaults. Fields that only a newer header has must be zero, else INVALID_ARGUMENT.
 absl::StatusOr<Options> ReadOptions(const muster_call_options* options);
 
-// INVALID_ARGUMENT, naming the call, for a value that is no muster_type.
+// Converts a muster_type. Returns INVALID_ARGUMENT, naming the call, for other values.
 absl::StatusOr<DataType> TypeOf(absl::string_view call, muster_type type);
-// The same for a muster_op.
+// Converts a muster_op in the same way.
 absl::StatusOr<ReduceOp> OpOf(absl::string_view call, muster_op op);
-// INVALID_ARGUMENT where so many elements are more than any memory holds.
+// Returns INVALID_ARGUMENT if this many elements cannot fit into memory.
 absl::Status CheckCount(absl::string_view call, size_t count, DataType type);
 
-// Gives a new `Handle` made of `value` to the caller, through `out`.
+// Moves `value` into a new `Handle` and stores it in `*out` for the caller.
 template <class Handle, class T>
 absl::Status Give(absl::StatusOr<T> value, Handle** out) {
   if (!value.ok()) return value.status();

@@ -13,7 +13,7 @@
 namespace muster::internal::c {
 namespace {
 
-// An operation of a communicator: what its calls have in common.
+// The arguments that all operations of a communicator share.
 struct Operation {
   absl::string_view name;
   muster_communicator* on;
@@ -35,8 +35,8 @@ muster_status* Run(const Operation& operation, F body) {
   });
 }
 
-// One dimension of the caller's memory, in `parts` parts of `count` elements. The error of what
-// cannot be is kept in `status`, if that is OK.
+// Returns a one-dimensional view of the caller's memory, with `parts` parts of `count` elements.
+// Stores an error in `status` if the arguments are invalid and `status` is still OK.
 MutableTensorView View(absl::string_view call, absl::string_view name, const void* data,
                        size_t count, DataType type, absl::Status* status, size_t parts = 1) {
   status->Update(CheckCount(call, count, type));

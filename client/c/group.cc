@@ -10,7 +10,7 @@
 namespace muster::internal::c {
 namespace {
 
-// Makes a call of `group`, which takes the options of a call too.
+// Runs a call of `group` with its options.
 template <class F>
 muster_status* OnGroup(absl::string_view call, const muster_group* group,
                        const muster_call_options* options, F body) {
@@ -22,7 +22,8 @@ muster_status* OnGroup(absl::string_view call, const muster_group* group,
   });
 }
 
-// Ranks that give different sizes are told so, since they give different types.
+// Returns the size as a type name. Ranks that pass different sizes then get the error for different
+// types.
 std::string SizeAsType(size_t size) { return absl::StrCat(size, " bytes"); }
 
 absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type type, muster_op op,
@@ -37,7 +38,7 @@ absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type
   given.Update(CheckBytes(kCall, "data", data, count * width));
   if (!given.ok()) return given;
   std::string elements(Bytes(data, count * width));
-  // Any other byte is no bool in C++.
+  // Normalizes the bytes: a C++ bool must be 0 or 1.
   if (*data_type == DataType::kBool) {
     for (char& element : elements) element = element != 0;
   }
@@ -47,7 +48,7 @@ absl::Status AllReduce(const Group& group, void* data, size_t count, muster_type
   return reduced;
 }
 
-// The group of a job, or of a part of it, for the caller.
+// Stores the group, of a job or a part of it, in a new handle for the caller.
 absl::Status GiveGroup(absl::StatusOr<std::optional<Group>> made, muster_group** group) {
   if (!made.ok()) return made.status();
   *group = made->has_value() ? new muster_group{**std::move(made)} : nullptr;
@@ -67,7 +68,7 @@ extern "C" {
 
 muster_group* muster_world(muster_job* job) {
   if (job == nullptr) return nullptr;
-  // Where there is no memory for it: calls say that their group is NULL.
+  // If there is no memory, returns null; calls then report that their group is NULL.
   try {
     absl::MutexLock lock(&job->mutex);
     const uint64_t epoch = job->job->epoch();

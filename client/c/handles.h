@@ -14,7 +14,7 @@
 #include "muster/communicator.h"
 #include "muster/job.h"
 
-// What the types of muster/c.h hold.
+// The definitions of muster/c.h's opaque types.
 
 struct muster_status {
   absl::Status status;
@@ -59,7 +59,7 @@ struct muster_job {
 
   const std::unique_ptr<muster::Job> job;
   absl::Mutex mutex;
-  // The world of each epoch that was asked for: pointers to them are good for as long as the job.
+  // The world of each epoch that was requested. Pointers to them stay valid as long as the job.
   std::vector<World> worlds ABSL_GUARDED_BY(mutex);
 };
 

@@ -39,7 +39,8 @@ absl::StatusOr<JobOptions> OptionsOf(const muster_options* options) {
   return options == nullptr ? JobOptions::FromEnvironment() : ReadJobOptions(options->variables);
 }
 
-// A number of the place that the variables give this process; -1 where they give none.
+// Returns a number of the place that the options' variables give this process, or -1 if they give
+// none.
 template <class F>
 int Placed(const muster_options* options, F number) {
   if (options == nullptr) return -1;
@@ -53,7 +54,7 @@ int Placed(const muster_options* options, F number) {
   }
 }
 
-// The same call of a Job, of which only the options are needed.
+// Calls a method of Job that takes only options.
 template <class Method>
 muster_status* WithOptions(absl::string_view call, muster_job* job,
                            const muster_call_options* options, Method method) {
@@ -86,12 +87,13 @@ absl::Status FillMember(const Job& job, int rank, muster_member* member) {
   filled.node_id = found.node_id.c_str();
   filled.hostname = found.hostname.c_str();
   filled.topology = found.topology.c_str();
-  // A caller with an older header has fewer fields, and one with a newer header keeps its own.
+  // A caller with an older header has fewer fields. With a newer one, the fields that this library
+  // does not know stay as they are.
   std::memcpy(member, &filled, std::min(member->size, sizeof(filled)));
   return absl::OkStatus();
 }
 
-// The outcome of the work of muster_run_on_rank().
+// Runs the function that the caller passed to muster_run_on_rank() and returns its result.
 absl::StatusOr<std::string> RunWork(muster_work work, void* context) {
   if (work == nullptr) {
     return absl::InvalidArgumentError(
@@ -105,7 +107,7 @@ absl::StatusOr<std::string> RunWork(muster_work work, void* context) {
   return status;
 }
 
-// What a job says of this process, as an int; -1 where there is no job.
+// Returns a number of the job as an int, or -1 without a job.
 template <class F>
 int Number(const muster_job* job, F number) {
   return job == nullptr ? -1 : static_cast<int>(number(*job->job));
@@ -290,8 +292,8 @@ muster_status* muster_run_on_rank(muster_job* job, int rank, muster_work work, v
     if (!given.ok()) return given;
     const absl::StatusOr<Options> read = ReadOptions(options);
     if (!read.ok()) return read.status();
-    // As Job::RunOnRank() does it, with the bytes of the value as they are: ranks in C++ may be of
-    // the same call, and have a codec for them.
+    // Does the same as Job::RunOnRank(), but passes the bytes unchanged. Ranks in C++ may take part
+    // in the same call, and they use a codec.
     Job& of = *job->job;
     absl::StatusOr<std::string> outcome = std::string();
     if (of.rank() == rank || of.prevents_block()) {

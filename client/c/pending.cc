@@ -1,4 +1,4 @@
-// muster_start(): calls on a thread of their own, whose end a descriptor tells.
+// muster_start(): runs calls on their own thread, and signals their end through a descriptor.
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace muster::internal::c {
 namespace {
 
-// What the caller and the thread that makes the calls both know.
+// The state that the caller and the thread share.
 class PendingCalls {
  public:
   explicit PendingCalls(int descriptor) : descriptor_(descriptor) {}
@@ -43,7 +43,8 @@ class PendingCalls {
     return result_;
   }
 
-  // The thread belongs to the process that has started it.
+  // Returns whether this process is a fork of the one that started the thread. The thread does not
+  // exist here.
   bool in_fork() const { return getpid() != process_; }
   int descriptor() const { return descriptor_; }
 
@@ -93,7 +94,7 @@ muster_status* muster_start(muster_calls calls, void* context, muster_pending** 
     begun->calls = std::make_shared<PendingCalls>(descriptor);
     const absl::Status started =
         muster::StartDetachedThread("make calls", [shared = begun->calls, calls, context] {
-          // Ends in any case: whoever waits has no time-out.
+          // Calls End() in every case, because the waiting caller has no timeout.
           absl::Status result;
           try {
             result = Taken(calls(context));
@@ -125,7 +126,7 @@ muster_status* muster_pending_wait(muster_pending* pending) {
 
 void muster_pending_free(muster_pending* pending) {
   if (pending == nullptr) return;
-  // In a fork nothing ends them; what they use is left alone.
+  // In a fork, no thread ends the calls, so this does not wait for them.
   if (!pending->calls->in_fork()) (void)pending->calls->Wait();
   delete pending;
 }
