@@ -33,8 +33,8 @@ constexpr int kExitFailure = 1;
 constexpr absl::Duration kCallTimeout = absl::Seconds(10);
 constexpr absl::Duration kPoll = absl::Milliseconds(200);
 constexpr absl::Duration kLongest = absl::Minutes(10);
-// Time for an inquiry that the coordinator began on its own: it is open for at most 10 s, and
-// answers other requests for 2 s more.
+// Time to outwait an inquiry that the coordinator began on its own. It is open for at most 10 s,
+// and no other inquiry begins within 2 s of its start.
 constexpr absl::Duration kOtherInquiry = absl::Seconds(15);
 
 void Say(absl::string_view text) { std::cerr << absl::StrCat("muster: ", text, "\n"); }
@@ -94,7 +94,7 @@ class Question {
 
  private:
   // Returns the number of a new inquiry that gathers files. While another inquiry is open, or has
-  // just ended, the coordinator returns that one. Then waits and retries, and in the end returns
+  // just begun, the coordinator returns that one. Then waits and retries, and in the end returns
   // the other inquiry, which has no files.
   absl::StatusOr<uint64_t> Request() {
     muster::v1::RequestInquiryRequest request;
@@ -156,8 +156,8 @@ bool IsTar(const std::string& output) {
   return output == "-" || absl::EndsWith(output, ".tar") || IsCompressedTar(output);
 }
 
-// Checks the destination before the inquiry: once the bundle cannot be written, the hang may be
-// over.
+// Checks the destination before the inquiry. If writing failed only afterwards, the hang might be
+// over by then.
 absl::Status CheckTar(const std::string& output) {
   const std::filesystem::path folder = std::filesystem::path(output).parent_path();
   std::error_code error;

@@ -1,4 +1,14 @@
-// The muster command. ParseCommandLine() documents its arguments.
+// The `muster` command. main() parses the command line (command_line.h) and calls the subcommand:
+//
+//   run     run_command.h shows its processes. launch_plan makes the plan, client/launcher runs it,
+//           and output.h forwards the ranks' output
+//   status  status_command, status_report: one call of GetStatus, or one every interval
+//   debug   debug_command, debug_report: an inquiry into a hang, and its bundle
+//   health  health_command: grpc.health.v1
+//   replay  replay_command: a musterd's journal, without a coordinator
+//
+// Nothing here links the SDK, because the command is not a rank. Code that makes the texts for the
+// user is kept apart from calls and processes. Tests: tests/client/cli.
 
 #include <sched.h>
 

@@ -47,7 +47,8 @@ int NodeRun::ExitStatus() const {
   return status == 0 && output_.lost() ? kExitFailure : status;
 }
 
-// Returns the exit status of a shell that cannot execute a program.
+// Returns the exit status for a run that could not start, as a shell does for a program that it
+// cannot execute.
 int NodeRun::Refuse(const absl::Status& status) {
   if (absl::IsCancelled(status)) {
     return launcher::ShellStatus({true, *supervisor_.first_ending_signal()});

@@ -258,7 +258,7 @@ void Output::ShowBegun() {
   std::optional<absl::Time> next;
   for (auto& [fd, pipe] : pipes_) {
     if (!pipe.begun) continue;
-    // the end of the line may be in the pipe, unread
+    // The end of the line may be in the pipe, unread.
     if (pipe.screen->paused) pipe.begun = SteadyNow();
     if (*pipe.begun + kLinePatience > SteadyNow()) {
       next = next ? std::min(*next, *pipe.begun) : *pipe.begun;

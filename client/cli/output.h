@@ -54,7 +54,8 @@ class Output {
     int err = -1;
   };
   // Returns the ends for both streams of a child. Each is a pseudo-terminal if `use` says so, and
-  // both are the same one if standard output and error are the same file. If no pseudo-terminal is
+  // both are the same one if the launcher's standard output and error are the
+  // same file. If no pseudo-terminal is
   // available, uses a pipe, and tells the user once.
   absl::StatusOr<ChildEnds> OpenChild(const std::string& owner, const std::string& prefix,
                                       std::optional<int> log, PtyUse use);

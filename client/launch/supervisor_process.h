@@ -18,6 +18,9 @@ namespace muster::internal {
 //
 // The supervisor is a separate process for two reasons: it reaps every child it has, which must not
 // include the program's own children, and it cleans up if the program is killed.
+//
+// Everything after the forks is client/launcher's, which `muster run` shares. Tests:
+// tests/client/launch.
 absl::StatusOr<LaunchResult> RunSupervised(const launcher::JobPlan& plan,
                                            const std::function<absl::Status(int local_rank)>& body);
 

@@ -10,9 +10,9 @@ namespace muster::launcher {
 // Returns a TCP port on which no process of this machine listens now, or nullopt if there is none.
 std::optional<int> FreePort();
 
-// Returns MASTER_PORT for the job's ranks. Without one in the plan, it is a hash of the job in
-// 20000 to 29999 that differs from the coordinator's port, so that all nodes get the same port
-// without a message. It may be in use.
+// Returns MASTER_PORT for the job's ranks: the plan's, or else a hash of the coordinator's address
+// and the job, from 20000 to 29999. So all nodes get the same port without a message. It differs
+// from the coordinator's port, but another program may use it.
 int MasterPort(const JobPlan& plan);
 
 }  // namespace muster::launcher

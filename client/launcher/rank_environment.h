@@ -16,7 +16,8 @@ inline constexpr char kSecretVariable[] = "MUSTER_PROCESS_SECRET";
 // One start of a process for a rank.
 struct RankStart {
   int local_rank = 0;
-  // the process secret, 16 bytes; proves that the process and its launcher belong together
+  // The process secret, 16 bytes. With it, the process and its launcher prove that they belong
+  // together.
   std::string secret;
   int restarts = 0;                // number of processes started before for this rank
   std::string activity_file = {};  // where it records what its communicators do; empty: nowhere

@@ -47,7 +47,10 @@ class RankShutdown {
   void Step();
 
  private:
-  // Each phase but the first and the last ends at a deadline, and the next one begins.
+  //   kRunning --failure--> kFailed --failure_wait--> kSignalled --grace--> kKilled --> kStillThere
+  //
+  // Each phase but the first and the last ends at a deadline, and the next one begins. A signal of
+  // the user skips kFailed, and a second one goes to kKilled.
   enum class Phase {
     kRunning,
     kFailed,  // a rank has failed; the others may report why they cannot continue

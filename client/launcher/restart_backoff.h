@@ -12,7 +12,7 @@ namespace muster::launcher {
 // out, a disk is full, a port is in use. Makes no system calls. All times are from SteadyNow().
 class RestartBackoff {
  public:
-  // Gives up if the process has not stayed up within `patience`.
+  // Gives up once no process has stayed up (for ten seconds) within `patience`.
   explicit RestartBackoff(absl::Duration patience) : patience_(patience) {}
 
   // Returns how long to wait before the next start of a process that ran from `started` to `ended`.

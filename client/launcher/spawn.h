@@ -16,7 +16,7 @@ struct SpawnRequest {
   std::vector<std::string> env;   // "NAME=value"
   int stdout_fd = -1;
   int stderr_fd = -1;
-  // in the child; all other signals get their default action
+  // Signals that the child ignores. It also undoes the launcher's own changes to signals.
   std::vector<int> ignored_signals = {};
 };
 

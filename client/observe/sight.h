@@ -14,6 +14,16 @@
 #include "client/observe/proc.h"
 #include "common/process_condition.h"
 
+// Finds out what a process without progress is doing. The launcher inspects its ranks with it:
+//
+//   proc, system_calls, sockets, locks   what /proc says: states, calls, descriptors, deadlocks
+//   sight, stillness_watch               what a process does, and since when
+//   bundle, redact, ras_client           the files of a hang bundle, without secrets
+//   bounded_work, helper_program         time limits for /proc and for debuggers
+//
+// It must not change the process, except that a debugger stops it for a moment. It knows neither
+// the protocol nor ranks. Every read of /proc may hang with the process: see proc.h. Tests:
+// tests/client/observe.
 namespace muster::observe {
 
 // The activity of a process, as the kernel shows it. The fields are those of RankObservation

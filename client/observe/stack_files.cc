@@ -69,7 +69,7 @@ std::vector<std::string> StackCommand(pid_t pid) {
             "-ex",
             "set width 0",
             "-ex",
-            "set print elements 1",  // no strings, which may be secrets
+            "set print elements 1",  // shortens strings, which may be secrets
             "-ex",
             "thread apply all backtrace 64",
             "-p",
