@@ -21,8 +21,8 @@
 
 namespace muster::launcher {
 
-// The launcher's side of everything between it and the coordinator: reports about ranks, questions
-// about the job, and answers to inquiries.
+// All calls of a launcher to its job's coordinator: reports about ranks, questions about the job,
+// and answers to inquiries.
 //
 //   link.Open({on_losses, on_job_failed});  // after all ranks have been started
 //   link.ReportEnd(place, end, given_up);   // queued, sent on another thread
@@ -55,8 +55,8 @@ class CoordinatorLink {
 
   // ---- Ranks ----
 
-  // Reports a new process. While the job forms, the coordinator then knows that this place is
-  // filled.
+  // Reports a new process, if the job has other nodes. While the job forms, the coordinator then
+  // knows that this place is filled.
   void ReportStarted(const RankTable::Place& place);
   void ReportStopped(const RankTable::Place& place, bool stopped);
   // If no process will replace the ended one, `given_up` says why, and the other nodes stop
