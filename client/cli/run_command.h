@@ -5,9 +5,10 @@
 
 namespace muster::cli {
 
-// Runs `muster run` and returns its exit status: RunOutcome::ExitStatus(). The status is 127 or 126
-// if the program cannot be found or executed, and 1 if something else cannot be started; then no
-// rank has been started. Blocks until the run is over.
+// Runs `muster run` and returns its exit status: RunOutcome::ExitStatus(). If something could not
+// be started, returns 127 or 126 for a program that cannot be found or executed, 77 for a machine
+// without room for another process, 64 for unusable credential files, and else 1. Blocks until the
+// run is over.
 //
 // `argc` and `argv` are main()'s; the supervisor process overwrites the strings with its own name.
 // The process must not have started a thread, because it forks.

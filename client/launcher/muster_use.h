@@ -29,8 +29,8 @@ class MusterUse {
   // seconds.
   int fd() const;
   bool done() const;
-  // Valid once done(). Unset if the coordinator could not be asked, or was restarted a moment ago,
-  // so that members may still reconnect to it.
+  // Valid once done(). Unset if the coordinator could not be asked. Also unset if no process has
+  // joined a coordinator that was restarted within the last minute: members may still reconnect.
   std::optional<bool> answer() const;
 
  private:
