@@ -6,7 +6,8 @@
 namespace muster::core {
 namespace {
 
-// The end of a connection reaches us as the end of its calls and of its stream, in any order.
+// When a connection ends, the ends of its calls and of its stream arrive in any order. An end of a
+// call counts as part of the cut-off if the stream's end follows within this time.
 constexpr absl::Duration kTogether = absl::Seconds(1);
 
 }  // namespace

@@ -11,27 +11,31 @@
 
 namespace muster::core {
 
-// What a member last did, for messages: its latest call, and how that stands.
+// The latest call of a member and how it stands, for messages: waiting, completed, ended or cut
+// off.
 class Activity {
  public:
-  // The member is parked in a call, since that time.
+  // Notes that the member is parked in this call since `since`.
   void Begin(WaiterId call, std::shared_ptr<const std::string> what, Time since);
-  // The call has succeeded, or ended otherwise. Other calls than the latest are ignored.
+  // Notes that the call has succeeded (`completed`) or ended otherwise. Ignores every call but the
+  // latest.
   void Finish(WaiterId call, bool completed, Time now);
-  // The member is known from a claim: what it did before, only an earlier daemon knew.
+  // Notes that the member is known from a claim. Only an earlier daemon knew what it did before.
   void Recovered(Time now);
-  // The member's connection has ended, and its calls with it.
+  // Notes that the member's connection has ended, and with it its calls.
   void CutOff(Time now);
 
-  // "in AllGather('x') op 12 of the world for 3s", "last completed Barrier() op 11 of the world 40s
-  // ago", "no call so far", "no call since the coordinator was restarted 3s ago". `ago` may be
-  // "before", where `now` is no longer now.
+  // Returns text such as "in AllGather('x') op 12 of the world for 3s", "last completed Barrier()
+  // op 11 of the world 40s ago", "no call so far" or "no call since the coordinator was restarted
+  // 3s ago". Pass "before" as `ago` when the text is read later than `now`.
   std::string Describe(Time now, absl::string_view ago = "ago") const;
 
-  // The same for those who count the time themselves: "in AllGather('x') op 12 of the world".
+  // The same text without durations, for readers that count the time themselves: "in AllGather('x')
+  // op 12 of the world".
   struct Story {
     std::string text;
-    std::optional<Time> since;  // when it ended, or, where it goes on, began; none: it has no time
+    // when the call began (goes_on) or ended; nullopt if the text has no time
+    std::optional<Time> since;
     bool goes_on = false;
   };
   Story Tell() const;
@@ -41,7 +45,7 @@ class Activity {
 
   State state_ = State::kNone;
   WaiterId call_ = 0;
-  std::shared_ptr<const std::string> what_;  // never null where it is in a call, or was
+  std::shared_ptr<const std::string> what_;  // never null once the member has made a call
   Time since_;
   Time until_;
 };

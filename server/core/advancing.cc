@@ -1,4 +1,5 @@
-// What has become due: everything that one change of the state may make possible elsewhere.
+// The part of a step that does what has become due: one change of the state may make others
+// possible elsewhere.
 
 #include "absl/strings/str_cat.h"
 #include "server/core/coordinator_impl.h"
@@ -14,17 +15,18 @@ void Coordinator::Impl::Advance() {
   recovery_.TellNewcomers();
 }
 
-// Does the first thing that is due. Returns whether there was any: then all checks run again from
-// the top, because what one does may be what another waits for. Where two things are due at once,
-// the order decides. Each check looks at a count or a deadline before it looks at any member, so
-// most steps cost nothing here.
+// Does the first thing that is due, and returns whether there was any. The caller then runs all
+// checks again from the top, because one action may be what another waits for. If two things are
+// due at once, the order below decides. Each check looks at a count or a deadline before it looks
+// at any member, so most steps cost nothing here.
 bool Coordinator::Impl::AdvanceOnce() {
   // Losses come first: no epoch below forms with a lost member, and no lease is granted to it.
   if (membership_.TryLoseDetached()) return true;
 
-  // A parked claim that can be judged is served before the recovery may end: its process is here.
+  // A parked claim that can be judged is served before the recovery may end, because its process is
+  // here.
   if (attaching_.TryServeParked()) return true;
-  // Only the claimants that remain are asked for the roster that their claims wait for.
+  // After that, only the remaining claimants are asked for the roster.
   if (recovery_.TryAskForRoster()) return true;
   // The epoch of an old run is dropped before the recovery ends. Otherwise its absent members would
   // be lost, and these losses would fail the new run.
@@ -97,15 +99,15 @@ bool Coordinator::Impl::TryForm() {
   return true;
 }
 
-// Calls that came during the recovery are served as if they came now, one after the other.
+// Serves one call that came during the recovery, as if it came now.
 bool Coordinator::Impl::ServeNextDeferred() {
   const std::optional<WaiterId> id = recovery_.PopDeferred();
   if (!id) return false;
   membership_.Withdraw(*id);
   const std::optional<ParkedCall> parked = calls_.Reopen(*id);
-  if (!parked) return true;  // it was answered or withdrawn meanwhile
+  if (!parked) return true;  // it was answered or withdrawn in the meantime
   const auto serve = [&](auto call) {
-    // It may have arrived twice before it was given up.
+    // This send may have been given up before it is served here.
     if (absl::Status s = calls_.CheckWanted(*parked->member, call.call); !s.ok()) return s;
     call.call.since = parked->since;
     return ServerOf(call).Serve(*id, parked->member, call);

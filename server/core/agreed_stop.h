@@ -8,19 +8,21 @@
 
 namespace muster::core {
 
-// A stop that all ranks hear of at the same collective: once one rank has asked for it, the answers
-// of every collective say so, from the next one that completes on.
+// A stop that all ranks learn of at the same collective. Once a rank has asked for it, the answers
+// of every collective say so, beginning with the next one that completes.
 class AgreedStop {
  public:
   void Ask() { asked_ = true; }
-  // The answers have said so since this collective.
+  // Notes that answers have said so since this collective. A member's claim tells it after a
+  // restart.
   void Observe(uint64_t sequence) { first_ = sequence; }
 
-  // This collective completes.
+  // Notes that this collective completes.
   void NoteCompletion(uint64_t sequence) {
     if (asked_ && !first_) first_ = sequence;
   }
-  // Marks answers of this collective, if they have to say so.
+  // Sets stop_requested in the answers of this collective, if it is the first one that says so or a
+  // later one.
   void Mark(uint64_t sequence, FinishedCalls* answers) const {
     if (!first_ || sequence < *first_) return;
     for (FinishedCall& call : *answers) call.answer.stop_requested = true;
@@ -28,7 +30,7 @@ class AgreedStop {
 
  private:
   bool asked_ = false;
-  std::optional<uint64_t> first_;  // the first whose answers say so
+  std::optional<uint64_t> first_;  // the first collective whose answers say so
 };
 
 }  // namespace muster::core

@@ -7,11 +7,11 @@
 
 namespace muster::core {
 
-// What one message can carry: protobuf counts its bytes in 31 bits.
+// The largest message: protobuf counts its bytes in 31 bits.
 inline constexpr uint64_t kMaxMessageBytes = (uint64_t{1} << 31) - 1;
 
-// Bytes, at most, of the message that answers a collective with `payloads` payloads which have
-// `bytes` together.
+// Returns an upper bound on the size of the message that answers a collective with `payloads`
+// payloads of `bytes` in total.
 inline uint64_t AnswerBytes(uint64_t bytes, uint64_t payloads) {
   constexpr uint64_t kPerPayload = 6;  // a field's tag, and its length in up to five bytes
   constexpr uint64_t kOtherFields = 16;
@@ -24,8 +24,8 @@ struct Contribution {
   uint64_t bytes = 0;
 };
 
-// Why an answer that has `answer_bytes` with these contributions is too large: names the limit, its
-// flag and the largest contributions, of which there must be one.
+// Says why an answer of `answer_bytes` is too large. Names the limit, its flag and the largest
+// contributions. `contributions` must not be empty.
 std::string DescribeTooLarge(std::vector<Contribution> contributions, uint64_t answer_bytes,
                              uint64_t limit);
 

@@ -8,20 +8,21 @@
 
 namespace muster::core {
 
-// What one rank called at one sequence number of its group. The content is fixed by the first send;
-// the waiter comes and goes.
+// The call of one rank at one sequence number of its group. The first send fixes the content. The
+// waiter comes and goes with each send.
 struct Arrival : Operation {
-  bool sent = false;    // the content is fixed
-  Time at;              // where it was sent: when that first came
-  WaiterId waiter = 0;  // parked, if not 0
+  bool sent = false;    // whether the content is fixed
+  Time at;              // when the first send came, if `sent`
+  WaiterId waiter = 0;  // the parked call, or 0
   uint64_t attempt = 0;
-  uint64_t withdrawn_below = 0;  // sends under lower attempts do not count, sent already or not
+  // sends under lower attempts do not count, whether they have come or not
+  uint64_t withdrawn_below = 0;
   std::string call_site;
   Bytes payload;
 
   void Record(WaiterId waiter, const CollectiveRequest& request);
 
-  // Whether a retry repeats the first send.
+  // Returns whether the request has the content of the first send.
   bool IsRepeatedBy(const CollectiveRequest& request) const;
 };
 

@@ -1,4 +1,4 @@
-// Attach: who may, and what becomes of what a process claims.
+// Attach: who is let in, and what becomes of a process's claim.
 
 #include "server/core/attaching.h"
 
@@ -58,7 +58,8 @@ absl::Status Attaching::Enter(WaiterId stream, const AttachRequest& request) {
   return absl::OkStatus();
 }
 
-// Of two Attach calls of a process the later one counts, whichever arrives first.
+// Ends the older of two Attach calls of one process. The one with the higher attempt counts,
+// whichever arrives first.
 absl::Status Attaching::Supersede(const AttachRequest& request) {
   const Incarnation& incarnation = request.member.incarnation;
   const Member* known = members_.Find(incarnation);
@@ -89,7 +90,8 @@ absl::StatusOr<Member*> Attaching::Admit(const AttachRequest& request) {
 void Attaching::StartSession(Member* member, WaiterId stream, const AttachRequest& request) {
   const bool again = membership_.StartSession(member, stream, request.attempt);
   Attached attached{member->session(), {}, life_.recovering()};
-  // Who has no place has never had one here, and so knows nothing of the job: not even its numbers.
+  // A process without a place has never had one here. So it knows nothing of the job, not even its
+  // numbers.
   const bool knows = request.claim && member->rank();
   if (knows) {
     membership_.ObserveNumbers(*request.claim);

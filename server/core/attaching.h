@@ -18,7 +18,8 @@
 
 namespace muster::core {
 
-// Serves Attach: lets processes in, and hands the parts of their claims to the owners concerned.
+// The server of Attach: lets processes in, and hands the parts of their claims to the owners
+// concerned.
 class Attaching {
  public:
   Attaching(JobContext& job, Lifecycle& life, MemberTable& members, Membership& membership,
@@ -28,8 +29,8 @@ class Attaching {
   // Lets the process in, or parks its claim until the roster of the claimed epoch is known. An
   // error ends the stream.
   absl::Status Serve(WaiterId stream, const AttachRequest& request);
-  // Lets in one process whose claim was parked, once the roster is known. Returns whether there was
-  // one.
+  // Lets in one process whose claim was parked, once its claim can be judged. Returns whether there
+  // was one.
   bool TryServeParked();
 
  private:
@@ -39,7 +40,7 @@ class Attaching {
   // Returns the member that the request comes from: a known one, or a new one if there is room.
   absl::StatusOr<Member*> Admit(const AttachRequest& request);
   void StartSession(Member* member, WaiterId stream, const AttachRequest& request);
-  // `attempt`: of the Attach that has brought it.
+  // Hands out the claim that the Attach under this attempt has brought.
   void ApplyClaim(Member* member, const Claim& claim, uint64_t attempt);
 
   JobContext& job_;

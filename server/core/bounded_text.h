@@ -6,14 +6,15 @@
 
 #include "absl/strings/string_view.h"
 
-// Texts that everybody is told. What is cut off is whole UTF-8 characters, and "..." stands for it.
+// Bounds on texts that go to many readers. A cut falls between UTF-8 characters, and "..." replaces
+// what is cut off.
 namespace muster::core {
 
-// At most `max_bytes` of the text, and then "...".
+// Returns the text, or at most `max_bytes` of it followed by "...".
 std::string Shortened(absl::string_view text, size_t max_bytes);
 
-// As much of the text, "..." included, as is sent as `max_bytes` of an error's text: gRPC sends the
-// bytes that are not printable ASCII as three.
+// Returns as much of the text, "..." included, as takes `max_bytes` when gRPC sends it as an
+// error's text. gRPC sends each byte that is not printable ASCII as three bytes.
 std::string ShortenedForMetadata(std::string text, size_t max_bytes);
 
 }  // namespace muster::core

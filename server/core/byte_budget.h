@@ -9,15 +9,15 @@
 
 namespace muster::core {
 
-// Counts the payload bytes that the daemon holds for its members, against --max-held-bytes:
-// contributions, results of leases, and the message that answers a collective, which is made once
-// for all ranks and holds the contributions a second time.
+// The payload bytes that the daemon holds for its members, counted against --max-held-bytes. They
+// are contributions, results of leases, and the message that answers a collective. That message is
+// made once for all ranks and holds the contributions a second time.
 class ByteBudget {
  public:
   explicit ByteBudget(uint64_t limit) : limit_(limit) {}
 
-  // RESOURCE_EXHAUSTED if the limit does not allow `bytes` more, once `released` of those that are
-  // held will have been. Counts nothing.
+  // Returns RESOURCE_EXHAUSTED if the limit does not allow `bytes` more once `released` of the held
+  // bytes are released. Counts nothing.
   absl::Status Check(uint64_t bytes, uint64_t released = 0) const {
     const uint64_t held = held_ - released;
     if (bytes == 0 || (held <= limit_ && bytes <= limit_ - held)) return absl::OkStatus();
@@ -26,7 +26,7 @@ class ByteBudget {
         " more would pass its limit of ", limit_, " (musterd --max-held-bytes raises it)"));
   }
 
-  // The same, and counts them where it is OK.
+  // Counts the bytes if Check() allows them, and returns its result.
   absl::Status Reserve(uint64_t bytes) {
     absl::Status room = Check(bytes);
     if (room.ok()) held_ += bytes;
@@ -45,7 +45,8 @@ class ByteBudget {
   uint64_t held_ = 0;
 };
 
-// Bytes that one holder has charged to a budget, which must outlive it. They are released with it.
+// Bytes that one holder has charged to a budget. The destructor releases them. The budget must
+// outlive this object.
 class ByteCharge {
  public:
   explicit ByteCharge(ByteBudget* budget) : budget_(budget) {}
@@ -60,8 +61,8 @@ class ByteCharge {
 
   const ByteBudget& budget() const { return *budget_; }
   uint64_t bytes() const { return bytes_; }
-  // Charges what is more than before, or releases what is less. Whether there is room is for
-  // ByteBudget::Check() to say.
+  // Makes the charge `bytes`: charges or releases the difference. Does not check the limit:
+  // ByteBudget::Check() does.
   void Set(uint64_t bytes) {
     budget_->Charge(bytes);
     budget_->Release(std::exchange(bytes_, bytes));

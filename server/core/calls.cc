@@ -1,4 +1,4 @@
-// What all calls share: who calls, how a call is parked, and how it ends.
+// The rules that all calls share: who calls, how a call is parked, and how it ends.
 
 #include "server/core/calls.h"
 
@@ -24,7 +24,8 @@ WaitKind KindOf(const Wait& wait) {
                     wait);
 }
 
-// Time-outs of one kind are told of together where there are many.
+// Returns the kind under which a time-out is counted. If there are many of one kind, the log
+// reports them together.
 std::string TimeoutKind(const Wait& wait) {
   return std::visit(
       Overloaded{
@@ -44,7 +45,8 @@ std::string TimeoutKind(const Wait& wait) {
 absl::StatusOr<Member*> Calls::Caller(const CallContext& call) {
   if (absl::Status s = CheckContext(call); !s.ok()) return s;
   Member* member = members_.FindBySession(call.session.counter);
-  // A wrong key is answered as a session that is over: a guess learns nothing of the right one.
+  // A wrong key gets the same error as a session that is over, so that guessing reveals nothing
+  // about the right key.
   if (member == nullptr || !(member->session() == call.session)) {
     return UnknownSession(call.session);
   }
@@ -70,7 +72,7 @@ absl::Status Calls::CheckContext(const CallContext& call) const {
 
 absl::Status Calls::UnknownSession(const SessionId& session) const {
   if (session.daemon_instance != job_.options.instance) {
-    // Never final: the caller has not attached here yet.
+    // UNAVAILABLE, because the caller may attach here and repeat the call.
     return absl::UnavailableError("the call's session is not one of this daemon; attach first");
   }
   return absl::AbortedError(absl::StrCat(
@@ -157,8 +159,8 @@ void Calls::AnswerBatches() {
   }
 }
 
-// A call that was served leaves its content behind, and is known by it; a deferred one leaves
-// nothing.
+// Remembers the send of a deferred call that was given up. A call that was served left its content
+// behind and is recognized by it. A deferred call leaves nothing else.
 void Calls::NoteGivenUp(const ParkedCall& call) {
   const auto* deferred = std::get_if<ForRecovery>(&call.wait);
   if (deferred == nullptr) return;
@@ -169,7 +171,7 @@ void Calls::NoteGivenUp(const ParkedCall& call) {
   }
 }
 
-// A program may try a call with a short time-out, again and again.
+// Rate-limited, because a program may try a call with a short time-out again and again.
 void Calls::NoteTimeout(const ParkedCall& call, const absl::Status& status) {
   Count(KindOf(call.wait), &job_.tally.counters.timeouts);
   const bool told = timeouts_.Tells(job_.now, TimeoutKind(call.wait));

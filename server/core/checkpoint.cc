@@ -11,7 +11,8 @@
 namespace muster::core {
 namespace {
 
-// The same as the claim of a member, which is checked as such.
+// Returns the claim of a member that knows all of the checkpoint, so that the checks of claims
+// apply.
 Claim ClaimOf(const Checkpoint& checkpoint) {
   Claim claim;
   claim.epoch = checkpoint.epoch;
@@ -112,7 +113,7 @@ void Coordinator::Impl::Restore(Time now, const Checkpoint& checkpoint) {
   groups_.Restore(checkpoint);
   leases_.Restore(checkpoint);
   if (checkpoint.stop_asked) life_.AskStop();
-  job_.out.Take();  // everybody has heard of it
+  job_.out.Take();  // the members were told before the checkpoint was made
 }
 
 void Coordinator::Impl::RestoreEpoch(const Checkpoint& checkpoint) {

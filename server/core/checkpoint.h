@@ -14,14 +14,14 @@
 
 namespace muster::core {
 
-// What a coordinator knows at a moment in which its job runs and nothing is under way: all members
-// of the epoch are attached, nobody else is there, and nobody waits for anybody. It leaves out what
-// only words are made of, and what only who repeats an old call would ask for: who was late, what
-// members did before, losses that are over, contributions to collectives that have completed.
+// The state of a coordinator at a moment when its job runs and no work is in progress: all members
+// of the epoch are attached, no other process is there, and no call waits. It leaves out what
+// serves messages only (lateness, earlier activities, past losses) and what only a late duplicate
+// of an old call would need (contributions to completed collectives).
 struct Checkpoint {
   struct Member {
     RosterEntry place;
-    uint64_t session = 0;  // counter
+    uint64_t session = 0;  // the session's counter
     uint64_t session_key = 0;
     WaiterId stream = 0;
     uint64_t attach_attempt = 0;
@@ -30,20 +30,20 @@ struct Checkpoint {
   struct Group {
     GroupName name;
     uint64_t next_sequence = 0;
-    std::string finished;  // empty: it goes on
-    // Of a named group: ranks of the world that have called it, and those of them that have let it
-    // go.
+    std::string finished;  // why the group is finished; empty: it is not
+    // For a named group: the ranks of the world that have called it, and the ranks of these that
+    // have released it.
     std::vector<uint32_t> heard = {};
     std::vector<uint32_t> released = {};
   };
-  // What a member claims of a group whose ranks nobody has named since the daemon was restarted.
+  // A member's claim of a group whose ranks no call has named since the daemon was restarted.
   struct Claimed {
     uint32_t rank = 0;
     KnownGroup group;
   };
   struct Lease {
     LeaseKey key;
-    Incarnation member;  // who holds it; of a completed one whoever is in the epoch
+    Incarnation member;  // the holder; for a completed lease, any member of the epoch
     uint64_t token = 0;
     uint64_t request_id = 0;
     std::optional<LeaseResult> result;
@@ -61,7 +61,7 @@ struct Checkpoint {
   bool stop_asked = false;
 };
 
-// OK if it can be one: it may have been read from a file. INVALID_ARGUMENT says what is wrong.
+// Checks a checkpoint, which may come from a file. INVALID_ARGUMENT says what is wrong.
 absl::Status Check(const Checkpoint& checkpoint, const Limits& limits, Time now);
 
 }  // namespace muster::core

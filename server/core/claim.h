@@ -14,16 +14,16 @@ namespace muster::core {
 struct GroupClaim {
   GroupName group;
   uint64_t next_sequence = 0;
-  std::string finished;  // empty: the group goes on
+  std::string finished;  // why the group is finished; empty: it is not
 };
 
-// The same of a group that is named by its digest.
+// A claim of a group that is named by its digest.
 struct KnownGroup {
   std::string digest;
   uint64_t next_sequence = 0;
   std::string finished;
-  bool released = false;  // the claimant's program has let it go
-  bool closed = false;    // the claimant has heard that all have
+  bool released = false;  // whether the claimant's program has released it
+  bool closed = false;    // whether the claimant knows that all ranks have released it
 };
 
 struct FailureClaim {
@@ -52,7 +52,8 @@ struct CompletedLease {
   LeaseResult result;
 };
 
-// What one member knows of the job: from these a restarted coordinator rebuilds the epoch.
+// The knowledge of one member about the job. A restarted coordinator rebuilds the epoch from its
+// members' claims.
 struct Claim {
   std::optional<EpochId> epoch;
   uint32_t rank = 0;
@@ -70,7 +71,7 @@ struct Claim {
   JobHistory history;
 };
 
-// Bytes of all whose size the claimant chooses.
+// Returns the bytes of all fields whose size the claimant chooses.
 uint64_t HeldBytes(const Claim& claim);
 
 }  // namespace muster::core

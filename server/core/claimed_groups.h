@@ -13,24 +13,24 @@
 
 namespace muster::core {
 
-// What members claim of groups by digest, until a call names the group's ranks. A restarted
-// coordinator cannot know them: a digest does not say what it is made of.
+// The members' claims of groups by digest, until a call names the group's ranks. A restarted
+// coordinator cannot compute them from the digest.
 class ClaimedGroups {
  public:
   struct Claim {
     KnownGroup group;
-    uint64_t attempt = 0;  // of the Attach, or of the ReleaseGroups that came after it
+    uint64_t attempt = 0;  // the attempt of the Attach, or of a later ReleaseGroups
   };
   using ByRank = std::map<uint32_t, Claim>;
 
   bool empty() const { return groups_.empty(); }
   const absl::flat_hash_map<std::string, ByRank>& all() const { return groups_; }
 
-  // The latest claim of a rank counts.
+  // Keeps the rank's claim in place of its earlier one.
   void Note(uint32_t rank, Claim claim);
-  // Null if nobody claims a group of that digest.
+  // Returns null if no member claims a group of that digest.
   const ByRank* Find(const std::string& digest) const;
-  // Takes the claims out.
+  // Removes and returns the claims of that digest.
   ByRank Take(const std::string& digest);
   std::vector<std::string> Digests() const;
 
@@ -38,9 +38,9 @@ class ClaimedGroups {
   absl::flat_hash_map<std::string, ByRank> groups_;
 };
 
-// Somebody knows that the group is closed: so it is.
+// Returns whether a claimant knows that the group is closed. One is enough: then it is closed.
 bool AnyKnowsClosed(const ClaimedGroups::ByRank& claims);
-// All claimants have let the group go after the same collective.
+// Returns whether all claimants have released the group after the same collective.
 bool AllReleased(const ClaimedGroups::ByRank& claims);
 
 }  // namespace muster::core

@@ -1,4 +1,4 @@
-// Claims: what members say they know of the job.
+// The part of the recovery that judges claims: what members say they know of the job.
 
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
@@ -23,7 +23,8 @@ uint64_t HeldBytes(const Claim& claim) {
   return bytes;
 }
 
-// The highest claimed epoch wins while the recovery lasts, and the first claim begins one.
+// Returns whether a claim of this epoch would win. The highest claimed epoch wins while the
+// recovery lasts.
 bool Recovery::MayWin(const EpochId& claimed) const {
   return life_.recovering() && (!epoch() || IsHigher(claimed, epoch()->id()));
 }
@@ -43,7 +44,7 @@ absl::Status Recovery::CheckRoomForMember() const {
 
 absl::Status Recovery::ParkClaim(WaiterId stream, const AttachRequest& request) {
   if (absl::Status s = CheckRoomForMember(); !s.ok()) return s;
-  // Not final: there will be room when the roster is known.
+  // UNAVAILABLE, because there will be room when the roster is known.
   if (absl::Status s = job_.budget.Reserve(HeldBytes(*request.claim)); !s.ok()) {
     return absl::UnavailableError(s.message());
   }
@@ -83,8 +84,8 @@ bool Recovery::TryAskForRoster() {
   return true;
 }
 
-// A claim of another epoch than the one that wins is refused, unless the claimant has a place in
-// the winner: the answer that told it so was lost.
+// A claim of an epoch that did not win is refused, unless the claimant has a place in the winner.
+// Then the answer that told it of that place was lost.
 absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim) {
   if (!epoch() && !claim.roster) {
     return absl::AbortedError(absl::StrCat(

@@ -54,7 +54,7 @@ void ClosedGroups::AcknowledgeAllBut(const std::set<std::string>& claimed, uint3
   }
 }
 
-// Returns what comes after the group, which may be gone.
+// Returns the iterator after the group, which may be erased.
 ClosedGroups::Groups::iterator ClosedGroups::SettleIfKnown(Groups::iterator group) {
   if (!group->second.unaware.empty()) return std::next(group);
   for (const uint32_t rank : group->second.ranks) news_[rank].settled.push_back(group->first);

@@ -16,7 +16,7 @@ namespace muster::core {
 
 // Groups that all their ranks have released, until all ranks know it (docs/protocol-failure.md,
 // "How groups are forgotten"). Meanwhile the coordinator serves no call of these groups. Also holds
-// what the ranks have yet to be told, so that the news of one step go together.
+// the news for each rank, so that one event carries all news of a step.
 class ClosedGroups {
  public:
   struct News {
@@ -28,32 +28,33 @@ class ClosedGroups {
   };
 
   size_t size() const { return groups_.size(); }
-  // How many ranks have known these groups, together.
+  // Returns the sum of the numbers of ranks that have known these groups.
   size_t ranks() const { return ranks_; }
 
-  // `name` is empty where the group is known by its digest only. `ranks` have known it; `aware` are
-  // those of them that know that it is closed. Tells the others, or all that it is settled.
+  // Adds a group that `ranks` have known and that `aware` of them know to be closed. `name` is
+  // empty if only the digest is known. Tells the other ranks that the group is closed. If all are
+  // aware, tells all that it is settled.
   void Add(const std::string& digest, const GroupName& name, const std::vector<uint32_t>& ranks,
            const std::set<uint32_t>& aware);
 
   bool Contains(const std::string& digest) const { return groups_.count(digest) > 0; }
-  // Whether a closed group has this name, and this rank has known it.
+  // Returns whether a closed group has this name and this rank has known it.
   bool ContainsName(const std::string& name, uint32_t rank) const;
 
-  // The rank knows that the group is closed. False: no such group is there.
+  // Notes that the rank knows that the group is closed. Returns false if no such group is here.
   bool Acknowledge(const std::string& digest, uint32_t rank);
-  // Tells the rank of a closed group once more.
+  // Tells the rank again that the group is closed.
   void Remind(const std::string& digest, uint32_t rank);
-  // The same, if it was none of those that have known the group.
+  // Does the same, if the rank was not among the ranks that have known the group.
   void RemindStranger(const std::string& digest, uint32_t rank);
-  // The rank has attached anew, and claims these digests of all that it knows: it has forgotten
-  // the others.
+  // Notes that the rank has attached again and claims only these digests. So it has forgotten all
+  // other groups.
   void AcknowledgeAllBut(const std::set<std::string>& claimed, uint32_t rank);
 
   // Tells the rank that it can forget a group that is not known here.
   void Settle(const std::string& digest, uint32_t rank) { news_[rank].settled.push_back(digest); }
 
-  // What each rank is to be told, since this was last asked.
+  // Returns the news for each rank since the last call.
   std::map<uint32_t, News> TakeNews() { return std::exchange(news_, {}); }
 
  private:

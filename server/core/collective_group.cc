@@ -10,7 +10,7 @@
 namespace muster::core {
 namespace {
 
-// Everybody is told, and gRPC carries 8 KiB of an error's text.
+// Bounds a text that goes to every rank: gRPC carries 8 KiB of an error's text.
 constexpr size_t kMaxFinishedBytes = 6000;
 
 }  // namespace
@@ -62,7 +62,8 @@ CollectiveGroup::Step CollectiveGroup::ArriveAtCurrent(Time now, uint32_t index,
   return step;
 }
 
-// A retry of the completed collective, whose answer was lost; or a contribution that others need.
+// Serves a retry of the completed collective whose answer was lost, or a contribution that others
+// need.
 CollectiveGroup::Step CollectiveGroup::ArriveAtPast(uint32_t index, WaiterId waiter,
                                                     const CollectiveRequest& request) {
   if (absl::Status s = past_.Check(group(), index, request); !s.ok()) return EndCall(waiter, s);
@@ -106,7 +107,7 @@ absl::Status CollectiveGroup::WithdrawBelow(uint32_t index, uint64_t sequence, u
   return absl::OkStatus();
 }
 
-// ---- How far the ranks are ----
+// ---- Progress of the ranks ----
 
 CollectiveGroup::Step CollectiveGroup::Observe(uint32_t index, uint64_t next) {
   const auto contradiction = progress_.Observe(index, next, sequence());
@@ -130,7 +131,7 @@ CollectiveGroup::Step CollectiveGroup::FinishContradicted(
 }
 
 CollectiveGroup::Step CollectiveGroup::MoveOn(uint64_t next) {
-  // Nobody is that far back, unless it calls what it must not.
+  // Only a program that breaks the rules of the collectives can be that far behind.
   const auto over = [&] {
     return absl::FailedPreconditionError(
         absl::StrCat("op ", next - 1, " of ", description(),
@@ -167,13 +168,14 @@ std::vector<uint32_t> CollectiveGroup::NeededContributors() const {
   return needed;
 }
 
-// ---- What ranks say of their need of it ----
+// ---- Releases ----
 
-// What the rank may yet be found to have sent does not count either.
+// A release also withdraws sends that have not arrived yet.
 CollectiveGroup::Step CollectiveGroup::Release(uint32_t index, uint64_t next, uint64_t attempt) {
   if (!standings_.Say(index, /*released=*/true, attempt)) return {};
   Step step = Observe(index, next);
-  WithdrawBelow(index, sequence(), attempt, &step).IgnoreError();  // the number is the current one
+  // cannot fail: the number is the current one
+  WithdrawBelow(index, sequence(), attempt, &step).IgnoreError();
   return step;
 }
 
@@ -187,8 +189,8 @@ bool CollectiveGroup::IsReleasedBy(uint32_t rank) const {
   return !index || standings_.IsReleasedBy(*index);
 }
 
-// Before the first collective has completed, a rank may not know of the group at all. Afterwards
-// all of them do.
+// Before the first collective has completed, a rank may not know of the group at all, so only ranks
+// that were heard must release it. Afterwards all ranks know of it and must.
 bool CollectiveGroup::IsReleased() const {
   if (standings_.released() == 0 || current_.pending() || past_.WantsAny() || !finished_.empty()) {
     return false;
@@ -205,7 +207,7 @@ std::vector<uint32_t> CollectiveGroup::HeardRanks() const {
   return heard;
 }
 
-// ---- What is said of it ----
+// ---- Descriptions ----
 
 Absentees CollectiveGroup::AbsentFrom(uint64_t sequence) const {
   if (sequence >= current_.sequence()) return current_.Absent();

@@ -11,19 +11,20 @@
 
 namespace muster::core {
 
-// Texts about a group's collectives that many of its ranks ask for at once. Each is made once.
+// A cache of texts about a group's collectives that many ranks ask for at once. Each text is made
+// once.
 class CollectiveTexts {
  public:
-  // "Barrier('x') op 3 of the world", of a call that arrives. `group` describes the group.
+  // Describes the call of a request: "Barrier('x') op 3 of the world". `group` describes the group.
   std::shared_ptr<const std::string> Describe(const CollectiveRequest& request,
                                               const std::string& group);
 
-  // Returns what `make` says of the ranks that are absent from this collective, made once for all
-  // that ask at one time. Thousands of waits may end together, and a rank whose wait ended at that
-  // time is not among the absent yet.
+  // Returns the text that `make` makes about the ranks that are absent from this collective. It is
+  // made once for all calls with the same `now`: thousands of waits may end together. So a rank
+  // whose wait ends at the same time is not listed as absent.
   const std::string& DescribeAbsence(Time now, uint64_t sequence,
                                      absl::FunctionRef<std::string()> make);
-  // A rank has arrived, so other ranks are absent now.
+  // Drops the texts about absent ranks, because a rank has arrived.
   void ForgetAbsence();
 
  private:
@@ -39,7 +40,7 @@ class CollectiveTexts {
   };
 
   DescribedCall latest_call_;
-  std::array<Absence, 2> absences_;  // from the current collective and from the past one
+  std::array<Absence, 2> absences_;  // for the current collective and for the past one
 };
 
 }  // namespace muster::core

@@ -47,7 +47,7 @@ absl::Status Collectives::CheckRoot(const CollectiveRequest& request,
                                                  " has ", size, " members"));
 }
 
-// Nothing is left behind of a call that is refused here: the group may be new.
+// Checks the request before its group is made, so that a refused call leaves no new group behind.
 absl::Status Collectives::CheckGroupAndRoot(const Member& member,
                                             const CollectiveRequest& request) const {
   const CollectiveGroup* known = epoch()->groups().Find(request.group, *member.rank());
@@ -76,7 +76,8 @@ absl::Status Collectives::CheckPayload(const CollectiveRequest& request, const B
                                                  DescribeOperation(request)));
 }
 
-// A group that is about to be forgotten is worth a repetition, as long as the caller waits.
+// UNAVAILABLE makes the client repeat a call to a group that is about to be forgotten. If the
+// caller does not wait, it gets DEADLINE_EXCEEDED instead.
 absl::StatusOr<CollectiveGroup*> Collectives::GroupOfCall(const Member& member,
                                                           const CollectiveRequest& request) {
   const absl::Status valid = CheckGroupAndRoot(member, request);
@@ -103,7 +104,8 @@ absl::Status Collectives::Serve(WaiterId id, Member* member, const CollectiveReq
   const Calls::Words op = group->texts().Describe(request, group->description());
   if (request.sequence >= group->sequence()) {
     if (absl::Status s = CheckStays(*member); !s.ok()) return s;
-    // Whoever is late for a refusal hears of that, though the others have left since.
+    // A rank that has not heard of a refusal must still hear of it, even if others have called
+    // Leave since.
     if (absl::Status s = CheckNobodyIsLeaving(*group, *op);
         !s.ok() && !group->current().HasRefused(request)) {
       return s;

@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// Serves Barrier, Broadcast, Gather and AllGather (collectives.cc), and the arrivals of several
-// members in one call (node_collectives.cc).
+// The server of Barrier, Broadcast, Gather and AllGather (collectives.cc), and of calls that carry
+// the arrivals of several members (node_collectives.cc).
 class Collectives {
  public:
   Collectives(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls,
@@ -28,11 +28,11 @@ class Collectives {
   absl::Status CheckContent(const Member& member, const WithdrawRequest& request) const;
   absl::Status Serve(WaiterId id, Member* member, const CollectiveRequest& request);
   absl::Status Serve(WaiterId id, Member* member, const WithdrawRequest& request);
-  // Serves the arrivals of several members now, or answers that each must call by itself.
+  // Serves the arrivals of several members now, or answers that each member must send its own call.
   absl::Status Receive(WaiterId id, const NodeCollectiveRequest& request);
 
-  // Ends the member's parts of node collectives. Its stream has closed, and its parts have no
-  // caller of their own who would cancel them.
+  // Ends the member's parts of node collectives when its stream has closed. A part has no caller of
+  // its own that would cancel it.
   void EndPartsOf(const Member& member);
   absl::Status DescribeTimeout(const ParkedCall& call, const ForCollective& wait) const;
 
@@ -44,13 +44,13 @@ class Collectives {
 
   absl::Status CheckTexts(const CollectiveRequest& request) const;
   absl::Status CheckPayloadSize(const Bytes& payload) const;
-  // `known`: the group, where it is not new.
+  // Checks the root against the size of the group. `known` is null if the group is new.
   absl::Status CheckRoot(const CollectiveRequest& request, const CollectiveGroup* known) const;
   absl::Status CheckGroupAndRoot(const Member& member, const CollectiveRequest& request) const;
-  // Compares what the rank sends with what its call says that every rank sends.
+  // Checks the payload that a rank sends against the size that its call names for all ranks.
   static absl::Status CheckPayload(const CollectiveRequest& request, const Bytes& payload,
                                    uint32_t index, uint32_t rank);
-  // Returns the group of the member's call, and makes it if it is new.
+  // Returns the group of the member's call. Makes it if it is new.
   absl::StatusOr<CollectiveGroup*> GroupOfCall(const Member& member,
                                                const CollectiveRequest& request);
   void Arrive(WaiterId id, CollectiveGroup* group, uint32_t index, const CollectiveRequest& call);
@@ -72,7 +72,8 @@ class Collectives {
   Groups& groups_;
 };
 
-// "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank 1".
+// Returns text such as "missing 1 of 3: rank 2 (node ...), ...; had come and stopped waiting: rank
+// 1".
 std::string DescribeAbsentees(const Epoch& epoch, const Absentees& absent, size_t of, Time now);
 
 }  // namespace muster::core

@@ -11,7 +11,7 @@ bool Writes(const RankObservation& seen) {
   return absl::StrContains(seen.call, "write") || absl::StrContains(seen.call, "splice");
 }
 
-// A rank's output goes through a pipe, or a pseudo-terminal.
+// Returns whether the target is a pipe or a pseudo-terminal, which carry a rank's output.
 bool IsPipe(absl::string_view target) {
   return absl::StrContains(target, "pipe") || absl::StartsWith(target, "/dev/pts/");
 }
@@ -20,14 +20,14 @@ std::string ForHowLong(const RankObservation& seen) {
   return seen.in_call_for ? absl::StrCat(" for ", HowLong(*seen.in_call_for)) : "";
 }
 
-// "read() of /data/shard-7".
+// Returns text such as "read() of /data/shard-7".
 std::string DescribeCall(const RankObservation& seen) {
   if (seen.call.empty()) return "a system call";
   if (seen.target.empty()) return absl::StrCat(seen.call, "()");
   return absl::StrCat(seen.call, "() of ", seen.target);
 }
 
-// "it", or the thread that this is about.
+// Returns "it", or the name of the thread that was observed.
 std::string Subject(const RankObservation& seen) {
   return seen.thread.empty() ? "it" : absl::StrCat("its ", seen.thread);
 }

@@ -6,15 +6,15 @@
 #include "server/core/observation.h"
 #include "server/core/verdict.h"
 
-// What one process is doing, in words, and how much that explains.
+// Returns the kind of verdict that this observation of a process supports.
 namespace muster::core {
 
 VerdictKind KindOf(const RankObservation& seen);
 
-// "it is in read() of /data/shard-7 for 4m".
+// Returns text such as "it is in read() of /data/shard-7 for 4m".
 std::string DescribeCondition(const RankObservation& seen);
 
-// The higher, the more likely it is this process that holds the others up.
+// Returns how likely a process in this condition holds the others up. Higher is likelier.
 int Weight(VerdictKind kind);
 
 }  // namespace muster::core

@@ -10,7 +10,7 @@
 
 namespace muster::core {
 
-// ---- The public face ----
+// ---- The public class ----
 
 Coordinator::Coordinator(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Coordinator::Coordinator(Options options, Time now, const Checkpoint& checkpoint)
@@ -64,7 +64,7 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
   if (!recovery_.TakeParkedClaim(stream)) membership_.NoteStreamClosed(stream);
 }
 
-// What is due goes before what times out: a call may be answered yet.
+// What is due goes before time-outs, because it may answer a call whose deadline has come.
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   stall_reports_.Check();
@@ -117,10 +117,11 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
       call.wait);
 }
 
-// The text is made before the withdrawal: the caller's own arrival does not count as missing.
+// The text is made before the withdrawal, so that the caller's own arrival does not count as
+// missing.
 void Coordinator::Impl::TimeOut(WaiterId id) {
   const ParkedCall& call = *calls_.parked().Find(id);
-  if (NodeBatches::IsPart(id)) {  // its member is told by a call of its own
+  if (NodeBatches::IsPart(id)) {  // its member learns of it from a call of its own
     membership_.Withdraw(id);
     return calls_.Finish(id, absl::DeadlineExceededError("the part's wait has ended"));
   }

@@ -16,57 +16,63 @@
 
 namespace muster::core {
 
-// Every decision of one job's coordinator, as a state machine without I/O: a request and the time
-// go in, effects come out. Each request is answered by exactly one Reply (AttachRequest: one
-// StreamEnd, after its events), in this step or a later one, unless CallCancelled (StreamClosed)
-// takes its id back first. Requests that are malformed or do not fit the state are
-// answered at once and change nothing.
+// The coordinator of one job, which makes every decision, as a state machine without I/O: a request
+// and the time go in, effects come out. Each request is answered by exactly one Reply, in this step
+// or a later one (AttachRequest: by one StreamEnd, after its events). CallCancelled (StreamClosed)
+// takes the id back before that. Requests that are malformed, or do not fit the state, are answered
+// at once and change nothing.
 //
-// To drive it, in the daemon or in a simulation: give every message that arrives an id of its own,
-// put it in, and carry the effects out: `replies` end calls, `events` go to open streams in order,
-// `ends` close streams, `log` is for people. Put DeadlineReached in when NextDeadline() has come.
+// To drive it, in the daemon or in a simulation:
+//
+//   Coordinator core(options);
+//   Effects effects = core.Step(now, id, request);         // each message has an id of its own
+//   // Replies end calls, events go to open streams in order, ends close streams.
+//   if (core.NextDeadline() <= now) core.Step(now, 0, DeadlineReached());
+//
 // When a peer is gone, put in CallCancelled for its parked calls and StreamClosed for its stream,
-// in any order. To restart the daemon, make a new Coordinator with another Options::instance:
-// nothing else is carried over, what matters comes back in the claims of AttachRequest.
+// in any order. To restart the daemon, make a new Coordinator with another Options::instance.
+// Nothing else is carried over: the claims of AttachRequests bring back what matters.
 //
-// Not thread-safe: the caller serializes the steps. `now` must not go back.
+// Not thread-safe: the caller serializes the steps. `now` must not go back. Tests:
+// tests/server/core and tests/simulation.
 class Coordinator {
  public:
-  // `options` must be valid.
+  // `options` must be valid: see Options::Validate().
   explicit Coordinator(Options options);
-  // Goes on, at that time, from the checkpoint of one with the same options. For who wants to know
-  // what that one did: a daemon that starts again has its members' claims instead.
+  // Continues at that time from the checkpoint of a coordinator with the same options. For replay
+  // tools only. A restarted daemon recovers from its members' claims.
   Coordinator(Options options, Time now, const Checkpoint& checkpoint);
   ~Coordinator();
 
-  // One step. `id` names the call or stream that the input begins or ends; 0 where there is none.
-  // The id of a NodeCollectiveRequest must be below 2^53.
+  // Runs one step. `id` names the call or stream that the input begins or ends, or is 0 if there is
+  // none. The id of a NodeCollectiveRequest must be below 2^53.
   Effects Step(Time now, WaiterId id, const Input& input);
-  // When a DeadlineReached has something to do next; InfiniteFuture if nothing is due.
+  // Returns when the next DeadlineReached has work to do, or InfiniteFuture if nothing is due.
   Time NextDeadline() const;
 
-  // What another coordinator needs to go on from here; nullopt while something is under way.
+  // Returns the state from which another coordinator can continue, or nullopt while work is in
+  // progress.
   std::optional<Checkpoint> MakeCheckpoint() const;
 
-  // Whose NOT_FOUND is answered if `job_id` is neither empty nor this job's.
+  // Returns NOT_FOUND if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;
   JobStatus GetStatus(Time now, bool with_completed_leases = true) const;
-  // How far the job is, and these members of it: costs little, however large it is. The reason is
-  // there where the job waits for nobody.
+  // Returns the state of the job and of these members. Its cost does not grow with the job. The
+  // reason says why the epoch broke or the job ended, but not whom the job waits for.
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
-  // What has happened of late, the oldest first.
+  // Returns the latest events, the oldest first.
   std::vector<TimelineEntry> GetTimeline() const;
   Metrics Measure(Time now) const;
 
-  // How the job ended: OK if every member has left, an error that names the loss if it failed;
-  // nullopt while it goes on.
+  // Returns how the job ended: OK if every member has left, an error that names the loss if it
+  // failed, or nullopt while it goes on.
   std::optional<absl::Status> Outcome() const;
-  // No Attach stream is open.
+  // Returns whether no Attach stream is open.
   bool Quiet() const;
 
   const Options& options() const;
 
-  // Counts that steps rely on, and that are not what counting anew comes to; empty: all are right.
+  // Describes counts that steps rely on and that differ from a new count; empty if all are right.
   // For tests.
   std::string FindWrongCounts() const;
 
