@@ -30,25 +30,25 @@
 
 namespace muster::core {
 
-// The owners of a job's state, and the driver of a step among them. A step is Begin, one Take, End.
-// Handlers change state and do nothing that another part of the state may have become ready for;
-// End() does that: it advances the job until nothing more has become due (advancing.cc). So no
-// handler is entered from within another one.
+// The owners of a job's state, and the driver of a step. A step is Begin(), one Take(), End(). A
+// handler changes state and does not act on what that change makes possible elsewhere. End() does
+// that: it advances the job until nothing more has become due (advancing.cc). So no handler is
+// entered from within another one.
 //
-// Each owner refers to the owners that stand above it among the fields. Where something must reach
-// one that stands below it, a returned value says so, and the driver carries it there.
+// Each owner refers only to owners above it among the fields. If something must reach an owner
+// below, a returned value says so, and this driver carries it there.
 class Coordinator::Impl {
  public:
   explicit Impl(Options options) : job_(std::move(options)) {}
   void Begin(Time now) { job_.now = now; }
-  // What the step is about, by its kind.
+  // Takes the input of the step, by its kind.
   void Take(WaiterId stream, const AttachRequest& request);
   void Take(WaiterId stream, const StreamClosed& closed);
   void Take(WaiterId waiter, const CallCancelled& cancelled);
   void Take(WaiterId, const DeadlineReached& reached);
   void Take(WaiterId, const DrainBegun& drain);
   void Take(WaiterId, const VerdictFound& verdict);
-  // A call. One that is refused has changed nothing.
+  // Takes a call. A call that is refused has changed nothing.
   template <class Request>
   void Take(WaiterId waiter, const Request& request) {
     calls_.Open(waiter);
@@ -66,7 +66,7 @@ class Coordinator::Impl {
   const Insight& insight() const { return insight_; }
 
  private:
-  // Any call of a member: serves it, or defers it until the recovery is over.
+  // Serves a call of a member, or defers it until the recovery is over.
   template <class Request>
   absl::Status Receive(WaiterId waiter, const Request& request) {
     absl::StatusOr<Member*> caller = calls_.Caller(request.call);
@@ -86,9 +86,9 @@ class Coordinator::Impl {
     return membership_.Receive(waiter, report);
   }
 
-  // The owner that serves a call. Its CheckContent says what is wrong with the request whatever the
-  // state of the job is: that is refused before it is deferred. An error of its Serve refuses the
-  // call, which has changed nothing then.
+  // Returns the owner that serves a call. Its CheckContent() finds errors of the request that do
+  // not depend on the job's state, and runs before the call may be deferred. If its Serve() returns
+  // an error, the call is refused and has changed nothing.
   Joining& ServerOf(const JoinRequest&) { return joining_; }
   Membership& ServerOf(const RejoinRequest&) { return membership_; }
   Membership& ServerOf(const LeaveRequest&) { return membership_; }
@@ -105,9 +105,9 @@ class Coordinator::Impl {
   // ---- advancing.cc: what has become due. Each returns whether it did something ----
   void Advance();
   bool AdvanceOnce();
-  bool TryResolveContenders();  // of those who ask for one and the same place
-  bool TryLoseSilent();         // survivors that have not called Rejoin in time
-  bool TryForm();               // the next epoch
+  bool TryResolveContenders();  // between candidates that ask for the same place
+  bool TryLoseSilent();         // loses survivors that have not called Rejoin in time
+  bool TryForm();               // forms the next epoch
   bool ServeNextDeferred();     // after a recovery
 
   void TimeOut(WaiterId id);
@@ -116,30 +116,30 @@ class Coordinator::Impl {
   void RestoreEpoch(const Checkpoint& checkpoint);
   Epoch* epoch() const { return life_.epoch(); }
 
-  // What all share.
+  // Shared by all owners.
   JobContext job_;
   Lifecycle life_{job_};
   StallWatch stalls_{job_};
   MemberTable members_;
   Calls calls_{job_, members_, stalls_};
-  // What members do.
+  // Calls of running members.
   Groups groups_{job_, life_, members_, calls_};
   Collectives collectives_{job_, life_, members_, calls_, groups_};
   GroupReleases releases_{job_, life_, calls_, groups_};
   Leases leases_{job_, life_, members_, calls_};
-  // How they come together.
+  // The formation of an epoch.
   Joining joining_{job_, life_, members_, calls_};
   Forming forming_{job_, life_, members_, calls_, joining_};
   GivingUp giving_up_{job_, life_, joining_};
   NewcomerNews newcomer_news_{job_, life_, joining_};
-  // How they come and go, and come back.
+  // Sessions, losses and the recovery.
   Membership membership_{job_,         life_,   members_, calls_,   groups_,
                          collectives_, leases_, joining_, forming_, giving_up_};
   Recovery recovery_{job_,    life_,    members_, calls_,     stalls_,    releases_,
                      leases_, joining_, forming_, giving_up_, membership_};
   Attaching attaching_{job_,      life_,   members_,   membership_,    groups_,
                        releases_, leases_, giving_up_, newcomer_news_, recovery_};
-  // What is told of it all.
+  // Reports.
   Insight insight_{job_, life_, members_, calls_, leases_, joining_, forming_, recovery_};
   StallReports stall_reports_{job_,     life_,       calls_,    stalls_, joining_,
                               forming_, membership_, recovery_, insight_};

@@ -45,7 +45,7 @@ absl::Status CurrentCollective::Check(uint32_t index, const CollectiveRequest& r
                      "; a process must not skip or repeat completed collectives"));
   }
   if (request.refusals < refusals_) return refusal_;
-  // An earlier coordinator may have refused what this one knows nothing of.
+  // An earlier coordinator may have refused the collective, which this one does not know.
   if (request.refusals == refusals_ || context_->recovered) return CheckContent(index, request);
   return absl::FailedPreconditionError(absl::StrCat(
       "rank ", rank, " says that op ", sequence_, " of ", group().description(), " was refused ",
@@ -93,13 +93,14 @@ WaiterId CurrentCollective::Unpark(uint32_t index) {
   return std::exchange(arrival.waiter, 0);
 }
 
-// All earlier calls agree with each other, so any one of them stands for all.
+// All earlier calls agree with each other, so any of them stands for all.
 bool CurrentCollective::Agrees(uint32_t index) const {
   return SameOperation(arrivals_[*sample_], arrivals_[index]);
 }
 
 std::string CurrentCollective::DescribeMismatch() const {
-  // A program does not count the collectives of a group that the SDK has made for one of its calls.
+  // If the SDK has made the group for one of its own calls, the program cannot know the group's
+  // sequence numbers. So the text names the call instead.
   const std::string& words = group().description();
   const std::string known = ProgramsGroup(words);
   const std::string what =
@@ -111,8 +112,8 @@ std::string CurrentCollective::DescribeMismatch() const {
 
 // ---- Limits ----
 
-// Contents are fixed: once the known ones are too large together, the collective can never
-// complete. Where the ranks disagree, that is what they are told.
+// Contents are fixed, so once the known ones are too large in total, the collective can never
+// complete. If the ranks disagree, the disagreement is reported instead.
 bool CurrentCollective::IsTooLarge(uint32_t index, const CollectiveRequest& request) const {
   if (arrivals_[index].sent || !HasAnswerOfAll(request.kind)) return false;
   const uint64_t bytes = payloads_.bytes() + request.payload->size();
@@ -120,8 +121,8 @@ bool CurrentCollective::IsTooLarge(uint32_t index, const CollectiveRequest& requ
   return !sample_ || SameOperation(arrivals_[*sample_], request);
 }
 
-// The last arrival brings the answer with it, which holds all payloads once more. Nobody needs the
-// collective before it then: all have its result.
+// The last arrival makes the answer, which holds all payloads a second time. By then every rank has
+// the result of the previous collective, so its `past_bytes` will be released.
 absl::Status CurrentCollective::CheckRoom(uint32_t index, const CollectiveRequest& request,
                                           uint64_t past_bytes) const {
   const Arrival& arrival = arrivals_[index];
@@ -166,7 +167,7 @@ void CurrentCollective::LearnOfRefusals(uint32_t index, uint32_t refusals, Finis
   Append(Abandon(refusal_), done);
 }
 
-// ---- Ends ----
+// ---- Completion and withdrawal ----
 
 void CurrentCollective::NoteLateness(uint32_t last) const {
   Arrivals arrivals;
@@ -208,7 +209,7 @@ FinishedCalls CurrentCollective::Abandon(const absl::Status& status) {
   return done;
 }
 
-// ---- What is said of it ----
+// ---- Descriptions ----
 
 Absentees CurrentCollective::Absent() const {
   Absentees absent;

@@ -19,13 +19,13 @@
 
 namespace muster::core {
 
-// Whom a collective waits for: ranks of the world, sorted.
+// The ranks of the world that a collective waits for, sorted.
 struct Absentees {
   std::vector<uint32_t> missing;  // have not come
   std::vector<uint32_t> gave_up;  // had come, and have stopped waiting
 };
 
-// What the collectives of one group have in common.
+// The properties that all collectives of one group share.
 struct GroupContext {
   RankGroup group;
   bool recovered = false;  // the group may be older than this coordinator
@@ -34,68 +34,73 @@ struct GroupContext {
   LatenessBook* lateness = nullptr;  // learns of each collective that completes here
 };
 
-// The collective at a group's current sequence number: who has arrived, and with what.
+// The collective at a group's current sequence number: which ranks have arrived, and with what.
 //
-// Arrivals are a set of ranks, never a count. What a rank called is fixed by its first send,
-// withdrawn or not.
+// Arrivals are a set of ranks, never a count. The first send of a rank fixes the content of its
+// call, even if it is withdrawn.
 //
-// An answer that would be too large is refused to all: whoever is parked, and whoever comes later
-// without knowing of the refusal, gets OUT_OF_RANGE. Then contents are no longer fixed. Calls say
-// how many refusals of their number they know of, and only calls that know of the same ones meet:
-// so no rank completes what another was refused.
+// If the answer would be too large, the collective is refused to all ranks with OUT_OF_RANGE: to
+// the parked ranks now, and to each other rank when it arrives without knowing of the refusal.
+// After that, contents are no longer fixed. Each call says how many refusals of its number its
+// caller knows, and only calls with the same count meet. So no rank completes a collective that was
+// refused to another:
+//
+//   ranks 0 and 1 arrive; rank 2 makes the answer too large: all three get OUT_OF_RANGE;
+//   rank 0 calls again with less (refusals = 1), rank 3 comes late (refusals = 0) and is refused.
 class CurrentCollective {
  public:
-  // `context` must outlive it.
+  // `context` must outlive this object.
   CurrentCollective(const GroupContext* context, uint64_t sequence);
 
   uint64_t sequence() const { return sequence_; }
 
-  // A rank arrives. Parks its call, or returns the error that the call ends with. The other calls
-  // that end by this go to `done`. `past_bytes` are released when the collective completes.
+  // Takes the arrival of a rank. Parks its call, or returns the error with which the call ends.
+  // Appends the other calls that this ends to `done`. `past_bytes` will be released when the
+  // collective completes.
   absl::Status Arrive(Time now, uint32_t index, WaiterId waiter, const CollectiveRequest& request,
                       uint64_t past_bytes, FinishedCalls* done);
-  // Whether the rank, which is parked, has called the same as the ranks that came before it.
+  // Returns whether the parked rank has called the same as the ranks that came before it.
   bool Agrees(uint32_t index) const;
-  // "ranks disagree on op 3 of the world: ...".
+  // Returns text such as "ranks disagree on op 3 of the world: ...".
   std::string DescribeMismatch() const;
-  // Whether every rank is parked.
+  // Returns whether every rank is parked.
   bool IsComplete() const { return parked_ == arrivals_.size(); }
-  // Tells how late each rank was, once all are parked. The rank at `last` came last.
+  // Reports how late each rank was, once all are parked. The rank at index `last` came last.
   void NoteLateness(uint32_t last) const;
-  // The arrivals of this collective, which has completed. Nothing is left here.
+  // Returns the arrivals of this collective, which has completed. This object is empty afterwards.
   PastCollective ToPast() &&;
 
-  // The waiter no longer waits, so its arrival does not count any more.
+  // Takes back the arrival of the waiter, which no longer waits.
   void Withdraw(uint32_t index, WaiterId waiter);
-  // No send of the rank under a lower attempt counts, whether it has come or not. Returns the
-  // waiter of such a send, or 0.
+  // Takes back every send of the rank under a lower attempt, whether it has come or not. Returns
+  // the waiter of such a send, or 0.
   WaiterId WithdrawBelow(uint32_t index, uint64_t attempt);
-  // Ends all parked calls. What the ranks have sent stays fixed.
+  // Ends all parked calls. The contents that the ranks have sent stay fixed.
   FinishedCalls FailParked(const absl::Status& status);
-  // Ends all parked calls, and forgets what the ranks have sent.
+  // Ends all parked calls, and forgets the contents that the ranks have sent.
   FinishedCalls Abandon(const absl::Status& status);
 
   const Arrival& arrival(uint32_t index) const { return arrivals_[index]; }
   bool pending() const { return parked_ > 0; }
-  // No rank has come, and none has come and gone.
+  // Returns whether no rank has sent anything here, not even a send that was withdrawn or refused.
   bool untouched() const { return !sample_ && refusals_ == 0; }
-  // Whether the caller does not know yet that this number was refused to all.
+  // Returns whether this number was refused to all and the caller does not know it yet.
   bool HasRefused(const CollectiveRequest& request) const {
     return request.sequence == sequence_ && request.refusals < refusals_;
   }
-  // What was refused to all since this was last asked. Empty: nothing.
+  // Returns what was refused to all since the last call, or an empty text.
   std::string TakeRefusalNews() { return std::exchange(refusal_news_, {}); }
 
   Absentees Absent() const;
-  // Ranks of the world that are parked, sorted.
+  // Returns the ranks of the world that are parked, sorted.
   std::vector<uint32_t> Arrived() const;
-  // "Barrier('x')" of whoever is parked.
+  // Returns the call of the first parked rank: "Barrier('x')".
   std::string PendingOperation() const;
   Time first_arrival() const { return first_arrival_; }
   Time last_arrival() const { return last_arrival_; }
   StallClock* stall() { return &stall_; }
-  // The longest that such a collective has taken, from the first arrival to the last. Infinite
-  // while too few are known.
+  // Returns the longest time that such a collective has taken, from the first arrival to the last.
+  // Returns InfiniteDuration while too few are known.
   absl::Duration SlowestSoFar() const;
 
  private:
@@ -116,14 +121,14 @@ class CurrentCollective {
   const GroupContext* context_;
   uint64_t sequence_;
   std::vector<Arrival> arrivals_;   // one per rank
-  std::optional<uint32_t> sample_;  // an arrival that was sent
+  std::optional<uint32_t> sample_;  // the index of an arrival that was sent
   size_t parked_ = 0;
   ByteCharge payloads_;
   Time first_arrival_;
   Time last_arrival_;
   StallClock stall_;
 
-  // How often this number was refused to all, and the last time's error.
+  // How often this number was refused to all, and the error of the last time.
   uint32_t refusals_ = 0;
   absl::Status refusal_;
   std::string refusal_news_;

@@ -10,7 +10,7 @@
 
 namespace muster::core {
 
-// When something is due for a key; at most one time per key.
+// The times at which something is due, at most one per key.
 template <class Key>
 class Deadlines {
  public:
@@ -30,7 +30,7 @@ class Deadlines {
   bool empty() const { return times_.empty(); }
 
   bool Has(const Key& key) const { return times_.count(key) > 0; }
-  // The key must have a time.
+  // Returns the time of a key that has one.
   Time At(const Key& key) const { return times_.at(key); }
 
   template <class Visit>

@@ -61,7 +61,7 @@ std::string Who(std::optional<uint32_t> rank, const MemberIdentity& member,
 
 absl::Status PlaceTaken(absl::string_view place, absl::string_view holder,
                         absl::string_view newcomer) {
-  // Launchers count from 0, each on what it takes for a node of its own.
+  // Launchers count local ranks from 0, each on its own idea of the node.
   const absl::string_view remedy =
       absl::StartsWith(place, "local rank")
           ? "; where two launchers share a host, give each a --node-id (MUSTER_NODE_ID) of its "

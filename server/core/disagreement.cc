@@ -14,16 +14,16 @@ namespace muster::core {
 namespace {
 
 constexpr size_t kMaxSides = 8;
-constexpr size_t kMaxCallSites = 3;  // of each side
+constexpr size_t kMaxCallSites = 3;  // per side
 constexpr size_t kMaxSideBytes = 600;
 
-// What some ranks of a group called, and from where.
+// The ranks of a group that called the same, and the places they called it from.
 struct Side {
   std::vector<uint32_t> ranks;
-  std::set<std::string> call_sites;  // one more than are named, at most
+  std::set<std::string> call_sites;  // at most one more than are named
 };
 
-// By what was called.
+// Returns the sides, by the operation they called.
 std::map<std::string, Side> SidesOf(const std::vector<uint32_t>& ranks,
                                     const std::vector<Arrival>& arrivals) {
   std::map<std::string, Side> sides;

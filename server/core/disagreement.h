@@ -9,9 +9,9 @@
 
 namespace muster::core {
 
-// What the ranks of a group called where they disagree, and from where: "ranks 0-2 called
+// Returns what the ranks of a group called that disagree, and from where: "ranks 0-2 called
 // Barrier('epoch') at train.cc:42, rank 3 called Broadcast(root 0)". `arrivals` are in the order of
-// `ranks`. Everybody is told this text, so it is bounded, however many sides there are.
+// `ranks`. Every rank gets this text, so it is bounded, however many sides there are.
 std::string DescribeDisagreement(const std::vector<uint32_t>& ranks,
                                  const std::vector<Arrival>& arrivals);
 

@@ -14,8 +14,8 @@
 
 namespace muster::core {
 
-// Where the caller keeps the encoding of what many answers share, so that it is made once: they all
-// get the same slot, which goes with what they share. The core never looks into it.
+// A slot in which the caller keeps the encoding of the part that many answers share, so that it is
+// made once. Answers that share the part have the same slot. The core never looks into it.
 struct EncodingSlot {
   std::shared_ptr<const void> encoding;
 };
@@ -28,54 +28,56 @@ struct JoinAnswer {
   JobHistory history = {};
 };
 
-// kBarrier: none; kBroadcast: one; kGather: one per rank at the root, else none; kAllGather: one
-// per rank.
+// The payloads are: for kBarrier none, for kBroadcast one, for kGather one per rank at the root and
+// none elsewhere, for kAllGather one per rank.
 struct CollectiveAnswer {
   std::shared_ptr<const std::vector<Bytes>> payloads;  // never null
   bool stop_requested = false;
   std::shared_ptr<EncodingSlot> encoding = nullptr;  // of the payloads; may be null
 };
 
-// Of a NodeCollective: what the completed parts are answered with, as a CollectiveAnswer; none: the
-// members send their own calls.
+// The answer to a NodeCollective: which parts have completed, and the answer to each of them. If
+// there are none, the members send calls of their own.
 struct NodeAnswer {
-  std::vector<uint32_t> completed;  // indices of parts, growing
-  CollectiveAnswer answer;          // where there are any
+  std::vector<uint32_t> completed;  // indices of parts, ascending
+  CollectiveAnswer answer;          // meaningful if `completed` is not empty
 };
 
 struct LeaseGrant {
   uint64_t token = 0;
 };
 
-// Of a ReleaseGroups: digests of those groups that the coordinator does not know.
+// The answer to a ReleaseGroups: digests of the request's groups that the coordinator does not
+// know.
 struct ReleaseAnswer {
   std::vector<std::string> settled;
 };
 
 using LeaseAnswer = std::variant<LeaseGrant, LeaseResult>;
 
-// Of a ReportExit that has cost the job a member.
+// The answer to a ReportExit that has cost the job a member.
 struct ExitAnswer {
   bool without_leave = false;  // it ended with status 0, and had not called Leave
-  std::string loss;            // how the daemon tells of it
+  std::string loss;            // the daemon's text for the loss
 };
 
-// Shares what may be large and goes to many: who writes the answer does so without any lock.
+// The answer to an inquiry's calls. It shares what may be large and goes to many callers, so that
+// the service encodes it without a lock.
 struct InquiryAnswer {
   std::shared_ptr<const InquiryStatus> status;  // never null
   std::vector<std::shared_ptr<const LauncherReport>> reports;
-  std::shared_ptr<const LauncherReport> files_of;  // null: no files are wanted, or there are none
+  std::shared_ptr<const LauncherReport> files_of;  // null if no files are wanted, or there are none
 };
 
-// What a call that ends OK is answered with; monostate where the response is empty.
+// The answer to a call that ends OK; monostate if the response is empty.
 using Answer = std::variant<std::monostate, JoinAnswer, CollectiveAnswer, NodeAnswer, LeaseAnswer,
                             InquiryAnswer, ExitAnswer, ReleaseAnswer>;
 
-// Ends a call.
+// The end of a call.
 struct Reply {
   WaiterId waiter = 0;
   absl::Status status;
-  Answer answer;  // where the status is OK
+  Answer answer;  // meaningful if the status is OK
 };
 
 struct Attached {
@@ -107,7 +109,8 @@ struct GroupFinished {
   std::string reason;
 };
 
-// Digests of groups that all ranks have let go, and of those that all ranks know to be so.
+// Digests of groups that all ranks have released (closed), and of groups that all ranks know to be
+// closed (settled).
 struct GroupsClosed {
   EpochId epoch;
   std::vector<std::string> closed;
@@ -126,9 +129,9 @@ struct StillWaiting {
   std::string operation;
   absl::Duration waited;
   std::string text;
-  // Shared by the events to all who wait; never null.
-  std::shared_ptr<const std::vector<MissingMember>> missing;  // have not come
-  // Those who had come to a collective and have stopped waiting. Shared, and never null.
+  // Members that have not come. Shared by the events to all waiting members; never null.
+  std::shared_ptr<const std::vector<MissingMember>> missing;
+  // Members that had come to a collective and have stopped waiting. Shared; never null.
   std::shared_ptr<const std::vector<MissingMember>> gave_up =
       std::make_shared<const std::vector<MissingMember>>();
 };
@@ -142,18 +145,19 @@ struct NewcomersWaiting {
 using Event = std::variant<Attached, EpochBroken, NeedContribution, GroupFinished, StillWaiting,
                            NewcomersWaiting, NeedRoster, GroupsClosed>;
 
-// One event may go to many streams.
+// An event, which may go to many streams.
 using SharedEvent = std::shared_ptr<const Event>;
 
-// Sends an event on an Attach stream.
+// An event to send on an Attach stream.
 struct StreamEvent {
   WaiterId stream = 0;
   SharedEvent event;  // never null
-  // Its member has no call that the same step ends: this is the first that it hears of it.
+  // Set if the step ends no call of the member, so that this event is the first news the member
+  // gets.
   bool urgent = false;
 };
 
-// Ends an Attach stream, after the events sent before.
+// The end of an Attach stream, after the events sent before.
 struct StreamEnd {
   WaiterId stream = 0;
   absl::Status status;
@@ -164,26 +168,27 @@ enum class Severity { kDebug, kInfo, kWarning, kError };
 struct LogLine {
   Severity severity = Severity::kInfo;
   std::string text;
-  // A launcher tells of the same where the log goes too: there it is for those who ask for more.
+  // Set if a launcher prints the same where this log goes. The service then logs the line at info
+  // level at most.
   bool told = false;
 };
 
-// Why the launchers had better look at their ranks, and the job as it was then.
+// A reason for the launchers to look at their ranks, and the job at that time.
 struct InquiryCause {
   std::string reason;
   std::shared_ptr<const JobStatus> job;  // never null
 };
 
-// What the caller must do after a step, in this order within each list, and events before ends.
-// Urgent events had better go first, and the others last: so everybody hears of a loss before
-// anybody hears of it twice.
+// The work that the caller must do after a step, in this order within each list, and events before
+// ends. Urgent events should go before replies, and the others after them. So every member hears of
+// a loss before any member hears of it a second time.
 struct Effects {
   std::vector<Reply> replies;
   std::vector<StreamEvent> events;
   std::vector<StreamEnd> ends;
   std::vector<LogLine> log;
-  std::optional<InquiryCause> inquiry;  // for an InquiryDesk, where there is one
-  std::optional<std::string> verdict;   // an InquiryDesk's: for Coordinator::NoteVerdict()
+  std::optional<InquiryCause> inquiry;  // for an InquiryDesk, if there is one
+  std::optional<std::string> verdict;   // from an InquiryDesk, to be put in as a VerdictFound
 };
 
 }  // namespace muster::core

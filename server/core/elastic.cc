@@ -1,7 +1,7 @@
 // Elastic jobs: the way from a broken epoch into the next one.
 //
-// Every survivor calls Rejoin; one that is silent past the rejoin deadline is lost. Newcomers wait
-// in Join, while an epoch runs too. formation.h says when the next epoch forms.
+// Every survivor calls Rejoin. A survivor that is silent past the rejoin deadline is lost.
+// Newcomers wait in Join, even while an epoch runs. formation.h says when the next epoch forms.
 
 #include <algorithm>
 
@@ -12,8 +12,8 @@
 
 namespace muster::core {
 
-// When the settle time is over: some time after the last change. But who comes and goes all the
-// time does not put it off for ever.
+// Returns the end of the settle time, which begins anew at each change. Its end has an upper bound,
+// so that processes that come and go cannot put it off for ever.
 Time Forming::SettleEnd() const {
   const Time quiet = joining_.changed() + job_.options.settle;
   if (life_.state() == JobState::kReforming) return std::min(quiet, rejoin_deadline_);
@@ -22,7 +22,7 @@ Time Forming::SettleEnd() const {
 
 bool Forming::Settled() const { return job_.now >= SettleEnd(); }
 
-// What is due by now was done in the step that came to now.
+// Ignores times that have passed: what was due by now was done in the step that set `now`.
 Time Forming::NextStep() const {
   Time next = absl::InfiniteFuture();
   if (!job_.elastic() || !life_.forming()) return next;
@@ -33,7 +33,7 @@ Time Forming::NextStep() const {
   return next;
 }
 
-// Newcomers that make the job larger than it has ever been replace nobody.
+// Newcomers that make the job larger than it has ever been replace no member.
 uint32_t Forming::ReplacementsAmong(const std::vector<Member*>& chosen) const {
   if (!epoch()) return 0;
   const size_t newcomers = std::count_if(chosen.begin(), chosen.end(),

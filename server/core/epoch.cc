@@ -12,7 +12,7 @@ namespace muster::core {
 
 namespace {
 
-// The commonest mistake: each rank puts itself first.
+// Detects the most common mistake: each rank names itself first.
 absl::string_view InAnotherOrder(std::vector<uint32_t> a, std::vector<uint32_t> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -48,7 +48,8 @@ absl::StatusOr<CollectiveGroup*> Epoch::AddGroup(const GroupName& name) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the epoch has ", groups_.size(), " groups, the limit (musterd --max-groups raises it)"));
   }
-  // A member that comes back claims all of its groups: what was made here must fit into a claim.
+  // A member that comes back claims all of its groups, so the groups made here must fit into one
+  // claim.
   if (groups_.named_ranks() + name.ranks.size() > limits_.max_group_ranks) {
     return absl::ResourceExhaustedError(absl::StrCat(
         DescribeGroup(name), " has ", name.ranks.size(), " ranks, and the ", groups_.size(),

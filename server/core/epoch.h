@@ -23,17 +23,18 @@
 
 namespace muster::core {
 
-// One formed membership, and its groups.
+// A formed membership, and its groups.
 class Epoch {
  public:
-  // `members` are in rank order, as the roster names them; they, `budget` and `tally`
-  // must outlive the epoch. `recovered`: formed by an earlier daemon, and known from claims.
+  // `members` are in rank order, as the roster names them. They, `budget` and `tally` must outlive
+  // the epoch. `recovered` means that an earlier daemon formed the epoch, and that it is known from
+  // claims.
   Epoch(EpochId id, std::shared_ptr<const Roster> roster, std::vector<Member*> members,
         bool recovered, const Limits& limits, ByteBudget* budget, Tally* tally);
 
   const EpochId& id() const { return id_; }
   const std::shared_ptr<const Roster>& roster() const { return roster_; }
-  // What the member of that rank is told of the epoch.
+  // Returns the answer that tells the member of that rank its place.
   JoinAnswer PlaceOf(uint32_t rank, const JobHistory& history) const {
     return {id_, rank, roster_, roster_encoding_, history};
   }
@@ -41,32 +42,34 @@ class Epoch {
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
   bool recovered() const { return recovered_; }
 
-  // Once a member is lost: what every call of the epoch ends with.
+  // Whether a member was lost, and the error with which every call of the epoch then ends.
   bool broken() const { return !broken_with_.ok(); }
   const absl::Status& broken_with() const { return broken_with_; }
   void Break(const std::string& reason) { broken_with_ = absl::AbortedError(reason); }
 
   const GroupTable& groups() const { return groups_; }
-  // A group that is not there yet. FAILED_PRECONDITION: another one of the name shares ranks with
-  // it. UNAVAILABLE: the same, and these ranks have let the other one go. RESOURCE_EXHAUSTED: there
-  // are too many.
+  // Makes a group that does not exist yet. Returns FAILED_PRECONDITION if another group of that
+  // name shares ranks with it, UNAVAILABLE if it does but all of `name`'s ranks have released that
+  // other group, and RESOURCE_EXHAUSTED if there are too many groups or ranks.
   absl::StatusOr<CollectiveGroup*> AddGroup(const GroupName& name);
 
-  // All ranks have let the group go. Nothing may refer to it any more.
+  // Removes a group that all ranks have released. Nothing may refer to it any more.
   void RemoveGroup(const CollectiveGroup* group) { groups_.Remove(group); }
-  // What members claim of groups whose ranks nobody has named here yet.
+  // Returns the members' claims of groups whose ranks no call has named here yet.
   ClaimedGroups& claimed_groups() { return claimed_groups_; }
-  // Groups that are closed and not settled.
+  // Returns the groups that are closed and not settled.
   ClosedGroups& closed_groups() { return closed_groups_; }
 
-  // Whom its collectives have waited for.
+  // Returns how late ranks came to the epoch's collectives.
   const LatenessBook& lateness() const { return lateness_; }
 
-  // What is odd about its members, in words; known where it has formed here.
+  // The differences between its members, in words. Empty for an epoch that was recovered from
+  // claims.
   const std::vector<std::string>& oddities() const { return oddities_; }
   void NoteOddities(std::vector<std::string> oddities) { oddities_ = std::move(oddities); }
 
-  // From its next completion on, every answer of the world says that a stop was asked for.
+  // Makes every answer of the world say that a stop was asked for, beginning with the next
+  // collective that completes.
   void AskStop();
 
  private:
@@ -78,7 +81,7 @@ class Epoch {
   const Limits limits_;
   ByteBudget* const budget_;
   absl::Status broken_with_;
-  LatenessBook lateness_;  // before the groups that tell it
+  LatenessBook lateness_;  // declared before the groups, which report to it
   GroupTable groups_;
   ClaimedGroups claimed_groups_;
   ClosedGroups closed_groups_;

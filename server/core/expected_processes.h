@@ -10,18 +10,19 @@
 
 namespace muster::core {
 
-// The processes that a job which forms has heard of: those that have attached, and those that a
-// launcher has started. The first come of them have the places, as many as there are; where one of
-// these ends, the next one moves up. So once the launchers have named their processes, nobody else
-// can say that a place stays empty.
+// The processes that a forming job has heard of: processes that have attached, and processes that a
+// launcher has started. They have the places in the order in which they came. If a process ends,
+// the next one moves up. So once the launchers have named their processes, no process without a
+// place can make the job give up.
 class ExpectedProcesses {
  public:
-  // Hears of no more than `most`.
+  // Adds the process, unless it is known or `most` are known.
   void Add(const Incarnation& process, size_t most);
   void Remove(const Incarnation& process);
   void Clear();
 
-  // Whether one of so many places is empty without the process: it has one, or might have had.
+  // Returns whether the end of this process may leave one of the places empty: either it has one,
+  // or fewer processes than places are known.
   bool MayGiveUp(const Incarnation& process, size_t places) const;
 
  private:

@@ -14,20 +14,20 @@ namespace muster::core {
 namespace {
 
 constexpr size_t kMaxTexts = 20;
-// Values of one fact that are told apart: with more of them, and as many as half of the members, it
-// is a fact that each has its own of.
+// The most values of one fact that are compared. If there are more, and at least half as many as
+// members, each member is taken to have a value of its own.
 constexpr size_t kMaxValues = 4;
-// Differences of clocks that lead somewhere: logs that do not fit together, certificates that are
-// not valid yet. Smaller ones may be the time that a message takes.
+// The smallest difference of clocks that is reported. Such a difference makes logs hard to compare
+// and certificates invalid. A smaller one may be the time that a message takes.
 constexpr absl::Duration kClockTolerance = absl::Seconds(1);
-// What the collectives of CPUs need on a node, more or less, and what NCCL does; Docker's default
-// is 64 MiB.
+// Shared memory that the CPU collectives, and NCCL, need on a node, roughly. Docker's default is 64
+// MiB.
 constexpr uint64_t kLittleSharedMemory = 16ull << 20;
 constexpr uint64_t kLittleForNccl = 64ull << 20;
 
 using Members = std::vector<const Fingerprinted*>;
 
-// "rank 9 (host h) has", "ranks 4-7 (node 'n2') have", "ranks 3,9 have".
+// Returns text such as "rank 9 (host h) has", "ranks 4-7 (node 'n2') have" or "ranks 3,9 have".
 std::string WhoHas(const Members& members, const NodeNames& node_names) {
   std::vector<uint32_t> ranks;
   std::set<std::string> nodes;
@@ -40,7 +40,7 @@ std::string WhoHas(const Members& members, const NodeNames& node_names) {
   return absl::StrCat(Ranks(ranks), where, ranks.size() == 1 ? " has " : " have ");
 }
 
-// Names of environment variables are told from those of programs: NCCL_ALGO, NCCL.
+// Returns whether the name is an environment variable's (NCCL_ALGO) and not a program's (NCCL).
 bool IsVariable(absl::string_view name) { return name.find('_') != absl::string_view::npos; }
 
 std::string WithValue(const std::string& name, const std::optional<std::string>& value) {
@@ -48,10 +48,10 @@ std::string WithValue(const std::string& name, const std::optional<std::string>&
   return absl::StrCat(name, IsVariable(name) ? "=" : " ", *value);
 }
 
-// Who has which value; none is a value too.
+// The members by their value of one fact. "No value" counts as a value.
 using Values = std::map<std::optional<std::string>, Members>;
 
-// Members that share their facts are looked at once.
+// The members by their facts. Members that share their facts are looked at once.
 using ByFacts = std::map<const Facts*, Members>;
 
 Values ValuesOf(const std::string& name, const ByFacts& members) {
@@ -109,8 +109,8 @@ void CompareFacts(const ByFacts& members, size_t count, const NodeNames& node_na
   }
 }
 
-// One member of a node speaks for it: the one whose clock is off the least, since a message's way
-// only adds to that, or that saw the least memory.
+// The members of one node, and the best readings among them: the clock that is off the least,
+// because a message's way only adds to the difference, and the least free memory.
 struct Node {
   Members members;
   std::optional<absl::Duration> clock_ahead;
@@ -131,7 +131,7 @@ void Add(const Fingerprinted& member, Node* node) {
   node->has_nccl |= member.facts != nullptr && member.facts->count("NCCL") > 0;
 }
 
-// "host h (ranks 4-7)".
+// Returns text such as "host h (ranks 4-7)".
 std::string Describe(const std::string& node_id, const Node& node, const NodeNames& node_names) {
   std::vector<uint32_t> ranks;
   for (const Fingerprinted* member : node.members) ranks.push_back(member->rank);

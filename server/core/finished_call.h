@@ -11,17 +11,17 @@
 
 namespace muster::core {
 
-// A parked collective call that is done, and how.
+// A parked collective call that has ended, with its result.
 struct FinishedCall {
   WaiterId waiter = 0;
   absl::Status status;
   CollectiveAnswer answer;
 };
 
-// The calls that end together, in the order in which they are answered.
+// Calls that end together, in the order in which they are answered.
 using FinishedCalls = std::vector<FinishedCall>;
 
-// Ends one call with an error.
+// Returns the end of one call with an error.
 inline FinishedCalls EndCall(WaiterId waiter, absl::Status status) {
   return {{waiter, std::move(status), {}}};
 }

@@ -1,4 +1,4 @@
-// The formation of an epoch: who is in it, and what becomes of the one before.
+// The formation of an epoch: who is in it, and what becomes of the previous one.
 
 #include "server/core/forming.h"
 
@@ -14,7 +14,8 @@
 
 namespace muster::core {
 
-// Survivors in rank order, then newcomers by arrival, as many as there are places for.
+// Returns survivors in rank order, then newcomers in the order of arrival, as many as there are
+// places.
 std::vector<Member*> Forming::ChooseMembers() const {
   std::vector<Member*> chosen;
   uint32_t awaited = 0;
@@ -36,7 +37,8 @@ std::vector<Member*> Forming::ChooseMembers() const {
   return chosen;
 }
 
-// What ChooseMembers() would come to. A newcomer that contends for another one's place has none.
+// Returns the counts that ChooseMembers() would lead to, without a walk over all members. A
+// newcomer that contends for another candidate's place has none.
 FormationInput Forming::Candidates() const {
   const MemberTable::Tally& tally = members_.tally();
   FormationInput in;
@@ -98,7 +100,7 @@ std::optional<Forming::Choice> Forming::Choose() {
   const PlaceBook& places = joining_.places();
   if (!life_.forming() || places.empty()) return std::nullopt;
   const bool full = places.size() >= joining_.Places();
-  if (!job_.elastic() && !full) return std::nullopt;  // as at almost every Join
+  if (!job_.elastic() && !full) return std::nullopt;  // the usual case: some places are still empty
   const FormationDecision decision = Decide();
   if (!decision.unsettled) enough_since_.reset();
   if (decision.unsettled && !enough_since_) enough_since_ = job_.now;

@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// Forms epochs: decides when the next one forms and who is in it (forming.cc), and watches over the
-// way from a broken epoch of an elastic job into the next one (elastic.cc).
+// The owner of the formation of epochs: decides when the next one forms and who is in it
+// (forming.cc), and takes an elastic job from a broken epoch to the next one (elastic.cc).
 class Forming {
  public:
   Forming(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Joining& joining)
@@ -27,21 +27,20 @@ class Forming {
   struct Choice {
     std::vector<Member*> members;
     std::string reason;     // why they form an epoch
-    std::string forbidden;  // why they may not, and the job fails; empty: they may
+    std::string forbidden;  // why they may not, so that the job fails; empty: they may
   };
-  // Chooses the members of the next epoch; nullopt if none forms yet.
+  // Chooses the members of the next epoch. Returns nullopt if none forms yet.
   std::optional<Choice> Choose();
-  // Makes the epoch. Returns the epoch before, or null.
+  // Makes the epoch the current one. Returns the previous epoch, or null.
   std::unique_ptr<Epoch> Form(const Choice& choice);
-  // Answers the candidates, and logs what has formed.
+  // Answers the candidates, and logs the epoch.
   void Announce(const Choice& choice);
 
-  // Decides from counts whether the next epoch may form: every step of an elastic job asks.
+  // Decides from counts whether the next epoch may form, because every step of an elastic job asks.
   FormationDecision Decide() const { return DecideFormation(Candidates()); }
   Time NextStep() const;
 
-  // ---- After a broken epoch ----
-  // Gives the survivors the rejoin time-out from now on.
+  // ---- After a broken epoch ---- Starts the rejoin time-out of the survivors.
   void StartReforming();
   // Returns survivors that have not called Rejoin in time.
   std::vector<Member*> SilentSurvivors() const;
@@ -50,10 +49,10 @@ class Forming {
   void Fail(const std::string& reason);
 
   absl::Status DescribeTimeout(const ParkedCall& call, const ForPlace& wait);
-  // Drops the words that calls which time out together share.
+  // Drops the text that calls which time out together share.
   void ForgetWords() { awaited_words_.reset(); }
 
-  // See Coordinator::FindWrongCounts.
+  // Does what Coordinator::FindWrongCounts() says.
   std::string FindWrongCounts() const;
 
  private:
@@ -61,11 +60,11 @@ class Forming {
   FormationInput Candidates() const;
   Roster PlacesOf(const std::vector<Member*>& chosen) const;
   std::unique_ptr<Epoch> MakeEpoch(const std::vector<Member*>& chosen);
-  // "; gone since the epoch before: rank 3", or nothing.
+  // Returns text such as "; gone since the epoch before: rank 3", or an empty text.
   std::string DescribeGone(const std::vector<Member*>& chosen) const;
-  // How many of them take places that others had before.
+  // Returns how many of them take places that others had before.
   uint32_t ReplacementsAmong(const std::vector<Member*>& chosen) const;
-  // Why the next epoch may not form with them; empty: it may.
+  // Returns why the next epoch may not form with them, or an empty text if it may.
   std::string TooManyReplacements(const std::vector<Member*>& chosen) const;
   void AnswerCandidates();
   void LogFormed(const std::string& reason);
@@ -83,9 +82,9 @@ class Forming {
   MemberTable& members_;
   Calls& calls_;
   Joining& joining_;
-  std::optional<Time> enough_since_;  // there are enough, but for the settle time
+  std::optional<Time> enough_since_;  // when there were enough, but for the settle time
   Time rejoin_deadline_;              // while the job re-forms
-  // Who has not rejoined, in words, while the calls that time out together are told of them.
+  // The text about members that have not rejoined, while the calls that time out together share it.
   std::optional<std::string> awaited_words_;
 };
 

@@ -1,4 +1,4 @@
-// What a job that forms waits for in vain: a place that nobody will take.
+// The failure of a forming job that waits for a place which no process will take.
 
 #include "server/core/giving_up.h"
 
@@ -7,8 +7,8 @@
 namespace muster::core {
 namespace {
 
-// A daemon that was restarted may hear of a failure before it hears of the epoch that this one is
-// no matter of: members are back within a second or two.
+// A restarted daemon may hear that a node has given up before it hears of the running epoch that
+// makes this irrelevant. Members are back within a second or two.
 constexpr absl::Duration kGivenUpPause = absl::Seconds(5);
 
 }  // namespace
@@ -17,7 +17,8 @@ void GivingUp::Expect(const Incarnation& process) {
   if (FormsOnce()) expected_.Add(process, job_.options.limits.max_members);
 }
 
-// Of an elastic job others may fill the place; and what fails in an epoch, its end tells.
+// Ignores reports about elastic jobs, in which others may fill the place, and about running epochs,
+// in which the loss itself is reported.
 void GivingUp::NoteGivenUp(const ExitReport& report) {
   if (!FormsOnce() || given_up_) return;
   const uint32_t places = joining_.Places();

@@ -12,22 +12,22 @@
 
 namespace muster::core {
 
-// Fails a job that forms if it waits in vain, for a place that no process will take. Only the first
-// epoch of a job that is not elastic waits so.
+// Fails a forming job if it waits for a place that no process will take. Concerns only the first
+// epoch of a job that is not elastic.
 class GivingUp {
  public:
   GivingUp(JobContext& job, Lifecycle& life, Joining& joining)
       : job_(job), life_(life), joining_(joining) {}
 
-  // Notes that a process has come, or that its launcher says that it runs.
+  // Notes that a process has attached, or that its launcher says that it runs.
   void Expect(const Incarnation& process);
   // Notes that the process has gone.
   void Forget(const Incarnation& process) { expected_.Remove(process); }
-  // Notes that the process's launcher starts no other in its place.
+  // Notes that the process's launcher starts no other process in its place.
   void NoteGivenUp(const ExitReport& report);
-  // Forgets what was given up: a claimed epoch does not need it.
+  // Forgets that a node has given up, because an epoch is claimed.
   void Cancel() { given_up_.reset(); }
-  // Forgets all: there is an epoch.
+  // Forgets everything, because there is an epoch.
   void Clear();
 
   // Fails the job if a place stays empty for good. Returns whether it did.

@@ -1,5 +1,5 @@
-// Groups that programs let go: how they are closed, settled and forgotten, and how a restarted
-// coordinator hears of them (docs/protocol-failure.md, "How groups are forgotten").
+// ReleaseGroups: how groups are closed, settled and forgotten (docs/protocol-failure.md, "How
+// groups are forgotten").
 
 #include "server/core/group_releases.h"
 
@@ -38,12 +38,11 @@ absl::Status GroupReleases::Serve(WaiterId id, Member* member, const ReleaseRequ
   return absl::OkStatus();
 }
 
-// False: no such group is known.
 bool GroupReleases::NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt) {
   const uint32_t rank = *member->rank();
   if (CollectiveGroup* group = epoch()->groups().FindDigest(released.digest); group != nullptr) {
     const std::optional<uint32_t> index = group->IndexOf(rank);
-    if (!index) return true;  // the digest of a group of others
+    if (!index) return true;  // the digest of a group that the rank is not in
     groups_.Apply(group, group->Release(*index, released.next_sequence, attempt));
     CloseIfReleased(group);
     return true;
@@ -87,7 +86,8 @@ void GroupReleases::CloseIfReleased(CollectiveGroup* group) {
   epoch()->closed_groups().Add(digest, name, heard, /*aware=*/{});
 }
 
-// Of a group whose ranks nobody has named here. Whoever does not claim it knows nothing of it.
+// Closes a group whose ranks no call has named here, if its claimants agree. A rank that does not
+// claim the group knows nothing of it.
 void GroupReleases::CloseIfAllClaimantsAgree(const std::string& digest) {
   const ClaimedGroups::ByRank& claims = *epoch()->claimed_groups().Find(digest);
   if (!AnyKnowsClosed(claims) && !(AllReleased(claims) && HasRoomToClose(claims.size()))) return;
@@ -100,7 +100,7 @@ void GroupReleases::CloseIfAllClaimantsAgree(const std::string& digest) {
   epoch()->closed_groups().Add(digest, {}, ranks, aware);
 }
 
-// There may be room again for those that were left.
+// Tries one of the groups that found no room before.
 bool GroupReleases::TryCloseMore() {
   if (unclosed_.empty() || !epoch() || !HasRoomToClose(0)) return false;
   const std::string digest = *unclosed_.begin();
@@ -111,7 +111,7 @@ bool GroupReleases::TryCloseMore() {
   return unclosed_.count(digest) == 0;
 }
 
-// Mostly all are told the same.
+// Ranks mostly get the same news, so they share one event.
 void GroupReleases::SendClosings() {
   if (!epoch() || job_.draining) return;
   SharedEvent event;
@@ -135,7 +135,8 @@ void GroupReleases::ApplyKnownGroups(Member* member, const std::vector<KnownGrou
   size_t kept = 0;
   for (const KnownGroup& group : groups) {
     if (!group.closed) claimed.insert(group.digest);
-    // What is left out is made up for by the calls themselves, but for how far others are.
+    // The groups that are left out come back with the calls to them. Only the progress of other
+    // ranks in them stays unknown.
     if (life_.recovering() && ++kept > job_.options.limits.max_groups) break;
     ApplyKnownGroup(member, group, attempt);
   }
@@ -147,7 +148,8 @@ void GroupReleases::ApplyKnownGroup(Member* member, const KnownGroup& claim, uin
   const uint32_t rank = *member->rank();
   ClosedGroups& closed = epoch()->closed_groups();
   if (CollectiveGroup* group = epoch()->groups().FindDigest(claim.digest); group != nullptr) {
-    if (claim.closed) return closed.Settle(claim.digest, rank);  // this is a later one
+    // the group that is known here is a later one
+    if (claim.closed) return closed.Settle(claim.digest, rank);
     groups_.ApplyClaim(group, rank, claim, attempt);
     return CloseIfReleased(group);
   }
@@ -160,11 +162,11 @@ void GroupReleases::ApplyKnownGroup(Member* member, const KnownGroup& claim, uin
     if (!life_.recovering()) CloseIfAllClaimantsAgree(claim.digest);
     return;
   }
-  // A group that nobody has called here, or that is forgotten.
+  // No rank has called the group here, or it is forgotten.
   if (claim.released || claim.closed) closed.Settle(claim.digest, rank);
 }
 
-// All members of the epoch have said what they know.
+// Runs when all members of the epoch have made their claims.
 void GroupReleases::ResolveClaims() {
   if (epoch()->broken()) return;
   for (const std::string& digest : epoch()->claimed_groups().Digests()) {

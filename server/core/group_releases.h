@@ -14,8 +14,8 @@
 
 namespace muster::core {
 
-// Groups that programs let go: how they are closed, settled and forgotten, and how a restarted
-// coordinator hears of them (docs/protocol.md, "How groups are forgotten").
+// The owner of groups that programs release: how groups are closed, settled and forgotten, and how
+// a restarted coordinator learns of them (docs/protocol-failure.md, "How groups are forgotten").
 class GroupReleases {
  public:
   GroupReleases(JobContext& job, const Lifecycle& life, Calls& calls, Groups& groups)
@@ -26,19 +26,20 @@ class GroupReleases {
 
   // Closes a group that there was no room to close before. Returns whether it did something.
   bool TryCloseMore();
-  // Tells the ranks which groups have been closed in this step.
+  // Tells the ranks which groups this step has closed or settled.
   void SendClosings();
 
-  // Takes in what a member that attaches knows of groups, by digest.
+  // Applies the groups that an attaching member claims by digest.
   void ApplyKnownGroups(Member* member, const std::vector<KnownGroup>& groups, uint64_t attempt);
-  // Closes what can be closed once all members of a recovered epoch have said what they know.
+  // Closes the groups that can be closed once all members of a recovered epoch have made their
+  // claims.
   void ResolveClaims();
 
  private:
   // Returns false if no such group is known.
   bool NoteRelease(Member* member, const KnownGroup& released, uint64_t attempt);
   bool HasRoomToClose(size_t ranks) const;
-  // May remove the group.
+  // Closes the group if all ranks have released it. The pointer may be invalid afterwards.
   void CloseIfReleased(CollectiveGroup* group);
   void CloseIfAllClaimantsAgree(const std::string& digest);
   void ApplyKnownGroup(Member* member, const KnownGroup& claim, uint64_t attempt);

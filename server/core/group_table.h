@@ -10,31 +10,31 @@
 
 namespace muster::core {
 
-// The groups of one epoch. Those of one name share no rank.
+// The groups of one epoch. Groups of one name share no rank.
 class GroupTable {
  public:
   using Groups = std::map<GroupName, std::unique_ptr<CollectiveGroup>>;
 
   size_t size() const { return groups_.size(); }
-  // How many ranks all but the world have, together.
+  // Returns the sum of the numbers of ranks of all groups but the world.
   size_t named_ranks() const { return named_ranks_; }
   Groups::const_iterator begin() const { return groups_.begin(); }
   Groups::const_iterator end() const { return groups_.end(); }
 
-  // Null where nobody has called a collective of it yet.
+  // Returns null if no rank has called a collective of the world yet.
   CollectiveGroup* World() const { return world_; }
-  // The group that is called so and that the rank is in; null if there is none. A name without
-  // ranks stands for whatever the ranks are: name and rank tell a group from all others. Every
-  // arrival asks: a look-up by name and rank and, where the ranks are named, one comparison of the
-  // lists.
+  // Returns the group of that name that the rank is in, or null. If `name` lists ranks, the group
+  // must have the same list. A name without ranks stands for any list, because name and rank
+  // identify a group. Runs at each arrival: costs one look-up, and one comparison of the lists if
+  // ranks are given.
   CollectiveGroup* Find(const GroupName& name, uint32_t rank) const;
-  // The group of that digest; null if there is none.
+  // Returns the group of that digest, or null.
   CollectiveGroup* FindDigest(const std::string& digest) const;
-  // A group of that name, not the world's, which shares a rank with it; null if there is none.
+  // Returns a group other than the world that has this name and shares a rank with it, or null.
   const CollectiveGroup* Overlapping(const GroupName& name) const;
-  // None that is there may overlap.
+  // Adds a group, which must not overlap another one of its name.
   CollectiveGroup* Add(std::unique_ptr<CollectiveGroup> group);
-  // Not the world. Nothing may refer to the group any more.
+  // Removes a group other than the world. Nothing may refer to it any more.
   void Remove(const CollectiveGroup* group);
 
  private:

@@ -17,8 +17,8 @@ absl::StatusOr<CollectiveGroup*> Groups::Find(const GroupName& name, uint32_t ca
   }
   absl::StatusOr<CollectiveGroup*> added = epoch()->AddGroup(name);
   if (!added.ok()) return added;
-  // What was claimed is of this group, whatever its ranks have forgotten since: claims of a group
-  // that is closed go with it.
+  // Earlier claims of this digest are of this group, even if its ranks have forgotten groups since:
+  // closing a group removes its claims.
   ApplyClaimsTo(*added);
   for (uint32_t index = 0; index < name.ranks.size(); ++index) {
     (*added)->SetFirstAttempt(index, epoch()->members()[name.ranks[index]]->forgets_below);
@@ -30,7 +30,7 @@ absl::StatusOr<CollectiveGroup*> Groups::Find(const GroupName& name, uint32_t ca
   return added;
 }
 
-// A call has named the ranks of a group that others have claimed.
+// Applies what was claimed by digest, now that a call has named the ranks.
 void Groups::ApplyClaimsTo(CollectiveGroup* group) {
   if (epoch()->claimed_groups().empty() || group->name().name.empty()) return;
   for (const auto& [rank, claim] : epoch()->claimed_groups().Take(group->digest())) {
@@ -38,7 +38,8 @@ void Groups::ApplyClaimsTo(CollectiveGroup* group) {
   }
 }
 
-// A call that names no ranks is of a group that its member took for known.
+// Returns whether the call is to a closed group. A call that names no ranks is to a group that its
+// caller has used before.
 bool Groups::IsClosed(const GroupName& name, uint32_t rank) const {
   const ClosedGroups& closed = epoch()->closed_groups();
   if (name.name.empty() || closed.size() == 0) return false;
@@ -46,8 +47,8 @@ bool Groups::IsClosed(const GroupName& name, uint32_t rank) const {
                             : closed.Contains(GroupDigest(name.name, name.ranks));
 }
 
-// The group is not known, and would be made. UNAVAILABLE is no final answer: the caller hears soon
-// that the group is closed, or repeats the call under a higher attempt.
+// Checks whether a call may make the group, which is not known. UNAVAILABLE is not final: the
+// caller soon hears that the group is closed, or repeats the call under a higher attempt.
 absl::Status Groups::CheckMayBeNew(const Member& member, const GroupName& name,
                                    uint64_t attempt) const {
   if (IsClosed(name, *member.rank())) {
@@ -61,7 +62,7 @@ absl::Status Groups::CheckMayBeNew(const Member& member, const GroupName& name,
 }
 
 absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op) {
-  if (group.leavers().empty()) return absl::OkStatus();  // every arrival asks
+  if (group.leavers().empty()) return absl::OkStatus();  // the usual case; every arrival asks
   const std::vector<uint32_t> leaving(group.leavers().begin(), group.leavers().end());
   return absl::FailedPreconditionError(absl::StrCat(
       op, " cannot complete: ", Ranks(leaving), " of ", ProgramsGroup(group.description()),
@@ -110,7 +111,8 @@ void Groups::FailFor(const Member& leaver) {
   }
 }
 
-// The claim is taken all the same: that a coordinator has less room now must not end a member.
+// A claim of a group that cannot be made is not an error: less room at this coordinator must not
+// end a member.
 void Groups::ApplyClaims(const Member& member, const std::vector<GroupClaim>& claims,
                          uint64_t attempt) {
   size_t refused = 0;
@@ -140,7 +142,7 @@ absl::Status Groups::ApplyClaim(const Member& member, const GroupClaim& claim, u
 void Groups::ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim,
                         uint64_t attempt) {
   const std::optional<uint32_t> index = group->IndexOf(rank);
-  if (!index) return;  // the digest of a group of others
+  if (!index) return;  // the digest of a group that the rank is not in
   Apply(group, claim.released ? group->Release(*index, claim.next_sequence, attempt)
                               : group->Retain(*index, claim.next_sequence, attempt));
   if (!claim.finished.empty()) {

@@ -16,28 +16,28 @@
 
 namespace muster::core {
 
-// The groups of the current epoch: finds and makes them, tells them what members claim, and carries
-// out what their steps come to. Nothing here may be called while there is no epoch.
+// The owner of the current epoch's groups: finds and makes them, applies the members' claims to
+// them, and carries out the results of their steps. There must be an epoch when a member function
+// is called.
 class Groups {
  public:
   Groups(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls)
       : job_(job), life_(life), members_(members), calls_(calls) {}
 
-  // Returns the group of that name that the rank is in. Makes it if there is none; errors as of
-  // Epoch::AddGroup.
+  // Returns the group of that name that the rank is in. Makes it if there is none, with the errors
+  // of Epoch::AddGroup().
   absl::StatusOr<CollectiveGroup*> Find(const GroupName& name, uint32_t caller_rank);
   // Returns UNAVAILABLE if a send under that attempt may not make the group anew.
   absl::Status CheckMayBeNew(const Member& member, const GroupName& name, uint64_t attempt) const;
 
-  // Finishes the calls that are done, and tells of what has become of the group.
+  // Finishes the calls that have ended, and sends the news of the group.
   void Apply(CollectiveGroup* group, CollectiveGroup::Step step);
-  // Asks the member for its contribution to the last collective, where others need it.
+  // Asks the member for its contribution to the last collective, if others need it.
   void RequestContribution(const CollectiveGroup& group, Member* member);
-  // Fails the collectives that wait for the leaver: it will not come.
+  // Fails the collectives that wait for the leaver, which will not come.
   void FailFor(const Member& leaver);
 
-  // ---- Claims ----
-  // `attempt`: of the Attach that has brought them.
+  // ---- Claims ---- `attempt` is the attempt of the Attach that has brought them.
   void ApplyClaims(const Member& member, const std::vector<GroupClaim>& claims, uint64_t attempt);
   void ApplyClaim(CollectiveGroup* group, uint32_t rank, const KnownGroup& claim, uint64_t attempt);
   // Notes that a member has seen the stop in the world's collective of that number.
@@ -63,8 +63,8 @@ class Groups {
   Calls& calls_;
 };
 
-// Returns FAILED_PRECONDITION if members of the group have called Leave; `op` is the collective, in
-// words.
+// Returns FAILED_PRECONDITION if members of the group have called Leave. `op` describes the
+// collective.
 absl::Status CheckNobodyIsLeaving(const CollectiveGroup& group, const std::string& op);
 
 }  // namespace muster::core

@@ -9,19 +9,19 @@
 
 namespace muster::core {
 
-// The caller of a parked call has gone: the call is withdrawn without a reply. Unknown ids are
+// The caller of a parked call has gone. The call is withdrawn without a reply. Unknown ids are
 // ignored.
 struct CallCancelled {};
-// An Attach stream was ended by the other side. Unknown ids are ignored.
+// The other side has ended an Attach stream. Unknown ids are ignored.
 struct StreamClosed {};
-// NextDeadline() may have come: what is due is done.
+// NextDeadline() may have passed. The step does what is due.
 struct DeadlineReached {};
-// The daemon is about to stop: every parked call and stream ends, and so does every new one from
-// now on, with UNAVAILABLE and this reason.
+// The daemon is about to stop. Every parked call and stream ends with UNAVAILABLE and this reason,
+// and so does every new one from now on.
 struct DrainBegun {
   std::string reason;
 };
-// An InquiryDesk has found out why somebody waits: the log and the timeline get this text, and
+// An InquiryDesk has found out why members wait. The log and the timeline get this text, and
 // nothing else changes.
 struct VerdictFound {
   std::string text;
@@ -34,7 +34,7 @@ using MemberCalls = TypeList<JoinRequest, RejoinRequest, LeaveRequest, StopReque
                              AcquireLeaseRequest, CompleteLeaseRequest, AbandonLeaseRequest>;
 using MemberCall = MemberCalls::Into<std::variant>;
 
-// What one step of a Coordinator takes in, beside the time.
+// The inputs of a step.
 using Inputs =
     decltype(TypeList<CallCancelled, StreamClosed, DeadlineReached, DrainBegun, VerdictFound,
                       AttachRequest>() +
