@@ -10,15 +10,16 @@
 namespace muster::core {
 namespace {
 
-// How long launchers are given to say what they see; their files may come later.
+// How long launchers have to report what they see. Their files may come later.
 constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr absl::Duration kApart = absl::Minutes(1);
 constexpr absl::Duration kApartAtRequest = absl::Seconds(2);
-// A launcher that waits in no call begins the next one soon, or has gone.
+// The longest pause between two calls of a launcher that is still there.
 constexpr absl::Duration kBetweenCalls = absl::Seconds(10);
-// A launcher without a call may be between two of them, or on a node that is cut off.
+// How long a launcher without a call is remembered. It may be between two calls, or on a node that
+// is cut off.
 constexpr absl::Duration kLauncherMemory = absl::Seconds(30);
-// The most by which the clocks of two machines of one job differ.
+// The largest difference of clocks between two machines of one job that is believed.
 constexpr absl::Duration kClocksApart = absl::Hours(24 * 366 * 10);
 
 constexpr size_t kMaxReportBytes = 4 << 20;
@@ -44,7 +45,7 @@ size_t BytesOf(const LauncherReport& report) {
 }  // namespace
 
 bool Inquiries::MayBegin(Time now, JobState state) const {
-  // A slow start must not keep from view what hangs after it.
+  // A slow start must not hide what hangs after it.
   if (state != state_) return MayBeginAtRequest(now);
   return !open_ && (number_ == 0 || now >= began_ + kApart);
 }
@@ -53,8 +54,9 @@ bool Inquiries::MayBeginAtRequest(Time now) const {
   return !open_ && (number_ == 0 || now >= began_ + kApartAtRequest);
 }
 
-// The clock's, or after all that an earlier daemon has given out, whose clock may have been ahead:
-// those who wait know. Nobody makes numbers that leave no room for later ones.
+// Returns the clock's time, or a number after all numbers that an earlier daemon has given out,
+// whose clock may have been ahead. The waiting calls name the last number they know. Numbers too
+// far ahead of the clock are ignored, so that no caller can use up the numbers.
 uint64_t Inquiries::NextNumber(Time now) const {
   const auto clock = static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixMicros(now)));
   const uint64_t furthest = clock + absl::ToInt64Microseconds(kClocksApart);
@@ -97,7 +99,8 @@ void Inquiries::ForgetLaunchersGoneBefore(Time time) {
   }
 }
 
-// Of one that has not shown that it is of this job nothing more can come where all is told.
+// Returns whether a report of this launcher may still add something. Once all members are told of,
+// a launcher that has not shown to be of this job is not awaited.
 bool Inquiries::Awaits(const LauncherIdentity& launcher) const {
   if (reports_.count(launcher.id) > 0) return false;
   return !members_.all_told() || members_.AreOfTheJob(launcher.processes);
@@ -136,7 +139,7 @@ const Verdict& Inquiries::Close(Time now) {
   verdict_ = Judge(job_, seen, Views());
   verdict_.text = Shortened(verdict_.text, kMaxVerdictBytes);
   job_ = {};
-  // One that was silent for all that time is heard of again, or is gone.
+  // A launcher that was silent for all that time will be heard of again, or is gone.
   ForgetLaunchersGoneBefore(now - kLauncherMemory);
   return verdict_;
 }
@@ -163,7 +166,8 @@ absl::Status Inquiries::CheckAmounts(const LauncherReport& report) const {
   return absl::OkStatus();
 }
 
-// The processes of the report, and what it says of others is left out.
+// Returns the processes of the report, and removes what it says of processes outside the job. An
+// error says why the report is not taken.
 absl::StatusOr<std::vector<Incarnation>> Inquiries::Admit(LauncherReport* report) const {
   std::vector<Incarnation> own = report->launcher.processes;
   for (const RankObservation& seen : report->ranks) own.push_back(seen.incarnation);
@@ -231,7 +235,7 @@ WaiterId Inquiries::Watch(WaiterId id, Watcher watcher, const LauncherIdentity& 
     Launcher& known = launchers_[watcher.launcher];
     superseded = known.call;
     Forget(watcher.until, superseded);
-    // An older launcher shows its processes in its reports alone.
+    // An older launcher shows its processes in its reports only.
     std::vector<Incarnation> shown = std::move(known.identity.processes);
     known = {launcher, id, {}};
     if (known.identity.processes.empty()) known.identity.processes = std::move(shown);

@@ -1,4 +1,4 @@
-// What launchers send, whatever the state of the job is.
+// The limits on what launchers send, whatever the state of the job is.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ constexpr size_t kMaxRanks = 4096;
 constexpr size_t kMaxFiles = 4096;
 constexpr size_t kMaxCommunicators = 64;
 constexpr size_t kMaxFileNameBytes = 256;
-constexpr size_t kMaxObservedBytes = 1024;  // of one text
+constexpr size_t kMaxObservedBytes = 1024;  // per text
 
 bool MayBeInAName(char c) { return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-'; }
 
@@ -24,7 +24,7 @@ bool IsPart(absl::string_view part) {
   return !part.empty() && part[0] != '.' && std::all_of(part.begin(), part.end(), MayBeInAName);
 }
 
-// Whoever asks for it writes it to a disk.
+// Checks a name strictly, because readers of a report write the file to their disks.
 absl::Status CheckFileName(const std::string& name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
   const bool good = std::all_of(parts.begin(), parts.end(), IsPart);

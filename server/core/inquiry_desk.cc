@@ -29,7 +29,7 @@ Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryQuestion& ques
   return Finish(now, waiter, Ask(now, waiter, question, core));
 }
 
-// Without launchers there is nothing to be learnt that was not said.
+// Without launchers, an inquiry would reveal nothing new.
 bool InquiryDesk::MayBegin(Time now, JobState state) const {
   return !draining_ && inquiries_.has_launchers() && inquiries_.MayBegin(now, state);
 }
@@ -94,7 +94,8 @@ absl::Status InquiryDesk::Ask(Time now, WaiterId waiter, const InquiryQuestion& 
   absl::Status s = Check(question.job_id, core);
   if (s.ok() && question.launcher) s = CheckLauncher(*question.launcher);
   if (!s.ok()) return s;
-  // A launcher asks for its work, every few seconds; what others have seen is not for it.
+  // A launcher calls every few seconds to learn of new inquiries. It does not need the reports of
+  // others.
   const bool reports = !question.without_reports && !question.launcher;
   if (!question.wait_timeout || inquiries_.News(question.after)) {
     Answer({waiter, reports}, SharedStatus(now), inquiries_.ReportOf(question.files_of));

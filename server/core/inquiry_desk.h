@@ -12,11 +12,14 @@
 
 namespace muster::core {
 
-// Why does nobody go on? Asks the launchers, and says what they and the coordinator know. A state
-// machine without I/O, like the Coordinator, and beside it: nothing that it does changes anything
-// for the members, so that what is recorded of a coordinator says all about it. To drive it: as the
-// Coordinator; put what that gives out as Effects::inquiry into Begin(), and what this one gives
-// out as Effects::verdict into Coordinator::NoteVerdict().
+// The desk that explains why a job does not go on. It asks the launchers to look at their ranks,
+// and makes a verdict from their reports and the coordinator's status. It is a state machine
+// without I/O beside the Coordinator, and changes nothing for the members. So the record of a
+// coordinator's inputs alone is enough to repeat it.
+//
+// The caller drives it as it drives the Coordinator. It also passes Effects::inquiry of the
+// Coordinator to Begin(), and Effects::verdict of the desk to the Coordinator as a VerdictFound.
+// Tests: tests/server/core/inquiry_test.cc.
 class InquiryDesk {
  public:
   explicit InquiryDesk(const Options& options)
@@ -25,19 +28,20 @@ class InquiryDesk {
   Effects Step(Time now, WaiterId waiter, const InquiryRequest& request, const Coordinator& core);
   Effects Step(Time now, WaiterId waiter, const InquiryReport& request, const Coordinator& core);
   Effects Step(Time now, WaiterId waiter, const InquiryQuestion& question, const Coordinator& core);
-  // Whether Begin() would begin one: where there are launchers, and the last one was not just now.
+  // Returns whether Begin() would begin an inquiry: there are launchers, and the last inquiry is
+  // long enough ago.
   bool MayBegin(Time now, JobState state) const;
   Effects Begin(Time now, const InquiryCause& cause);
 
-  // False if it is no call that waits here.
+  // Forgets a call that waits here. Returns false if it does not.
   bool Cancel(Time now, WaiterId waiter) { return inquiries_.Forget(now, waiter); }
   Effects Tick(Time now);
   Time NextDeadline() const { return inquiries_.NextDeadline(); }
   Effects Drain(std::string reason);
 
-  // Nothing where there was none.
+  // Returns the latest inquiry, or nullopt if there was none.
   std::optional<InquiryStatus> Status(Time now) const;
-  // Adds what only the launchers know: the latest inquiry, and that processes run none of which has
+  // Adds what only the launchers know: the latest inquiry, and how many processes run if none has
   // joined.
   void AddTo(Time now, JobStatus* status) const;
 
@@ -50,12 +54,12 @@ class InquiryDesk {
   absl::Status Ask(Time now, WaiterId waiter, const InquiryQuestion& question,
                    const Coordinator& core);
   std::shared_ptr<const InquiryStatus> SharedStatus(Time now) const;
-  // With the files of that report, if it is not null.
+  // Answers with the files of that report, if it is not null.
   void Answer(const Inquiries::Ended& ended, std::shared_ptr<const InquiryStatus> status,
               Inquiries::SharedReport files_of);
   void AnswerAll(Time now, const std::vector<Inquiries::Ended>& calls);
   void Start(Time now, const std::string& reason, bool requested, JobStatus job);
-  // Ends a step, which may have refused a call.
+  // Ends a step. Replies with `refusal` if it is an error.
   Effects Finish(Time now, WaiterId waiter, const absl::Status& refusal);
 
   Outbox out_;

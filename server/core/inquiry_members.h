@@ -13,34 +13,34 @@
 
 namespace muster::core {
 
-// The members of the job when an inquiry began, and which launcher has told of each. Once the job
-// has formed a launcher counts by the members whose secrets it knows: whatever a stranger says is
-// about nobody. While places are to be filled, their processes may be unknown to the coordinator,
-// and anybody's word is taken.
+// The members of the job when an inquiry began, and the launcher that has told of each. Once the
+// job has formed, a launcher counts by the members whose secrets it knows, so the word of a
+// stranger is about no member. While places are empty, processes may be unknown to the coordinator,
+// and the word of every launcher is taken.
 class InquiryMembers {
  public:
   InquiryMembers() = default;
   explicit InquiryMembers(const JobStatus& job);
 
-  // Every process is one of the members.
+  // Whether every process of the job is one of the members.
   bool complete() const { return complete_; }
   bool Has(const Incarnation& process) const { return members_.contains(process); }
   std::optional<uint32_t> RankOf(const Incarnation& process) const;
 
-  // Whether a launcher of these processes is one of this job.
+  // Returns whether a launcher of these processes belongs to this job.
   bool AreOfTheJob(const std::vector<Incarnation>& processes) const;
-  // Whether the launcher has something to tell: of a member that no other one has told of. So there
+  // Returns whether the launcher may tell of a member that no other launcher has told of. So there
   // are never more reports than members.
   bool MayTell(const std::string& launcher, const std::vector<Incarnation>& processes) const;
-  // Replaces what the launcher has told before.
+  // Notes what the launcher tells of, in place of what it told of before.
   void Tell(const std::string& launcher, const std::vector<Incarnation>& processes);
-  // Some launcher has told of each member that has a rank.
+  // Returns whether launchers have told of every member that has a rank.
   bool all_told() const { return untold_ == 0; }
 
  private:
   struct Member {
     std::optional<uint32_t> rank;
-    std::string teller;  // a launcher's id; empty: none
+    std::string teller;  // the launcher's id; empty: none has
   };
 
   bool complete_ = false;

@@ -17,20 +17,21 @@
 
 namespace muster::core {
 
-// What the coordinator knows, for people and for monitoring: the status page (status.cc), in the
-// words of errors, and the metrics (metrics.cc). Changes nothing but the effects of the step.
+// The views of the coordinator's knowledge for people and for monitoring: the status page in the
+// words of errors (status.cc), and the metrics (metrics.cc). Changes nothing but the effects of the
+// step.
 class Insight {
  public:
   Insight(JobContext& job, const Lifecycle& life, const MemberTable& members, const Calls& calls,
           const Leases& leases, const Joining& joining, const Forming& forming,
           const Recovery& recovery);
 
-  // As in Coordinator.
+  // The same as in Coordinator.
   JobStatus GetStatus(Time now, bool with_completed_leases) const;
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   Metrics Measure(Time now) const;
 
-  // Starts an inquiry, if it may tell why members wait for too long.
+  // Asks for an inquiry, if one may tell why members wait for too long.
   void Inquire(const std::string& reason);
 
  private:

@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// What all owners of a job's state share: the options, the time and the effects of the step that is
-// under way, and counters. The driver of the step alone sets `now` and `draining`.
+// The parts that all owners of a job's state share: the options, the time and the effects of the
+// current step, and the counters. Only the driver of the step sets `now` and `draining`.
 struct JobContext {
   explicit JobContext(Options job_options);
 
@@ -25,7 +25,7 @@ struct JobContext {
   // Returns NOT_FOUND if `job_id` is neither empty nor this job's.
   absl::Status CheckJob(absl::string_view job_id) const;
 
-  // Writes to the log and the timeline; `kind` as in Timeline::Add, `told` as in LogLine.
+  // Writes to the log and the timeline. `kind` is as in Timeline::Add(), and `told` as in LogLine.
   void Log(Severity severity, std::string text, absl::string_view kind = "", bool told = false);
   // Sends the event if the member is attached.
   void Send(const Member& member, SharedEvent event, bool urgent = false);

@@ -11,7 +11,7 @@
 #include "server/core/lateness.h"
 #include "server/core/vocabulary.h"
 
-// What the status page shows.
+// The status of a job, for the status page and GetStatus.
 namespace muster::core {
 
 enum class JobState { kForming, kRunning, kFailed, kFinished, kRecovering, kReforming };
@@ -37,20 +37,20 @@ struct MemberStatus {
   uint32_t node_rank = 0;
   MemberState state = MemberState::kAttached;
   std::string last_collective;
-  std::string waiting_in;      // empty: not parked
-  absl::Duration waiting_for;  // where parked
+  std::string waiting_in;      // empty if no call is parked
+  absl::Duration waiting_for;  // if a call is parked
   absl::Duration since_last_call;
   std::string activity;
-  Activity latest;  // what `activity` says
+  Activity latest;  // `activity` is its text
 };
 
 struct PendingCollective {
   GroupName group;
   uint64_t sequence = 0;
   std::string operation;
-  std::vector<uint32_t> arrived;  // world ranks
-  std::vector<uint32_t> missing;  // world ranks that have not come
-  std::vector<uint32_t> gave_up;  // world ranks that had come, and have stopped waiting
+  std::vector<uint32_t> arrived;  // ranks of the world
+  std::vector<uint32_t> missing;  // ranks of the world that have not come
+  std::vector<uint32_t> gave_up;  // ranks of the world that had come, and have stopped waiting
   absl::Duration age;
   absl::Duration since_last_arrival;
 };
@@ -58,16 +58,16 @@ struct PendingCollective {
 struct LeaseStatus {
   std::string name;
   LeaseScope scope = LeaseScope::kNode;
-  std::string node_id;  // of node leases
+  std::string node_id;  // for node leases
   std::optional<MemberIdentity> holder;
   std::optional<uint32_t> holder_rank;
   uint64_t token = 0;
   bool completed = false;
   uint32_t waiters = 0;
-  absl::Duration held_for;  // where held
+  absl::Duration held_for;  // if it is held
 };
 
-// One look of all launchers at their ranks.
+// One inquiry, in which all launchers look at their ranks.
 struct InquiryStatus {
   uint64_t number = 0;  // 0: there was none
   std::string reason;
@@ -76,7 +76,7 @@ struct InquiryStatus {
   absl::Duration age;
   std::string verdict;  // empty while it is open
   std::string kind;
-  std::vector<std::string> awaited_nodes;  // sorted
+  std::vector<std::string> awaited_nodes;  // the nodes whose launchers are awaited, sorted
   bool complete = false;
 };
 
@@ -89,14 +89,14 @@ struct JobStatus {
   std::vector<PendingCollective> pending;
   std::vector<LeaseStatus> leases;
   std::vector<Failure> recent_failures;
-  uint32_t min_world_size = 0;  // of an elastic job
+  uint32_t min_world_size = 0;  // both for elastic jobs only
   uint32_t max_world_size = 0;
   uint32_t newcomers_waiting = 0;
   bool stop_requested = false;
   std::vector<std::string> node_collective_nodes;  // sorted
   std::vector<Straggler> stragglers;               // the worst first
-  std::vector<std::string> oddities;               // of the epoch's members
-  std::vector<std::string> finished_groups;        // of groups in which ranks have disagreed: how
+  std::vector<std::string> oddities;               // differences between the epoch's members
+  std::vector<std::string> finished_groups;        // why each finished group is finished
   std::optional<InquiryStatus> inquiry;            // the latest
 };
 

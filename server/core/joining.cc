@@ -1,4 +1,4 @@
-// Join: who may have a place, and who waits for one.
+// Join: which process may have a place, and which waits for one.
 
 #include "server/core/joining.h"
 
@@ -13,7 +13,7 @@
 namespace muster::core {
 namespace {
 
-// Names of members in a message: the first few stand for all.
+// The most members that a message names.
 constexpr size_t kMaxNamed = 4;
 
 PlaceWish WishOf(const JoinRequest& request) {
@@ -21,8 +21,8 @@ PlaceWish WishOf(const JoinRequest& request) {
           request.topology};
 }
 
-// A process that was started again at once is here before its predecessor counts as lost. It asks
-// again, and hears then that the job has failed.
+// The error for a process that was started again before its predecessor counts as lost. It asks
+// again, and then learns that the job has failed.
 absl::Status PlaceInDoubt(const Member& holder) {
   return absl::UnavailableError(
       absl::StrCat(holder.who(),
@@ -40,7 +40,7 @@ absl::Status Joining::CheckWorldSize(const Member& member, const PlaceWish& wish
         "world size ", wish.world_size, " is over the limit of ", job_.options.limits.max_members,
         " (musterd --max-members raises it, as far as its ulimit -Hn goes)"));
   }
-  // In an elastic job without a flag the largest number counts.
+  // In an elastic job without a flag, the largest number that a joiner names counts.
   const bool by_flag = job_.options.world_size != 0 || job_.options.max_world_size != 0;
   const uint32_t known = job_.elastic() ? (by_flag ? Places() : 0) : WorldSize();
   if (known == 0 || wish.world_size == 0 || wish.world_size == known) return absl::OkStatus();
@@ -85,7 +85,7 @@ absl::Status Joining::RefuseLateJoin(const Member& member, const PlaceWish& wish
       absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
 }
 
-// The later one of two sends of a Join or Rejoin counts.
+// Of two sends of a Join or Rejoin, the later one counts.
 absl::Status Joining::CheckAttempt(const Member& member, const CallContext& call) const {
   if (call.attempt >= member.join_attempt) return absl::OkStatus();
   return absl::CancelledError("a later send of the same call has arrived");
@@ -99,7 +99,8 @@ absl::Status Joining::Serve(WaiterId id, Member* member, const JoinRequest& requ
 
 absl::Status Joining::Join(WaiterId id, Member* member, const JoinRequest& request) {
   if (epoch() && member->rank() && !member->left()) {
-    // A broken epoch of an elastic job is named too: the answer was lost, and Rejoin must name it.
+    // In an elastic job, the answer names a broken epoch too: the first answer was lost, and Rejoin
+    // must name that epoch.
     if (epoch()->broken() && life_.state() != JobState::kReforming) return epoch()->broken_with();
     calls_.Respond(id, epoch()->PlaceOf(*member->rank(), life_.history()));
     return absl::OkStatus();
@@ -126,7 +127,7 @@ void Joining::NoteFingerprint(Member* member, const JoinRequest& request) {
   member->clock_ahead = *request.fingerprint->clock - request.call.since.value_or(job_.now);
 }
 
-// Wishes that were made before the size was known are held against it now.
+// Refuses wishes that were made before the size was known and do not fit it.
 void Joining::AgreeOnSize(const Member& member, uint32_t size) {
   if (size <= Places()) return;
   places_.Agree(size, member.who());
@@ -171,7 +172,8 @@ void Joining::RefuseCandidate(Member* member, const absl::Status& status) {
   calls_.Finish(calls_.parked().JoinOf(*member), status);
 }
 
-// Its end, which follows, is no loss of the job's. Of a job that is over its own end tells.
+// Notes the refusal, so that the end of the process, which follows, is not reported as a loss. If
+// the job is over, its own end is the report, and the refusal is logged at debug level.
 void Joining::NoteRefused(Member* member, const absl::Status& why) {
   const bool may_ask_again = absl::IsUnavailable(why) || absl::IsCancelled(why);
   if (may_ask_again || member->rank() || std::exchange(member->refused, true)) return;
@@ -180,7 +182,6 @@ void Joining::NoteRefused(Member* member, const absl::Status& why) {
            absl::StrCat(member->who(), " is refused a place: ", why.message()), "refused");
 }
 
-// "; missing: rank 3; present: process (node 'n0', ...), ...".
 std::string Joining::DescribeCandidates() const {
   std::vector<std::string> present;
   for (const auto& [id, candidate] : places_.candidates()) {
@@ -193,21 +194,17 @@ std::string Joining::DescribeCandidates() const {
                       places_.size() > present.size() ? ", ..." : "");
 }
 
-// There will be no place for those who still wait for one.
 void Joining::RefuseCandidates(const absl::Status& why) {
   while (!places_.empty()) {
     RefuseCandidate(CandidateOf(places_.candidates().begin()->first), why);
   }
 }
 
-// Somebody has come, gone or been lost: the settle time starts anew.
 void Joining::NoteChange() {
   changed_ = job_.now;
   if (job_.elastic()) stall_.Restart(job_.now);
 }
 
-// Members that an epoch of an elastic job has at most: as the flags say, else as many as a joiner
-// has named or the epoch has.
 uint32_t Joining::Places() const {
   const uint32_t flag =
       job_.options.max_world_size != 0 ? job_.options.max_world_size : job_.options.world_size;

@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// The candidates: members that wait for a place in the next epoch. Serves Join, agrees on the
-// world's size, and refuses candidates for whom there is no place.
+// The owner of the candidates, which are members that wait for a place in the next epoch. Serves
+// Join, agrees on the world's size, and refuses candidates for which there is no place.
 class Joining {
  public:
   Joining(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls)
@@ -28,31 +28,33 @@ class Joining {
   // Returns CANCELLED if a later send of the member's Join or Rejoin has arrived.
   absl::Status CheckAttempt(const Member& member, const CallContext& call) const;
 
-  // Parks the member's Join or Rejoin, and makes it a candidate. Ends an older one of its calls.
+  // Parks the member's Join or Rejoin, and makes the member a candidate. Ends an older call of the
+  // two kinds.
   void SeekPlace(WaiterId id, Member* member, const CallContext& call, const PlaceWish& wish,
                  bool rejoins);
-  // The member is no candidate any more. Its call, if there is one, stays parked.
+  // Removes the member from the candidates. Its call stays parked, if there is one.
   void StopSeeking(Member* member);
   void RefuseCandidate(Member* member, const absl::Status& status);
-  // Refuses all candidates.
+  // Refuses all candidates, because there will be no place for them.
   void RefuseCandidates(const absl::Status& why);
-  // Starts the settle time anew: a member has come, gone or been lost.
+  // Starts the settle time anew, because a member has come, gone or been lost.
   void NoteChange();
   Time changed() const { return changed_; }  // when NoteChange was last called
 
-  // How many members the epoch has; without one, how many it will have, 0 where that is not known.
+  // Returns the size of the epoch. Without one: the size that it will have, or 0 if that is not
+  // known.
   uint32_t WorldSize() const;
-  // How many an epoch has at most: as the flags say, else as many as a joiner has named or the
-  // epoch has.
+  // Returns the most members that an epoch can have: the number of the flags, or else the larger of
+  // the epoch's size and the largest size that a joiner has named.
   uint32_t Places() const;
 
   const PlaceBook& places() const { return places_; }
   Member* CandidateOf(PlaceBook::Id id) const;
-  // See PlaceBook::Decide.
+  // Does what PlaceBook::Decide() says.
   std::optional<PlaceBook::Verdict> DecideContenders();
-  // How many candidates have no place in the current epoch; 0 without an epoch.
+  // Returns how many candidates have no place in the current epoch, or 0 without an epoch.
   uint32_t NewcomersWaiting() const;
-  // "; missing: rank 3; present: process (node 'n0', ...), ...".
+  // Returns text such as "; missing: rank 3; present: process (node 'n0', ...), ...".
   std::string DescribeCandidates() const;
   StallClock& stall() { return stall_; }
 

@@ -13,14 +13,14 @@
 
 namespace muster::core {
 
-// Which outcomes of leased work are kept for those who ask later, and which is to go first when
+// The outcomes of leased work that are kept for later callers, in the order in which they go when
 // there must be room.
 //
-// The publisher that takes up the most gives up the outcome that was asked for least recently of
-// all of its own. So a member that publishes one name after the other makes room at its own
-// expense: what the others have published stays, unless they keep as much as it does. And a name
-// that members ask for again and again, as newcomers of an elastic job do, outlives those that
-// nobody has asked for since.
+// The publisher whose outcomes take the most room gives up its outcome that was asked for least
+// recently. So a member that publishes one name after another makes room at its own expense: the
+// outcomes of other members stay, unless these take as much room. And a name that members ask for
+// again and again, as newcomers of an elastic job do, outlives names that no member has asked for
+// since.
 //
 // Keys are named by their address, which must stay valid until Remove(). Every call is logarithmic.
 class KeptResults {
@@ -28,19 +28,20 @@ class KeptResults {
   void Add(const LeaseKey* key, const Incarnation& publisher, uint64_t bytes) {
     Insert(key, publisher, bytes, ++newest_);
   }
-  // The same of an outcome that is known from a claim: it counts as older than all that are kept.
+  // Adds an outcome that is known from a claim. It counts as older than all that are kept.
   void AddOldest(const LeaseKey* key, const Incarnation& claimant, uint64_t bytes) {
     Insert(key, claimant, bytes, --oldest_);
   }
-  // Somebody has asked for it. It must be kept.
+  // Notes that a caller has asked for the outcome, which must be kept here.
   void Use(const LeaseKey* key);
-  // Must be kept.
+  // Removes an outcome, which must be kept here.
   void Remove(const LeaseKey* key);
 
   bool empty() const { return kept_.empty(); }
   uint64_t bytes() const { return bytes_; }
 
-  // Whom to forget for the sake of names, and for the sake of bytes. Not if empty().
+  // Return the outcome to forget first in order to make room for names, or for bytes. Must not be
+  // empty().
   const LeaseKey* FirstToGoForNames() const { return OldestOf(by_names_); }
   const LeaseKey* FirstToGoForBytes() const { return OldestOf(by_bytes_); }
 
@@ -48,13 +49,13 @@ class KeptResults {
   struct Kept {
     Incarnation publisher;
     uint64_t bytes = 0;
-    int64_t used = 0;  // a larger number: more recently
+    int64_t used = 0;  // larger: more recently
   };
   struct Publisher {
     std::map<int64_t, const LeaseKey*> by_use;
     uint64_t bytes = 0;
   };
-  // Publishers by what they take up, the smallest first.
+  // Publishers by the room that they take, the smallest first.
   using Ranking = std::set<std::pair<uint64_t, Incarnation>>;
 
   void Insert(const LeaseKey* key, const Incarnation& publisher, uint64_t bytes, int64_t used);

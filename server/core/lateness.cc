@@ -14,13 +14,13 @@ namespace {
 constexpr absl::Duration kShortest = absl::Microseconds(100);
 constexpr uint64_t kWindow = 1024;
 constexpr size_t kMaxOperations = 64;
-constexpr size_t kMaxRecords = 32768;  // of about 350 bytes, twice
+constexpr size_t kMaxRecords = 32768;  // of about 350 bytes, in two windows
 
-// What is worth a word.
+// Thresholds of a report.
 constexpr uint64_t kFewestCollectives = 10;
-constexpr absl::Duration kLeastWait = absl::Milliseconds(1);  // for each collective
+constexpr absl::Duration kLeastWait = absl::Milliseconds(1);  // per collective
 
-// From how many it can be told how long others take.
+// The number of collectives from which their usual length is known.
 constexpr uint64_t kFewestKnown = 20;
 
 Time Median(std::vector<Time> times) {
@@ -29,8 +29,9 @@ Time Median(std::vector<Time> times) {
   return *middle;
 }
 
-// The one that has completed it may have come early, stopped waiting, and come back. Of those that
-// came at one time, it is the last.
+// Returns the index of the latest arrival. The rank that completed the collective may have come
+// early, stopped waiting and come back. If several came at the same time, the rank that completed
+// it counts as the last.
 size_t LatestOf(const Arrivals& arrivals) {
   const std::vector<Time>& times = arrivals.times;
   const auto latest = std::max_element(times.begin(), times.end());
@@ -114,7 +115,7 @@ LatenessBook::History& LatenessBook::Find(const GroupWords& group, const Operati
   return history;
 }
 
-// The one that was just made stays, however large.
+// The entry that was just made stays, however large it is.
 void LatenessBook::MakeRoom() {
   while (histories_.size() > 1 && (records_ > kMaxRecords || histories_.size() > kMaxOperations)) {
     records_ -= histories_.back().key.ranks.size();
@@ -158,8 +159,8 @@ Straggler LatenessBook::Summarize(const History& history, size_t index) {
           lateness.Quantile(0.95),  now.waited_for + before.waited_for};
 }
 
-// Of n ranks each is the last in one of n collectives, by chance. Asked of every rank: looks at no
-// distribution.
+// Returns whether the rank stands out. By chance, each of n ranks is last in one of n collectives.
+// Runs for every rank, so it does not look at the distribution.
 bool LatenessBook::Stands(const History& history, size_t index) {
   const Record& now = history.current.records[index];
   const Record& before = history.previous.records[index];

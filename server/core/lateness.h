@@ -15,22 +15,24 @@
 #include "server/core/requests.h"
 #include "server/core/vocabulary.h"
 
-// Who is late, and how late that is. Every completed collective counts: the median of its arrivals
-// is when it should have completed, and the last arrival is whom all the others have waited for.
+// Measures which ranks are late, and by how much. Every completed collective counts. The median of
+// its arrivals is when it should have completed, and all other ranks have waited for its last
+// arrival.
 namespace muster::core {
 
-// How many durations there were of each length, to half an octave.
+// A histogram of durations, with two buckets an octave.
 class DurationHistogram {
  public:
   void Add(absl::Duration duration) { ++counts_[BucketOf(duration)]; }
   void Add(const DurationHistogram& other);
   uint64_t count() const;
-  // The length that this share of all (0 to 1) do not exceed; zero where there is none. At most a
-  // fifth off.
+  // Returns the duration that this share of all (0 to 1) does not exceed, or zero if there are
+  // none. The error is at most a fifth.
   absl::Duration Quantile(double share) const;
 
  private:
-  // Below a tenth of a millisecond; then by factors of the square root of 2, up to two minutes.
+  // The first bucket ends at a tenth of a millisecond. The bounds then grow by the square root of
+  // 2, up to two minutes.
   static constexpr size_t kBuckets = 42;
   static size_t BucketOf(absl::Duration duration);
 
@@ -40,50 +42,52 @@ class DurationHistogram {
 // A rank that others wait for.
 struct Straggler {
   uint32_t rank = 0;
-  std::string node_id = {};  // where it was asked for
-  std::string operation;     // "Barrier('step #') of the world": digits of labels count as one
-  uint64_t collectives = 0;  // of the window
-  uint64_t last = 0;         // of them: where it came last
+  std::string node_id = {};  // filled in where the caller needs it
+  std::string operation;     // "Barrier('step #') of the world": each number in a label is replaced
+  uint64_t collectives = 0;  // in the window
+  uint64_t last = 0;         // how many of these it was last in
   absl::Duration median;     // how long after the median arrival it comes
   absl::Duration p95;
-  absl::Duration waited_for;  // by the others, where it came last: after the median arrival
+  // how long others have waited for it when it was last, from the median arrival on
+  absl::Duration waited_for;
 };
 
-// "was last in 83% of 4000 Barrier('step #') of the world, 120ms behind the others (p95 310ms);
-// they waited 38s for it".
+// Returns text such as "was last in 83% of 4000 Barrier('step #') of the world, 120ms behind the
+// others (p95 310ms); they waited 38s for it".
 std::string DescribeLateness(const Straggler& straggler);
 
-// A group in words, and by name, which is empty for the world.
+// A group's description, and its name, which is empty for the world.
 struct GroupWords {
   const std::string& description;
   const std::string& name;
 };
 
-// When the ranks of a collective came.
+// The arrival times of one collective's ranks.
 struct Arrivals {
-  std::vector<Time> times;  // of each rank, its first
-  size_t last = 0;          // index of the one that has completed it
+  std::vector<Time> times;  // the first arrival of each rank
+  size_t last = 0;          // index of the rank that has completed it
   Time completed;
 };
 
-// What the arrivals of one epoch tell. An arrival costs the same however many ranks and operations
-// there are, and memory is bounded: of many operations those that are not called any more are
+// The lateness of ranks in one epoch. An arrival costs the same however many ranks and operations
+// there are. The memory is bounded: if there are many operations, the least recently used ones are
 // forgotten. Looks at the latest 1024 to 2048 collectives of each operation.
 class LatenessBook {
  public:
-  // Counts what completes in `tally`, too, which must outlive it.
+  // Also counts completed collectives in `tally`, which must outlive this object.
   explicit LatenessBook(Tally* tally) : tally_(tally) {}
 
-  // A collective of those ranks (of the world) has completed. Their arrivals are in the same order.
+  // Notes a completed collective of these ranks of the world. `arrivals` are in the same order.
   void Note(const GroupWords& group, const Operation& operation, const std::vector<uint32_t>& ranks,
             const Arrivals& arrivals);
 
-  // Those whom the others have waited for the longest, that first; `count` at most. Only who is
-  // last clearly more often than by chance, in ten collectives or more.
+  // Returns at most `count` ranks that the others have waited for, the worst first. Considers only
+  // operations of ten collectives or more, and ranks that are last clearly more often than by
+  // chance.
   std::vector<Straggler> Worst(size_t count) const;
 
-  // The longest that such a collective has taken, from the first arrival to its end. Infinite while
-  // too few are known.
+  // Returns the longest time that such a collective has taken, from the first arrival to its end.
+  // Returns InfiniteDuration while too few are known.
   absl::Duration Slowest(const std::string& group, const Operation& operation,
                          const std::vector<uint32_t>& ranks) const;
 
@@ -93,13 +97,14 @@ class LatenessBook {
     uint32_t last = 0;
     absl::Duration waited_for;
   };
-  // What some of one operation's collectives were like.
+  // The statistics of one operation over at most 1024 of its collectives.
   struct Window {
     std::vector<Record> records;  // by index in the group
     absl::Duration slowest;       // from the first arrival to the end
     uint64_t collectives = 0;
   };
-  // Members choose the words of names, which tell of some ranks only where there are many.
+  // The key contains the ranks, because members choose the names, and a group's description lists
+  // only a part of many ranks.
   struct Key {
     std::string name;
     std::vector<uint32_t> ranks;
@@ -112,7 +117,7 @@ class LatenessBook {
   };
   struct History {
     Key key;
-    WaitHistogram* waits = nullptr;  // of all that are called alike, in any epoch
+    WaitHistogram* waits = nullptr;  // of all collectives that are called alike, in any epoch
     Window current;
     Window previous;
   };
@@ -120,15 +125,15 @@ class LatenessBook {
   static std::string NameOf(const std::string& group, const Operation& operation);
   static Straggler Summarize(const History& history, size_t index);
   static bool Stands(const History& history, size_t index);
-  // Makes it the first.
+  // Finds or makes the history, and moves it to the front.
   History& Find(const GroupWords& group, const Operation& operation,
                 const std::vector<uint32_t>& ranks);
   void MakeRoom();
 
   Tally* const tally_;
-  std::list<History> histories_;  // the latest used first
-  // What that one was found by, beside its ranks: mostly it is asked for again, and finding its
-  // name costs as much as all the rest.
+  std::list<History> histories_;  // the most recently used first
+  // The group and operation that the front was found by. Mostly the same one is asked for again,
+  // and making its name would cost as much as all the rest.
   std::string latest_group_;
   Operation latest_operation_;
   absl::flat_hash_map<Key, std::list<History>::iterator> by_key_;

@@ -8,7 +8,7 @@
 
 namespace muster::core {
 
-// Names a piece of leased work: its scope, the node (empty for the job's), its name.
+// The key of leased work: its scope, its node (empty for a job's lease) and its name.
 struct LeaseKey {
   LeaseScope scope = LeaseScope::kNode;
   std::string node_id;
@@ -18,7 +18,7 @@ struct LeaseKey {
   }
 };
 
-// Orders pointers to keys by what they point to, so that nothing depends on addresses.
+// An order of pointers to keys by the keys, so that nothing depends on addresses.
 struct ByKey {
   bool operator()(const LeaseKey* a, const LeaseKey* b) const { return *a < *b; }
 };

@@ -9,12 +9,13 @@
 namespace muster::core {
 namespace {
 
-// An abandoned request can only arrive late while its call is still in the network, so few are
-// worth remembering; the bound is on what a peer can make the daemon hold.
+// The most abandoned request ids that are kept for a member. An abandoned request can arrive late
+// only while its call is still in the network, so few matter. The bound limits what a peer can make
+// the daemon hold.
 constexpr size_t kMaxAbandonedPerMember = 1024;
 
-// How many tokens of forgotten outcomes are remembered: a completion whose answer was lost is sent
-// again soon.
+// The number of tokens of forgotten outcomes that are remembered. A completion whose answer was
+// lost is sent again soon.
 constexpr size_t kMaxForgottenTokens = 65536;
 
 LeaseTable::Step Only(WaiterId waiter, absl::Status status, LeaseAnswer answer = {}) {
@@ -328,7 +329,7 @@ absl::Status LeaseTable::MakeRoomForName(const LeaseKey& key) {
   return absl::OkStatus();
 }
 
-// Reserves them. Nothing is forgotten in vain.
+// Reserves the bytes. Forgets outcomes only if that makes enough room.
 absl::Status LeaseTable::MakeRoomForBytes(const LeaseKey& key, uint64_t bytes) {
   if (bytes > budget_->room() + kept_.bytes()) {
     const absl::Status full = budget_->Reserve(bytes);
@@ -375,7 +376,7 @@ std::optional<std::string> LeaseTable::TakeForgottenNews() {
                       "--max-held-bytes raise what is kept)");
 }
 
-// ---- What is there ----
+// ---- Look-ups ----
 
 LeaseTable::Waiting* LeaseTable::FindWaiting(Entry lease, const Request& request) {
   const auto member = members_.find(request.member);

@@ -22,34 +22,34 @@
 
 namespace muster::core {
 
-// Who holds which lease, who waits for it, and what completed work resulted in. The state belongs
-// to the job and outlives epochs. At most one holder a lease; tokens only grow.
+// The leases of a job: which member holds each lease, which requests wait for it, and the outcome
+// of completed work. The state belongs to the job and outlives epochs. A lease has at most one
+// holder. Tokens only grow.
 //
-// A lease that is held or waited for stays. An outcome is kept for those who ask later, also for
-// those who join later: nobody can say that a name will not be asked for again. So outcomes are not
-// forgotten by time or by epoch, but only when there must be room: for a new name beyond
-// --max-leases, or for a new outcome where the outcomes take half of --max-held-bytes (the other
-// half is for collectives). KeptResults says which goes first; RESOURCE_EXHAUSTED is left for the
-// case that nothing can go, since all names are held or waited for. Members of a job walk through
-// its names more or less together, so that the outcome that nobody has asked for the longest, of
-// 65,536, is one that they all have.
+// A lease that is held or waited for stays. An outcome is kept for later callers, including members
+// that join later, because any name may be asked for again. So outcomes are not forgotten by time
+// or by epoch, but only to make room: for a new name beyond --max-leases, or for a new outcome if
+// the outcomes take half of --max-held-bytes (the other half is for collectives). KeptResults
+// decides which outcome goes first. RESOURCE_EXHAUSTED means that no outcome can go, because all
+// names are held or waited for. The members of a job use its names more or less in the same order.
+// So the least recently used of 65,536 outcomes is one that all members have.
 //
-// What follows from forgetting, and why it is safe:
-// - Who asks for a forgotten name does the work again, under a higher token than any before. That
-//   is no more than what the loss of a holder may bring: work may be repeated, and the token tells
-//   the resource which run counts.
-// - A completion that is sent again because its answer was lost is still answered OK, and its grant
-//   still stands: the tokens of the outcomes that were forgotten last are remembered.
-// - A completed result beats a void grant, which is one under the same token or a lower one. It
-//   does not beat a higher one: after completion a name is granted only once more if its outcome
-//   was forgotten, and then the later run counts.
-// - Of what it has forgotten, this coordinator takes nothing back from claims: a later run may have
-//   been completed and forgotten since. A restarted one takes what the claims have; of two outcomes
-//   of one name the higher token counts.
+// Forgetting is safe:
+//   * A member that asks for a forgotten name does the work again, under a higher token than any
+//     before. The loss of a holder has the same effect: work may be repeated, and the token tells
+//     the resource which run counts.
+//   * A completion that is sent again because its answer was lost still gets OK, and its grant
+//     still stands: the tokens of the outcomes that were forgotten last are remembered.
+//   * A completed result beats a grant under the same or a lower token. It does not beat a grant
+//     under a higher token: after completion, a name is granted again only if its outcome was
+//     forgotten, and then the later run counts.
+//   * From claims, this coordinator takes back no outcome that it may have forgotten, because a
+//     later run may have been completed and forgotten since. A restarted coordinator takes what the
+//     claims have. Of two outcomes of one name, the one with the higher token counts.
 //
-// One member cannot take what all share: it holds and waits for at most --max-leases-per-member,
-// and its outcomes make room for each other first. Every call is logarithmic in what is kept; those
-// that concern many leases or waiters are linear in those that they change.
+// One member cannot take what all share. It holds and waits for at most --max-leases-per-member,
+// and its own outcomes make room first. Every call is logarithmic in what is kept. Calls that
+// concern many leases or waiters are linear in those that they change.
 class LeaseTable {
  public:
   // One member's request to hold a lease.
@@ -73,9 +73,9 @@ class LeaseTable {
   struct Lease {
     std::optional<Holder> holder;
     std::optional<LeaseResult> result;
-    std::map<uint64_t, Waiting> queue;  // by ticket: whoever came first is first
+    std::map<uint64_t, Waiting> queue;  // by ticket: the first request is first
   };
-  // A waiter that is done, and how.
+  // A waiter whose call has ended, with its result.
   struct Finished {
     WaiterId waiter = 0;
     absl::Status status;
@@ -83,55 +83,59 @@ class LeaseTable {
   };
   using Step = std::vector<Finished>;
 
-  // `instance`: the daemon's, see Options. `budget` must outlive the table.
+  // `instance` is the daemon's: see Options. `budget` must outlive the table.
   LeaseTable(const Limits& limits, uint64_t instance, ByteBudget* budget);
 
-  // Queues the request; finishes it at once if the work is done, if it holds the lease already, if
-  // it was abandoned (CANCELLED), or if there is no room (RESOURCE_EXHAUSTED). GrantAll() makes it
-  // the holder.
+  // Queues the request. GrantAll() later makes it the holder. Finishes the request at once if the
+  // work is done, if the request holds the lease already, if it was abandoned (CANCELLED), or if
+  // there is no room (RESOURCE_EXHAUSTED).
   Step Acquire(const LeaseKey& key, const Request& request, uint64_t attempt, WaiterId waiter);
 
-  // There are requests for leases that nobody holds, and that are not completed.
+  // Returns whether requests wait for leases that are neither held nor completed.
   bool HasGrantable() const { return !grantable_.empty(); }
-  // Gives each such lease to the first in its queue.
+  // Grants each such lease to the first request in its queue.
   Step GrantAll(Time now);
 
-  // Records the outcome and answers everybody who waits. FAILED_PRECONDITION if the token is not
-  // current or not this member's; RESOURCE_EXHAUSTED if there is no room, and the lease stays held.
+  // Records the outcome and answers every waiter. Returns FAILED_PRECONDITION if the token is not
+  // current or not this member's. Returns RESOURCE_EXHAUSTED if there is no room; then the lease
+  // stays held.
   absl::StatusOr<Step> Complete(const LeaseKey& key, const Incarnation& member, LeaseResult result);
 
-  // Takes the request back: out of the queue, or the lease away from it, and whenever it arrives
-  // later.
+  // Takes the request back: removes it from the queue, or frees the lease that it holds. Cancels it
+  // if it arrives later.
   Step Abandon(const LeaseKey& key, const Request& request);
 
-  // ---- What members know, for a coordinator that was restarted ----
+  // ---- Claims of members, for a restarted coordinator ----
 
-  // A token that was granted once: later ones are higher.
+  // Notes a token that was granted before. Later grants get higher ones.
   void Observe(uint64_t token) { highest_token_ = std::max(highest_token_, token); }
   uint64_t highest_token() const { return highest_token_; }
-  // Whether the lease is held by this request under this token, or was completed under it.
+  // Returns whether this request holds the lease under this token, or the lease was completed under
+  // it.
   bool Stands(const LeaseKey& key, const Request& request, uint64_t token) const;
-  // Somebody holds the lease, or its result is kept.
+  // Returns whether the lease is held, or its result is kept.
   bool IsTaken(const LeaseKey& key) const;
-  // The request says that it holds the lease: it does, unless a later grant or a result of the same
-  // or a later token is known, or there is no room.
+  // Makes the request the holder, as its member claims, unless there is no room, or a later grant,
+  // or a result under the same or a later token, is known. Returns whether the member's token
+  // stands: see Stands().
   bool AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token, Time now);
-  // A member says that the work is done: it is, and whoever waits is answered, unless a later grant
-  // or result is known or it was forgotten. A grant under the same or a lower token is void. Takes
-  // only room that is free (RESOURCE_EXHAUSTED): give it the latest results first.
+  // Records a result that a member claims, and answers the waiters. Does nothing if a later grant
+  // or result is known, or if the result was forgotten. A grant under the same or a lower token
+  // becomes void. Takes only room that is free (RESOURCE_EXHAUSTED), so pass the latest results
+  // first.
   absl::StatusOr<Step> AdoptResult(const LeaseKey& key, const Incarnation& claimant,
                                    const LeaseResult& result);
-  // Takes away from the member every lease that it holds under another token than these.
+  // Takes from the member every lease that it holds under a token other than these.
   void KeepOnly(const Incarnation& member, std::vector<uint64_t> tokens);
 
-  // The request no longer waits.
+  // Removes the request from the queue.
   void Withdraw(const LeaseKey& key, const Request& request);
 
-  // The member is gone: the leases it holds are free, and it waits for none. Nobody answers its
-  // waiters, so they must have been finished.
+  // Frees the leases that the member holds, and removes its requests. No waiter is answered, so the
+  // caller must have finished them.
   void Forget(const Incarnation& member);
 
-  // All of it was another run's. Tokens go on from the highest.
+  // Forgets all leases, because they were another run's. Tokens continue from the highest.
   void Clear();
 
   const Lease* Find(const LeaseKey& key) const;
@@ -139,7 +143,8 @@ class LeaseTable {
   size_t held() const { return held_; }
   size_t waiting() const { return waiting_; }  // requests
 
-  // If outcomes were forgotten: says so, at the first and at each doubling of their number.
+  // Returns a text if outcomes were forgotten: at the first one, and whenever their number has
+  // doubled since.
   std::optional<std::string> TakeForgottenNews();
 
  private:
@@ -150,7 +155,7 @@ class LeaseTable {
       return std::tie(a.first, *a.second) < std::tie(b.first, *b.second);
     }
   };
-  // Whatever there is of one member.
+  // The leases and requests of one member.
   struct MemberLeases {
     std::set<NumberedKey, ByNumber> held;             // by token
     std::map<NumberedKey, uint64_t, ByNumber> waits;  // tickets, by request id
@@ -163,15 +168,15 @@ class LeaseTable {
   bool IsAbandoned(const Request& request) const;
   void RememberAbandoned(const Request& request);
 
-  // Changes of one lease. Tidy() must follow.
+  // ---- Changes of one lease. Tidy() must follow. ----
   void Enqueue(Entry lease, const Request& request, uint64_t attempt, WaiterId waiter);
-  // The waiter that the request waited with; nullopt if it did not wait.
+  // Returns the waiter of the request, or nullopt if the request was not queued.
   std::optional<WaiterId> Dequeue(Entry lease, const Request& request);
   void Hold(Entry lease, const Request& request, uint64_t token, Time now);
   void Release(Entry lease);
   Step Publish(Entry lease, LeaseResult result);
   void DropResult(Entry lease);
-  // Whether the lease can be granted is noted, and a lease of which nothing is left is erased.
+  // Updates `grantable_`, and erases the lease if nothing is left of it.
   void Tidy(Entry lease);
   void EraseIfEmpty(const Incarnation& member);
 
@@ -189,7 +194,7 @@ class LeaseTable {
   const uint64_t instance_;
   ByteBudget* const budget_;
   std::map<LeaseKey, Lease> leases_;
-  std::set<const LeaseKey*, ByKey> grantable_;  // a waiter, no holder
+  std::set<const LeaseKey*, ByKey> grantable_;  // with waiting requests and no holder
   std::map<Incarnation, MemberLeases> members_;
   size_t held_ = 0;
   size_t waiting_ = 0;

@@ -18,13 +18,14 @@ LeaseKey KeyOf(const Member& member, LeaseScope scope, const std::string& name) 
   return {scope, scope == LeaseScope::kNode ? member.identity.node_id : "", name};
 }
 
-// Whose call it is, for those who read the error far from the process that got it.
+// Adds the caller to the error, for readers far from the process that got it.
 absl::Status Of(const Member& member, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(member.who(), ": ", status.message()));
 }
 
-// "rank 3 (node 'a', host h, pid 7), which is detached,", "ranks 1,3, which are detached,".
+// Returns text such as "rank 3 (node 'a', host h, pid 7), which is detached," or "ranks 1,3, which
+// are detached,".
 std::string DescribeDetached(const Epoch& epoch) {
   std::vector<uint32_t> detached;
   for (const Member* member : epoch.members()) {
@@ -57,8 +58,8 @@ absl::Status Leases::CheckContent(const Member& member, const AbandonLeaseReques
   return Of(member, CheckLeaseName(request.name, job_.options.limits));
 }
 
-// A holder that is only detached might still be at work: nothing is granted until everybody is
-// here.
+// Returns whether leases may be granted. A detached member might still hold a lease and work, so no
+// lease is granted until all members are attached.
 bool Leases::MayGrant() const {
   return life_.epoch() && !life_.epoch()->broken() && !life_.recovering() &&
          members_.tally().detached == 0;
@@ -133,9 +134,9 @@ bool Leases::TryGrant() {
   return true;
 }
 
-// A claim has the latest results first, so it is the oldest that find no room. Whoever holds a
-// lease or has completed it here is believed, and not what another member says of it; a coordinator
-// that recovers cannot know better.
+// Takes in the results of a claim, the latest first, so that the oldest find no room. A member that
+// holds the lease, or has completed it here, is believed before the claims of other members. A
+// recovering coordinator has no such knowledge.
 void Leases::AdoptResults(const Member& member, const Claim& claim) {
   size_t refused = 0;
   absl::Status why;
@@ -178,7 +179,7 @@ void Leases::Withdraw(const Member& member, const ForLease& wait) {
 
 void Leases::MakeCheckpoint(Checkpoint* out) const {
   out->highest_token = table_.highest_token();
-  // Nobody has a completed lease: it goes under the name of one of the members.
+  // A completed lease has no holder. The checkpoint names any member for it.
   const Incarnation& anybody = out->members.front().place.member.incarnation;
   for (const auto& [key, lease] : table_.all()) {
     if (lease.result) {
@@ -193,7 +194,7 @@ void Leases::MakeCheckpoint(Checkpoint* out) const {
 void Leases::Restore(const Checkpoint& checkpoint) {
   for (const Checkpoint::Lease& known : checkpoint.leases) {
     if (known.result) {
-      // Where it finds no room, the daemon had made some that it has told nobody of.
+      // There may be no room here for an outcome that the checkpoint's daemon had kept.
       table_.AdoptResult(known.key, known.member, *known.result).IgnoreError();
     } else {
       table_.AdoptHolder(known.key, {known.member, known.request_id}, known.token, job_.now);

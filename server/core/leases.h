@@ -16,7 +16,7 @@
 
 namespace muster::core {
 
-// Serves the calls of leases, and grants them: what the job adds to the lease table.
+// The server of the lease calls, which also grants leases: what the job adds to the lease table.
 class Leases {
  public:
   Leases(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls);
@@ -33,13 +33,15 @@ class Leases {
   // Takes the member's parked call out of the lease's queue.
   void Withdraw(const Member& member, const ForLease& wait);
   absl::Status DescribeTimeout(const ParkedCall& call, const ForLease& wait) const;
-  // Frees what the member holds: it is gone, or leaves. Its waiting calls must have been finished.
+  // Frees what the member holds, because it is gone or leaves. Its waiting calls must have been
+  // finished.
   void Forget(const Member& member) { table_.Forget(member.incarnation()); }
 
-  // Takes in what a member claims to hold and to have completed. Returns the tokens that stand.
+  // Applies the leases that a member claims to hold or to have completed. Returns the tokens that
+  // stand.
   std::vector<uint64_t> Adopt(const Member& member, const Claim& claim);
   void ObserveToken(uint64_t token) { table_.Observe(token); }
-  // Forgets all leases: they were another run's.
+  // Forgets all leases, because they were another run's.
   void Clear() { table_.Clear(); }
 
   const LeaseTable& table() const { return table_; }
@@ -50,7 +52,7 @@ class Leases {
  private:
   bool MayGrant() const;
   void AdoptResults(const Member& member, const Claim& claim);
-  // Finishes the calls that the table says are done.
+  // Finishes the calls that the table has ended.
   void Apply(const LeaseTable::Step& step);
   void ReportForgottenResults();
 
