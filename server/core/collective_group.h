@@ -50,9 +50,10 @@ class CollectiveGroup {
   const CurrentCollective& current() const { return current_; }
   uint64_t sequence() const { return current_.sequence(); }
 
-  // Takes the arrival of a rank. `request` must be valid for the group: the root in range, the
-  // payload within its limit, and CanBeCountedOn() its sequence number. Parks the call, or finishes
-  // calls: this one alone (refused, or answered from the last result), or all that are parked.
+  // Takes the arrival of a rank. `request` must be valid for the group: its root is in range, its
+  // payload is within the limit, and CanBeCountedOn() holds for its sequence number. Parks the
+  // call, or finishes calls: this one alone (refused, or answered from the last result), or all
+  // that are parked.
   Step Arrive(Time now, uint32_t index, WaiterId waiter, const CollectiveRequest& request);
 
   // Takes back the arrival of this waiter, which no longer waits. Unknown waiters are ignored.

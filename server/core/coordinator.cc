@@ -64,7 +64,8 @@ void Coordinator::Impl::Take(WaiterId stream, const StreamClosed&) {
   if (!recovery_.TakeParkedClaim(stream)) membership_.NoteStreamClosed(stream);
 }
 
-// What is due goes before time-outs, because it may answer a call whose deadline has come.
+// Does what is due before it times calls out, because that may answer a call whose deadline has
+// passed.
 void Coordinator::Impl::Take(WaiterId, const DeadlineReached&) {
   Advance();
   stall_reports_.Check();

@@ -1,4 +1,4 @@
-// Leave: nobody takes away what another still needs.
+// Leave: a member's part in the job ends once no other member needs anything from it.
 
 #include "absl/strings/str_cat.h"
 #include "server/core/describe.h"
@@ -15,7 +15,7 @@ absl::Status Membership::Serve(WaiterId id, Member* member, const LeaveRequest& 
     return absl::AbortedError(absl::StrCat("epoch ", request.epoch.number,
                                            " is not the current one, ", epoch()->id().number));
   }
-  if (!member->left() && epoch()->broken()) MarkLeft(member);  // it needs nothing of that
+  if (!member->left() && epoch()->broken()) MarkLeft(member);  // it needs nothing of a broken epoch
   if (member->left()) {
     calls_.Respond(id);
     return absl::OkStatus();
@@ -36,8 +36,8 @@ void Membership::StartLeaving(Member* member) {
   ReleaseForLeaving(member);
 }
 
-// Whoever waits for the leaver must not wait any longer: for its arrivals, and for the leases it
-// holds.
+// Ends what others would wait for in vain: collectives that lack the leaver's arrival, and leases
+// that it holds.
 void Membership::ReleaseForLeaving(Member* leaver) {
   groups_.FailFor(*leaver);
   for (WaiterId id : calls_.parked().Of(*leaver)) {

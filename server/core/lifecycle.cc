@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxFailuresKept = 64;
 
-// What is said at the end of how late ranks came.
+// Thresholds for the log lines about late ranks at the end of an epoch.
 constexpr size_t kMaxLogged = 3;
 constexpr absl::Duration kLeastLogged = absl::Seconds(1);
 
@@ -72,7 +72,7 @@ void Lifecycle::StartAnew() {
   failures_.clear();
 }
 
-// The next collective of the world that completes tells it.
+// The world's collective that completes next tells the ranks.
 void Lifecycle::AskStop() {
   stop_asked_ = true;
   if (epoch_) epoch_->AskStop();
@@ -109,7 +109,7 @@ void Lifecycle::LogStragglers() {
   if (!epoch_) return;
   for (const Straggler& straggler : epoch_->lateness().Worst(kMaxLogged)) {
     if (straggler.waited_for < kLeastLogged) continue;
-    // `muster run` shows no less than a warning.
+    // `muster run` shows warnings and errors only.
     job_.Log(Severity::kWarning, absl::StrCat(epoch_->members()[straggler.rank]->who(), " ",
                                               DescribeLateness(straggler)));
   }

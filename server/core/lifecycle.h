@@ -22,38 +22,39 @@ namespace muster::core {
 //                          │  └────Break──► kFailed (not elastic)
 //                          └────Finish────► kFinished
 //
-// Fail leads to kFailed from any state, and StartAnew back to kForming. A recovery lies over these
-// states: while it lasts, the job is reported as recovering, calls are deferred and nothing forms.
+// Fail() leads to kFailed from any state, and StartAnew() back to kForming. A recovery does not
+// change the state. While it lasts, the job is reported as recovering, calls are deferred and no
+// epoch forms.
 class Lifecycle {
  public:
   explicit Lifecycle(JobContext& job) : job_(job) {}
 
-  // The state below a recovery, and the state that the job is reported in.
+  // Returns the state without regard to a recovery, and the state in which the job is reported.
   JobState state() const { return state_; }
   JobState ReportedState() const { return recovering_ ? JobState::kRecovering : state_; }
   const std::string& reason() const { return reason_; }  // for the state
   bool recovering() const { return recovering_; }
-  // Whether an epoch may form.
+  // Returns whether an epoch may form.
   bool forming() const;
-  // OK if every member has left, an error that names the loss if the job has failed; nullopt while
-  // it goes on.
+  // Returns OK if every member has left, an error that names the loss if the job has failed, or
+  // nullopt while it goes on.
   std::optional<absl::Status> Outcome() const;
 
-  // The current epoch, broken or not; null before the first.
+  // Returns the current epoch, which may be broken, or null before the first.
   Epoch* epoch() const { return epoch_.get(); }
-  // Returns FAILED_PRECONDITION if the member has no rank, ABORTED if its call names another epoch
-  // than the current one, or if that is broken.
+  // Returns FAILED_PRECONDITION if the member has no rank, or ABORTED if its call names another
+  // epoch or the epoch is broken.
   absl::Status CheckEpoch(const Member& member, const EpochId& epoch) const;
 
-  // Makes it the current epoch, in which the job runs. Returns the epoch before, or null.
+  // Makes this the current epoch, in which the job runs. Returns the previous epoch, or null.
   std::unique_ptr<Epoch> Enter(std::unique_ptr<Epoch> epoch);
-  // Breaks the epoch: an elastic job re-forms, any other has failed.
+  // Breaks the epoch. An elastic job re-forms; any other job has failed.
   void Break(const std::string& reason);
   void Finish(const std::string& reason);
   void Fail(const std::string& reason);
-  // Returns the epoch, which is not the current one any more; there is none then.
+  // Returns the current epoch, and leaves none.
   std::unique_ptr<Epoch> DropEpoch() { return std::exchange(epoch_, nullptr); }
-  // Forgets what is of another run: the job forms for the first time.
+  // Forgets everything of another run, so that the job forms for the first time.
   void StartAnew();
 
   void BeginRecovery() { recovering_ = true; }
@@ -63,10 +64,11 @@ class Lifecycle {
   void AskStop();
   bool stop_asked() const { return stop_asked_; }
 
-  // Logs, at the end of an epoch, whom the others have waited for.
+  // Logs, at the end of an epoch, which ranks the others have waited for.
   void LogStragglers();
 
-  // Returns the number of the next epoch: higher than any that was given out or observed.
+  // Returns the number of the next epoch, which is higher than all numbers that were given out or
+  // observed.
   uint64_t NextEpochNumber();
   void ObserveEpochNumber(uint64_t number);
   uint64_t highest_epoch() const { return highest_epoch_; }
@@ -74,12 +76,12 @@ class Lifecycle {
   const JobHistory& history() const { return history_; }
   // Notes that an epoch of this size forms, in which so many members replace others.
   void NoteFormation(uint32_t replacements, uint32_t size);
-  // Takes over what a member of the current epoch was told. All members were told the same.
+  // Adopts the history that a member of the current epoch was told. All members were told the same.
   void AdoptHistory(const JobHistory& claimed);
-  // Losses of members, the latest first; as many as are worth telling of.
+  // Returns the latest losses of members, the latest first.
   const std::deque<Failure>& failures() const { return failures_; }
   void NoteFailure(Failure failure);
-  // From a checkpoint.
+  // Restores these from a checkpoint.
   void Restore(uint64_t highest_epoch, const JobHistory& history);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 bool IsClean(const ExitReport& report) { return !report.signaled && report.code == 0; }
 
-// Of a process that ended with status 0, and should not have.
+// Describes the end of a process that ended with status 0 too early.
 std::string DescribeCleanExit(const Member& member) {
   if (!member.rank()) return "ended with 0 while it waited for a place";
   if (member.leaving()) return "ended with 0 before every other rank had called Leave()";
@@ -26,8 +26,9 @@ std::string DescribeLoss(const Member& lost) {
                       lost.lost()->cause, "; ", lost.lost()->activity);
 }
 
-// A launcher that gets no answer in time sends its report again, though the first may have arrived.
-// Without the same answer it would take a rank that has not called Leave() for one that has.
+// Repeats the answer to a report that has come before. A launcher sends its report again if it gets
+// no answer in time, even if the first one has arrived. With another answer, it would take a rank
+// that has not called Leave() for one that has.
 Answer RepeatAnswer(Member* member, const ExitReport& report) {
   const bool repeated = member->rank() && member->lost() &&
                         member->lost()->cause == Membership::Ended(member, report).cause;
@@ -108,10 +109,10 @@ Answer Membership::NoteExit(Member* member, const ExitReport& report) {
                                             DescribeExit(report.signaled, report.code)));
     MarkLeft(member);
   } else if (life_.recovering() && member->awaited() && IsClean(report)) {
-    // It may have left through the daemon before this one: see LoseAbsent.
+    // It may have left through an earlier daemon: see LoseAbsent().
     members_.NoteExit(member, report);
   } else {
-    const bool has_place = member->rank().has_value();  // else it is forgotten
+    const bool has_place = member->rank().has_value();  // else Lose() deletes it
     Lose({Ended(member, report)});
     if (has_place) return ExitAnswer{IsClean(report) && !member->leaving(), DescribeLoss(*member)};
   }
@@ -124,7 +125,7 @@ void Membership::Lose(const std::vector<Loss>& losses) {
   for (const auto& [member, kind, cause, told] : losses) {
     if (member->gone()) continue;
     Count(kind, &job_.tally.counters.losses);
-    // Its launcher may be quicker to say so than the end of its connection.
+    // A launcher's report may come before the end of the connection.
     member->activity.CutOff(job_.now);
     RecordLoss(member,
                {member->rank(), member->identity, cause, job_.now,
@@ -143,8 +144,8 @@ void Membership::Lose(const std::vector<Loss>& losses) {
 void Membership::RecordLoss(Member* member, Failure failure, bool told) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
-  // Of a member of the epoch the end of that tells; those that go afterwards are consequences, and
-  // so is the end of a process that has no place.
+  // A debug line, if another line tells of the loss: the end of the epoch (for a member of it), the
+  // failure of the job before it, or the refusal of a place.
   const bool consequence =
       !member->rank() && (life_.state() == JobState::kFailed || member->refused);
   job_.Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,
@@ -171,7 +172,7 @@ void Membership::Break(const std::vector<Member*>& lost, bool told) {
   BreakEpoch(reason, told);
 }
 
-// Deferred calls are answered when they are served.
+// Does not end deferred calls, which are answered when they are served.
 void Membership::BreakEpoch(const std::string& reason, bool told) {
   life_.Break(job_.out.WithoutJob(reason));
   forming_.StartReforming();

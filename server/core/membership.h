@@ -21,30 +21,29 @@
 
 namespace muster::core {
 
-// How members come and go: their sessions (sessions.cc), their losses and what follows from these
-// (losses.cc), Leave (leaving.cc) and Rejoin (rejoining.cc).
+// The owner of the ways in which members come and go: their sessions (sessions.cc), their losses
+// and what follows from these (losses.cc), Leave (leaving.cc) and Rejoin (rejoining.cc).
 class Membership {
  public:
   Membership(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Groups& groups,
              Collectives& collectives, Leases& leases, Joining& joining, Forming& forming,
              GivingUp& giving_up);
 
-  // ---- Sessions ----
-  // Begins the session of a process that has attached, and ends the session before. Returns whether
-  // there was one.
+  // ---- Sessions ---- Begins the session of a process that has attached, and ends its earlier
+  // session. Returns whether there was one.
   bool StartSession(Member* member, WaiterId stream, uint64_t attempt);
   // Starts the grace of the member whose stream the other side has ended. Ignores unknown streams.
   void NoteStreamClosed(WaiterId stream);
   void EndStream(Member* member, const absl::Status& status);
-  // Ends the member's calls and its stream, and forgets it.
+  // Ends the member's calls and its stream, and deletes the member.
   void Dismiss(Member* member, const absl::Status& status);
-  // Forgets the members of the epoch before that are not in the current one.
+  // Dismisses the members of the previous epoch that are not in the current one.
   void Retire(const Epoch& previous);
-  // Takes the parked call out of the queue, group or lease in which it waits. It stays parked: drop
-  // or finish it next.
+  // Takes the parked call out of the queue, group or lease in which it waits. It stays parked, so
+  // the caller must drop or finish it next.
   void Withdraw(WaiterId id);
   uint64_t last_session() const { return last_session_; }
-  // From a checkpoint.
+  // Restores it from a checkpoint.
   void RestoreLastSession(uint64_t last) { last_session_ = last; }
 
   // ---- Losses ----
@@ -52,7 +51,7 @@ class Membership {
     Member* member;
     LossCause kind;
     std::string cause;
-    bool told = false;  // by a launcher, where the log goes: ExitReport::told
+    bool told = false;  // a launcher prints it where the log goes: see ExitReport::told
   };
   absl::Status Receive(WaiterId id, const ExitReport& report);
   absl::Status Receive(WaiterId id, const ProcessStateReport& report);
@@ -64,11 +63,11 @@ class Membership {
   void BreakEpoch(const std::string& reason, bool told = false);
   SharedEvent BrokenEvent(bool may_rejoin) const;
   void ApplyBrokenClaim(const BrokenClaim& claim);
-  // Makes the next epoch's number and the next token higher than those of the claim.
+  // Makes the next epoch's number and the next token higher than all numbers in the claim.
   void ObserveNumbers(const Claim& claim);
-  // Counts exits of the current epoch's members that were reported before the epoch was claimed.
+  // Applies exits of the current epoch's members that were reported before the epoch was claimed.
   void ApplyEarlyExits();
-  // No claim can name these processes any more.
+  // Forgets early exits, because no claim can name these processes any more.
   void ForgetEarlyExits() { early_exits_.clear(); }
 
   // ---- Leave and Rejoin ----
@@ -77,10 +76,10 @@ class Membership {
   absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
   absl::Status Serve(WaiterId id, Member* member, const RejoinRequest& request);
   void StartLeaving(Member* member);
-  // Marks a member that needs nothing more: its parked Leave succeeds, its stream may end any time,
-  // and its Rejoin is not awaited.
+  // Marks a member that needs nothing more. Its parked Leave succeeds, its stream may end at any
+  // time, and no Rejoin is awaited from it.
   void MarkLeft(Member* member);
-  // Finishes the job if every member is leaving or lost. Returns whether it did.
+  // Finishes the job if every member is leaving or gone. Returns whether it did.
   bool TryFinish();
   absl::Status DescribeTimeout(const ParkedCall& call, const ForLeavers& wait) const;
   StallClock& leave_stall() { return leave_stall_; }
@@ -88,12 +87,13 @@ class Membership {
  private:
   void EndSession(Member* member);
   void FinishAllOf(Member* member, const absl::Status& status);
-  // Finishes all but the deferred calls, which are judged when they are served.
+  // Finishes all calls but the deferred ones, which are judged when they are served.
   void FinishServedOf(Member* member, const absl::Status& status);
-  // Forgets the member. The only way to do so: nothing of it stays behind.
+  // Deletes the member, and everything that other owners keep of it. Members are deleted in no
+  // other way.
   void Remove(Member* member);
 
-  // Returns what the report is answered with; monostate if the exit has cost the job no member.
+  // Returns the answer to the report, or monostate if the exit has cost the job no member.
   Answer NoteExit(Member* member, const ExitReport& report);
   void RecordLoss(Member* member, Failure failure, bool told = false);
   void Break(const std::vector<Member*>& lost, bool told);
@@ -113,12 +113,12 @@ class Membership {
   Forming& forming_;
   GivingUp& giving_up_;
   uint64_t last_session_ = 0;
-  // Exits of processes that this daemon does not know: a claim may name them yet.
+  // Exits of processes that this daemon does not know, but that a claim may still name.
   absl::flat_hash_map<Incarnation, ExitReport> early_exits_;
   StallClock leave_stall_;
 };
 
-// The status that ends the older stream of a process that has attached again.
+// Returns the status that ends the older stream of a process that has attached again.
 absl::Status ReplacedSession();
 
 }  // namespace muster::core

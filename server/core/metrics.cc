@@ -14,7 +14,7 @@ void Insight::MeasureCollectives(Time now, Metrics* metrics) const {
   }
 }
 
-// Looks at each member once; everything else is known as a number.
+// Looks at each member once. All else is counted already, or small.
 Metrics Insight::Measure(Time now) const {
   Metrics metrics;
   metrics.state = life_.ReportedState();

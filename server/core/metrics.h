@@ -14,29 +14,29 @@
 
 namespace muster::core {
 
-// What the coordinator is like, in numbers: without texts that grow with the job, so that it can be
-// asked for often.
+// The metrics of a coordinator: numbers without texts that grow with the job, so that monitoring
+// can ask often.
 struct Metrics {
   JobState state = JobState::kForming;
-  std::optional<uint64_t> epoch;  // its number
+  std::optional<uint64_t> epoch;  // the epoch's number
   uint32_t world_size = 0;
   uint32_t newcomers_waiting = 0;
   uint32_t replacements = 0;  // processes that have taken places of others, in the job's life
   bool stop_requested = false;
   std::array<uint32_t, kMemberStates> members{};  // by MemberState
 
-  // What counts against limits.
+  // The amounts that are limited.
   size_t known_members = 0;  // --max-members
   size_t parked_calls = 0;   // --max-waiters
   uint64_t held_bytes = 0;   // --max-held-bytes
   size_t lease_names = 0;    // --max-leases
-  size_t groups = 0;         // --max-groups; those that are closed and not settled too
+  size_t groups = 0;         // --max-groups; includes groups that are closed and not settled
 
   size_t leases_held = 0;
   size_t lease_waiters = 0;
 
   size_t pending_collectives = 0;
-  absl::Duration oldest_pending;  // since the first rank has come to it; zero where there is none
+  absl::Duration oldest_pending;  // since its first rank has come; zero if there is none
 
   Counters counters;
   std::vector<CollectiveWaits> collective_waits;

@@ -7,7 +7,7 @@
 namespace muster::core {
 namespace {
 
-// Newcomers are announced to every member: not more often than this.
+// The shortest time between two announcements to all members.
 constexpr absl::Duration kAnnouncementInterval = absl::Seconds(1);
 
 }  // namespace
@@ -24,7 +24,7 @@ std::optional<NewcomersWaiting> NewcomerNews::Untold() const {
   return !none_before && same ? std::nullopt : std::optional(news);
 }
 
-// What may be told by now was told in the step that came to now.
+// Newcomers whose time has come were announced in the step that set `now`.
 Time NewcomerNews::NextStep() const { return Untold() ? next_ : absl::InfiniteFuture(); }
 
 void NewcomerNews::Announce() {

@@ -11,29 +11,29 @@
 
 namespace muster::core {
 
-// Tells the running members of an elastic job how many newcomers wait for a place, so that they may
-// choose to re-form.
+// The announcer of newcomers: tells the running members of an elastic job how many newcomers wait
+// for a place, so that the members may choose to re-form.
 class NewcomerNews {
  public:
   NewcomerNews(JobContext& job, const Lifecycle& life, const Joining& joining)
       : job_(job), life_(life), joining_(joining) {}
 
-  // Tells all members, if the numbers have changed: once a second at most, so that a crowd of
-  // newcomers makes one event.
+  // Tells all members, if the numbers have changed. Does so at most once a second, so that a crowd
+  // of newcomers makes one event.
   void Announce();
   Time NextStep() const;
-  // Tells a member that has attached again, and may have missed the news.
+  // Tells a member that has attached again and may have missed the last announcement.
   void Repeat(const Member& member);
 
  private:
-  // Returns the numbers of now, if the members have not been told them.
+  // Returns the current numbers, if the members were not told them.
   std::optional<NewcomersWaiting> Untold() const;
 
   JobContext& job_;
   const Lifecycle& life_;
   const Joining& joining_;
-  NewcomersWaiting announced_;  // what the epoch's members were last told
-  Time next_;                   // they are told again at this time at the earliest
+  NewcomersWaiting announced_;  // the numbers that the epoch's members were told last
+  Time next_;                   // the earliest time of the next announcement
 };
 
 }  // namespace muster::core

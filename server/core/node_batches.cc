@@ -8,14 +8,14 @@
 namespace muster::core {
 namespace {
 
-// What ends one part and says nothing of the collective: it was sent again, given up, waited for
-// long enough, or its session is over.
+// Returns whether the end of one part says nothing about the collective: the part was sent again or
+// given up, its wait is over, or its session has ended.
 bool IsQuiet(const absl::Status& status) {
   return absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsUnavailable(status);
 }
 
-// Of a Gather only the root's answer has payloads.
+// Keeps the answer with payloads. In a Gather, only the root's answer has any.
 void Keep(CollectiveAnswer answer, CollectiveAnswer* kept) {
   if (kept->payloads == nullptr || kept->payloads->empty()) *kept = std::move(answer);
 }

@@ -11,31 +11,31 @@
 
 namespace muster::core {
 
-// The NodeCollectives that wait for an answer, and what has become of their parts. Each part is
-// parked as a call by itself, under an id that is made of the NodeCollective's, and outlives it: a
-// part that ends when nobody waits for it any more is of no concern here.
+// The NodeCollectives that wait for an answer, and the results of their parts. Each part is parked
+// as a call of its own, under an id that is made from the NodeCollective's id. A part may outlive
+// its NodeCollective; its end is then ignored.
 //
-// A NodeCollective is answered after the first step in which a part completes or ends with an error
-// that all had better hear of, or when the last part has ended without one.
+// A NodeCollective is answered after the first step in which a part completes, or ends with an
+// error that concerns all parts, or in which its last part ends.
 class NodeBatches {
  public:
-  // Ids of calls never have the highest bit.
+  // Returns whether the id is a part's. Ids of calls never have the highest bit.
   static bool IsPart(WaiterId id) { return id >> 63 != 0; }
   static WaiterId PartId(WaiterId call, size_t part) {
     return WaiterId{1} << 63 | call << kPartBits | part;
   }
 
   void Add(WaiterId call, size_t parts);
-  // Nobody waits for it any more. Whether it was one.
+  // Forgets the NodeCollective, because its caller is gone. Returns false if `call` is not one.
   bool Forget(WaiterId call) { return batches_.erase(call) > 0; }
-  // The part has ended, with that answer where the status is OK.
+  // Notes the end of a part, with its answer if the status is OK.
   void End(WaiterId part, const absl::Status& status, Answer answer);
 
   struct Done {
     WaiterId call = 0;
     NodeAnswer answer;
   };
-  // Those that are to be answered after this step.
+  // Returns the NodeCollectives to answer after this step, and forgets them.
   std::vector<Done> TakeDone();
 
  private:

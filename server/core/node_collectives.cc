@@ -1,6 +1,7 @@
-// NodeCollective: the arrivals of several members of a node in one call. A part is an arrival like
-// any other; what is decided here is whether a batch of them is taken, and what its call is told.
-// WithdrawArrival takes back what such a batch may have brought, or may bring yet.
+// NodeCollective: the arrivals of several members of a node in one call. Each part is an arrival
+// like any other. This file decides whether a batch of parts is taken, and how its call is
+// answered. WithdrawArrival takes back an arrival that such a batch may have brought, or may still
+// bring.
 
 #include <utility>
 
@@ -30,8 +31,8 @@ absl::Status Collectives::CheckTogether(const NodeCollectiveRequest& request) co
   return absl::OkStatus();
 }
 
-// A batch that cannot be taken ends for nobody: each member calls by itself, and is told then what
-// there is to tell it.
+// If a batch cannot be taken, no member's call fails. Each member sends a call of its own, and gets
+// its own errors.
 absl::Status Collectives::Receive(WaiterId id, const NodeCollectiveRequest& request) {
   const absl::StatusOr<Member*> sender = calls_.Caller(request.call.call);
   if (!sender.ok()) return sender.status();
@@ -130,7 +131,8 @@ void Collectives::ParkParts(WaiterId id, CollectiveGroup* group, const std::vect
     Arrive(waiter, group, index, call);
     if (epoch()->recovered()) groups_.RequestContribution(*group, member);
   };
-  // Whoever comes last to a meeting sends for all: so its part is the last to arrive.
+  // The member that arrives last at the node sends for all, so its part is the last to arrive here
+  // too.
   size_t sent = 0;
   for (size_t i = 0; i < members.size(); ++i) {
     if (members[i].member->session() == request.call.call.session) {
@@ -159,12 +161,12 @@ absl::Status Collectives::CheckContent(const Member&, const WithdrawRequest& req
   return s.ok() ? CheckSequence(request.sequence) : s;
 }
 
-// The note is kept with the group, which is made where nobody has called it yet.
+// The withdrawal is kept in the group. If no rank has called the group yet, this makes it.
 absl::Status Collectives::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint32_t rank = *member->rank();
   if (epoch()->groups().Find(request.group, rank) == nullptr) {
-    // What it takes back was of a group that is forgotten, and can no longer count.
+    // The send belongs to a group that is forgotten, so it cannot count any more.
     if (!groups_.CheckMayBeNew(*member, request.group, request.call.attempt).ok()) {
       calls_.Respond(id);
       return absl::OkStatus();

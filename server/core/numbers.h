@@ -5,12 +5,12 @@
 
 namespace muster::core {
 
-// The highest sequence number that is believed of a peer: what is counted on from a larger one
-// might overflow. (validation.h has the bound on epoch numbers and tokens.)
+// The bound on sequence numbers from peers. Counting on from a larger number might overflow.
+// (validation.h has the bound on epoch numbers and tokens.)
 inline constexpr uint64_t kMaxSequence = uint64_t{1} << 62;
 
-// Whether the number after this one is still believed, by this daemon and by one that is started
-// later and knows it from a claim only.
+// Returns whether the number after this one is still within the bound. So this daemon accepts it,
+// and so does a later one that knows it from a claim only.
 inline bool CanBeCountedOn(uint64_t number) { return number < kMaxSequence; }
 
 }  // namespace muster::core

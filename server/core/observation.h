@@ -9,8 +9,8 @@
 #include "common/process_condition.h"
 #include "server/core/vocabulary.h"
 
-// What launchers see of the processes of their ranks. The messages of the same names say what each
-// field means.
+// The launchers' observations of the processes of their ranks. The messages of the same names say
+// what each field means.
 namespace muster::core {
 
 struct CommunicatorCount {
@@ -23,7 +23,8 @@ struct CommunicatorCount {
 
 struct RankObservation {
   Incarnation incarnation;
-  std::optional<uint32_t> rank;  // the member's; else the one that its launcher has started it for
+  // the member's; else the rank for which its launcher has started the process
+  std::optional<uint32_t> rank;
   int64_t pid = 0;
   ProcessCondition condition = ProcessCondition::kUnknown;
   std::string call;
@@ -35,14 +36,14 @@ struct RankObservation {
   bool dead_lock = false;
   std::string kernel_function;
   std::vector<CommunicatorCount> communicators;
-  std::string node = {};  // its launcher's
+  std::string node = {};  // its launcher's node
 };
 
 struct LauncherIdentity {
-  std::string id;  // made of its secret, as an incarnation is
+  std::string id;  // made from its secret, as an incarnation is
   std::string node;
   int64_t pid = 0;
-  std::vector<Incarnation> processes = {};  // those that it has shown to be its own
+  std::vector<Incarnation> processes = {};  // the processes that it has shown to be its own
 };
 
 struct BundleFile {
@@ -50,7 +51,7 @@ struct BundleFile {
   Bytes content;  // never null
 };
 
-// What one launcher has told of an inquiry.
+// One launcher's report to an inquiry.
 struct LauncherReport {
   LauncherIdentity launcher;
   std::vector<RankObservation> ranks;
@@ -58,7 +59,7 @@ struct LauncherReport {
   bool complete = false;
 };
 
-// What is known of a launcher that is there, or was.
+// A launcher that is there, or was, as a verdict sees it.
 struct LauncherView {
   std::string node;
   bool reported = false;

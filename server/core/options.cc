@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint32_t kMaxJobIdBytes = 256;
 
-// "a control character (byte 0x0a)", "a control character (U+0085)".
+// Describes the first character of `rest`: "a control character (byte 0x0a)" or "a control
+// character (U+0085)".
 std::string DescribeUnprintable(absl::string_view rest) {
   const auto byte = static_cast<unsigned char>(rest[0]);
   const std::optional<char32_t> c = TakeCodePoint(&rest);
@@ -34,7 +35,7 @@ absl::Status AtMostADay(absl::string_view flag, absl::Duration value) {
       absl::StrCat(flag, " must be from 0s to 24h, not ", absl::FormatDuration(value)));
 }
 
-// Whatever a Broadcast may bring must fit into its answer.
+// Checks that the largest payload of a Broadcast fits into its answer.
 absl::Status CheckAnswer(const Limits& limits) {
   if (limits.max_answer_bytes > kMaxMessageBytes) {
     return absl::InvalidArgumentError(absl::StrCat("--max-answer-bytes ", limits.max_answer_bytes,

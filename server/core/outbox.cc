@@ -12,7 +12,7 @@
 namespace muster::core {
 namespace {
 
-// The texts of the events that have one.
+// Returns the text of an event, or null if it has none.
 std::string* TextOf(EpochBroken& event) { return &event.reason; }
 std::string* TextOf(GroupFinished& event) { return &event.reason; }
 std::string* TextOf(StillWaiting& event) { return &event.text; }

@@ -9,14 +9,14 @@
 
 namespace muster::core {
 
-// Collects the effects of the step that is under way. Every text that is meant for a member passes
-// through here and gets the job's name before it, once: a text that a claim brings back has it
-// already. A text that is too long to be sent as an error's is cut.
+// The effects of the current step. Every text for a member passes through here and gets the job's
+// name before it, once: a text that a claim brings back has it already. A text that is too long for
+// an error is cut.
 class Outbox {
  public:
   explicit Outbox(absl::string_view job_id);
 
-  // Ends a call; `status` and `answer` as in core::Reply.
+  // Ends a call. `status` and `answer` are as in core::Reply.
   void Reply(WaiterId waiter, const absl::Status& status, Answer answer = {});
   void EndStream(WaiterId stream, const absl::Status& status);
   // Makes an event that many streams may share.
@@ -28,10 +28,11 @@ class Outbox {
 
   std::string WithJob(absl::string_view text) const;
   absl::Status WithJob(const absl::Status& status) const;
-  // A text that a claim brings back, as it was before it was sent: it may become part of others.
+  // Returns a text that a claim brings back as it was before it was sent, because it may become
+  // part of other texts.
   std::string WithoutJob(absl::string_view text) const;
 
-  // Ends the step.
+  // Ends the step, and returns its effects.
   Effects Take() { return std::exchange(effects_, {}); }
 
  private:

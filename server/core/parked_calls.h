@@ -19,11 +19,11 @@ namespace muster::core {
 
 class CollectiveGroup;
 
-// Payload bytes of a call.
+// Returns the payload bytes of a call.
 uint64_t HeldBytes(const MemberCall& call);
 
-// What a parked call waits for.
-struct ForPlace {  // in the epoch that forms
+// The kinds of waits. A Wait says what a parked call waits for.
+struct ForPlace {  // a place in the epoch that forms
   bool rejoins = false;
 };
 struct ForCollective {
@@ -36,7 +36,7 @@ struct ForLease {
   uint64_t request_id = 0;
 };
 struct ForLeavers {};  // until every rank is leaving or lost
-struct ForRecovery {   // after which the call is served
+struct ForRecovery {   // the end of the recovery, after which the call is served
   std::shared_ptr<const MemberCall> call;
 };
 using Wait = std::variant<ForPlace, ForCollective, ForLease, ForLeavers, ForRecovery>;
@@ -52,35 +52,35 @@ struct ParkedCall {
 class ParkedCalls {
  public:
   size_t size() const { return calls_.size(); }
-  // Null if the id is not parked.
+  // Returns null if the id is not parked.
   const ParkedCall* Find(WaiterId id) const;
-  // The ids of all, sorted.
+  // Returns the ids of all calls, sorted.
   std::vector<WaiterId> All() const;
 
   void Park(WaiterId id, ParkedCall call);
-  // Takes the call out; nullopt if the id is not parked.
+  // Removes and returns the call, or returns nullopt if the id is not parked.
   std::optional<ParkedCall> Take(WaiterId id);
 
-  // The ids of the member's calls, in the order in which they came.
+  // Returns the ids of the member's calls, in the order in which they came.
   std::vector<WaiterId> Of(const Member& member) const;
   size_t CountOf(const Member& member) const { return member.parked_.all.size(); }
-  // Its Join or Rejoin, and its Leave; 0 if there is none.
+  // Returns the member's Join or Rejoin, and its Leave, or 0 if there is none.
   WaiterId JoinOf(const Member& member) const { return member.parked_.join; }
   WaiterId LeaveOf(const Member& member) const { return member.parked_.leave; }
 
   Time NextDeadline() const {
     return deadlines_.empty() ? absl::InfiniteFuture() : deadlines_.begin()->first;
   }
-  // A call whose deadline has come. It stays parked, and is not returned again.
+  // Returns a call whose deadline has passed. It stays parked, and is not returned again.
   std::optional<WaiterId> PopExpired(Time now);
 
  private:
-  // Most calls wait as long as those before them: they are put at the end, and taken out from where
-  // they stand, without a search.
+  // Most calls wait as long as the calls before them. So they are added at the end and removed by
+  // iterator, without a search.
   using Deadlines = std::set<std::pair<Time, WaiterId>>;
   struct Entry {
     ParkedCall call;
-    std::optional<Deadlines::iterator> deadline;  // unless it has been returned as expired
+    std::optional<Deadlines::iterator> deadline;  // nullopt once it was returned as expired
   };
 
   absl::flat_hash_map<WaiterId, Entry> calls_;

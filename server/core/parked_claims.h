@@ -12,10 +12,10 @@
 
 namespace muster::core {
 
-// Attach calls that claim an epoch of which nobody has said yet who its members are. A claim does
-// not bring the roster along: of a thousand members that come back, one is asked for it. Whoever is
-// asked attaches again, with the roster; if that takes too long, or its stream ends, the next one
-// is asked.
+// Attach calls that claim an epoch whose members no claimant has named yet. A claim does not bring
+// the roster along, so that it does not grow with the job. One claimant is asked for it, and
+// attaches again with the roster. If that takes too long, or its stream ends, the next claimant is
+// asked.
 class ParkedClaims {
  public:
   struct Entry {
@@ -27,32 +27,32 @@ class ParkedClaims {
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
-  // The claim names an epoch. The process must have none parked.
+  // Parks a claim that names an epoch. The process must not have another one parked.
   void Park(Time now, WaiterId stream, const AttachRequest& request);
-  // Takes the claim out; nullopt if the stream is not one of a parked claim.
+  // Removes and returns the claim, or returns nullopt if the stream has none.
   std::optional<Entry> Take(Time now, WaiterId stream);
 
-  // Null if there is none.
+  // Returns the process's claim, or null.
   const Entry* FindProcess(const Incarnation& incarnation) const;
-  // Of those that claim the lowest, or the highest, epoch, the one that came first.
+  // Return the first of the claims of the lowest, or the highest, epoch.
   const Entry* Lowest() const;
   const Entry* Highest() const;
 
-  // When somebody is to be asked; InfiniteFuture while there is nobody left to ask.
+  // Returns when to ask a claimant, or InfiniteFuture if no claimant is left to ask.
   Time next_question() const { return next_question_; }
-  // Who is asked now: one that claims the highest epoch and was not asked before. Null if there is
-  // none.
+  // Returns the claimant to ask now: the first one of the highest epoch that was not asked before.
+  // Returns null if there is none.
   const Entry* Ask(Time now);
 
  private:
-  // Epoch's number and nonce, and the order of coming.
+  // The epoch's number and nonce, and the order of arrival.
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
 
   std::map<Key, Entry> entries_;
   absl::flat_hash_map<WaiterId, Key> by_stream_;
   absl::flat_hash_map<Incarnation, Key> by_process_;
   uint64_t arrivals_ = 0;
-  WaiterId asked_ = 0;  // the last one, while it is parked
+  WaiterId asked_ = 0;  // the claimant asked last, while its claim is parked
   Time next_question_ = absl::InfiniteFuture();
 };
 

@@ -49,8 +49,8 @@ absl::Status PastCollective::Check(const RankGroup& group, uint32_t index,
                      DescribeOperation(request)));
   }
   if (arrival.sent) return absl::OkStatus();
-  // Others have the result, so this one cannot be refused because of a limit that was lowered
-  // since, or of a lack of room that will end.
+  // Other ranks have the result, so a limit that was lowered since must not refuse this rank. A
+  // lack of room will end, so it is UNAVAILABLE.
   const uint64_t bytes = contributed_ + request.payload->size();
   if (AnswerBytes(bytes, group.size()) > kMaxMessageBytes) {
     return absl::ResourceExhaustedError(

@@ -16,54 +16,56 @@ namespace muster::core {
 
 // The last completed collective of a group, for the ranks whose answer was lost.
 //
-// Usually it knows every contribution. After a restart of the coordinator it knows only that the
-// collective did complete: contributions come in again, by retries and on request, and a rank is
-// answered once those that its answer is made of are here. What one arrival does takes the same
-// time however many ranks there are, but for the arrival that makes the answer known.
+// Usually it knows every contribution. After a restart of the coordinator, it knows only that the
+// collective completed. Contributions then come in by retries and on request, and a rank is
+// answered once the contributions to its answer are here. An arrival takes constant time, unless it
+// makes the answer known.
 class PastCollective {
  public:
-  // The past collective of a group of `size` ranks, whose contributions are all unknown.
-  // `budget` must outlive it.
+  // Makes the past collective of a group of `size` ranks, with unknown contributions. `budget` must
+  // outlive it.
   PastCollective(size_t size, ByteBudget* budget) : arrivals_(size), held_(budget) {}
-  // The one of these arrivals, some of which may still be parked or unknown; `payloads` is what
-  // their payloads are charged as.
+  // Makes it from these arrivals, of which some may still be parked or unknown. `payloads` is the
+  // charge for their payloads.
   PastCollective(std::vector<Arrival> arrivals, ByteCharge payloads);
 
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
-  // Bytes that are held: contributions, and the answer that is made of them.
+  // Returns the bytes that are held: contributions, and the answer made of them.
   uint64_t bytes() const { return held_.bytes(); }
 
-  // Whether the rank may repeat its call with this request: it is as the others' and no older than
-  // what has come of it, and there is room for what it brings.
+  // Checks whether the rank may repeat its call with this request. The request must match the known
+  // arrivals, must not be older than the rank's latest send, and there must be room for its
+  // payload.
   absl::Status Check(const RankGroup& group, uint32_t index,
                      const CollectiveRequest& request) const;
-  // The rank repeats its call: its contribution is known now, and it waits for the result. Returns
-  // whether the answer has become known by it.
+  // Records the rank's contribution, and parks its call. Returns whether this has made the answer
+  // known.
   bool Record(uint32_t index, WaiterId waiter, const CollectiveRequest& request);
-  // Takes the rank out, answered or not; returns its waiter, 0 if there was none.
+  // Removes the rank's waiter, answered or not, and returns it, or 0 if there was none.
   WaiterId Unpark(uint32_t index);
-  // The same, if what it waits with was sent under a lower attempt.
+  // Does the same if the waiter's call was sent under a lower attempt.
   WaiterId UnparkBelow(uint32_t index, uint64_t attempt);
-  // The same of everybody who waits.
+  // Does the same for all ranks.
   std::vector<WaiterId> UnparkAll();
 
-  // Answers the rank, or everybody, if it waits and its answer can be made.
+  // Answer the rank, or all ranks, that wait and whose answer is known.
   FinishedCalls Answer(uint32_t index);
   FinishedCalls AnswerAll();
-  // Parked ranks wait for contributions that are unknown.
+  // Returns whether parked ranks wait for unknown contributions.
   bool WantsAny() const { return parked_[kRoot] + parked_[kAll] > 0; }
-  // The contribution of the rank at this index is unknown, and parked ranks wait for it.
+  // Returns whether the contribution of the rank at this index is unknown and parked ranks wait for
+  // it.
   bool Wants(uint32_t index) const;
-  // All such ranks (as indices).
+  // Returns the indices of all such ranks.
   std::vector<uint32_t> Wanted() const;
 
  private:
-  // What the answer of one rank is made of.
+  // The contributions that the answer to a rank contains.
   enum Need { kNothing, kRoot, kAll };
 
-  // An arrival whose content is known, and which all others must agree with; null: none is.
+  // Returns an arrival whose content is known, and with which all others must agree, or null.
   const Arrival* Sample() const { return sample_ ? &arrivals_[*sample_] : nullptr; }
-  // How many bytes more Record() would hold.
+  // Returns how many more bytes Record() would hold.
   uint64_t CostOf(uint32_t index, const CollectiveRequest& request) const;
   bool MakesAnswer(uint32_t index, const CollectiveRequest& request) const;
   Need NeedOf(uint32_t index) const;
@@ -72,13 +74,13 @@ class PastCollective {
   void ChargeHeld() { held_.Set(answer_is_known_ ? 2 * contributed_ : contributed_); }
 
   std::vector<Arrival> arrivals_;
-  std::optional<uint32_t> sample_;  // an arrival that was sent
+  std::optional<uint32_t> sample_;  // the index of an arrival that was sent
   size_t sent_ = 0;
   std::array<size_t, 3> parked_{};  // by need
-  uint64_t contributed_ = 0;        // bytes of the contributions that are known
+  uint64_t contributed_ = 0;        // bytes of the known contributions
   bool answer_is_known_ = false;
   ByteCharge held_;
-  // What the answers are made of, once the first was made.
+  // The payloads of the answers, once the first answer was made.
   std::shared_ptr<const std::vector<Bytes>> payloads_;
   std::shared_ptr<EncodingSlot> encoding_;
 };

@@ -16,17 +16,21 @@
 
 namespace muster::core {
 
-// Who waits for a place in the epoch that forms, and which places they ask for. Pure: it knows
-// members by their number in the order of arrival.
+// The candidates for places in the epoch that forms, and the places that they ask for. It knows
+// members by their number in the order of arrival, and nothing else of the job.
 //
-// A rank, or a local rank of a node, is one candidate's alone. Another one that asks for it must be
-// a process that started later, and contends: it gets the place when the holder goes, displaces a
-// holder that is not attached, and is refused where the holder still lives after a grace, in which
-// a dead one's connection will have ended.
+// A rank, or a local rank of a node, belongs to one candidate. Another candidate that asks for it
+// must be a process that started later, and contends for the place:
+//
+//   the holder goes:                                     the contender gets the place;
+//   the holder is not attached:                          it is displaced;
+//   the holder is still attached when the grace ends:    the contender is refused.
+//
+// The grace is long enough for the connection of a dead holder to end.
 class PlaceBook {
  public:
   using Id = uint64_t;
-  // A place that a candidate asks for and another one has.
+  // A place that a candidate asks for and another candidate holds.
   struct Conflict {
     Id holder = 0;
     std::string place;  // in words
@@ -34,11 +38,11 @@ class PlaceBook {
   struct Verdict {
     Id contender = 0;
     Conflict conflict;
-    // The holder is not attached and must go; else the contender is refused.
+    // Whether the holder must go, because it is not attached. Else the contender is refused.
     bool displaces = false;
   };
 
-  // In elastic jobs the agreed size outlives the candidates that agreed on it.
+  // In an elastic job, the agreed size outlives the candidates that agreed on it.
   explicit PlaceBook(bool elastic) : elastic_(elastic) {}
 
   size_t size() const { return candidates_.size(); }
@@ -46,40 +50,41 @@ class PlaceBook {
   bool Has(Id id) const { return candidates_.count(id) > 0; }
   const std::map<Id, Candidate>& candidates() const { return candidates_; }
 
-  // Whether the candidate may enter, where an epoch has `size` members (0: not known yet).
-  // INVALID_ARGUMENT: a place out of range. FAILED_PRECONDITION: some ask for ranks, others do not.
-  // ALREADY_EXISTS: the place is held by a process that started later.
+  // Checks whether the candidate may enter, if the epoch has `size` members (0: not known yet).
+  // Returns INVALID_ARGUMENT if a place is out of range, or if some candidates ask for ranks and
+  // others do not. Returns ALREADY_EXISTS if a process that started later holds the place.
   absl::Status Check(Id id, const Candidate& candidate, uint32_t size) const;
-  // The last of these alone: newcomers of a running epoch may ask for what becomes free.
+  // Checks only for ALREADY_EXISTS: newcomers of a running epoch may ask for a place that becomes
+  // free.
   absl::Status CheckHolder(Id id, const Candidate& candidate) const;
-  // The candidate waits for a place. Where it asks for one that another has, it contends for it
-  // until that time; true then.
+  // Adds the candidate. If it asks for a place that another one holds, it contends for it until
+  // that time. Returns whether it does.
   bool Enter(Id id, Candidate candidate, Time contends_until);
-  // The candidate, if it is one, waits no longer.
+  // Removes the candidate, if it is one.
   void Leave(Id id);
 
   std::optional<Conflict> FindConflict(Id id, const Candidate& candidate) const;
-  // ALREADY_EXISTS, with both named.
+  // Returns ALREADY_EXISTS, which names both.
   absl::Status PlaceTaken(const Candidate& newcomer, const Conflict& conflict) const;
 
   bool HasContenders() const { return !contenders_.empty(); }
   bool Contends(Id id) const { return contenders_.Has(id); }
-  // How many of those who contend `is` true of.
+  // Returns how many contenders `is` holds for.
   uint32_t CountContenders(absl::FunctionRef<bool(Id)> is) const;
   Time NextContenderDeadline() const { return contenders_.Next(); }
-  // Gives places that are free to contenders. Returns a contender that must be decided upon: call
-  // again once the holder, or the contender, has left.
+  // Gives free places to contenders. Returns a contender that the caller must decide on. Call again
+  // once the holder, or the contender, has left.
   std::optional<Verdict> Decide(Time now, absl::FunctionRef<bool(Id)> is_attached);
 
-  // The world size that candidates have named, 0 if none has; and who, in words.
+  // The world size that candidates have named, or 0, and the candidate that named it, in words.
   uint32_t agreed_size() const { return agreed_size_; }
   const std::string& agreed_by() const { return agreed_by_; }
   void Agree(uint32_t size, std::string by);
-  // A candidate that asks for a place which an epoch of this size does not have, and why that is
-  // an error.
+  // Returns a candidate that asks for a place which an epoch of this size does not have, and the
+  // error for it.
   std::optional<std::pair<Id, absl::Status>> FindOutOfRange(uint32_t size) const;
 
-  // Ranks below `size` that no candidate asks for, if some ask for ranks.
+  // Returns the ranks below `size` that no candidate asks for, if some ask for ranks.
   std::vector<uint32_t> UnaskedRanks(uint32_t size) const;
 
  private:

@@ -16,8 +16,8 @@ bool AllAskForRanks(const std::vector<Candidate>& candidates) {
                      [](const Candidate& c) { return c.wish.rank.has_value(); });
 }
 
-// Orders nodes: requested node rank, whether it has no topology, topology, arrival of its first
-// member.
+// An order of nodes: by requested node rank, then nodes with a topology first, then by topology,
+// then by the arrival of their first member.
 using NodeOrder = std::tuple<uint32_t, bool, std::string, size_t>;
 
 std::map<std::string, NodeOrder> OrderNodes(const std::vector<Candidate>& candidates) {
@@ -27,14 +27,14 @@ std::map<std::string, NodeOrder> OrderNodes(const std::vector<Candidate>& candid
     const NodeOrder order{wish.node_rank.value_or(kNoWish), wish.topology.empty(), wish.topology,
                           arrival};
     auto [it, inserted] = nodes.emplace(candidates[arrival].member.node_id, order);
-    // A node's members may differ in what they ask for: the lowest node rank counts, the first
-    // topology.
+    // Members of a node may differ in what they ask for. The lowest node rank and the first
+    // topology count.
     if (!inserted) std::get<0>(it->second) = std::min(std::get<0>(it->second), std::get<0>(order));
   }
   return nodes;
 }
 
-// Indices of the candidates in rank order.
+// Returns the indices of the candidates in rank order.
 std::vector<size_t> OrderCandidates(const std::vector<Candidate>& candidates) {
   const bool by_rank = AllAskForRanks(candidates);
   const std::map<std::string, NodeOrder> nodes = OrderNodes(candidates);
@@ -50,7 +50,7 @@ std::vector<size_t> OrderCandidates(const std::vector<Candidate>& candidates) {
   return order;
 }
 
-// Nodes by their first rank, members of a node by rank.
+// Numbers nodes by their first rank, and the members of a node by rank.
 void NumberNodes(Roster* roster) {
   std::map<std::string, std::pair<uint32_t, uint32_t>> nodes;  // node rank, members so far
   for (RosterEntry& entry : *roster) {
@@ -62,7 +62,8 @@ void NumberNodes(Roster* roster) {
   }
 }
 
-// Each survivor's rank among `size`: its old one, if those after it still find room above it.
+// Returns each survivor's rank among `size`: its old rank, or a lower one if the later survivors
+// would find no room above it. The first survivor gets rank 0.
 std::vector<uint32_t> RanksOf(const std::vector<Survivor>& survivors, uint32_t size) {
   std::vector<uint32_t> ranks;
   for (size_t i = 0; i < survivors.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace muster::core {
 
-// What a member asks for when it joins.
+// A member's wishes for its place when it joins.
 struct PlaceWish {
   uint32_t world_size = 0;  // 0: unspecified
   std::optional<uint32_t> rank;
@@ -23,24 +23,24 @@ struct Candidate {
   PlaceWish wish;
 };
 
-// The places of the candidates, who come in the order of their arrival: the roster, in rank order.
+// Returns the roster, in rank order. `candidates` are in the order of their arrival.
 //
-// If every candidate asks for a rank, those are the ranks; they must be 0..n-1, each once. Else the
-// ranks of a node are contiguous: nodes are ordered by requested node rank, then topology, then
-// arrival, and the members of a node by requested local rank, then arrival. A wish comes before
-// none.
+// If every candidate asks for a rank, each gets it; the ranks must be 0..n-1, each once. Otherwise
+// the ranks of a node are contiguous. Nodes are ordered by requested node rank, then topology, then
+// arrival. Members of a node are ordered by requested local rank, then arrival. Candidates with a
+// wish come before candidates without.
 Roster AssignPlaces(const std::vector<Candidate>& candidates);
 
-// A member of the epoch before.
+// A member of the previous epoch.
 struct Survivor {
   MemberIdentity member;
   uint32_t previous_rank = 0;
 };
 
-// The places in an epoch that follows another one, of which `previous` is the roster. `survivors`
-// are in rank order and keep it; each keeps its very rank where that leaves nobody out, and the
-// first of them is rank 0. Newcomers, who come in the order of their arrival, take what is vacated:
-// the rank that they ask for, else one that was their node's, else any.
+// Returns the roster of an epoch that follows another, whose roster is `previous`. `survivors` are
+// in rank order and keep it. Each keeps its exact rank unless that leaves another one out, and the
+// first of them is rank 0. Newcomers, in the order of their arrival, take the vacant ranks: the
+// rank that they ask for, else a rank that their node had, else any.
 Roster ReassignPlaces(const std::vector<Survivor>& survivors,
                       const std::vector<Candidate>& newcomers, const Roster& previous);
 

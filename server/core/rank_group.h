@@ -15,20 +15,20 @@ namespace muster::core {
 // A named, ordered list of ranks. It never changes.
 class RankGroup {
  public:
-  // `ranks` are the world's, in the group's order.
+  // `ranks` are ranks of the world, in the group's order.
   RankGroup(GroupName name, std::vector<uint32_t> ranks);
 
   const GroupName& name() const { return name_; }
   const std::vector<uint32_t>& ranks() const { return ranks_; }
   size_t size() const { return ranks_.size(); }
-  // The digest of the name and the ranks. The world has an empty one.
+  // Returns the digest of the name and the ranks, or an empty text for the world.
   const std::string& digest() const { return digest_; }
-  // "the world", "group 'tp' (ranks 0,2)".
+  // Returns "the world" or text such as "group 'tp' (ranks 0,2)".
   const std::string& description() const { return description_; }
 
-  // Returns the index of the rank in the group, if it is a member.
+  // Returns the index of the rank in the group, or nullopt if it is not a member.
   std::optional<uint32_t> IndexOf(uint32_t rank) const;
-  // Pairs of a rank and its index, sorted by rank.
+  // Returns pairs of a rank and its index, sorted by rank.
   const std::vector<std::pair<uint32_t, uint32_t>>& by_rank() const { return by_rank_; }
 
  private:

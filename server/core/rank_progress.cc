@@ -16,9 +16,9 @@ std::optional<RankProgress::Contradiction> RankProgress::Observe(uint32_t index,
   return contradiction;
 }
 
-// The rank says for the first time where it is, or says that it is ahead of the group. What another
-// coordinator has seen completed was so before anybody here said a word. So all ranks had arrived
-// there when they first spoke here, and had completed whatever comes before it.
+// Judges what a rank says first of its progress, or says of collectives ahead of the group. Another
+// coordinator completed those before any rank spoke to this one. So when the ranks first spoke
+// here, all of them had arrived there, and had completed everything before it.
 std::optional<RankProgress::Contradiction> RankProgress::Judge(uint32_t index, uint64_t next,
                                                                uint64_t current) {
   const bool is_first = !IsKnown(index);
@@ -30,7 +30,7 @@ std::optional<RankProgress::Contradiction> RankProgress::Judge(uint32_t index, u
 
 std::optional<RankProgress::Contradiction> RankProgress::FindAhead(uint32_t index, uint64_t next,
                                                                    uint64_t current) const {
-  // After a contradiction nobody is known to be ahead.
+  // After a contradiction, no rank is known to be ahead.
   if (current - next <= 1 || contradicted_) return std::nullopt;
   const auto ahead =
       std::find_if(next_.begin(), next_.end(), [next](uint64_t other) { return other > next + 1; });

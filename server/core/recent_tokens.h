@@ -10,7 +10,7 @@
 
 namespace muster::core {
 
-// The latest tokens that were added, as many as `max`, and the highest of all that ever were.
+// The `max` tokens that were added last, and the highest token that ever was.
 class RecentTokens {
  public:
   explicit RecentTokens(size_t max) : max_(max) {}

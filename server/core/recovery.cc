@@ -1,4 +1,4 @@
-// Recovery: a restarted coordinator hears from the members what their epoch is.
+// Recovery: a restarted coordinator learns from the members what their epoch is.
 
 #include "server/core/recovery.h"
 
@@ -16,11 +16,12 @@
 namespace muster::core {
 namespace {
 
-// Awaited members that a message describes one by one; the list of all is in ranges.
+// The most awaited members that a message describes one by one. It lists all of them as ranges.
 constexpr size_t kMaxDescribed = 4;
 // How often newcomers are told whom the recovery waits for.
 constexpr absl::Duration kTellInterval = absl::Seconds(1);
-// How long members of a running epoch may take to come back before others may take their place.
+// How long members of a running epoch may take to come back before an epoch of new processes may
+// replace theirs.
 constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
 
 // The words for a deferred call; its name, where that says enough.
@@ -89,7 +90,8 @@ void Recovery::Begin(const MemberIdentity& claimant, const Claim& claim) {
   DeferCandidates();
 }
 
-// Nobody has said who the members of the claimed epoch are: it is over, and another one may form.
+// Ends the recovery without an epoch: no claimant has named the members, so the claimed epoch is
+// over and another one may form.
 void Recovery::GiveUp() {
   job_.Log(
       Severity::kWarning,
@@ -114,7 +116,8 @@ void Recovery::AdoptEpoch(const Claim& claim) {
   life_.Enter(std::make_unique<Epoch>(*claim.epoch, claim.roster, std::move(members),
                                       /*recovered=*/true, job_.options.limits, &job_.budget,
                                       &job_.tally));
-  // Whoever claims it may be known to have ended, and then says nothing more.
+  // The claimant may be known to have ended. Then nothing more comes from it, so this must use its
+  // claim now.
   membership_.ObserveNumbers(claim);
   life_.AdoptHistory(claim.history);
   job_.Log(Severity::kInfo, absl::StrCat("epoch ", claim.epoch->number, " has ", epoch()->size(),
@@ -122,8 +125,8 @@ void Recovery::AdoptEpoch(const Claim& claim) {
   membership_.ApplyEarlyExits();
 }
 
-// Members that the successor does not have are turned away; the others are its members, and what
-// they have claimed of the dropped epoch is forgotten.
+// Forgets an epoch. Members that the successor does not have are turned away. The other members
+// stay, but what they have claimed of the dropped epoch is forgotten.
 void Recovery::DropEpoch(const Roster& successor, const absl::Status& over) {
   const std::unique_ptr<Epoch> dropped = life_.DropEpoch();
   absl::flat_hash_set<absl::string_view> kept;
@@ -137,7 +140,7 @@ void Recovery::DropEpoch(const Roster& successor, const absl::Status& over) {
 
 absl::Status Recovery::Defer(WaiterId id, Member* member, MemberCall call) {
   const CallContext context = std::visit([](const auto& c) { return c.call; }, call);
-  // Not final: there will be room when the recovery is over.
+  // UNAVAILABLE, because there will be room when the recovery is over.
   if (absl::Status s = calls_.CanPark(*member); !s.ok()) return absl::UnavailableError(s.message());
   if (absl::Status s = job_.budget.Reserve(HeldBytes(call)); !s.ok()) {
     return absl::UnavailableError(s.message());
@@ -157,7 +160,7 @@ const Member* Recovery::NewcomerBehind(WaiterId id) const {
 }
 
 // The event names every awaited member, and there may be as many newcomers as members. So the
-// newcomers of one second share one event; the first one is told at once.
+// newcomers of one second share one event. The first newcomer is told at once.
 void Recovery::TellNewcomers() {
   if (!life_.recovering() || untold_.empty() || job_.now < may_tell_) return;
   absl::flat_hash_set<const Member*> told;
@@ -177,8 +180,8 @@ void Recovery::TellNewcomers() {
   for (const Member* newcomer : newcomers) job_.Send(*newcomer, shared);
 }
 
-// How many processes that are not of the claimed epoch fill a whole world, as the flags or they
-// themselves say how large it is; 0 if they do not.
+// Returns the world size if processes outside the claimed epoch fill a whole world. The flags or
+// these processes say how large it is. Returns 0 if they do not fill it.
 uint32_t Recovery::NewcomersWorldSize() const {
   absl::flat_hash_set<const Member*> newcomers;
   uint32_t world =
@@ -194,7 +197,7 @@ uint32_t Recovery::NewcomersWorldSize() const {
   return world != 0 && newcomers.size() >= world ? world : 0;
 }
 
-// Joins that came before the first claim: their callers may have a place already.
+// Defers Joins that came before the first claim, because their callers may have a place already.
 void Recovery::DeferCandidates() {
   while (!joining_.places().empty()) {
     const auto& [candidate_id, candidate] = *joining_.places().candidates().begin();
@@ -236,8 +239,9 @@ Membership::Loss Recovery::NotRecovered(Member* member) const {
                        absl::FormatDuration(job_.options.recovery_grace))};
 }
 
-// Who has not come back is lost. But Leave is answered when all are leaving: where everybody who is
-// here only leaves, the others may have had their answer and ended.
+// Loses the members that have not come back. The exception follows from Leave, which is answered
+// when all are leaving: if all members that are here only leave, the others may have had their
+// answer and ended.
 void Recovery::LoseAbsent() {
   std::vector<Membership::Loss> absent;
   bool any_here = false;
@@ -285,9 +289,9 @@ std::string Recovery::DescribeAwaited() const {
                       absl::StrJoin(named, ", "));
 }
 
-// Members of a running epoch are back within a second or two. Where most of them are not, and new
-// processes fill a whole world, the claimants are left over from an earlier run that had the same
-// address and job id. Nothing of what they said holds for the new one.
+// Members of a running epoch are back within a second or two. If most of them are not, and new
+// processes fill a whole world, the claimants are left over from an earlier run with the same
+// address and job id. Nothing that they said holds for the new run.
 bool Recovery::TryDropOldRun() {
   if (!life_.recovering() || !epoch() || job_.now < epoch_claimed_ + kOldRunCheck) return false;
   const uint32_t came = static_cast<uint32_t>(members_.tally().attached);
@@ -316,7 +320,7 @@ bool Recovery::TryEnd() {
   return true;
 }
 
-// What is due by now was done in the step that came to now.
+// Ignores a check that has passed: it was done in the step that set `now`.
 Time Recovery::NextStep() const {
   if (!life_.recovering()) return absl::InfiniteFuture();
   Time next = std::min(ends_, claims_.next_question());

@@ -25,14 +25,14 @@
 
 namespace muster::core {
 
-// The recovery of a restarted coordinator, which hears from the members what their epoch is.
+// The recovery of a restarted coordinator, which learns from the members what their epoch is.
 //
-// It begins with the first claim and ends when every member of the claimed epoch is here or
-// accounted for, or with the recovery grace. Until then calls are deferred, nothing is granted and
-// no epoch forms; afterwards the calls are served as if they had come then.
+// It begins with the first claim. It ends when every member of the claimed epoch is here or
+// accounted for, or when the recovery grace is over. Until then calls are deferred, no lease is
+// granted and no epoch forms. Afterwards the calls are served as if they had come then.
 //
-// Claims do not say who the members of their epoch are: one claimant is asked, and the claims wait
-// for what it says (claims.cc).
+// A claim does not say who the members of its epoch are. One claimant is asked, and the claims wait
+// for its answer (claims.cc).
 class Recovery {
  public:
   Recovery(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, StallWatch& stalls,
@@ -41,24 +41,26 @@ class Recovery {
 
   // ---- Claims ----
   const ParkedClaims& claims() const { return claims_; }
-  // Whether the request's claim must wait until a claimant has named the members of its epoch.
+  // Returns whether the request's claim must wait until a claimant has named the members of its
+  // epoch.
   bool MustHearRoster(const AttachRequest& request) const;
-  // Parks the claim; the first one begins the recovery.
+  // Parks the claim. The first one begins the recovery.
   absl::Status ParkClaim(WaiterId stream, const AttachRequest& request);
-  // Takes the claim out of the parked ones. Returns false if the stream has none.
+  // Removes the claim from the parked ones. Returns false if the stream has none.
   bool TakeParkedClaim(WaiterId stream);
   void EndParkedClaim(WaiterId stream, const absl::Status& status);
-  // Takes out the next parked claim that need not wait any longer.
+  // Removes and returns the next parked claim that need not wait any longer.
   std::optional<ParkedClaims::Entry> TakeServableClaim();
   absl::Status CheckRoomForMember() const;
   // Judges the claimed epoch, and adopts it if it wins. An error turns the claimant away.
   absl::Status ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim);
-  // Notes that a session has begun: a recovery makes progress.
+  // Notes that a session has begun, so that the recovery makes progress.
   void NoteAttached();
 
   // ---- Deferred calls ----
   absl::Status Defer(WaiterId id, Member* member, MemberCall call);
-  // Returns the next deferred call, once the recovery is over. It may have ended meanwhile.
+  // Returns the next deferred call, once the recovery is over. The call may have ended in the
+  // meantime.
   std::optional<WaiterId> PopDeferred();
   absl::Status DescribeTimeout(const ParkedCall& call, const ForRecovery& wait) const;
 
@@ -72,15 +74,15 @@ class Recovery {
   void TellNewcomers();
   Time NextStep() const;
 
-  // Returns the ranks that are neither back nor gone; none while there is no roster.
+  // Returns the ranks that are neither back nor gone, or none while there is no roster.
   std::vector<uint32_t> AbsentRanks() const;
-  // Says whom the coordinator waits for.
+  // Returns a text that says whom the coordinator waits for.
   std::string DescribeAwaited() const;
   Time began() const { return ends_ - job_.options.recovery_grace; }
   StallClock& stall() { return stall_; }
 
  private:
-  // Whether a claim of this epoch would win, if it said who the members are.
+  // Returns whether a claim of this epoch would win, if it had the roster.
   bool MayWin(const EpochId& claimed) const;
   void Begin(const MemberIdentity& claimant, const Claim& claim);
   void GiveUp();
@@ -108,10 +110,10 @@ class Recovery {
   GivingUp& giving_up_;
   Membership& membership_;
   ParkedClaims claims_;
-  Time ends_;                      // while it lasts; there is no epoch before the roster is heard
-  Time epoch_claimed_;             // the epoch that it recovers: first claimed at
-  std::deque<WaiterId> deferred_;  // calls to serve then, in order
-  // Deferred calls of newcomers, which must be told what they wait for: at most once a second.
+  Time ends_;                      // while it lasts; there may be no epoch yet
+  Time epoch_claimed_;             // when the epoch under recovery was first claimed
+  std::deque<WaiterId> deferred_;  // the calls to serve afterwards, in order
+  // Deferred calls of newcomers that must be told whom they wait for, at most once a second.
   std::vector<WaiterId> untold_;
   Time may_tell_;
   StallClock stall_;

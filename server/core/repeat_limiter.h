@@ -11,8 +11,9 @@
 
 namespace muster::core {
 
-// Keeps warnings that repeat from filling the log. Of each kind the first one is told. Those of the
-// next ten seconds are counted, and their number is told at the end of that time.
+// A limiter that keeps repeated warnings from filling the log. The first warning of a kind is told.
+// The warnings of that kind in the next ten seconds are counted, and their number is told
+// afterwards.
 class RepeatLimiter {
  public:
   static constexpr absl::Duration kWindow = absl::Seconds(10);
@@ -21,7 +22,8 @@ class RepeatLimiter {
     uint64_t count = 0;
   };
 
-  // Returns whether this warning is told; else it is counted. What has ended must have been taken.
+  // Returns whether this warning is told. If not, it is counted. The caller must have taken all
+  // ended windows first.
   bool Tells(Time now, const std::string& kind) {
     const auto [left_out, is_first] = left_out_.try_emplace(kind, 0);
     if (is_first) {
@@ -32,9 +34,9 @@ class RepeatLimiter {
     return is_first;
   }
 
-  // When the next of those times ends.
+  // Returns when the next window ends.
   Time Next() const { return windows_.Next(); }
-  // Returns a kind whose time has ended, with how many warnings of it were left out.
+  // Returns a kind whose window has ended, and how many warnings of it were left out.
   std::optional<LeftOut> TakeEnded(Time now) {
     std::optional<std::string> kind = windows_.Pop(now);
     if (!kind) return std::nullopt;

@@ -20,7 +20,7 @@ struct AttachRequest {
   uint32_t protocol_version = 0;
   std::string sdk_version;
   uint64_t attempt = 0;
-  std::shared_ptr<const Claim> claim;  // null: the caller knows nothing
+  std::shared_ptr<const Claim> claim;  // null: the caller knows nothing of an epoch
 };
 
 struct CallContext {
@@ -28,7 +28,7 @@ struct CallContext {
   SessionId session;
   uint64_t attempt = 0;
   std::optional<absl::Duration> wait_timeout;
-  // When the wait began, if not now: of a call that was deferred while the coordinator recovered.
+  // When the wait began, if not now. Set for a call that was deferred during the recovery.
   std::optional<Time> since;
 };
 
@@ -49,13 +49,13 @@ struct RejoinRequest {
 
 enum class CollectiveKind { kBarrier, kBroadcast, kGather, kAllGather };
 
-// What all ranks of a group must call alike at one sequence number.
+// The properties of a call that must be the same on all ranks of a group at one sequence number.
 struct Operation {
   CollectiveKind kind = CollectiveKind::kBarrier;
-  uint32_t root = 0;  // index into the group; 0 where the kind has none
+  uint32_t root = 0;  // index into the group; 0 if the kind has no root
   std::string label;
   std::string type_name;
-  std::optional<uint64_t> payload_size;  // where it must be the same everywhere
+  std::optional<uint64_t> payload_size;  // set if it must be the same on all ranks
 };
 
 inline bool SameOperation(const Operation& a, const Operation& b) {
@@ -68,27 +68,28 @@ struct CollectiveRequest : Operation {
   EpochId epoch;
   GroupName group;
   uint64_t sequence = 0;
-  uint32_t refusals = 0;  // of this number to all, by OUT_OF_RANGE, that the caller knows of
+  // how many refusals of this number to all ranks (OUT_OF_RANGE) the caller knows of
+  uint32_t refusals = 0;
   std::string call_site;  // for messages
   Bytes payload;          // never null
 };
 
-// One member's share of a NodeCollectiveRequest.
+// One member's part of a NodeCollectiveRequest.
 struct ArrivalPart {
   SessionId session;
   uint64_t attempt = 0;
-  std::optional<absl::Duration> wait_timeout;  // as the call's, if not set
-  std::string call_site;                       // as the call's, if empty
+  std::optional<absl::Duration> wait_timeout;  // if not set, the call's
+  std::string call_site;                       // if empty, the call's
   Bytes payload;                               // never null
 };
 
 // The arrivals of several members of a node.
 struct NodeCollectiveRequest {
-  CollectiveRequest call;  // the sender's; what it says holds for all parts, but for its payload
+  CollectiveRequest call;  // the sender's; it holds for all parts, except its payload
   std::vector<ArrivalPart> parts;
 };
 
-// Takes back what a member has sent to a collective under lower attempts.
+// Takes back all sends of a member to a collective under lower attempts.
 struct WithdrawRequest {
   CallContext call;
   EpochId epoch;
@@ -96,7 +97,8 @@ struct WithdrawRequest {
   uint64_t sequence = 0;
 };
 
-// Which groups the caller's program has let go, and which the caller knows to be closed; by digest.
+// The groups that the caller's program has released, and the groups that the caller knows to be
+// closed, by digest.
 struct ReleaseRequest {
   struct Released {
     std::string digest;
@@ -144,46 +146,46 @@ struct ExitReport {
   Incarnation incarnation;
   bool signaled = false;
   int code = 0;  // exit status, or the signal's number
-  // Why its launcher starts nobody in its place; empty: it may.
+  // Why its launcher starts no other process in its place. Empty: it may start one.
   std::string given_up = {};
-  bool started = true;  // else it has not ended either
-  bool told = false;    // its launcher tells of it where the daemon's log goes
+  bool started = true;  // false: the process was never started
+  bool told = false;    // its launcher reports it where the daemon's log goes
 };
 
-// A process was stopped (SIGSTOP), or goes on.
+// A report that a process was stopped (SIGSTOP), or goes on.
 struct ProcessStateReport {
   std::string job_id;
   Incarnation incarnation;
   bool stopped = false;
 };
 
-// Asks the launchers to look at their ranks.
+// A request to the launchers to look at their ranks.
 struct InquiryRequest {
   std::string job_id;
   std::string reason;
 };
 
-// What one of them has seen.
+// The observations of one launcher.
 struct InquiryReport {
   std::string job_id;
   uint64_t number = 0;
   LauncherReport report;
 };
 
-// What the job is like now.
+// A question for the state of the job.
 struct StatusQuestion {
   std::string job_id;
   bool brief = false;                // see Coordinator::GetBriefStatus
   std::vector<Incarnation> members;  // of a brief status
-  bool with_timeline = false;        // of one that is not brief, as is the next
+  bool with_timeline = false;        // this and the next only if not brief
   bool with_completed_leases = false;
 };
 
-// What is known of the latest inquiry, or will be of the next one.
+// A question for the latest inquiry, or for the next one.
 struct InquiryQuestion {
   std::string job_id;
   uint64_t after = 0;
-  std::optional<absl::Duration> wait_timeout = {};  // unset: not at all
+  std::optional<absl::Duration> wait_timeout = {};  // not set: the call does not wait
   std::optional<LauncherIdentity> launcher = {};
   std::string files_of = {};
   bool without_reports = false;

@@ -9,8 +9,8 @@
 
 namespace muster::core {
 
-// The name of the rpc whose request is read into this type: "Join". The first one's where several
-// rpcs share the type, and empty where no rpc has it.
+// Returns the name of the rpc whose request is read into this type: "Join". If several rpcs share
+// the type, returns the first one's name. If no rpc has it, returns an empty text.
 template <typename Request>
 constexpr absl::string_view RpcNameOf() {
 #define MUSTER_NAME_IF_IT_IS(name, caller, request, ...) \

@@ -40,7 +40,7 @@ bool Membership::StartSession(Member* member, WaiterId stream, uint64_t attempt)
   return again;
 }
 
-// Its stream ends, and so do its parked calls, whose replies nobody would look at.
+// Ends its stream and its parked calls. The process does not wait for their replies any more.
 void Membership::EndSession(Member* member) {
   FinishAllOf(member, absl::UnavailableError("the process has attached again; repeat the call"));
   if (member->attached()) {
@@ -56,7 +56,7 @@ void Membership::EndStream(Member* member, const absl::Status& status) {
 
 void Membership::NoteStreamClosed(WaiterId stream) {
   Member* member = members_.FindByStream(stream);
-  if (member == nullptr) return;  // of an older session, or ended by us
+  if (member == nullptr) return;  // an older session's stream, or one that this daemon has ended
   collectives_.EndPartsOf(*member);
   members_.CloseStream(member);
   member->activity.CutOff(job_.now);
@@ -112,8 +112,7 @@ void Membership::FinishServedOf(Member* member, const absl::Status& status) {
   }
 }
 
-// Those of the epoch before that are not in this one: they were lost or have left, or there is no
-// place for them any more.
+// These members were lost or have left, or there is no place for them any more.
 void Membership::Retire(const Epoch& previous) {
   for (Member* member : previous.members()) {
     const uint32_t rank = *member->rank();

@@ -1,4 +1,5 @@
-// Who are we waiting for: a word in the log and to those who wait, when nobody arrives for a while.
+// Stall reports: a line in the log, and an event for the waiting members, if no member arrives for
+// a while.
 
 #include <algorithm>
 #include <utility>
@@ -12,10 +13,10 @@
 namespace muster::core {
 namespace {
 
-// A wait is out of the ordinary when nobody has arrived for so many times what the slowest have
-// taken, and for so long.
+// A wait is unusual if no rank has arrived for this many times the longest such wait so far, and
+// for at least kLeastUnusual.
 constexpr int kUnusually = 10;
-// Of what has no usual time.
+// For waits that have no usual length.
 constexpr absl::Duration kNotKnown = absl::InfiniteDuration();
 
 absl::Duration Unusual(const CollectiveGroup& group) {

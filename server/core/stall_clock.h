@@ -7,11 +7,11 @@
 
 namespace muster::core {
 
-// When a wait in which nobody arrives is worth a word: as soon as it is out of the ordinary, where
-// that can be told; after a first while; then whenever the wait has doubled.
+// The times at which a wait, in which no member arrives, is reported: as soon as it is unusual, if
+// that is known; after the first warning time; then whenever the wait has doubled.
 class StallClock {
  public:
-  // Somebody has arrived.
+  // Notes that a member has arrived.
   void Restart(Time now) {
     since_ = now;
     said_ = absl::ZeroDuration();

@@ -20,7 +20,8 @@
 
 namespace muster::core {
 
-// Tells the members that wait, and the log, whom they wait for when nobody arrives for a while.
+// The reporter of stalls: tells the waiting members, and the log, whom they wait for when no member
+// arrives for a while.
 class StallReports {
  public:
   StallReports(JobContext& job, const Lifecycle& life, const Calls& calls, StallWatch& stalls,
@@ -34,14 +35,14 @@ class StallReports {
   struct Stall {
     std::string operation;
     Time since;
-    std::string usual;  // how long it takes otherwise, where that can be told
-    std::string why;    // and who is missing
+    std::string usual;  // the usual length of such a wait, if it is known
+    std::string why;    // includes which members are missing
     std::vector<MissingMember> missing;
     std::vector<MissingMember> gave_up;
     std::vector<const Member*> waiting;
   };
 
-  // Each of these reports what is to be reported now, and returns when to look again.
+  // Each of these reports what is due, and returns when to look again.
   Time CheckStall(StallClock* clock, absl::Duration unusual, absl::FunctionRef<Stall()> describe);
   Time CheckRecovery();
   Time CheckCollectives();

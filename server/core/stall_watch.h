@@ -9,17 +9,17 @@
 
 namespace muster::core {
 
-// A wait whose usual length is known is never out of the ordinary before this.
+// The shortest wait that is unusual, even if such waits are usually shorter.
 inline constexpr absl::Duration kLeastUnusual = absl::Seconds(2);
 
-// When to look next whether anybody waits for too long.
+// The time of the next look for members that wait for too long.
 class StallWatch {
  public:
   explicit StallWatch(const JobContext& job) : job_(job) {}
 
-  // Something begins to wait. One check is due soon after, however late the next word on what
-  // waited before is: a slow forming must not keep from view what hangs after it. The check looks
-  // again at what waits then. Runs at each arrival, and so only takes a minimum.
+  // Notes that a wait begins. A check is then due soon, even if the next report of an earlier wait
+  // is far off: a slow forming must not hide what hangs after it. That check looks again at what
+  // waits then. Runs at each arrival, so it only takes a minimum.
   void Begin() {
     const absl::Duration warning = job_.options.stall_warning;
     if (warning == absl::ZeroDuration()) return;

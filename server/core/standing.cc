@@ -7,7 +7,8 @@
 namespace muster::core {
 namespace {
 
-// Members that one line describes; the list of all is in ranges, and whole in the event.
+// The most members that one line describes. It lists all of them as ranges, and the event has all
+// of them.
 constexpr size_t kMaxDescribed = 4;
 
 }  // namespace

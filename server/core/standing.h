@@ -10,7 +10,7 @@
 #include "server/core/job_status.h"
 #include "server/core/member_table.h"
 
-// How members stand in the job, and the words for it.
+// The standing of members in the job, and the texts for it.
 namespace muster::core {
 
 MemberState StateOf(const Member& member);
@@ -18,16 +18,16 @@ MemberState StateOf(const Member& member);
 // Returns FAILED_PRECONDITION if the member has called Leave.
 absl::Status CheckStays(const Member& member);
 
-// Whether a member of a broken epoch is there for the next one, or may yet be.
+// Return whether a member of a broken epoch waits for the next one, or may still come.
 bool HasRejoined(const Member& member);
 bool MayStillRejoin(const Member& member);
 std::vector<uint32_t> AwaitedRanks(const Epoch& epoch);
 
-// Says for an event what these ranks of the epoch are doing.
+// Returns, for an event, what these ranks of the epoch are doing.
 std::vector<MissingMember> MissingMembers(const Epoch& epoch, const std::vector<uint32_t>& ranks,
                                           Time now);
-// "rank 1 (node ...), detached, last completed ..."; of several "ranks 1,3; rank 1 (node ...), ...;
-// rank 3 (node ...), ...". Describes the first few.
+// Returns text such as "rank 1 (node ...), detached, last completed ...", or for several ranks
+// "ranks 1,3; rank 1 (node ...), ...; rank 3 (node ...), ...". Describes the first few ranks.
 std::string DescribeMembers(const Epoch& epoch, const std::vector<uint32_t>& ranks, Time now);
 
 }  // namespace muster::core

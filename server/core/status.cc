@@ -1,4 +1,4 @@
-// The status page: what the coordinator knows, in the words of its errors.
+// The status page: the coordinator's knowledge, in the words of its errors.
 
 #include <set>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxStragglers = 10;
 
-// What a parked call waits in.
+// Describes the wait of a parked call.
 struct WaitDescriber {
   const NodeNames& names;
   std::string operator()(const ForPlace& wait) const { return wait.rejoins ? "Rejoin" : "Join"; }

@@ -9,9 +9,9 @@
 namespace muster::core {
 namespace {
 
-// What every member says, most of them say together.
+// Members of a large job report the same thing within this time.
 constexpr absl::Duration kClosely = absl::Seconds(10);
-// So many of a kind stand there by themselves.
+// The number of entries of one kind in a row that are kept one by one.
 constexpr size_t kMany = 8;
 
 }  // namespace

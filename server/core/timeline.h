@@ -11,28 +11,28 @@
 
 namespace muster::core {
 
-// Something that happened, in the words of the log.
+// An event of the job, in the words of the log.
 struct TimelineEntry {
   Time when;  // of several: the latest
   Severity severity = Severity::kInfo;
   std::string text;
 };
 
-// The latest things that happened to the job: memory is bounded, however much there is to tell.
+// The latest events of the job. The memory is bounded, however many there are.
 class Timeline {
  public:
   static constexpr size_t kMaxEntries = 256;
   static constexpr size_t kMaxTextBytes = 1024;
-  // A kind that may come again and again for as long as a network is bad. At most eight entries of
-  // it are kept, and one that repeats an entry word for word takes its place.
+  // The kind of events that may repeat for as long as a network is bad. At most eight entries of it
+  // are kept. An entry that repeats an earlier one word for word replaces it.
   static constexpr absl::string_view kAttachedAgain = "attached again";
 
-  // What each member of a large job may say has a `kind`, which must live as long as this does: of
-  // many that follow each other closely some are kept, the latest, and how many there were. What is
-  // for debugging is left out.
+  // Adds an event. If every member of a large job may report it, pass a `kind`, which must outlive
+  // this object. Of many events of one kind that follow each other closely, a few are kept, and the
+  // last of these is replaced by the latest event, with their number. Debug messages are left out.
   void Add(Time now, Severity severity, absl::string_view text, absl::string_view kind = "");
 
-  // The oldest first.
+  // Returns the entries, the oldest first.
   std::vector<TimelineEntry> Entries() const;
 
  private:
@@ -42,7 +42,7 @@ class Timeline {
     size_t count = 1;
   };
   bool FollowsMany(Time now, absl::string_view kind) const;
-  // The entry that one like this takes the place of; end: none.
+  // Returns the entry that such an event replaces, or end() if there is none.
   std::deque<Kept>::iterator FindReplaced(Time now, absl::string_view text, absl::string_view kind);
 
   std::deque<Kept> kept_;

@@ -1,7 +1,7 @@
 #ifndef MUSTER_SERVER_CORE_TYPES_H_
 #define MUSTER_SERVER_CORE_TYPES_H_
 
-// The vocabulary of the core: what goes in, what comes out, and what both are made of.
+// Includes all types of the core: the inputs, the effects, and the types that both are made of.
 #include "server/core/claim.h"
 #include "server/core/effects.h"
 #include "server/core/input.h"

@@ -26,7 +26,7 @@ absl::Status AtMost(absl::string_view what, uint64_t amount, uint64_t limit,
       absl::StrCat(what, " ", amount, "; the limit is ", limit, remedy));
 }
 
-// The numbers of one claim.
+// Checks the numbers of one claim.
 class NumberCheck {
  public:
   explicit NumberCheck(Time now)
@@ -93,7 +93,8 @@ absl::Status CheckKnownGroup(const KnownGroup& group) {
   return CheckNextSequence("the claim's", group.next_sequence);
 }
 
-// As many as the message holds: what was made before, here or elsewhere, can be claimed.
+// The number of groups is not limited, except by the message's size: groups that were made before,
+// here or elsewhere, can be claimed.
 absl::Status CheckGroupClaims(const Claim& claim) {
   absl::Status s;
   for (const GroupClaim& group : claim.groups) {
@@ -120,7 +121,8 @@ absl::Status CheckBroken(const BrokenClaim& broken, const Limits& limits) {
 }
 
 absl::Status CheckLeases(const Claim& claim, const Limits& limits, const NumberCheck& numbers) {
-  // As many as the message holds: the table takes what it has room for.
+  // The number of leases is not limited, except by the message's size: the table takes as many as
+  // it has room for.
   absl::Status s;
   for (const HeldLease& held : claim.held) {
     if (s = CheckLeaseName(held.name, limits); !s.ok()) return s;

@@ -11,63 +11,64 @@
 #include "server/core/options.h"
 #include "server/core/requests.h"
 
-// What requests must be like, whatever the state of the job is. Each function returns OK, or
+// Checks of requests that do not depend on the job's state. Each function returns OK, or
 // INVALID_ARGUMENT (RESOURCE_EXHAUSTED for amounts) that names the field, its value and the bound.
 namespace muster::core {
 
-// The bounds that no flag sets. Those that flags set are in Limits.
+// The bounds that no flag sets. Limits has the bounds that flags set.
 inline constexpr size_t kIncarnationBytes = 16;
 inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
-inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; ids count on it
-inline constexpr size_t kMaxReleases = 1024;       // of one ReleaseGroups
-inline constexpr size_t kMaxFacts = 256;           // of one fingerprint
+// of one NodeCollective; NodeBatches::PartId() depends on it
+inline constexpr size_t kMaxNodeParts = 1024;
+inline constexpr size_t kMaxReleases = 1024;  // of one ReleaseGroups
+inline constexpr size_t kMaxFacts = 256;      // of one fingerprint
 inline constexpr size_t kMaxFactNameBytes = 128;
 inline constexpr size_t kMaxFactValueBytes = 512;
-// Reasons, causes and activities, ours and those that claims bring back. gRPC's metadata, which
-// carries errors, has 8 KiB in all.
+// The bound on reasons, causes and activities, the daemon's own and those in claims. gRPC's
+// metadata, which carries errors, has 8 KiB in total.
 inline constexpr size_t kMaxTextBytes = 6 << 10;
-// Epoch numbers and, times 1024, lease tokens are microseconds since 1970. A claim may be so far
-// ahead of this daemon's clock, since clocks of earlier daemons may have been wrong; what it may
-// name grows with the clock faster than numbers are given out, so that whatever was once accepted
-// can be counted on from, and is accepted after the next restart as well.
+// How far ahead of this daemon's clock the numbers in a claim may be. Epoch numbers and, times
+// 1024, lease tokens are microseconds since 1970, and the clocks of earlier daemons may have been
+// wrong. The bound grows with the clock, which is faster than numbers are given out. So every
+// number that was accepted once can be counted on from, and is accepted after the next restart too.
 inline constexpr absl::Duration kMaxClaimedLead = absl::Hours(24 * 365 * 100);
 
 absl::Status CheckIdentity(const MemberIdentity& member, const Limits& limits);
 
-// A text for people: at most kMaxTextBytes, without control characters. May be empty.
+// Checks a text for people, which may be empty: at most kMaxTextBytes, without control characters.
 absl::Status CheckText(absl::string_view what, absl::string_view text);
 
-// What a fingerprint says.
+// Checks the facts of a fingerprint.
 absl::Status CheckFacts(const Facts& facts);
 
-// A name that may be left out: empty, or as ValidateName says.
+// Checks a name that may be empty. If it is not, the rules of ValidateName() hold.
 absl::Status CheckOptionalName(absl::string_view what, absl::string_view name, size_t max_bytes);
 
-// Of a collective: one that can be counted on from.
+// Checks the sequence number of a collective: see CanBeCountedOn().
 absl::Status CheckSequence(uint64_t sequence);
 
-// How many parts a NodeCollective has.
+// Checks the number of parts of a NodeCollective.
 absl::Status CheckNodeParts(size_t parts);
 
-// A group of an epoch of `size` members that the member of rank `caller_rank` names.
+// Checks a group that the member of rank `caller_rank` names in an epoch of `size` members.
 absl::Status CheckGroup(const GroupName& group, uint32_t caller_rank, uint32_t size,
                         const Limits& limits);
 
-// What a ReleaseGroups names.
+// Checks the groups that a ReleaseGroups names.
 absl::Status CheckRelease(const ReleaseRequest& request);
 
 absl::Status CheckLeaseName(absl::string_view name, const Limits& limits);
-// The outcome of leased work, an error's message included, may be as large as a payload.
+// Checks the outcome of leased work. It may be as large as a payload, an error's message included.
 absl::Status CheckLeaseResult(absl::string_view name, const LeaseResult& result,
                               const Limits& limits);
 
-// All numbers, texts and amounts of a claim, and that they fit each other; of the groups' ranks
-// only if the claim has a roster.
+// Checks all numbers, texts and amounts of a claim, and that they fit each other. Checks the ranks
+// of its groups only if the claim has a roster.
 absl::Status CheckClaim(const MemberIdentity& claimant, const Claim& claim, const Limits& limits,
                         Time now);
-// The ranks of its groups, in an epoch of `size` members.
+// Checks the ranks of the claim's groups, in an epoch of `size` members.
 absl::Status CheckClaimedGroups(const Claim& claim, uint32_t size, const Limits& limits);
 
 }  // namespace muster::core

@@ -27,7 +27,9 @@ Verdict Circle(const std::vector<const Wait*>& circle) {
                        absl::StrJoin(parts, ", and "), "; none of these can end")};
 }
 
-// `worst` is of `culprits`, or null. `operation`: that it is in, and nobody else; empty: none.
+// Makes the verdict that `worst`, which is one of `culprits` or null, holds the others up.
+// `operation` describes the communicator operation that `worst` is in and others have ended, or is
+// empty.
 Verdict Blame(const Scene& scene, const Wait& wait, const std::vector<uint32_t>& culprits,
               const MemberStatus* worst, const std::string& operation) {
   if (worst == nullptr) {
@@ -44,7 +46,8 @@ Verdict Blame(const Scene& scene, const Wait& wait, const std::vector<uint32_t>&
                              " for ", HowLong(wait.age), gave_up)};
 }
 
-// The one that is the likeliest; where that one is inside a communicator, whom it waits for there.
+// Blames the likeliest culprit. If that one is inside a communicator, judges whom it waits for
+// there.
 Verdict BlameOneOf(const Scene& scene, const Wait& wait, const std::vector<uint32_t>& culprits) {
   const MemberStatus* const worst = scene.Worst(culprits);
   const RankObservation* const seen = worst == nullptr ? nullptr : scene.SeenOf(*worst);
@@ -54,7 +57,7 @@ Verdict BlameOneOf(const Scene& scene, const Wait& wait, const std::vector<uint3
                            : Blame(scene, wait, culprits, worst, operation);
 }
 
-// Follows a wait to where it begins.
+// Follows the oldest wait to its origin.
 Verdict Follow(const Scene& scene, const Waits& waits) {
   std::vector<const Wait*> path;
   const Wait* wait = &waits.Oldest();
@@ -71,7 +74,7 @@ Verdict Follow(const Scene& scene, const Waits& waits) {
 
 bool IsOver(JobState state) { return state == JobState::kFailed || state == JobState::kFinished; }
 
-// The job is over; a process that cannot end keeps its launcher.
+// Judges a job that is over. A process that cannot end keeps its launcher from ending.
 Verdict JudgeEnd(const Scene& scene) {
   const std::string& reason = scene.job().reason;
   for (const RankObservation& seen : scene.seen()) {
@@ -83,7 +86,7 @@ Verdict JudgeEnd(const Scene& scene) {
   return {VerdictKind::kNothingWaits, reason};
 }
 
-// The coordinator waits for members to come back: what keeps one from it.
+// Judges a recovery: what keeps a member from coming back.
 Verdict JudgeRecovery(const Scene& scene) {
   std::vector<uint32_t> awaited;
   for (const MemberStatus& member : scene.job().members) {
@@ -96,14 +99,15 @@ Verdict JudgeRecovery(const Scene& scene) {
   return {kind, absl::StrCat(reason, "; ", scene.Who(*worst), ": ", scene.DescribeDoing(*worst))};
 }
 
-// All that are left have called Rejoin: what they wait for is somebody else.
+// All remaining members have called Rejoin, so they wait for new processes.
 Verdict JudgeRejoined(const Scene& scene, size_t count) {
   return {VerdictKind::kUnknown,
           absl::StrCat(count, count == 1 ? " rank waits" : " ranks wait",
                        " in Rejoin, and no other one is to come: ", scene.job().reason)};
 }
 
-// Nobody waits in a call of Muster's: what is to be seen all the same.
+// Judges a job in which no rank waits in a call of Muster's. Reports a finished group, or else what
+// the processes do.
 Verdict NothingWaits(const Scene& scene) {
   if (!scene.job().finished_groups.empty()) {
     return {VerdictKind::kDifferentCalls, scene.job().finished_groups.front()};

@@ -9,26 +9,27 @@
 
 namespace muster::core {
 
-// What a verdict says of whoever holds the others up.
+// The kind of a verdict: what the process that holds the others up is doing, or what else keeps the
+// job from going on.
 enum class VerdictKind {
-  kNothingWaits,     // nobody waits for anybody
+  kNothingWaits,     // no rank waits for another
   kStopped,          // by a signal or a debugger
-  kEnded,            // its process has
+  kEnded,            // its process has ended
   kDeadLock,         // its threads wait for each other
   kUninterruptible,  // a disk, a file system or a driver does not answer
-  kFullPipe,         // nobody reads what it writes
-  kInACall,          // of the system
+  kFullPipe,         // no process reads what it writes
+  kInACall,          // a system call
   kBusy,             // it computes
   kDifferentCalls,   // ranks wait for each other in different calls
   kNotStarted,       // no launcher has started it
   kSilentNode,       // its launcher does not answer
   kFellBehind,       // in the operations of a communicator
-  kDisagreement,     // about an operation of a communicator
+  kDisagreement,     // on an operation of a communicator
   kAllInOneCall,     // all are in the same operation of a communicator, which does not end
-  kUnknown           // nobody has looked at it
+  kUnknown           // no launcher has seen it
 };
 
-// For programs: "stopped", "in-a-call".
+// Returns the kind's name for programs: "stopped", "in-a-call".
 std::string NameOf(VerdictKind kind);
 
 struct Verdict {
@@ -36,10 +37,9 @@ struct Verdict {
   std::string text;  // one line for people
 };
 
-// Who holds the others up, and what it is doing. `seen` is what the launchers have told,
-// `launchers` who they are. Follows waits to their beginning: a rank that is missing in one
-// collective because it waits in another is not to blame; the one that everybody waits for in the
-// end is.
+// Returns which process holds the others up, and what it is doing. `seen` are the launchers'
+// observations, `launchers` the launchers. Follows waits to their origin: a rank that is missing in
+// one collective because it waits in another is not to blame. The rank at the end of the chain is.
 Verdict Judge(const JobStatus& job, const std::vector<RankObservation>& seen,
               const std::vector<LauncherView>& launchers);
 

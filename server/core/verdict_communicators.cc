@@ -1,4 +1,4 @@
-// Who fell behind in the operations of a communicator.
+// The communicators' part of a verdict: which rank fell behind in their operations.
 
 #include <algorithm>
 #include <map>
@@ -18,7 +18,7 @@
 namespace muster::core {
 namespace {
 
-// What a rank does in one communicator.
+// One rank's part in one communicator.
 struct Part {
   const RankObservation* seen;
   const CommunicatorCount* count;
@@ -37,7 +37,7 @@ Parts PartsOf(const Scene& scene) {
   return all;
 }
 
-// The same of one communicator, without a look at whom the others belong to.
+// Returns the parts in one communicator, without making the map of all.
 std::vector<Part> PartsIn(const Scene& scene, const std::string& name) {
   std::vector<Part> parts;
   for (const RankObservation& seen : scene.seen()) {
@@ -50,7 +50,8 @@ std::vector<Part> PartsIn(const Scene& scene, const std::string& name) {
 
 bool Inside(const CommunicatorCount& count) { return count.begun > count.ended; }
 
-// Of the operations that a rank is inside, the one that has taken the longest; null: there is none.
+// Returns the operation that has taken the longest among those that a rank is inside, or null if it
+// is in none.
 const CommunicatorCount* OperationOf(const RankObservation& seen) {
   const CommunicatorCount* slowest = nullptr;
   for (const CommunicatorCount& count : seen.communicators) {
@@ -59,8 +60,8 @@ const CommunicatorCount* OperationOf(const RankObservation& seen) {
   return slowest;
 }
 
-// Of those that are as little far, whom the others are likelier to wait for: one that waits for
-// nobody itself in another communicator.
+// Returns whether the others likelier wait for `a` than for `b`, which are equally far. A rank that
+// waits in no other communicator is likelier, and then the rank whose condition weighs more.
 bool IsLikelier(const Part& a, const Part& b) {
   const auto waits_elsewhere = [](const Part& part) {
     const CommunicatorCount* const in = OperationOf(*part.seen);
@@ -71,14 +72,14 @@ bool IsLikelier(const Part& a, const Part& b) {
                                        : b_waits;
 }
 
-// How the ranks of a communicator stand to each other.
+// The progress of a communicator's ranks relative to each other.
 struct Standing {
   std::string name;
-  std::vector<Part> parts;   // of all
-  Part first;                // the least far one
-  Part last;                 // the furthest one
-  std::vector<Part> inside;  // of those that are as far as `last`, the ones in its operation
-  bool together;             // all are as far as `last`
+  std::vector<Part> parts;   // of all ranks
+  Part first;                // the one that is the least far
+  Part last;                 // the one that is the furthest
+  std::vector<Part> inside;  // the parts that are as far as `last` and inside its operation
+  bool together;             // all parts are as far as `last`
   std::string last_op;       // "op 30 of communicator 1 of the world"
 };
 
@@ -104,13 +105,14 @@ Standing StandingIn(const std::string& name, std::vector<Part> parts) {
   return standing;
 }
 
-// In an elastic job its launcher does not know it; and it may not be a member any more.
+// Returns the rank of a process. In an elastic job its launcher does not know the rank, and the
+// process may not be a member any more.
 std::optional<uint32_t> RankOf(const Scene& scene, const RankObservation& seen) {
   const MemberStatus* const member = scene.MemberOf(seen.incarnation);
   return member != nullptr && member->rank ? member->rank : seen.rank;
 }
 
-// "ranks 0,2 are", or "2 processes are" where some have no rank.
+// Returns "ranks 0,2 are", or "2 processes are" if some have no rank.
 std::string DescribeParts(const Scene& scene, const std::vector<Part>& parts) {
   const char* const are = parts.size() == 1 ? " is" : " are";
   std::vector<uint32_t> ranks;
@@ -125,7 +127,7 @@ std::string DescribeParts(const Scene& scene, const std::vector<Part>& parts) {
   return absl::StrCat(Ranks(ranks), are);
 }
 
-// "ranks 0,2 are in AllReduce of 32 bytes".
+// Returns text such as "ranks 0,2 are in AllReduce of 32 bytes".
 std::string DescribeInside(const Scene& scene, const std::vector<Part>& parts,
                            const std::string& operation) {
   return absl::StrCat(DescribeParts(scene, parts), " in ", operation);
@@ -140,7 +142,7 @@ std::string DescribeSides(const Scene& scene,
   return absl::StrJoin(texts, ", ");
 }
 
-// Where a rank that others have left behind is.
+// Describes where a rank is that others have left behind.
 std::string DescribeStop(const CommunicatorCount& count) {
   const bool inside = Inside(count);
   return absl::StrCat("op ", WithCommas(inside ? count.begun : count.begun + 1), " of ", count.name,
@@ -157,7 +159,7 @@ std::string DescribeAhead(const Standing& standing) {
                       ", ", standing.last_op, ", for ", HowLong(last.since));
 }
 
-// All have begun the same operation, which not all have ended.
+// Judges a communicator in which all ranks have begun the same operation and not all have ended it.
 Verdict JudgeTogether(const Scene& scene, const Standing& standing) {
   const std::vector<Part>& inside = standing.inside;
   std::map<std::string, std::vector<Part>> sides;
@@ -184,8 +186,8 @@ Verdict JudgeTogether(const Scene& scene, const Standing& standing) {
           absl::StrCat(all, ": what holds them up is below them, in the network or a GPU")};
 }
 
-// What a rank does that has not begun what the others are in, and the call of Muster's in which it
-// waits, if it does.
+// Describes a rank that has not begun the operation that the others are in: what it does, and the
+// call of Muster's in which it waits, if it does.
 std::string DescribeElsewhere(const Scene& scene, const RankObservation& seen) {
   const MemberStatus* const member = scene.MemberOf(seen.incarnation);
   const bool waits = member != nullptr && !member->waiting_in.empty();
@@ -243,8 +245,8 @@ std::string OperationThatOthersHaveEnded(const Scene& scene, const RankObservati
                       left, left == 1 ? " other has ended" : " others have ended");
 }
 
-// Whoever is behind in a communicator may wait in another one itself, as where a rank is one of a
-// tensor-parallel group and of a data-parallel one.
+// Follows waits across communicators. A rank that is behind in one may wait in another itself, for
+// example if it is in a tensor-parallel group and in a data-parallel one.
 Verdict JudgeCommunicators(const Scene& scene, const RankObservation& start) {
   const Parts all = PartsOf(scene);
   Path path;

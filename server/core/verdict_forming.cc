@@ -1,4 +1,4 @@
-// Who keeps a job from forming.
+// The verdict on a job that does not form: which process keeps it from forming.
 
 #include <algorithm>
 #include <set>
@@ -12,10 +12,10 @@
 namespace muster::core {
 namespace {
 
-// What MemberStatus::waiting_in says of who has joined.
+// The MemberStatus::waiting_in of a member that has joined.
 constexpr absl::string_view kJoin = "Join";
 
-// Also one that is stopped, as long as its call waits.
+// Returns whether the process has joined. It may be stopped, as long as its call waits.
 bool HasJoined(const Scene& scene, const RankObservation& seen) {
   const MemberStatus* const member = scene.MemberOf(seen.incarnation);
   return member != nullptr &&
@@ -58,7 +58,8 @@ std::string NodesThatAnswer(const Scene& scene) {
 }  // namespace
 
 Verdict JudgeForming(const Scene& scene) {
-  // Programs that call NCCL themselves may never join, and be seen by its plug-in alone.
+  // Programs that call NCCL on their own may never join, and are seen only by Muster's NCCL
+  // plug-in.
   if (scene.job().members.empty()) {
     const RankObservation* const inside = SlowestInACommunicator(scene);
     if (inside != nullptr) return JudgeCommunicators(scene, *inside);

@@ -13,8 +13,8 @@
 
 namespace muster::core {
 
-// What a verdict is made of, by rank and by process: what the members have called, and what the
-// launchers have seen of them. Everything that is given must outlive this object.
+// The facts of a verdict, by rank and by process: what the members have called, and what the
+// launchers have seen of them. All arguments must outlive this object.
 class Scene {
  public:
   Scene(const JobStatus& job, const std::vector<RankObservation>& seen,
@@ -25,20 +25,20 @@ class Scene {
   const std::vector<LauncherView>& launchers() const { return launchers_; }
   const NodeNames& node_names() const { return node_names_; }
 
-  // nullptr where there is none.
+  // Return nullptr if there is none.
   const MemberStatus* MemberOf(uint32_t rank) const;
   const MemberStatus* MemberOf(const Incarnation& incarnation) const;
   const RankObservation* SeenOf(const MemberStatus& member) const;
 
   VerdictKind KindOf(const MemberStatus& member) const;
-  // What the member is doing; and the same with what it last called.
+  // Return what the member is doing. Describe() adds what it last called.
   std::string DescribeDoing(const MemberStatus& member) const;
   std::string Describe(const MemberStatus& member) const;
-  // "rank 3 (host h, pid 4711)".
+  // Returns text such as "rank 3 (host h, pid 4711)".
   std::string Who(const MemberStatus& member) const;
   std::string Who(const RankObservation& seen) const;
 
-  // Of these ranks, the one that is the likeliest to hold the others up.
+  // Returns the likeliest of these ranks to hold the others up, or nullptr if none is a member.
   const MemberStatus* Worst(const std::vector<uint32_t>& ranks) const;
 
  private:
@@ -52,28 +52,30 @@ class Scene {
   absl::flat_hash_set<Incarnation> silent_;  // processes whose launchers do not answer
 };
 
-// "2 others wait", "1 other waits".
+// Returns "2 others wait" or "1 other waits".
 std::string OthersWait(size_t count);
 
-// "6,649".
+// Returns text such as "6,649".
 std::string WithCommas(uint64_t number);
 
-// ---- The parts of Judge(); each but the first is for a state of its own ----
+// ---- The parts of Judge() ---- Judges a job in any state but kForming.
 
 Verdict JudgeWaits(const Scene& scene);
-// A job that has no epoch yet.
+// Judges a job in kForming, which has no epoch yet.
 Verdict JudgeForming(const Scene& scene);
-// Whether the rank is inside an operation of a communicator.
+// Returns whether the rank is inside an operation of a communicator.
 bool InACommunicator(const RankObservation& seen);
-// The one that has been inside one for the longest time; null: none is.
+// Returns the rank that has been inside an operation for the longest time, or null if none is.
 const RankObservation* SlowestInACommunicator(const Scene& scene);
 
-// ---- Of a rank that is inside an operation of a communicator ----
+// ---- For a rank that is inside an operation of a communicator ----
 
-// Where all others of it have been through the same one: "AllReduce, op 30 of communicator 1 of the
-// world, which 7 others have ended". Empty where it is otherwise.
+// Returns text such as "AllReduce, op 30 of communicator 1 of the world, which 7 others have
+// ended", if all ranks of the rank's communicator have begun the same operation and some have ended
+// it. Otherwise returns an empty text.
 std::string OperationThatOthersHaveEnded(const Scene& scene, const RankObservation& seen);
-// Whom it waits for there, directly or through other communicators; or what they disagree on.
+// Judges whom the rank waits for, directly or through other communicators, or what the ranks
+// disagree on.
 Verdict JudgeCommunicators(const Scene& scene, const RankObservation& seen);
 
 }  // namespace muster::core

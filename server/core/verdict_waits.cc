@@ -47,7 +47,7 @@ Wait WaitOf(const LeaseStatus& lease, const Callers& callers, const NodeNames& n
   return wait;
 }
 
-// Some have called Leave, or Rejoin, which others have not.
+// Returns the wait of members that have called Leave, or Rejoin, for members that have not.
 Wait CallOfAll(const JobStatus& job, const std::string& call) {
   Wait wait;
   wait.what = call;

@@ -12,7 +12,7 @@
 
 namespace muster::core {
 
-// What some ranks wait for in a call of Muster's, and for whom.
+// A wait of some ranks for others in one call of Muster's.
 struct Wait {
   std::string what;               // "Barrier('x') op 3 of the world"
   std::string not_done;           // "has not come to Barrier('x') op 3 of the world"
@@ -22,8 +22,8 @@ struct Wait {
   absl::Duration age;
 };
 
-// All waits of a job's members for each other. Found in time proportional to what there is of
-// members and waits: the coordinator serves nobody meanwhile.
+// All waits of a job's members for each other. The constructor takes time proportional to the
+// members and waits, because the coordinator serves no call meanwhile.
 class Waits {
  public:
   explicit Waits(const JobStatus& job);
@@ -32,11 +32,11 @@ class Waits {
 
   bool empty() const { return waits_.empty(); }
   const Wait& Oldest() const { return waits_.front(); }
-  // The oldest one in which that rank waits; null: it waits for nobody.
+  // Returns the oldest wait of that rank, or null if it waits for no other.
   const Wait* Of(uint32_t rank) const;
-  // Of those that are awaited, the ones that wait for nobody themselves; all, if there are none.
+  // Returns the awaited ranks that do not wait themselves, or all awaited ranks if there are none.
   std::vector<uint32_t> NotWaiting(const Wait& wait) const;
-  // How many wait in Rejoin where nobody else is to come.
+  // Returns how many ranks wait in Rejoin although no other member is awaited.
   size_t rejoined_in_vain() const { return rejoined_in_vain_; }
 
  private:

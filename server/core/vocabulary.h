@@ -11,19 +11,20 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-// What the core's requests, claims and effects are made of. The messages of proto/muster/v1 say
-// what each field means; this mirrors them without protobuf.
+// The types from which the core's requests, claims and effects are made. They mirror the messages
+// of proto/muster/v1, which say what each field means, without protobuf.
 namespace muster::core {
 
-// The time that callers pass in. Never goes back: a steady clock, anchored once to the wall clock,
-// because epoch numbers and lease tokens start from it so that they grow over a restart.
+// The time that callers pass in. It never goes back: it comes from a steady clock that was anchored
+// once to the wall clock. Epoch numbers and lease tokens start from it, so that they grow across a
+// restart.
 using Time = absl::Time;
 
-// A parked call or an open stream, as the service names it. Never reused. Whoever gets a Reply or
-// StreamEnd for it owns its end; the core forgets it in the same step.
+// The id of a parked call or an open stream, chosen by the service. Never reused. The receiver of a
+// Reply or StreamEnd for it must end it; the core forgets it in the same step.
 using WaiterId = uint64_t;
 
-// Contents of a collective or a lease. Shared, since one payload answers many calls.
+// The contents of a collective or a lease. Shared, because one payload answers many calls.
 using Bytes = std::shared_ptr<const std::string>;
 
 using Incarnation = std::string;  // 16 bytes
@@ -36,12 +37,12 @@ struct EpochId {
   }
 };
 
-// Of two epochs that are claimed, the later one.
+// Returns whether `a` is the later one of two claimed epochs.
 inline bool IsHigher(const EpochId& a, const EpochId& b) {
   return std::tie(a.number, a.nonce) > std::tie(b.number, b.nonce);
 }
 
-// What must not be forgotten of the epochs that the job has had.
+// The facts about earlier epochs that must outlive them.
 struct JobHistory {
   // How many processes have taken places that others had before.
   uint32_t replacements = 0;
@@ -51,7 +52,7 @@ struct JobHistory {
 struct SessionId {
   uint64_t daemon_instance = 0;
   uint64_t counter = 0;
-  uint64_t key = 0;  // random: who does not know it is not the session's process
+  uint64_t key = 0;  // random: proves that a caller is the session's process
   friend bool operator==(const SessionId& a, const SessionId& b) {
     return a.daemon_instance == b.daemon_instance && a.counter == b.counter && a.key == b.key;
   }
@@ -69,15 +70,15 @@ struct RosterEntry {
   MemberIdentity member;
   uint32_t local_rank = 0;
   uint32_t node_rank = 0;
-  std::optional<uint32_t> previous_rank;  // of a survivor of the epoch before
-  std::string topology = {};              // as its Join has said it
+  std::optional<uint32_t> previous_rank;  // the rank of a survivor in the previous epoch
+  std::string topology = {};              // from the member's Join
 };
 using Roster = std::vector<RosterEntry>;  // in rank order
 
-// A group as calls name it.
+// The name of a group as calls give it.
 struct GroupName {
   std::string name;             // empty: the world
-  std::vector<uint32_t> ranks;  // empty for the world, and where the name alone says which it is
+  std::vector<uint32_t> ranks;  // empty for the world, and if the name alone identifies the group
   friend bool operator<(const GroupName& a, const GroupName& b) {
     return std::tie(a.name, a.ranks) < std::tie(b.name, b.ranks);
   }
@@ -88,15 +89,15 @@ struct GroupName {
 
 enum class LeaseScope { kNode, kJob };
 
-// The lowest bits of a lease token are the daemon's: two daemons that go on from one and the same
-// token, with clocks that are both behind it, do not grant the same next one. The rest holds
-// microseconds.
+// The lowest bits of a lease token belong to the daemon. Two daemons that continue from the same
+// token, with clocks that are both behind it, then grant different next tokens. The higher bits
+// hold microseconds.
 inline constexpr int kTokenShift = 10;
 
-// Value or error of leased work.
+// The value or error of leased work.
 struct LeaseResult {
   uint64_t token = 0;
-  absl::Status error;  // OK: `value` counts
+  absl::Status error;  // OK: `value` is meaningful
   Bytes value;
 };
 
