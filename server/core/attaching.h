@@ -18,7 +18,7 @@
 
 namespace muster::core {
 
-// The server of Attach: lets processes in, and hands the parts of their claims to the owners
+// The handler of Attach: lets processes in, and hands the parts of their claims to the owners
 // concerned.
 class Attaching {
  public:

@@ -11,6 +11,7 @@
 
 namespace muster::core {
 
+// A claim of a group that is named by its name and ranks.
 struct GroupClaim {
   GroupName group;
   uint64_t next_sequence = 0;
@@ -34,6 +35,7 @@ struct FailureClaim {
   std::string activity;
 };
 
+// A claim that the epoch is broken, with the losses that broke it.
 struct BrokenClaim {
   std::string reason;
   std::vector<FailureClaim> failures;

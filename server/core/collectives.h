@@ -16,7 +16,7 @@
 
 namespace muster::core {
 
-// The server of Barrier, Broadcast, Gather and AllGather (collectives.cc), and of calls that carry
+// The handler of Barrier, Broadcast, Gather and AllGather (collectives.cc), and of calls that carry
 // the arrivals of several members (node_collectives.cc).
 class Collectives {
  public:

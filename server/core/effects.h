@@ -80,6 +80,7 @@ struct Reply {
   Answer answer;  // meaningful if the status is OK
 };
 
+// The events of an Attach stream. The messages of the same names say what each field means.
 struct Attached {
   SessionId session;
   std::vector<uint64_t> standing_tokens;

@@ -16,7 +16,7 @@
 
 namespace muster::core {
 
-// The owner of the formation of epochs: decides when the next one forms and who is in it
+// The formation of epochs. Decides when the next one forms and which members are in it
 // (forming.cc), and takes an elastic job from a broken epoch to the next one (elastic.cc).
 class Forming {
  public:

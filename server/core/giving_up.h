@@ -12,8 +12,8 @@
 
 namespace muster::core {
 
-// Fails a forming job if it waits for a place that no process will take. Concerns only the first
-// epoch of a job that is not elastic.
+// The failure of a forming job that waits for a place which no process will take. Concerns only the
+// first epoch of a job that is not elastic.
 class GivingUp {
  public:
   GivingUp(JobContext& job, Lifecycle& life, Joining& joining)

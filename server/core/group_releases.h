@@ -14,8 +14,8 @@
 
 namespace muster::core {
 
-// The owner of groups that programs release: how groups are closed, settled and forgotten, and how
-// a restarted coordinator learns of them (docs/protocol-failure.md, "How groups are forgotten").
+// The groups that programs release: how groups are closed, settled and forgotten, and how a
+// restarted coordinator learns of them (docs/protocol-failure.md, "How groups are forgotten").
 class GroupReleases {
  public:
   GroupReleases(JobContext& job, const Lifecycle& life, Calls& calls, Groups& groups)

@@ -16,9 +16,8 @@
 
 namespace muster::core {
 
-// The owner of the current epoch's groups: finds and makes them, applies the members' claims to
-// them, and carries out the results of their steps. There must be an epoch when a member function
-// is called.
+// The groups of the current epoch. Finds and makes them, applies the members' claims to them, and
+// carries out the results of their steps. There must be an epoch when a member function is called.
 class Groups {
  public:
   Groups(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls)

@@ -17,9 +17,8 @@
 
 namespace muster::core {
 
-// The views of the coordinator's knowledge for people and for monitoring: the status page in the
-// words of errors (status.cc), and the metrics (metrics.cc). Changes nothing but the effects of the
-// step.
+// The coordinator's state as people and monitoring see it: the status page in the words of errors
+// (status.cc), and the metrics (metrics.cc). Changes nothing but the effects of the step.
 class Insight {
  public:
   Insight(JobContext& job, const Lifecycle& life, const MemberTable& members, const Calls& calls,

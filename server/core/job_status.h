@@ -11,7 +11,9 @@
 #include "server/core/lateness.h"
 #include "server/core/vocabulary.h"
 
-// The status of a job, for the status page and GetStatus.
+// The status of a job, for the status page and GetStatus. The messages of the same names say what
+// each field means.
+
 namespace muster::core {
 
 enum class JobState { kForming, kRunning, kFailed, kFinished, kRecovering, kReforming };

@@ -16,8 +16,8 @@
 
 namespace muster::core {
 
-// The owner of the candidates, which are members that wait for a place in the next epoch. Serves
-// Join, agrees on the world's size, and refuses candidates for which there is no place.
+// The candidates: members that wait for a place in the next epoch. Serves Join, agrees on the
+// world's size, and refuses candidates for which there is no place.
 class Joining {
  public:
   Joining(JobContext& job, const Lifecycle& life, MemberTable& members, Calls& calls)

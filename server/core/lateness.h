@@ -15,9 +15,9 @@
 #include "server/core/requests.h"
 #include "server/core/vocabulary.h"
 
-// Measures which ranks are late, and by how much. Every completed collective counts. The median of
-// its arrivals is when it should have completed, and all other ranks have waited for its last
-// arrival.
+// The lateness of ranks: which ranks are late, and by how much. Every completed collective counts.
+// The median of its arrivals is when it should have completed, and all other ranks have waited for
+// its last arrival.
 namespace muster::core {
 
 // A histogram of durations, with two buckets an octave.

@@ -16,7 +16,8 @@
 
 namespace muster::core {
 
-// The server of the lease calls, which also grants leases: what the job adds to the lease table.
+// The handler of the lease calls, which also grants leases. LeaseTable has the leases; this adds
+// the job's rules: which member may call, and when leases are granted.
 class Leases {
  public:
   Leases(JobContext& job, const Lifecycle& life, const MemberTable& members, Calls& calls);

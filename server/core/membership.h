@@ -21,8 +21,8 @@
 
 namespace muster::core {
 
-// The owner of the ways in which members come and go: their sessions (sessions.cc), their losses
-// and what follows from these (losses.cc), Leave (leaving.cc) and Rejoin (rejoining.cc).
+// The comings and goings of members: their sessions (sessions.cc), their losses and what follows
+// from these (losses.cc), Leave (leaving.cc) and Rejoin (rejoining.cc).
 class Membership {
  public:
   Membership(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Groups& groups,

@@ -11,8 +11,8 @@
 
 namespace muster::core {
 
-// The announcer of newcomers: tells the running members of an elastic job how many newcomers wait
-// for a place, so that the members may choose to re-form.
+// The announcements of newcomers. They tell the running members of an elastic job how many
+// newcomers wait for a place, so that the members may choose to re-form.
 class NewcomerNews {
  public:
   NewcomerNews(JobContext& job, const Lifecycle& life, const Joining& joining)

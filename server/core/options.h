@@ -38,6 +38,7 @@ struct Limits {
   uint32_t max_name_bytes = 256;  // --max-name-bytes: names, labels, types, topologies
 };
 
+// The configuration of a Coordinator, mostly from musterd's flags.
 struct Options {
   std::string job_id = "default";
   uint32_t world_size = 0;  // 0: the first member says it
@@ -51,12 +52,14 @@ struct Options {
   absl::Duration settle = absl::Seconds(5);
   // How long the survivors of a broken epoch may take to call Rejoin.
   absl::Duration rejoin_timeout = absl::Seconds(60);
+  // How long a detached member may take to attach again before it is lost.
   absl::Duration member_grace = absl::Seconds(2);
   // How long a restarted daemon waits for the members of a claimed epoch, from the first claim.
   absl::Duration recovery_grace = absl::Seconds(60);
   // How long no member must have arrived before the missing ones are named. They are named again
   // whenever the wait has doubled. 0: never.
   absl::Duration stall_warning = absl::Seconds(10);
+  // The time-out of a call that names none.
   absl::Duration default_wait_timeout = absl::Minutes(30);
   Limits limits;
   std::string daemon_version;

@@ -14,6 +14,7 @@
 
 namespace muster::core {
 
+// The requests to the core. The messages of the rpcs say what each field means.
 struct AttachRequest {
   std::string job_id;
   MemberIdentity member;
@@ -23,6 +24,7 @@ struct AttachRequest {
   std::shared_ptr<const Claim> claim;  // null: the caller knows nothing of an epoch
 };
 
+// The part that all calls of an attached member have.
 struct CallContext {
   std::string job_id;
   SessionId session;

@@ -20,8 +20,8 @@
 
 namespace muster::core {
 
-// The reporter of stalls: tells the waiting members, and the log, whom they wait for when no member
-// arrives for a while.
+// The reports of stalls. They tell the waiting members, and the log, whom they wait for when no
+// member arrives for a while.
 class StallReports {
  public:
   StallReports(JobContext& job, const Lifecycle& life, const Calls& calls, StallWatch& stalls,
