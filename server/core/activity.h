@@ -25,13 +25,16 @@ class Activity {
   // Notes that the member's connection has ended, and with it its calls.
   void CutOff(Time now);
 
-  // Returns text such as "in AllGather('x') op 12 of the world for 3s", "last completed Barrier()
-  // op 11 of the world 40s ago", "no call so far" or "no call since the coordinator was restarted
-  // 3s ago". Pass "before" as `ago` when the text is read later than `now`.
+  // Returns what the member did last. Pass "before" as `ago` when the text is read later than
+  // `now`.
+  //   in AllGather('x') op 12 of the world for 3s
+  //   last completed Barrier() op 11 of the world 40s ago
+  //   no call so far
+  //   no call since the coordinator was restarted 3s ago
   std::string Describe(Time now, absl::string_view ago = "ago") const;
 
-  // The same text without durations, for readers that count the time themselves: "in AllGather('x')
-  // op 12 of the world".
+  // A text like Describe()'s without the durations, for readers that count the time themselves: "in
+  // AllGather('x') op 12 of the world".
   struct Story {
     std::string text;
     // when the call began (goes_on) or ended; nullopt if the text has no time

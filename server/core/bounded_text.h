@@ -13,8 +13,8 @@ namespace muster::core {
 // Returns the text, or at most `max_bytes` of it followed by "...".
 std::string Shortened(absl::string_view text, size_t max_bytes);
 
-// Returns as much of the text, "..." included, as takes `max_bytes` when gRPC sends it as an
-// error's text. gRPC sends each byte that is not printable ASCII as three bytes.
+// Returns the text, or as much of it as takes `max_bytes` in an error, "..." included. gRPC sends
+// each byte of an error's text that is not printable ASCII as three bytes.
 std::string ShortenedForMetadata(std::string text, size_t max_bytes);
 
 }  // namespace muster::core

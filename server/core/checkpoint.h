@@ -14,10 +14,11 @@
 
 namespace muster::core {
 
-// The state of a coordinator at a moment when its job runs and no work is in progress: all members
-// of the epoch are attached, no other process is there, and no call waits. It leaves out what
-// serves messages only (lateness, earlier activities, past losses) and what only a late duplicate
-// of an old call would need (contributions to completed collectives).
+// The state of a coordinator at a moment when its job runs and no work is in progress. All members
+// of the epoch are attached, no other process is there, and no call waits.
+//
+// It leaves out what only messages need: lateness, earlier activities, past losses. It also leaves
+// out what only a late duplicate of an old call would need: contributions to completed collectives.
 struct Checkpoint {
   struct Member {
     RosterEntry place;

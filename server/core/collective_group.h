@@ -74,8 +74,9 @@ class CollectiveGroup {
   const std::string& finished_text() const { return finished_; }
 
   // Notes what the rank said under this attempt: its program has released the group, or has
-  // retained it, and it has completed every collective below `next`. The highest attempt decides.
-  // An arrival at a collective that the rank has not completed takes the release back.
+  // retained it. Either way, the rank has completed every collective below `next`. The highest
+  // attempt decides. An arrival at a collective that the rank has not completed takes the release
+  // back.
   Step Release(uint32_t index, uint64_t next, uint64_t attempt);
   Step Retain(uint32_t index, uint64_t next, uint64_t attempt);
   bool IsReleasedBy(uint32_t rank) const;  // true for ranks outside the group

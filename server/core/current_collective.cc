@@ -93,7 +93,7 @@ WaiterId CurrentCollective::Unpark(uint32_t index) {
   return std::exchange(arrival.waiter, 0);
 }
 
-// All earlier calls agree with each other, so any of them stands for all.
+// Compares with any one earlier call, because all of them agree with each other.
 bool CurrentCollective::Agrees(uint32_t index) const {
   return SameOperation(arrivals_[*sample_], arrivals_[index]);
 }

@@ -39,10 +39,10 @@ struct GroupContext {
 // Arrivals are a set of ranks, never a count. The first send of a rank fixes the content of its
 // call, even if it is withdrawn.
 //
-// If the answer would be too large, the collective is refused to all ranks with OUT_OF_RANGE: to
-// the parked ranks now, and to each other rank when it arrives without knowing of the refusal.
-// After that, contents are no longer fixed. Each call says how many refusals of its number its
-// caller knows, and only calls with the same count meet. So no rank completes a collective that was
+// If the answer would be too large, the collective is refused to all ranks with OUT_OF_RANGE.
+// Parked ranks hear of it now, the others when they arrive without knowing of the refusal. After
+// that, contents are no longer fixed. Each call says how many refusals of its number its caller
+// knows, and only calls with the same count meet. So no rank completes a collective that was
 // refused to another:
 //
 //   ranks 0 and 1 arrive; rank 2 makes the answer too large: all three get OUT_OF_RANGE;

@@ -42,15 +42,16 @@ class Epoch {
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
   bool recovered() const { return recovered_; }
 
-  // Whether a member was lost, and the error with which every call of the epoch then ends.
+  // Return whether the epoch is broken, because a member was lost or asked for a new epoch, and the
+  // error with which all of its calls then end.
   bool broken() const { return !broken_with_.ok(); }
   const absl::Status& broken_with() const { return broken_with_; }
   void Break(const std::string& reason) { broken_with_ = absl::AbortedError(reason); }
 
   const GroupTable& groups() const { return groups_; }
   // Makes a group that does not exist yet. Returns FAILED_PRECONDITION if another group of that
-  // name shares ranks with it, UNAVAILABLE if it does but all of `name`'s ranks have released that
-  // other group, and RESOURCE_EXHAUSTED if there are too many groups or ranks.
+  // name shares ranks with it. Returns UNAVAILABLE instead if all of `name`'s ranks have released
+  // that other group. Returns RESOURCE_EXHAUSTED if there are too many groups or ranks.
   absl::StatusOr<CollectiveGroup*> AddGroup(const GroupName& name);
 
   // Removes a group that all ranks have released. Nothing may refer to it any more.

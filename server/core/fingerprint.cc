@@ -109,8 +109,8 @@ void CompareFacts(const ByFacts& members, size_t count, const NodeNames& node_na
   }
 }
 
-// The members of one node, and the best readings among them: the clock that is off the least,
-// because a message's way only adds to the difference, and the least free memory.
+// The members of one node, and the best of their readings. The best clock is the one that is off
+// the least, because a message's way only adds to the difference.
 struct Node {
   Members members;
   std::optional<absl::Duration> clock_ahead;

@@ -17,7 +17,7 @@
 namespace muster::core {
 
 // The formation of epochs. Decides when the next one forms and which members are in it
-// (forming.cc), and takes an elastic job from a broken epoch to the next one (elastic.cc).
+// (forming.cc). Takes an elastic job from a broken epoch to the next one (elastic.cc).
 class Forming {
  public:
   Forming(JobContext& job, Lifecycle& life, MemberTable& members, Calls& calls, Joining& joining)

@@ -22,7 +22,7 @@ class InquiryMembers {
   InquiryMembers() = default;
   explicit InquiryMembers(const JobStatus& job);
 
-  // Whether every process of the job is one of the members.
+  // Returns whether every process of the job is one of the members.
   bool complete() const { return complete_; }
   bool Has(const Incarnation& process) const { return members_.contains(process); }
   std::optional<uint32_t> RankOf(const Incarnation& process) const;

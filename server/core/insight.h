@@ -25,7 +25,7 @@ class Insight {
           const Leases& leases, const Joining& joining, const Forming& forming,
           const Recovery& recovery);
 
-  // The same as in Coordinator.
+  // These do what Coordinator says.
   JobStatus GetStatus(Time now, bool with_completed_leases) const;
   JobStatus GetBriefStatus(Time now, const std::vector<Incarnation>& members) const;
   Metrics Measure(Time now) const;

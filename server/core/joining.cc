@@ -85,7 +85,7 @@ absl::Status Joining::RefuseLateJoin(const Member& member, const PlaceWish& wish
       absl::StrCat("the job is full: all of its ", WorldSize(), " members have joined"));
 }
 
-// Of two sends of a Join or Rejoin, the later one counts.
+// Lets the later one of two sends of a Join or Rejoin count.
 absl::Status Joining::CheckAttempt(const Member& member, const CallContext& call) const {
   if (call.attempt >= member.join_attempt) return absl::OkStatus();
   return absl::CancelledError("a later send of the same call has arrived");

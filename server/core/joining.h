@@ -44,8 +44,8 @@ class Joining {
   // Returns the size of the epoch. Without one: the size that it will have, or 0 if that is not
   // known.
   uint32_t WorldSize() const;
-  // Returns the most members that an epoch can have: the number of the flags, or else the larger of
-  // the epoch's size and the largest size that a joiner has named.
+  // Returns the most members that an epoch can have. The flags say it. Without a flag, it is the
+  // larger of the epoch's size and the largest size that a joiner has named.
   uint32_t Places() const;
 
   const PlaceBook& places() const { return places_; }

@@ -27,12 +27,16 @@ namespace muster::core {
 // holder. Tokens only grow.
 //
 // A lease that is held or waited for stays. An outcome is kept for later callers, including members
-// that join later, because any name may be asked for again. So outcomes are not forgotten by time
-// or by epoch, but only to make room: for a new name beyond --max-leases, or for a new outcome if
-// the outcomes take half of --max-held-bytes (the other half is for collectives). KeptResults
-// decides which outcome goes first. RESOURCE_EXHAUSTED means that no outcome can go, because all
-// names are held or waited for. The members of a job use its names more or less in the same order.
-// So the least recently used of 65,536 outcomes is one that all members have.
+// that join later, because any name may be asked for again. Neither time nor the end of an epoch
+// removes an outcome. Outcomes are forgotten only to make room for:
+//   * a new name beyond --max-leases;
+//   * a new outcome, if the outcomes exceed half of --max-held-bytes (the other half is for
+//     collectives), or all held payloads exceed --max-held-bytes.
+//
+// KeptResults decides which outcome goes first. RESOURCE_EXHAUSTED means that this does not make
+// enough room, for example because all names are held or waited for. The members of a job use its
+// names more or less in the same order. So the least recently used of 65,536 outcomes is one that
+// all members have.
 //
 // Forgetting is safe:
 //   * A member that asks for a forgotten name does the work again, under a higher token than any
@@ -48,8 +52,9 @@ namespace muster::core {
 //     claims have. Of two outcomes of one name, the one with the higher token counts.
 //
 // One member cannot take what all share. It holds and waits for at most --max-leases-per-member,
-// and its own outcomes make room first. Every call is logarithmic in what is kept. Calls that
-// concern many leases or waiters are linear in those that they change.
+// and the members whose outcomes take the most room lose outcomes first. Every call is logarithmic
+// in what is kept. Calls that concern many leases or waiters are linear in those that they change.
+// Tests: tests/server/core/lease_table_test.cc.
 class LeaseTable {
  public:
   // One member's request to hold a lease.
@@ -87,8 +92,8 @@ class LeaseTable {
   LeaseTable(const Limits& limits, uint64_t instance, ByteBudget* budget);
 
   // Queues the request. GrantAll() later makes it the holder. Finishes the request at once if the
-  // work is done, if the request holds the lease already, if it was abandoned (CANCELLED), or if
-  // there is no room (RESOURCE_EXHAUSTED).
+  // work is done or it holds the lease already. Also finishes it at once if it was abandoned
+  // (CANCELLED) or there is no room (RESOURCE_EXHAUSTED).
   Step Acquire(const LeaseKey& key, const Request& request, uint64_t attempt, WaiterId waiter);
 
   // Returns whether requests wait for leases that are neither held nor completed.
@@ -115,9 +120,9 @@ class LeaseTable {
   bool Stands(const LeaseKey& key, const Request& request, uint64_t token) const;
   // Returns whether the lease is held, or its result is kept.
   bool IsTaken(const LeaseKey& key) const;
-  // Makes the request the holder, as its member claims, unless there is no room, or a later grant,
-  // or a result under the same or a later token, is known. Returns whether the member's token
-  // stands: see Stands().
+  // Makes the request the holder, as its member claims. Does not if there is no room, or if a later
+  // grant, or a result under the same or a later token, is known. Returns whether the member's
+  // token stands: see Stands().
   bool AdoptHolder(const LeaseKey& key, const Request& request, uint64_t token, Time now);
   // Records a result that a member claims, and answers the waiters. Does nothing if a later grant
   // or result is known, or if the result was forgotten. A grant under the same or a lower token

@@ -144,8 +144,8 @@ void Membership::Lose(const std::vector<Loss>& losses) {
 void Membership::RecordLoss(Member* member, Failure failure, bool told) {
   const absl::Status status = absl::AbortedError(
       absl::StrCat("this process, ", member->who(), ", was lost: ", failure.cause));
-  // A debug line, if another line tells of the loss: the end of the epoch (for a member of it), the
-  // failure of the job before it, or the refusal of a place.
+  // A debug line, if another line tells of the loss: the end of the epoch (for a member of it), an
+  // earlier failure of the job, or a refused place.
   const bool consequence =
       !member->rank() && (life_.state() == JobState::kFailed || member->refused);
   job_.Log(member->rank() || consequence ? Severity::kDebug : Severity::kError,

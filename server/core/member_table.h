@@ -42,7 +42,7 @@ class Member {
   const SessionId& session() const { return session_; }
   WaiterId stream() const { return stream_; }
   bool attached() const { return stream_ != 0; }
-  // Whether only a claim has named it, so that this daemon has not heard from it.
+  // Returns whether only a claim has named it, so that this daemon has not heard from it.
   bool awaited() const { return session_.counter == 0; }
 
   // Its place and standing, if it is a member of the epoch.
@@ -55,7 +55,7 @@ class Member {
   // The exit, with status 0, of a process that has not attached to this daemon. Reported during a
   // recovery.
   const std::optional<ExitReport>& exit() const { return exit_; }
-  // Whether it is here, or nothing more will be heard of it.
+  // Returns whether it is here, or nothing more will be heard of it.
   bool accounted_for() const { return attached() || gone() || exit_.has_value(); }
 
   uint64_t attach_attempt = 0;

@@ -8,7 +8,7 @@
 namespace muster::core {
 namespace {
 
-// Returns whether the end of one part says nothing about the collective: the part was sent again or
+// Returns whether the end of one part says nothing about the collective. The part was sent again or
 // given up, its wait is over, or its session has ended.
 bool IsQuiet(const absl::Status& status) {
   return absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||

@@ -15,8 +15,9 @@ namespace muster::core {
 // as a call of its own, under an id that is made from the NodeCollective's id. A part may outlive
 // its NodeCollective; its end is then ignored.
 //
-// A NodeCollective is answered after the first step in which a part completes, or ends with an
-// error that concerns all parts, or in which its last part ends.
+// A NodeCollective is answered after the first step in which a part completes or fails with an
+// error that concerns all parts. At the latest, it is answered after the step in which its last
+// part ends.
 class NodeBatches {
  public:
   // Returns whether the id is a part's. Ids of calls never have the highest bit.

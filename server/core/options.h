@@ -67,8 +67,9 @@ struct Options {
   uint64_t instance = 1;
   // Returns numbers that cannot be guessed, for epoch nonces and the keys of sessions.
   std::function<uint64_t()> random;
-  // Returns whether Effects::inquiry would be of use now, in this state of the job: making it takes
-  // a look at every member. If it is not set, it always is. Nothing else depends on it.
+  // Returns whether Effects::inquiry would be of use now, in this state of the job. Making one
+  // takes a look at every member. If this is not set, every inquiry is made. Nothing else depends
+  // on it.
   std::function<bool(absl::Time, JobState)> wants_inquiry;
 
   // Returns INVALID_ARGUMENT that names the first field that is out of range.

@@ -10,8 +10,8 @@
 namespace muster::core {
 
 // The effects of the current step. Every text for a member passes through here and gets the job's
-// name before it, once: a text that a claim brings back has it already. A text that is too long for
-// an error is cut.
+// name before it. A text that a claim brings back has the name already and gets no second one. A
+// text that is too long for an error is cut.
 class Outbox {
  public:
   explicit Outbox(absl::string_view job_id);

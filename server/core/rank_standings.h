@@ -14,7 +14,7 @@ class RankStandings {
   explicit RankStandings(size_t size) : standings_(size) {}
 
   // Notes what a rank says. Returns false, and changes nothing, if the rank has spoken under a
-  // higher attempt, or if the statement may be about an earlier group of the same ranks.
+  // higher attempt, or may have said this about an earlier group of the same ranks.
   bool Say(uint32_t index, bool released, uint64_t attempt);
 
   // Sets the attempt below which sends of the rank may belong to an earlier group of the same

@@ -239,9 +239,9 @@ Membership::Loss Recovery::NotRecovered(Member* member) const {
                        absl::FormatDuration(job_.options.recovery_grace))};
 }
 
-// Loses the members that have not come back. The exception follows from Leave, which is answered
-// when all are leaving: if all members that are here only leave, the others may have had their
-// answer and ended.
+// Loses the members that have not come back, with one exception. Leave is answered when all are
+// leaving. So if all members that are here are leaving, the others may have had their answer and
+// ended.
 void Recovery::LoseAbsent() {
   std::vector<Membership::Loss> absent;
   bool any_here = false;

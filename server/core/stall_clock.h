@@ -7,8 +7,9 @@
 
 namespace muster::core {
 
-// The times at which a wait, in which no member arrives, is reported: as soon as it is unusual, if
-// that is known; after the first warning time; then whenever the wait has doubled.
+// The times at which a wait in which no member arrives is reported. The first report is due when
+// the wait is unusual, if that is known, or else after the first warning time. Further reports are
+// due whenever the wait has doubled.
 class StallClock {
  public:
   // Notes that a member has arrived.

@@ -18,7 +18,7 @@ class StallWatch {
   explicit StallWatch(const JobContext& job) : job_(job) {}
 
   // Notes that a wait begins. A check is then due soon, even if the next report of an earlier wait
-  // is far off: a slow forming must not hide what hangs after it. That check looks again at what
+  // is far off. So a slow forming does not hide what hangs after it. That check looks again at what
   // waits then. Runs at each arrival, so it only takes a minimum.
   void Begin() {
     const absl::Duration warning = job_.options.stall_warning;

@@ -28,8 +28,8 @@ class Timeline {
   static constexpr absl::string_view kAttachedAgain = "attached again";
 
   // Adds an event. If every member of a large job may report it, pass a `kind`, which must outlive
-  // this object. Of many events of one kind that follow each other closely, a few are kept, and the
-  // last of these is replaced by the latest event, with their number. Debug messages are left out.
+  // this object. If many events of one kind follow each other closely, only the first few stay. The
+  // latest event, with a count, replaces the one before it. Debug messages are left out.
   void Add(Time now, Severity severity, absl::string_view text, absl::string_view kind = "");
 
   // Returns the entries, the oldest first.

@@ -20,9 +20,9 @@ inline constexpr size_t kIncarnationBytes = 16;
 inline constexpr size_t kMaxVersionBytes = 64;
 inline constexpr size_t kMaxCallSiteBytes = 1024;  // a path and a line
 inline constexpr size_t kMaxGivenUpBytes = 1024;   // a sentence
-inline constexpr size_t kMaxNodeParts = 1024;  // of one NodeCollective; NodeBatches::Add needs it
-inline constexpr size_t kMaxReleases = 1024;   // of one ReleaseGroups
-inline constexpr size_t kMaxFacts = 256;       // of one fingerprint
+inline constexpr size_t kMaxNodeParts = 1024;      // of one NodeCollective; at most 2^kPartBits
+inline constexpr size_t kMaxReleases = 1024;       // of one ReleaseGroups
+inline constexpr size_t kMaxFacts = 256;           // of one fingerprint
 inline constexpr size_t kMaxFactNameBytes = 128;
 inline constexpr size_t kMaxFactValueBytes = 512;
 // The bound on reasons, causes and activities, the daemon's own and those in claims. gRPC's

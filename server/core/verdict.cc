@@ -99,7 +99,8 @@ Verdict JudgeRecovery(const Scene& scene) {
   return {kind, absl::StrCat(reason, "; ", scene.Who(*worst), ": ", scene.DescribeDoing(*worst))};
 }
 
-// All remaining members have called Rejoin, so they wait for new processes.
+// Judges a job in which all remaining members have called Rejoin, so that they wait for new
+// processes.
 Verdict JudgeRejoined(const Scene& scene, size_t count) {
   return {VerdictKind::kUnknown,
           absl::StrCat(count, count == 1 ? " rank waits" : " ranks wait",

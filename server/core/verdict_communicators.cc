@@ -186,8 +186,8 @@ Verdict JudgeTogether(const Scene& scene, const Standing& standing) {
           absl::StrCat(all, ": what holds them up is below them, in the network or a GPU")};
 }
 
-// Describes a rank that has not begun the operation that the others are in: what it does, and the
-// call of Muster's in which it waits, if it does.
+// Describes what a rank does that has not begun the operation of the others. Adds the call of
+// Muster's in which it waits, if it does.
 std::string DescribeElsewhere(const Scene& scene, const RankObservation& seen) {
   const MemberStatus* const member = scene.MemberOf(seen.incarnation);
   const bool waits = member != nullptr && !member->waiting_in.empty();
@@ -245,8 +245,8 @@ std::string OperationThatOthersHaveEnded(const Scene& scene, const RankObservati
                       left, left == 1 ? " other has ended" : " others have ended");
 }
 
-// Follows waits across communicators. A rank that is behind in one may wait in another itself, for
-// example if it is in a tensor-parallel group and in a data-parallel one.
+// Follows waits across communicators. A rank that is behind in one may itself wait in another: it
+// may be in a tensor-parallel group and in a data-parallel one.
 Verdict JudgeCommunicators(const Scene& scene, const RankObservation& start) {
   const Parts all = PartsOf(scene);
   Path path;

@@ -71,8 +71,8 @@ const RankObservation* SlowestInACommunicator(const Scene& scene);
 // ---- For a rank that is inside an operation of a communicator ----
 
 // Returns text such as "AllReduce, op 30 of communicator 1 of the world, which 7 others have
-// ended", if all ranks of the rank's communicator have begun the same operation and some have ended
-// it. Otherwise returns an empty text.
+// ended". Returns an empty text unless all ranks of the communicator have begun the same operation
+// and some have ended it.
 std::string OperationThatOthersHaveEnded(const Scene& scene, const RankObservation& seen);
 // Judges whom the rank waits for, directly or through other communicators, or what the ranks
 // disagree on.

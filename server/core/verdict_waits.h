@@ -22,7 +22,7 @@ struct Wait {
   absl::Duration age;
 };
 
-// All waits of a job's members for each other. The constructor takes time proportional to the
+// The waits of a job's members for each other. The constructor takes time proportional to the
 // members and waits, because the coordinator serves no call meanwhile.
 class Waits {
  public:
