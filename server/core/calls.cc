@@ -171,7 +171,7 @@ void Calls::NoteGivenUp(const ParkedCall& call) {
   }
 }
 
-// Rate-limited, because a program may try a call with a short time-out again and again.
+// Limits the warnings, because a program may try a call with a short time-out again and again.
 void Calls::NoteTimeout(const ParkedCall& call, const absl::Status& status) {
   Count(KindOf(call.wait), &job_.tally.counters.timeouts);
   const bool told = timeouts_.Tells(job_.now, TimeoutKind(call.wait));

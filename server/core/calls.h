@@ -38,6 +38,8 @@ class Calls {
   // Takes a parked call out of the queue to serve it now. Returns nullopt if it is not parked.
   std::optional<ParkedCall> Reopen(WaiterId id);
 
+  // Returns RESOURCE_EXHAUSTED if the member, or all members together, have as many parked calls as
+  // the limits allow.
   absl::Status CanPark(const Member& member) const;
   // A description of what the member does while the call waits. Null leaves the member's activity
   // as it is.
@@ -45,6 +47,7 @@ class Calls {
   static Words Say(std::string what) {
     return std::make_shared<const std::string>(std::move(what));
   }
+  // Parks the call until Finish(), Drop() or its time-out, which counts from call.since.
   void Park(WaiterId id, Member* member, Wait wait, const CallContext& call, Words what);
   // Parks a NodeCollective until its parts have ended. Each part is parked on its own, under
   // NodeBatches::PartId().

@@ -22,7 +22,7 @@ ClaimedGroups::ByRank ClaimedGroups::Take(const std::string& digest) {
   return taken;
 }
 
-// Sorted, so that nothing depends on the order of a hash table.
+// Sorts them, so that nothing depends on the order of a hash table.
 std::vector<std::string> ClaimedGroups::Digests() const {
   std::vector<std::string> digests;
   digests.reserve(groups_.size());

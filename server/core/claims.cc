@@ -84,8 +84,11 @@ bool Recovery::TryAskForRoster() {
   return true;
 }
 
-// A claim of an epoch that did not win is refused, unless the claimant has a place in the winner.
-// Then the answer that told it of that place was lost.
+// Adopts the claimed epoch if it wins. Refuses a claim of another epoch, unless the claimant has a
+// place in the winner. In that case the answer that told it of its place was lost:
+//
+//   epoch 5 forms from the members of epoch 4; the answer to rank 2 is lost; the daemon restarts;
+//   rank 0 claims epoch 5, which wins; rank 2 still claims epoch 4, and is let in.
 absl::Status Recovery::ConsiderClaimedEpoch(const MemberIdentity& claimant, const Claim& claim) {
   if (!epoch() && !claim.roster) {
     return absl::AbortedError(absl::StrCat(

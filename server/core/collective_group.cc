@@ -170,7 +170,7 @@ std::vector<uint32_t> CollectiveGroup::NeededContributors() const {
 
 // ---- Releases ----
 
-// A release also withdraws sends that have not arrived yet.
+// Also withdraws sends of the rank under lower attempts that have not arrived yet.
 CollectiveGroup::Step CollectiveGroup::Release(uint32_t index, uint64_t next, uint64_t attempt) {
   if (!standings_.Say(index, /*released=*/true, attempt)) return {};
   Step step = Observe(index, next);
@@ -189,8 +189,8 @@ bool CollectiveGroup::IsReleasedBy(uint32_t rank) const {
   return !index || standings_.IsReleasedBy(*index);
 }
 
-// Before the first collective has completed, a rank may not know of the group at all, so only ranks
-// that were heard must release it. Afterwards all ranks know of it and must.
+// Requires a release by every rank once a collective has completed. Before that, a rank may not
+// know of the group at all, so only the ranks that were heard must have released it.
 bool CollectiveGroup::IsReleased() const {
   if (standings_.released() == 0 || current_.pending() || past_.WantsAny() || !finished_.empty()) {
     return false;

@@ -76,8 +76,8 @@ absl::Status Collectives::CheckPayload(const CollectiveRequest& request, const B
                                                  DescribeOperation(request)));
 }
 
-// UNAVAILABLE makes the client repeat a call to a group that is about to be forgotten. If the
-// caller does not wait, it gets DEADLINE_EXCEEDED instead.
+// Returns UNAVAILABLE for a group that is about to be forgotten, so that the client repeats the
+// call. If the caller does not wait, it gets DEADLINE_EXCEEDED instead.
 absl::StatusOr<CollectiveGroup*> Collectives::GroupOfCall(const Member& member,
                                                           const CollectiveRequest& request) {
   const absl::Status valid = CheckGroupAndRoot(member, request);

@@ -118,8 +118,7 @@ absl::Status Coordinator::Impl::DescribeTimeout(const ParkedCall& call) {
       call.wait);
 }
 
-// The text is made before the withdrawal, so that the caller's own arrival does not count as
-// missing.
+// Makes the text before the withdrawal, so that the caller's own arrival does not count as missing.
 void Coordinator::Impl::TimeOut(WaiterId id) {
   const ParkedCall& call = *calls_.parked().Find(id);
   if (NodeBatches::IsPart(id)) {  // its member learns of it from a call of its own

@@ -112,8 +112,9 @@ std::string CurrentCollective::DescribeMismatch() const {
 
 // ---- Limits ----
 
-// Contents are fixed, so once the known ones are too large in total, the collective can never
-// complete. If the ranks disagree, the disagreement is reported instead.
+// Returns whether this payload makes the answer too large. Contents are fixed, so the collective
+// could then never complete. If the ranks disagree, returns false, so that the disagreement is
+// reported instead.
 bool CurrentCollective::IsTooLarge(uint32_t index, const CollectiveRequest& request) const {
   if (arrivals_[index].sent || !HasAnswerOfAll(request.kind)) return false;
   const uint64_t bytes = payloads_.bytes() + request.payload->size();
@@ -121,8 +122,9 @@ bool CurrentCollective::IsTooLarge(uint32_t index, const CollectiveRequest& requ
   return !sample_ || SameOperation(arrivals_[*sample_], request);
 }
 
-// The last arrival makes the answer, which holds all payloads a second time. By then every rank has
-// the result of the previous collective, so its `past_bytes` will be released.
+// Checks the room for the payload and, at the last arrival, for the answer, which holds all
+// payloads a second time. By then every rank has the result of the previous collective, so its
+// `past_bytes` will be released.
 absl::Status CurrentCollective::CheckRoom(uint32_t index, const CollectiveRequest& request,
                                           uint64_t past_bytes) const {
   const Arrival& arrival = arrivals_[index];

@@ -33,7 +33,8 @@ Time Forming::NextStep() const {
   return next;
 }
 
-// Newcomers that make the job larger than it has ever been replace no member.
+// Leaves out newcomers that make the job larger than it has ever been, because they replace no
+// member.
 uint32_t Forming::ReplacementsAmong(const std::vector<Member*>& chosen) const {
   if (!epoch()) return 0;
   const size_t newcomers = std::count_if(chosen.begin(), chosen.end(),

@@ -111,7 +111,7 @@ bool GroupReleases::TryCloseMore() {
   return unclosed_.count(digest) == 0;
 }
 
-// Ranks mostly get the same news, so they share one event.
+// Shares one event between ranks with the same news, which is the usual case.
 void GroupReleases::SendClosings() {
   if (!epoch() || job_.draining) return;
   SharedEvent event;

@@ -111,8 +111,8 @@ void Groups::FailFor(const Member& leaver) {
   }
 }
 
-// A claim of a group that cannot be made is not an error: less room at this coordinator must not
-// end a member.
+// Logs claims of groups that cannot be made, and does not return an error: that this coordinator
+// has less room must not end a member.
 void Groups::ApplyClaims(const Member& member, const std::vector<GroupClaim>& claims,
                          uint64_t attempt) {
   size_t refused = 0;

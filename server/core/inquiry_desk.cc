@@ -29,7 +29,7 @@ Effects InquiryDesk::Step(Time now, WaiterId waiter, const InquiryQuestion& ques
   return Finish(now, waiter, Ask(now, waiter, question, core));
 }
 
-// Without launchers, an inquiry would reveal nothing new.
+// Requires launchers: without any, an inquiry would reveal nothing new.
 bool InquiryDesk::MayBegin(Time now, JobState state) const {
   return !draining_ && inquiries_.has_launchers() && inquiries_.MayBegin(now, state);
 }

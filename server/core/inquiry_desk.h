@@ -31,12 +31,15 @@ class InquiryDesk {
   // Returns whether Begin() would begin an inquiry: there are launchers, and the last inquiry is
   // long enough ago.
   bool MayBegin(Time now, JobState state) const;
+  // Begins an inquiry if MayBegin() allows it.
   Effects Begin(Time now, const InquiryCause& cause);
 
   // Forgets a call that waits here. Returns false if it does not.
   bool Cancel(Time now, WaiterId waiter) { return inquiries_.Forget(now, waiter); }
+  // Does what is due: answers calls whose time is over, and makes the verdict.
   Effects Tick(Time now);
   Time NextDeadline() const { return inquiries_.NextDeadline(); }
+  // Ends all calls, and every later one, with UNAVAILABLE and this reason.
   Effects Drain(std::string reason);
 
   // Returns the latest inquiry, or nullopt if there was none.

@@ -21,8 +21,8 @@ PlaceWish WishOf(const JoinRequest& request) {
           request.topology};
 }
 
-// The error for a process that was started again before its predecessor counts as lost. It asks
-// again, and then learns that the job has failed.
+// Makes the error for a process that was started again before its predecessor counts as lost. It
+// asks again, and then learns that the job has failed.
 absl::Status PlaceInDoubt(const Member& holder) {
   return absl::UnavailableError(
       absl::StrCat(holder.who(),

@@ -115,7 +115,7 @@ LatenessBook::History& LatenessBook::Find(const GroupWords& group, const Operati
   return history;
 }
 
-// The entry that was just made stays, however large it is.
+// Keeps the entry that was just made, however large it is.
 void LatenessBook::MakeRoom() {
   while (histories_.size() > 1 && (records_ > kMaxRecords || histories_.size() > kMaxOperations)) {
     records_ -= histories_.back().key.ranks.size();

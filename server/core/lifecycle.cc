@@ -72,7 +72,7 @@ void Lifecycle::StartAnew() {
   failures_.clear();
 }
 
-// The world's collective that completes next tells the ranks.
+// Makes the next completion in the world tell the ranks.
 void Lifecycle::AskStop() {
   stop_asked_ = true;
   if (epoch_) epoch_->AskStop();

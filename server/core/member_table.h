@@ -151,6 +151,7 @@ class MemberTable {
 
   // Makes this the member's session, and ends its grace.
   void StartSession(Member* member, const SessionId& session, WaiterId stream);
+  // Ends the member's session and closes its stream. The member stays.
   void EndSession(Member* member);
   void CloseStream(Member* member);
   // Returns the open streams, sorted.

@@ -57,11 +57,16 @@ class Membership {
   absl::Status Receive(WaiterId id, const ProcessStateReport& report);
   // Loses members whose grace is over. Returns whether there were any.
   bool TryLoseDetached();
+  // Loses these members, except those that are gone already. Breaks the epoch if one of them has a
+  // rank in it.
   void Lose(const std::vector<Loss>& losses);
+  // Makes the loss of a member whose process has ended.
   static Loss Ended(Member* member, const ExitReport& report);
   // Breaks the epoch: ends all of its parked calls, and tells every member.
   void BreakEpoch(const std::string& reason, bool told = false);
+  // Makes the event that tells members of the broken epoch.
   SharedEvent BrokenEvent(bool may_rejoin) const;
+  // Breaks the epoch as a member claims, with the losses that it names.
   void ApplyBrokenClaim(const BrokenClaim& claim);
   // Makes the next epoch's number and the next token higher than all numbers in the claim.
   void ObserveNumbers(const Claim& claim);
@@ -75,6 +80,8 @@ class Membership {
   absl::Status Serve(WaiterId id, Member* member, const LeaveRequest& request);
   absl::Status CheckContent(const Member& member, const RejoinRequest& request) const;
   absl::Status Serve(WaiterId id, Member* member, const RejoinRequest& request);
+  // Notes that the member leaves. Fails the calls that would wait for it in vain, and frees its
+  // leases.
   void StartLeaving(Member* member);
   // Marks a member that needs nothing more. Its parked Leave succeeds, its stream may end at any
   // time, and no Rejoin is awaited from it.

@@ -24,7 +24,8 @@ std::optional<NewcomersWaiting> NewcomerNews::Untold() const {
   return !none_before && same ? std::nullopt : std::optional(news);
 }
 
-// Newcomers whose time has come were announced in the step that set `now`.
+// Returns when to announce the untold numbers. That is never in the past, because the step that set
+// `now` has announced what was due.
 Time NewcomerNews::NextStep() const { return Untold() ? next_ : absl::InfiniteFuture(); }
 
 void NewcomerNews::Announce() {

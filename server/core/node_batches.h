@@ -26,6 +26,7 @@ class NodeBatches {
     return WaiterId{1} << 63 | call << kPartBits | part;
   }
 
+  // Adds a NodeCollective with so many parts, none of which has ended.
   void Add(WaiterId call, size_t parts);
   // Forgets the NodeCollective, because its caller is gone. Returns false if `call` is not one.
   bool Forget(WaiterId call) { return batches_.erase(call) > 0; }

@@ -31,8 +31,8 @@ absl::Status Collectives::CheckTogether(const NodeCollectiveRequest& request) co
   return absl::OkStatus();
 }
 
-// If a batch cannot be taken, no member's call fails. Each member sends a call of its own, and gets
-// its own errors.
+// Takes the batch, or answers that no part has completed. In the second case no member's call
+// fails: each member sends a call of its own, and gets its own errors.
 absl::Status Collectives::Receive(WaiterId id, const NodeCollectiveRequest& request) {
   const absl::StatusOr<Member*> sender = calls_.Caller(request.call.call);
   if (!sender.ok()) return sender.status();
@@ -161,7 +161,7 @@ absl::Status Collectives::CheckContent(const Member&, const WithdrawRequest& req
   return s.ok() ? CheckSequence(request.sequence) : s;
 }
 
-// The withdrawal is kept in the group. If no rank has called the group yet, this makes it.
+// Keeps the withdrawal in the group, and makes the group if no rank has called it yet.
 absl::Status Collectives::Serve(WaiterId id, Member* member, const WithdrawRequest& request) {
   if (absl::Status s = life_.CheckEpoch(*member, request.epoch); !s.ok()) return s;
   const uint32_t rank = *member->rank();

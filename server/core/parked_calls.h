@@ -57,6 +57,7 @@ class ParkedCalls {
   // Returns the ids of all calls, sorted.
   std::vector<WaiterId> All() const;
 
+  // Adds the call, whose deadline is `since` plus `timeout`. The id must be new.
   void Park(WaiterId id, ParkedCall call);
   // Removes and returns the call, or returns nullopt if the id is not parked.
   std::optional<ParkedCall> Take(WaiterId id);

@@ -5,7 +5,7 @@
 namespace muster::core {
 namespace {
 
-// A member answers within a round trip.
+// How long a claimant may take to answer, which needs one round trip.
 constexpr absl::Duration kPatience = absl::Seconds(1);
 
 }  // namespace

@@ -63,6 +63,7 @@ class PlaceBook {
   // Removes the candidate, if it is one.
   void Leave(Id id);
 
+  // Returns the first place that the candidate asks for and another one holds, or nullopt.
   std::optional<Conflict> FindConflict(Id id, const Candidate& candidate) const;
   // Returns ALREADY_EXISTS, which names both.
   absl::Status PlaceTaken(const Candidate& newcomer, const Conflict& conflict) const;
@@ -79,6 +80,7 @@ class PlaceBook {
   // The world size that candidates have named, or 0, and the candidate that named it, in words.
   uint32_t agreed_size() const { return agreed_size_; }
   const std::string& agreed_by() const { return agreed_by_; }
+  // Sets the agreed size. `by` names the candidate in words.
   void Agree(uint32_t size, std::string by);
   // Returns a candidate that asks for a place which an epoch of this size does not have, and the
   // error for it.

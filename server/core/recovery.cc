@@ -159,8 +159,8 @@ const Member* Recovery::NewcomerBehind(WaiterId id) const {
   return call->member->rank() ? nullptr : call->member;
 }
 
-// The event names every awaited member, and there may be as many newcomers as members. So the
-// newcomers of one second share one event. The first newcomer is told at once.
+// Sends one event to all newcomers of a second, because the event names every awaited member, and
+// there may be as many newcomers as members. The first newcomer is told at once.
 void Recovery::TellNewcomers() {
   if (!life_.recovering() || untold_.empty() || job_.now < may_tell_) return;
   absl::flat_hash_set<const Member*> told;
@@ -289,9 +289,10 @@ std::string Recovery::DescribeAwaited() const {
                       absl::StrJoin(named, ", "));
 }
 
-// Members of a running epoch are back within a second or two. If most of them are not, and new
-// processes fill a whole world, the claimants are left over from an earlier run with the same
-// address and job id. Nothing that they said holds for the new run.
+// Drops the claimed epoch if it is of an earlier run with the same address and job id. Members of a
+// running epoch are back within a second or two. If most of them are not, and new processes fill a
+// whole world, the claimants are left over from such a run. Nothing that they said holds for the
+// new run.
 bool Recovery::TryDropOldRun() {
   if (!life_.recovering() || !epoch() || job_.now < epoch_claimed_ + kOldRunCheck) return false;
   const uint32_t came = static_cast<uint32_t>(members_.tally().attached);

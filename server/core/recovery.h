@@ -58,6 +58,7 @@ class Recovery {
   void NoteAttached();
 
   // ---- Deferred calls ----
+  // Parks the call until the recovery is over. Returns UNAVAILABLE if there is no room for it.
   absl::Status Defer(WaiterId id, Member* member, MemberCall call);
   // Returns the next deferred call, once the recovery is over. The call may have ended in the
   // meantime.
@@ -65,6 +66,7 @@ class Recovery {
   absl::Status DescribeTimeout(const ParkedCall& call, const ForRecovery& wait) const;
 
   // ---- What has become due; each returns whether it did something ----
+  // Asks the next claimant for the roster, if the last one has not answered in time.
   bool TryAskForRoster();
   // Drops the claimed epoch if its run is over.
   bool TryDropOldRun();

@@ -112,7 +112,7 @@ void Membership::FinishServedOf(Member* member, const absl::Status& status) {
   }
 }
 
-// These members were lost or have left, or there is no place for them any more.
+// Dismisses members that were lost or have left, or for which there is no place any more.
 void Membership::Retire(const Epoch& previous) {
   for (Member* member : previous.members()) {
     const uint32_t rank = *member->rank();

@@ -17,10 +17,13 @@ class StallClock {
     since_ = now;
     said_ = absl::ZeroDuration();
   }
+  // Returns when to report the wait: after `first`, or after `unusual` if that is earlier. Once it
+  // was reported, returns when its length has doubled, but not before `first`.
   Time Next(absl::Duration first, absl::Duration unusual = absl::InfiniteDuration()) const {
     if (said_ == absl::ZeroDuration()) return since_ + std::min(first, unusual);
     return since_ + std::max(first, 2 * said_);
   }
+  // Notes that the wait was reported.
   void Said(Time now) { said_ = now - since_; }
 
  private:

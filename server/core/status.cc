@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxStragglers = 10;
 
-// Describes the wait of a parked call.
+// A visitor that describes the wait of a parked call.
 struct WaitDescriber {
   const NodeNames& names;
   std::string operator()(const ForPlace& wait) const { return wait.rejoins ? "Rejoin" : "Join"; }

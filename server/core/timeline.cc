@@ -9,7 +9,7 @@
 namespace muster::core {
 namespace {
 
-// Members of a large job report the same thing within this time.
+// The time within which the members of a large job report the same thing.
 constexpr absl::Duration kClosely = absl::Seconds(10);
 // The number of entries of one kind in a row that are kept one by one.
 constexpr size_t kMany = 8;

@@ -26,7 +26,7 @@ absl::Status AtMost(absl::string_view what, uint64_t amount, uint64_t limit,
       absl::StrCat(what, " ", amount, "; the limit is ", limit, remedy));
 }
 
-// Checks the numbers of one claim.
+// A check of the numbers in one claim.
 class NumberCheck {
  public:
   explicit NumberCheck(Time now)
@@ -93,8 +93,8 @@ absl::Status CheckKnownGroup(const KnownGroup& group) {
   return CheckNextSequence("the claim's", group.next_sequence);
 }
 
-// The number of groups is not limited, except by the message's size: groups that were made before,
-// here or elsewhere, can be claimed.
+// Does not limit the number of groups beyond the message's size: groups that were made before, here
+// or elsewhere, can be claimed.
 absl::Status CheckGroupClaims(const Claim& claim) {
   absl::Status s;
   for (const GroupClaim& group : claim.groups) {

@@ -18,13 +18,13 @@
 namespace muster::core {
 namespace {
 
-// One rank's part in one communicator.
+// A rank's part in one communicator.
 struct Part {
   const RankObservation* seen;
   const CommunicatorCount* count;
 };
 
-// By the communicator's name.
+// The parts of all ranks, by the communicator's name.
 using Parts = absl::flat_hash_map<absl::string_view, std::vector<Part>>;
 
 Parts PartsOf(const Scene& scene) {
