@@ -24,7 +24,7 @@ constexpr absl::Duration kTellInterval = absl::Seconds(1);
 // replace theirs.
 constexpr absl::Duration kOldRunCheck = absl::Seconds(5);
 
-// The words for a deferred call; its name, where that says enough.
+// A visitor that describes a deferred call, by the name of its rpc unless there is more to say.
 struct CallDescriber {
   std::string operator()(const CollectiveRequest& c) {
     return DescribeStep(DescribeOperation(c), c.sequence, c.group);
